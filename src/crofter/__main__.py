@@ -1,0 +1,5 @@
+"""``python -m crofter`` is ``crofter``."""
+
+from crofter.cli import main
+
+main()

@@ -1,0 +1,79 @@
+"""The house clock: real, frozen or moved. The only place that reads the machine's time of day."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from typing import Literal
+
+from msgspec import Struct
+
+Mode = Literal["real", "frozen"]
+
+SECOND = 1000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+class Setting(Struct, frozen=True):
+    """What the clock is set to. Stored, so that a restart and every process agree."""
+
+    mode: Mode = "real"
+    offset: int = 0
+    """Milliseconds that house time is ahead of real time, while the clock runs."""
+    frozen_at: int = 0
+    """House time in milliseconds, while the clock stands."""
+
+
+def machine_now() -> int:
+    """Real milliseconds since 1970. For leases and deadlines only: house time may jump."""
+    return time.time_ns() // 1_000_000
+
+
+class Clock:
+    """House time in milliseconds since 1970, UTC."""
+
+    def __init__(self, setting: Setting | None = None) -> None:
+        self.setting = setting or Setting()
+
+    def now(self) -> int:
+        setting = self.setting
+        if setting.mode == "frozen":
+            return setting.frozen_at
+        return time.time_ns() // 1_000_000 + setting.offset
+
+    def frozen(self) -> Setting:
+        """The setting that makes the clock stand at this moment."""
+        return Setting("frozen", 0, self.now())
+
+    def thawed(self) -> Setting:
+        """The setting that lets the clock run on from this moment."""
+        return Setting("real", self.now() - machine_now(), 0)
+
+    def moved_to(self, moment: int) -> Setting:
+        """The setting that makes it ``moment`` now, standing or running as before."""
+        if self.setting.mode == "frozen":
+            return Setting("frozen", 0, moment)
+        return Setting("real", moment - machine_now(), 0)
+
+
+_last: tuple[int, str] = (-1, "")
+
+
+def text(moment: int) -> str:
+    """A moment as the interface writes it: ``YYYY-MM-DDTHH:MM:SS``, UTC, no zone."""
+    global _last
+    second = moment // 1000
+    if _last[0] != second:  # the same second is asked for many times in a row
+        _last = (second, datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
+    return _last[1]
+
+
+def parse(value: str) -> int:
+    """Milliseconds of a date-time as the interface writes it; a trailing ``Z`` is tolerated."""
+    bare = value[:-1] if value.endswith("Z") else value
+    try:
+        return int(datetime.strptime(bare, "%Y-%m-%dT%H:%M:%S").replace(tzinfo=UTC).timestamp()) * 1000
+    except (OverflowError, OSError) as error:
+        raise ValueError(value) from error

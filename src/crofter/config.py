@@ -1,0 +1,128 @@
+"""Settings: flags over CROFTER_* variables over a TOML file, read once into one frozen object."""
+
+from __future__ import annotations
+
+import ipaddress
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+RATE_LIMITS = {
+    "general": "1600 per 2 minute",
+    "stats": "100 per 1 minute",
+    "tickets": "2 per 1 minute",
+    "transfers": "2 per 1 minute",
+}
+
+
+class SettingsError(Exception):
+    """The settings cannot be served. The text says what to change."""
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    host: str = "127.0.0.1"
+    port: int = 8420
+    data: str = "./data"
+    """Folder of the embedded database, or ``:memory:`` to keep nothing."""
+    database: str | None = None
+    """``postgresql://…`` instead of SQLite."""
+    driver: str = "simulated"
+    mode: Literal["sandbox", "production"] | None = None
+    role: Literal["all", "api", "worker"] = "all"
+    workers: int = 1
+    """API processes; more than one needs PostgreSQL."""
+    threads: int = 8
+    max_requests: int = 512
+    secret_key: str | None = None
+    bootstrap_token: str | None = None
+    base_url: str | None = None
+    behind_proxy: bool = False
+    tls_certificate: str | None = None
+    tls_key: str | None = None
+    maintenance: str | None = None
+    catalogue: str | None = None
+    """Folder with catalogue files that replace the built-in ones."""
+    seed: int | None = None
+    log: Literal["auto", "json", "pretty", "off"] = "auto"
+    rate_limits: dict[str, str] = {}
+
+    @property
+    def sandbox(self) -> bool:
+        return self.mode == "sandbox"
+
+    @property
+    def folder(self) -> Path | None:
+        return None if self.data == ":memory:" else Path(self.data)
+
+
+_PREFIX = "CROFTER_"
+_RATE = "rate_limit_"
+
+
+def load(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
+    """The settings in force, or SettingsError."""
+    merged: dict[str, Any] = {}
+    file = flags.get("config") or environ.get(_PREFIX + "CONFIG")
+    if file:
+        merged.update(_from_file(Path(file)))
+    rates: dict[str, str] = dict(merged.pop("rate_limits", {}))
+    for name, value in environ.items():
+        if name.startswith(_PREFIX) and name != _PREFIX + "CONFIG":
+            key = name.removeprefix(_PREFIX).lower()
+            if key.startswith(_RATE):
+                rates[key.removeprefix(_RATE)] = value
+            elif key in Settings.__struct_fields__:
+                merged[key] = value
+    merged.update({name: value for name, value in flags.items() if value is not None and name != "config"})
+    try:
+        settings = msgspec.convert({**merged, "rate_limits": rates}, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"settings: {error}") from error
+    return _checked(_completed(settings))
+
+
+def _from_file(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text())
+    except OSError as error:
+        raise SettingsError(f"cannot read {path}: {error.strerror}") from error
+    except tomllib.TOMLDecodeError as error:
+        raise SettingsError(f"{path} is not TOML: {error}") from error
+
+
+def _completed(settings: Settings) -> Settings:
+    """Fill in what follows from the rest."""
+    mode = settings.mode or ("sandbox" if is_loopback(settings.host) else "production")
+    rates = settings.rate_limits if mode == "sandbox" else {**RATE_LIMITS, **settings.rate_limits}
+    return msgspec.structs.replace(settings, mode=mode, rate_limits=rates)
+
+
+def _checked(settings: Settings) -> Settings:
+    unknown = set(settings.rate_limits) - set(RATE_LIMITS)
+    if unknown:
+        raise SettingsError(f"no rate limit is called {', '.join(sorted(unknown))}; there are {', '.join(RATE_LIMITS)}")
+    if settings.database is None and (settings.workers > 1 or settings.role != "all"):
+        raise SettingsError("SQLite is for one process: --workers and --role need --database postgresql://…")
+    if settings.driver != "simulated":
+        raise SettingsError(f"there is no driver {settings.driver!r}; there is: simulated")
+    if settings.sandbox:
+        if not is_loopback(settings.host):
+            raise SettingsError("sandbox mode listens on a loopback address only; use --mode production")
+        return settings
+    if not settings.secret_key:
+        raise SettingsError("production mode needs CROFTER_SECRET_KEY (64 hexadecimal characters)")
+    if not (is_loopback(settings.host) or settings.behind_proxy or settings.tls_certificate):
+        raise SettingsError("a public address needs TLS (tls_certificate, tls_key) or behind_proxy = true")
+    return settings
+
+
+def is_loopback(host: str) -> bool:
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,86 @@
+"""Who asks, when, in which transaction: the first argument of every rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from crofter import clock as house_clock
+from crofter.errors import Forbidden
+
+if TYPE_CHECKING:
+    from crofter.clock import Clock
+    from crofter.config import Settings
+    from crofter.db import Database, Session
+    from crofter.dice import Dice
+    from crofter.keyring import Keyring
+    from crofter.kinds import Kinds
+
+
+class Actor(Struct, frozen=True, gc=False):
+    """A user with the powers of the token that was shown."""
+
+    account_id: int
+    user_id: int
+    username: str
+    restricted: bool
+    token_id: int
+    scopes: frozenset[str]
+
+    def must_be_unrestricted(self) -> None:
+        if self.restricted:
+            raise Forbidden
+
+
+class World(Struct):
+    """What the house is made of. Built once, in assembly; every context points at it."""
+
+    settings: Settings
+    database: Database
+    clock: Clock
+    dice: Dice
+    keyring: Keyring
+    kinds: Kinds
+    services: dict[str, Any] = {}
+    """Drivers and other outside parts, by the name that rooms ask for."""
+
+
+class Context:
+    """One unit of work: an HTTP request, or a step of an operation."""
+
+    __slots__ = ("_actor", "address", "db", "now", "request_id", "world")
+
+    def __init__(
+        self, world: World, db: Session, actor: Actor | None = None, *, address: str = "", request_id: str = ""
+    ) -> None:
+        self.world = world
+        self.db = db
+        self._actor = actor
+        self.address = address
+        self.request_id = request_id
+        self.now = world.clock.now()
+        """House time in milliseconds, the same through the whole unit of work."""
+
+    @property
+    def actor(self) -> Actor:
+        assert self._actor is not None, "public endpoints have no actor"
+        return self._actor
+
+    @property
+    def caller(self) -> Actor | None:
+        """The actor, or None on a public endpoint without a token."""
+        return self._actor
+
+    @property
+    def account_id(self) -> int:
+        return self.actor.account_id
+
+    @property
+    def moment(self) -> str:
+        """``now`` as the interface writes it and the database keeps it."""
+        return house_clock.text(self.now)
+
+    @property
+    def dice(self) -> Dice:
+        return self.world.dice

@@ -1,0 +1,17 @@
+"""Every room of the house, listed: its endpoints, its kinds, its tables."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from crofter.edge.endpoint import Endpoint, endpoints_of
+from crofter.kinds import Kind
+from crofter.resources.events import api as events
+from crofter.resources.regions import api as regions
+from crofter.resources.tags import api as tags
+
+ROOMS: tuple[ModuleType, ...] = (events, regions, tags)
+
+ENDPOINTS: list[Endpoint] = [one for room in ROOMS for one in endpoints_of(room)]
+
+KINDS: tuple[Kind, ...] = ()

@@ -1,0 +1,26 @@
+"""The database: SQLAlchemy Core describes tables and statements, the drivers run them."""
+
+from crofter.db.database import Database, open_database
+from crofter.db.query import Query, among, query
+from crofter.db.session import Clash, Session
+from crofter.db.tables import Flag, Id, Json, Moment, Row, Time, identity, metadata, owned, table
+
+__all__ = [
+    "Clash",
+    "Database",
+    "Flag",
+    "Id",
+    "Json",
+    "Moment",
+    "Query",
+    "Row",
+    "Session",
+    "Time",
+    "among",
+    "identity",
+    "metadata",
+    "open_database",
+    "owned",
+    "query",
+    "table",
+]

@@ -1,0 +1,47 @@
+"""Opening transactions. One function gives a write transaction, on either database."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Protocol
+
+from crofter.db.session import Session
+from crofter.db.signals import Signals
+
+
+class TryAgain(Exception):
+    """The transaction lost against another one and has left no trace: run it once more."""
+
+
+class Database(Protocol):
+    """A store of rows: SQLite in this process, or PostgreSQL shared by many."""
+
+    dialect: str
+    url: str
+    """For SQLAlchemy, which migrations use."""
+    reads_block: bool
+    """Whether a read may wait on the network, so that it must not run on the event loop."""
+    signals: Signals
+
+    def read(self) -> AbstractContextManager[Session]:
+        """A transaction that only looks."""
+
+    def write(self) -> AbstractContextManager[Session]:
+        """A transaction that commits when the block ends, or leaves no trace when it raises."""
+
+    def close(self) -> None: ...
+
+
+def open_database(url: str | None, data: Path | None, *, pool: int = 8) -> Database:
+    """PostgreSQL at ``url``, or SQLite in the folder ``data``; neither: SQLite that keeps nothing."""
+    if url is not None and url.startswith(("postgresql://", "postgres://")):
+        from crofter.db.postgres import PostgresDatabase  # noqa: PLC0415 - only who uses it pays for it
+
+        return PostgresDatabase(url, pool=pool)
+    if url is not None:
+        raise ValueError(f"a database address starts with postgresql://, this one does not: {url.split(':')[0]}:…")
+    from crofter.db.lite import SqliteDatabase  # noqa: PLC0415
+
+    return SqliteDatabase(data)
+

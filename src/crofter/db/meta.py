@@ -1,0 +1,25 @@
+"""The few facts about the house itself: its clock, its schema, its sandbox settings."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Column, Text, bindparam, select
+
+from crofter.db.query import query
+from crofter.db.session import Session
+from crofter.db.tables import Json, table
+
+meta = table("meta", Column("name", Text, primary_key=True), Column("value", Json, nullable=False))
+
+_VALUE = query(select(meta.c.value).where(meta.c.name == bindparam("name")))
+
+
+def get(db: Session, name: str, default: Any = None) -> Any:
+    found = db.value(_VALUE, name=name)
+    return default if found is None else found
+
+
+def put(db: Session, name: str, value: Any) -> None:
+    if not db.update(meta, {"name": name}, value=value):
+        db.insert(meta, name=name, value=value)

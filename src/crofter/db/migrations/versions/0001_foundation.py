@@ -1,0 +1,3 @@
+"""x"""
+revision="0001"
+down_revision=None

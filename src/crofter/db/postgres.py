@@ -1,0 +1,139 @@
+"""PostgreSQL: a pool of connections, one lock per account, and news between processes."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import psycopg
+from psycopg import errors as pg
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from crofter.db.database import TryAgain
+from crofter.db.session import Session
+from crofter.db.signals import Signals
+from crofter.errors import Unavailable
+
+ACCOUNTS = 1
+"""The class of advisory locks that hold accounts."""
+CHANNEL = "crofter"
+STATEMENT_TIMEOUT = "10s"
+
+
+class PostgresDatabase:
+    dialect = "postgresql"
+    reads_block = True
+
+    def __init__(self, url: str, *, pool: int = 8) -> None:
+        self.address = url
+        self.url = "postgresql+psycopg://" + url.partition("://")[2]
+        self.signals = PostgresSignals(self)
+        self._pool = ConnectionPool(
+            url,
+            min_size=1,
+            max_size=pool,
+            timeout=5.0,
+            kwargs={"options": f"-c statement_timeout={STATEMENT_TIMEOUT} -c lock_timeout=5s"},
+            check=ConnectionPool.check_connection,
+            open=True,
+        )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[psycopg.Connection[Any]]:
+        with _storage_faults(), self._pool.connection() as connection:
+            yield connection
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        with self._transaction() as connection:
+            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield _session(connection)
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        with self._transaction() as connection:
+            session = _session(connection)
+            yield session
+        session.tell(self.signals)
+
+    def connect(self) -> psycopg.Connection[Any]:
+        """A connection of one's own, outside the pool and outside transactions."""
+        return psycopg.connect(self.address, autocommit=True)
+
+    def close(self) -> None:
+        self.signals.stop()
+        self._pool.close()
+
+
+def _session(connection: psycopg.Connection[Any]) -> Session:
+    return Session("postgresql", connection.execute, pg.UniqueViolation, _holder(connection))
+
+
+def _holder(connection: psycopg.Connection[Any]) -> Callable[[int], None]:
+    def hold(account_id: int) -> None:
+        connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (ACCOUNTS, account_id))
+
+    return hold
+
+
+@contextmanager
+def _storage_faults() -> Iterator[None]:
+    try:
+        yield
+    except (pg.SerializationFailure, pg.DeadlockDetected) as error:
+        raise TryAgain from error
+    except (PoolTimeout, pg.LockNotAvailable, pg.QueryCanceled, pg.DiskFull, pg.ReadOnlySqlTransaction) as error:
+        raise Unavailable from error
+    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+        raise Unavailable from error
+
+
+class PostgresSignals(Signals):
+    """Sent after commit, on a connection of their own: NOTIFY inside a transaction makes commits queue."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        super().__init__()
+        self._database = database
+        self._sender: psycopg.Connection[Any] | None = None
+        self._sending = threading.Lock()
+        self._stopped = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def start(self) -> None:
+        """Begin to hear what other processes publish."""
+        self._thread = threading.Thread(target=self._hear, name="signals", daemon=True)
+        self._thread.start()
+
+    def publish(self, topics: Iterable[str]) -> None:
+        topics = tuple(topics)
+        if not topics:
+            return
+        super().publish(topics)
+        with self._sending:
+            try:
+                if self._sender is None or self._sender.closed:
+                    self._sender = self._database.connect()
+                for topic in topics:
+                    self._sender.execute("SELECT pg_notify(%s, %s)", (CHANNEL, topic))
+            except psycopg.Error:
+                self._sender = None  # a hint was lost; whoever waits also polls
+
+    def _hear(self) -> None:
+        while not self._stopped.is_set():
+            try:
+                with self._database.connect() as connection:
+                    connection.execute(f"LISTEN {CHANNEL}")
+                    while not self._stopped.is_set():
+                        for note in connection.notifies(timeout=0.5):
+                            self.heard(note.payload)
+            except psycopg.Error:
+                self._stopped.wait(0.5)
+
+    def stop(self) -> None:
+        self._stopped.set()
+        if self._thread is not None:
+            self._thread.join(timeout=3)
+        if self._sender is not None:
+            self._sender.close()

@@ -1,0 +1,115 @@
+"""The schema: made whole on an empty database, moved forward on an old one, refused on a newer one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+
+from crofter.db.database import Database
+from crofter.db.tables import metadata
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+_LOCK = 8420
+"""The advisory lock that lets one process at a time change a schema."""
+
+
+class SchemaError(Exception):
+    """The database cannot be used by this release. The text says why."""
+
+
+def known_revisions() -> list[str]:
+    return sorted(path.stem.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*.py"))
+
+
+def engine_for(database: Database) -> Engine:
+    """SQLAlchemy's own engine, for changes of the schema only."""
+    engine = create_engine(database.url)
+    if database.dialect == "sqlite":
+        # Python's driver would end a transaction at the first DDL; SQLite itself need not.
+        event.listen(engine, "connect", _no_automatic_transactions)
+        event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _no_automatic_transactions(connection: Any, _record: Any) -> None:
+    connection.isolation_level = None
+
+
+def _begin(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def prepare(database: Database) -> str:
+    """Bring the schema to this release's revision; says what was done: ``made``, ``moved`` or ``ready``."""
+    engine = engine_for(database)
+    head = known_revisions()[-1]
+    try:
+        with engine.connect() as connection:
+            if database.dialect == "postgresql":
+                connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _LOCK})
+                connection.commit()
+            stored = _stored(connection)
+            if stored is None:
+                _make(connection, head)
+                return "made"
+            if stored == head:
+                return "ready"
+            if stored not in known_revisions():
+                raise SchemaError(
+                    f"the database has schema {stored}, which is newer than this release knows ({head}): "
+                    "use the release that wrote it, or a newer one"
+                )
+            _move(connection)
+            return "moved"
+    finally:
+        engine.dispose()
+
+
+def _stored(connection: Connection) -> str | None:
+    if not inspect(connection).has_table("alembic_version"):
+        connection.rollback()
+        return None
+    found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    connection.rollback()
+    return str(found)
+
+
+def _make(connection: Connection, head: str) -> None:
+    with connection.begin():
+        metadata.create_all(connection)
+        connection.execute(text("CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
+        connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": head})
+
+
+def _move(connection: Connection) -> None:
+    # Imported here: it costs more than all the rest of a start, and is needed once per release.
+    from alembic.config import Config  # noqa: PLC0415
+    from alembic.runtime.environment import EnvironmentContext  # noqa: PLC0415
+    from alembic.script import ScriptDirectory  # noqa: PLC0415
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    script = ScriptDirectory.from_config(config)
+
+    def steps(revision: Any, _context: Any) -> Any:
+        return script._upgrade_revs("head", revision)
+
+    with EnvironmentContext(config, script, fn=steps, destination_rev="head") as environment:
+        environment.configure(connection=connection, transaction_per_migration=True)
+        with environment.begin_transaction():
+            environment.run_migrations()
+
+
+def empty(database: Database) -> None:
+    """Remove every row and start every id from one again; the schema stays."""
+    tables = [table.name for table in reversed(metadata.sorted_tables)]
+    with database.write() as db:
+        if database.dialect == "postgresql":
+            db.raw(f"TRUNCATE {', '.join(tables)} RESTART IDENTITY CASCADE")
+            return
+        for name in tables:
+            db.raw(f"DELETE FROM {name}")
+        db.raw("DELETE FROM tally")
+        db.raw("DELETE FROM sqlite_sequence")

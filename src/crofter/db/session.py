@@ -1,0 +1,152 @@
+"""One transaction, as rules and stores see it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, TypeVar
+
+from sqlalchemy import Table, and_, bindparam, delete, insert, update
+
+from crofter.db.query import Compiled, Query, query
+from crofter.db.signals import Signals
+from crofter.errors import NotFound
+
+R = TypeVar("R")
+
+
+class Clash(Exception):
+    """A row with the same unique value is there already. The transaction can only be given up."""
+
+
+class Session:
+    """Statements on one connection inside one transaction, and what to do once it has committed."""
+
+    __slots__ = ("_clashes", "_execute", "_hold", "after", "dialect", "topics")
+
+    def __init__(
+        self,
+        dialect: str,
+        execute: Callable[..., Any],
+        clashes: type[Exception] | tuple[type[Exception], ...],
+        hold: Callable[[int], None],
+    ) -> None:
+        self.dialect = dialect
+        self._execute = execute
+        self._clashes = clashes
+        self._hold = hold
+        self.topics: set[str] = set()
+        self.after: list[Callable[[], None]] = []
+
+    def hold(self, account_id: int) -> None:
+        """Keep every other writer of this account waiting until this transaction ends.
+
+        SQLite has one writer anyway. On PostgreSQL this gives the same promise per account: whatever is
+        read after it stays true until commit, and the account's events commit in the order of their ids.
+        A transaction that holds several accounts takes them in ascending order.
+        """
+        self._hold(account_id)
+
+    def signal(self, topic: str) -> None:
+        """Tell whoever waits for ``topic``, in every process, once this has committed."""
+        self.topics.add(topic)
+
+    def tell(self, signals: Signals) -> None:
+        """Called by the database once the transaction has committed."""
+        for action in self.after:
+            action()
+        if self.topics:
+            signals.publish(self.topics)
+
+    def one(self, statement: Query[R], **values: Any) -> R:
+        """The row, or NotFound."""
+        found = self.maybe(statement, **values)
+        if found is None:
+            raise NotFound
+        return found
+
+    def maybe(self, statement: Query[R], **values: Any) -> R | None:
+        compiled = statement.compiled(self.dialect)
+        raw = self._execute(compiled.sql, compiled.values(values)).fetchone()
+        if raw is None:
+            return None
+        assert statement.row_type is not None
+        return statement.row_type(*compiled.row(raw))
+
+    def all(self, statement: Query[R], **values: Any) -> list[R]:
+        compiled = statement.compiled(self.dialect)
+        rows = self._execute(compiled.sql, compiled.values(values)).fetchall()
+        make = statement.row_type
+        assert make is not None
+        if not compiled.results:
+            return [make(*raw) for raw in rows]
+        return [make(*compiled.row(raw)) for raw in rows]
+
+    def value(self, statement: Query[Any], **values: Any) -> Any:
+        """The first column of the first row, or None."""
+        compiled = statement.compiled(self.dialect)
+        raw = self._execute(compiled.sql, compiled.values(values)).fetchone()
+        return None if raw is None else compiled.row(raw)[0]
+
+    def column(self, statement: Query[Any], **values: Any) -> list[Any]:
+        """The first column of every row."""
+        compiled = statement.compiled(self.dialect)
+        rows = self._execute(compiled.sql, compiled.values(values)).fetchall()
+        return [compiled.row(raw)[0] for raw in rows]
+
+    def run(self, statement: Query[Any], **values: Any) -> int:
+        """Run a write; how many rows it touched."""
+        compiled = statement.compiled(self.dialect)
+        return int(self._run(compiled, values).rowcount)
+
+    def insert(self, into: Table, **values: Any) -> int:
+        """Insert a row; its id, or 0 where the table has none. Raises Clash."""
+        compiled = _insert(into, tuple(values)).compiled(self.dialect)
+        cursor = self._run(compiled, values)
+        return int(cursor.fetchone()[0]) if "id" in into.c else 0
+
+    def update(self, changed: Table, where: dict[str, Any], **values: Any) -> int:
+        """Set columns on the rows whose columns equal ``where``; how many there were."""
+        compiled = _update(changed, tuple(where), tuple(values)).compiled(self.dialect)
+        named = {f"old_{name}": value for name, value in where.items()}
+        return int(self._run(compiled, {**named, **values}).rowcount)
+
+    def delete(self, source: Table, **where: Any) -> int:
+        compiled = _delete(source, tuple(where)).compiled(self.dialect)
+        return int(self._run(compiled, {f"old_{name}": value for name, value in where.items()}).rowcount)
+
+    def raw(self, sql: str, values: Any = ()) -> Any:
+        """SQL in the database's own words, for chores of the database itself."""
+        return self._execute(sql, values)
+
+    def _run(self, compiled: Compiled, values: dict[str, Any]) -> Any:
+        try:
+            return self._execute(compiled.sql, compiled.values(values))
+        except self._clashes as error:
+            if "unique" in str(error).lower():
+                raise Clash(str(error)) from error
+            raise
+
+
+@lru_cache(maxsize=1024)
+def _insert(into: Table, names: tuple[str, ...]) -> Query[Any]:
+    statement = insert(into).values({name: bindparam(name, type_=into.c[name].type) for name in names})
+    return query(statement.returning(into.c.id) if "id" in into.c else statement)
+
+
+@lru_cache(maxsize=1024)
+def _update(changed: Table, where: tuple[str, ...], names: tuple[str, ...]) -> Query[Any]:
+    return query(
+        update(changed)
+        .where(_equal(changed, where))
+        .values({name: bindparam(name, type_=changed.c[name].type) for name in names})
+    )
+
+
+@lru_cache(maxsize=1024)
+def _delete(source: Table, where: tuple[str, ...]) -> Query[Any]:
+    return query(delete(source).where(_equal(source, where)))
+
+
+def _equal(source: Table, where: tuple[str, ...]) -> Any:
+    return and_(*(source.c[name] == bindparam(f"old_{name}", type_=source.c[name].type) for name in where))

@@ -1,0 +1,79 @@
+"""The habits of every table: column types that mean the same on both databases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    ForeignKey,
+    Identity,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+)
+from sqlalchemy.types import TypeDecorator
+
+metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# SQLite's STRICT tables know INTEGER, REAL, TEXT and BLOB, hence the variants.
+Id = BigInteger().with_variant(Integer(), "sqlite")
+Time = BigInteger().with_variant(Integer(), "sqlite")
+"""Milliseconds, for the engine's own arithmetic."""
+Flag = Boolean(create_constraint=False).with_variant(Integer(), "sqlite")
+
+
+class Moment(TypeDecorator[str]):
+    """A date-time as the interface writes it. Sorts and compares as text on both databases."""
+
+    impl = Text
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Any) -> Any:
+        return dialect.type_descriptor(Text(collation="C") if dialect.name == "postgresql" else Text())
+
+
+class Json(TypeDecorator[Any]):
+    """A small document that is read and written whole."""
+
+    impl = Text
+    cache_ok = True
+
+
+class Row(msgspec.Struct, frozen=True, gc=False):
+    """A row as code sees it: fields in the order of the columns that were selected."""
+
+
+def identity() -> Column[Any]:
+    """The id of a row: increasing, and never given out twice."""
+    return Column("id", Id, Identity(), primary_key=True)
+
+
+def owned(*, index: bool = False) -> Column[Any]:
+    """The account a row belongs to."""
+    return Column("account_id", Id, ForeignKey("account.id", ondelete="CASCADE"), nullable=False, index=index)
+
+
+def table(name: str, *parts: Any, sqlite_without_rowid: bool = False) -> Table:
+    """A table of the house: STRICT on SQLite, ids never reused."""
+    ids = any(isinstance(part, Column) and part.identity is not None for part in parts)
+    return Table(
+        name,
+        metadata,
+        *parts,
+        sqlite_strict=True,
+        sqlite_autoincrement=ids,
+        sqlite_with_rowid=not sqlite_without_rowid,
+    )

@@ -1,0 +1,117 @@
+"""Counts that the database keeps while rows come and go, so that totals and deep pages cost the same at any size.
+
+For each counted table and owner there is one row with the total, and one per block of ids. Triggers keep
+them, so that no code path can forget to. A page deep inside a million rows is found by adding up blocks.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import DDL, Column, PrimaryKeyConstraint, Table, Text, bindparam, event, select
+
+from crofter.db.query import query
+from crofter.db.session import Session
+from crofter.db.tables import Id, Row, table
+
+BLOCK_BITS = 12
+TOTAL = -1
+"""The block number under which the whole count stands."""
+
+tally = table(
+    "tally",
+    Column("counted", Text, nullable=False),
+    Column("owner", Id, nullable=False),
+    Column("block", Id, nullable=False),
+    Column("amount", Id, nullable=False),
+    PrimaryKeyConstraint("counted", "owner", "block"),
+    sqlite_without_rowid=True,
+)
+
+
+class Block(Row):
+    block: int
+    amount: int
+
+
+_TOTAL = query(
+    select(tally.c.amount).where(
+        tally.c.counted == bindparam("counted"), tally.c.owner == bindparam("owner"), tally.c.block == TOTAL
+    )
+)
+_BLOCKS = query(
+    select(tally.c.block, tally.c.amount)
+    .where(tally.c.counted == bindparam("counted"), tally.c.owner == bindparam("owner"), tally.c.block > TOTAL)
+    .order_by(tally.c.block),
+    Block,
+)
+
+
+class Tally:
+    """The count of a table's rows per owner."""
+
+    def __init__(self, counted: Table, owner: str = "account_id") -> None:
+        self.name = counted.name
+        _install(counted, owner)
+
+    def total(self, db: Session, owner: int) -> int:
+        return int(db.value(_TOTAL, counted=self.name, owner=owner) or 0)
+
+    def skip(self, db: Session, owner: int, rows: int, *, descending: bool) -> tuple[int, int]:
+        """Where row number ``rows`` lies: an id to start from, and how many rows to pass over from there."""
+        blocks = db.all(_BLOCKS, counted=self.name, owner=owner)
+        for block in reversed(blocks) if descending else blocks:
+            if rows < block.amount:
+                edge = ((block.block + 1) << BLOCK_BITS) - 1 if descending else block.block << BLOCK_BITS
+                return edge, rows
+            rows -= block.amount
+        return (-1, 0) if descending else ((1 << 62), 0)
+
+
+def _install(counted: Table, owner: str) -> None:
+    for statement in ddl(counted.name, owner, "sqlite"):
+        event.listen(counted, "after_create", DDL(statement).execute_if(dialect="sqlite"))
+    for statement in ddl(counted.name, owner, "postgresql"):
+        event.listen(counted, "after_create", DDL(statement).execute_if(dialect="postgresql"))
+
+
+def _add(name: str, owner: str, row: str, amount: int) -> str:
+    values = f"('{name}', {row}.{owner}, {{block}}, {amount})"
+    whole, block = values.format(block=TOTAL), values.format(block=f"{row}.id >> {BLOCK_BITS}")
+    return (
+        f"INSERT INTO tally (counted, owner, block, amount) VALUES {whole}, {block} "
+        f"ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + ({amount});"
+    )
+
+
+def _drop_empty(name: str, owner: str) -> str:
+    return (
+        f"DELETE FROM tally WHERE counted = '{name}' AND owner = OLD.{owner} "
+        f"AND block = OLD.id >> {BLOCK_BITS} AND amount = 0;"
+    )
+
+
+def ddl(name: str, owner: str, dialect: str) -> list[str]:
+    """The triggers that keep the count of table ``name``, for ``create_all`` and for migrations."""
+    inserted = _add(name, owner, "NEW", 1)
+    deleted = _add(name, owner, "OLD", -1) + _drop_empty(name, owner)
+    moments: list[tuple[str, str, str]] = [
+        ("insert", "AFTER INSERT", inserted),
+        ("delete", "AFTER DELETE", deleted),
+        ("move", f"AFTER UPDATE OF {owner}", deleted + inserted),
+    ]
+    statements: list[str] = []
+    for suffix, when, body in moments:
+        trigger = f"{name}_tally_{suffix}"
+        if dialect == "sqlite":
+            statements.append(f"CREATE TRIGGER {trigger} {when} ON {name} FOR EACH ROW BEGIN {body} END")
+        else:
+            function = f"CREATE FUNCTION {trigger}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} RETURN NULL; END $$"
+            statements.append(function)
+            statements.append(f"CREATE TRIGGER {trigger} {when} ON {name} FOR EACH ROW EXECUTE FUNCTION {trigger}()")
+    return statements
+
+
+def exact(db: Session, counted: str) -> Any:
+    """All blocks of a table, for checks that compare them with a real count."""
+    return db.raw(f"SELECT owner, block, amount FROM tally WHERE counted = '{counted}' ORDER BY 1, 2").fetchall()

@@ -1,0 +1,120 @@
+"""What every hypervisor driver promises. ``tests/drivers/contract.py`` holds a driver to it.
+
+The house decides what should be; a driver makes it so, and tells what is. Four rules carry the rest:
+
+- **The same order is the same work.** A verb may be repeated, by another worker, from another process, after
+  a crash: work that was begun is not begun again, and work that was done is not done twice.
+- **Begin, then poll.** No verb waits. It begins the work and returns a Progress; the same call asks again.
+- **A late worker is refused.** On each thing a driver remembers the operation it serves and the highest fence.
+  A lower fence of that operation is Stale, and so is an operation that another one has followed.
+- **Unknown is not off.** A host that does not answer makes verbs raise Unreachable and observations
+  ``unknown``.
+
+Refused is permanent, raised before anything was touched; a Progress with a failure is work that was begun and
+went wrong. Verbs must be called outside any transaction: a driver may keep its own books in the same database.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol, overload
+
+from msgspec import Struct
+
+from crofter.drivers.hypervisor.reports import (
+    Change,
+    Host,
+    Inventory,
+    ObservedBackup,
+    ObservedDisk,
+    ObservedDomain,
+    Progress,
+    Usage,
+)
+from crofter.drivers.hypervisor.specs import (
+    BackupRef,
+    DiskRef,
+    DiskSpec,
+    DomainRef,
+    DomainSpec,
+    Network,
+    Seed,
+    Source,
+)
+
+
+class Order(Struct, frozen=True):
+    """On whose behalf a verb is called. Work is the same when operation, step, verb and thing are the same."""
+
+    operation: int
+    step: str
+    fence: int
+    """Grows whenever a worker claims the operation."""
+    action: str
+    """What the owner sees it as: ``compute_reboot``."""
+    until: int = 100
+    """Percent of the operation that is done when this piece of work is: a hint, for a driver that can pace itself."""
+
+    @property
+    def token(self) -> str:
+        return f"{self.operation}:{self.step}"
+
+
+class Hypervisor(Protocol):
+    """A fleet of hosts that run virtual machines."""
+
+    def hosts(self) -> tuple[Host, ...]:
+        """The fleet, in order of id."""
+
+    def place(self, region: str, domain: int, spec: DomainSpec, *, avoid: int | None = None) -> int:
+        """A host of the region with room for the machine; not ``avoid``. Reserves nothing, writes nothing."""
+
+    def ensure_domain(self, ref: DomainRef, spec: DomainSpec, order: Order) -> Progress:
+        """The machine is defined so, from its next boot on; a running one runs on as it is."""
+
+    def ensure_network(self, ref: DomainRef, network: Network, order: Order) -> Progress:
+        """The machine has these addresses and this filter, at once. The whole of it, not a change to it."""
+
+    def ensure_running(self, ref: DomainRef, order: Order) -> Progress:
+        """The machine is on. One that runs already is left alone, whatever it was booted with."""
+
+    def ensure_off(self, ref: DomainRef, order: Order, *, grace: int = 0) -> Progress:
+        """The machine is off: the guest is asked, and has the power taken away after ``grace`` seconds."""
+
+    def ensure_moved(self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order) -> Progress:
+        """The machine, which is off, and all its disks are on host ``to``. Backups stay where they are."""
+
+    def ensure_disk(self, ref: DiskRef, spec: DiskSpec, source: Source, order: Order) -> Progress:
+        """The disk is there. A deleted number never comes back."""
+
+    def ensure_size(self, ref: DiskRef, size: int, order: Order) -> Progress:
+        """The disk and its file system are so large. Refused in use, and below what its files need."""
+
+    def ensure_seed(self, ref: DiskRef, seed: Seed, order: Order) -> Progress:
+        """Password, keys and the rest are on the disk. Refused in use."""
+
+    def ensure_backup(self, ref: BackupRef, disks: tuple[DiskRef, ...], order: Order) -> Progress:
+        """These disks are saved, all as they were at one moment; their machine may run meanwhile."""
+
+    def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef, order: Order) -> Progress:
+        """Nothing is left of it on any host, and work on it has stopped. A running machine loses its power."""
+
+    @overload
+    def observe(self, ref: DomainRef) -> ObservedDomain: ...
+    @overload
+    def observe(self, ref: DiskRef) -> ObservedDisk: ...
+    @overload
+    def observe(self, ref: BackupRef) -> ObservedBackup: ...
+    def observe(self, ref: DomainRef | DiskRef | BackupRef) -> ObservedDomain | ObservedDisk | ObservedBackup:
+        """What is really there now. Never raises for a host that is away: it says ``unknown``."""
+
+    def list(self, host: int | None = None) -> Inventory:
+        """All that is there, on one host or on all."""
+
+    def changes(self, after: int, limit: int = 100) -> tuple[Change, ...]:
+        """Power changes that nobody ordered, oldest first. A hint to look soon; the sweeper is the guarantee."""
+
+    def statistics(self, ref: DomainRef) -> Usage:
+        """Counters since the machine was switched on; nothing for one that is off."""
+
+    def history(self, ref: DomainRef, start: int, stop: int, step: int) -> tuple[Usage, ...]:
+        """Use per ``step`` milliseconds from ``start``, up to ``stop`` or now. Traffic of a month is one long step."""

@@ -1,0 +1,162 @@
+"""What a hypervisor is asked for: things by number, and how they should be."""
+
+from __future__ import annotations
+
+import re
+from typing import ClassVar, Literal
+
+from msgspec import Struct
+
+Filesystem = Literal["raw", "swap", "ext3", "ext4", "initrd"]
+
+_CATALOGUE_ID = re.compile(r"[a-z]+/[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def _from_catalogue(value: str) -> None:
+    # It becomes part of a file name on a host, so nothing that a tenant typed may pass for one.
+    if not _CATALOGUE_ID.fullmatch(value):
+        raise ValueError(f"not an id of the catalogue: {value!r}")
+
+
+class Ref(Struct, frozen=True, order=True):
+    """A thing by number, and the host where it was put. Names on hosts are made of integers only."""
+
+    kind: ClassVar[str] = ""
+    prefix: ClassVar[str] = ""
+    host: int
+    id: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.prefix}{self.id}"
+
+
+class DomainRef(Ref, frozen=True):
+    """A virtual machine. Its id is the instance's."""
+
+    kind = "domain"
+    prefix = "i-"
+
+
+class DiskRef(Ref, frozen=True):
+    """A disk's volume in the pool of a host."""
+
+    kind = "disk"
+    prefix = "d"
+
+
+class BackupRef(Ref, frozen=True):
+    """The copies of some disks, taken at one moment and kept on the host where they were taken."""
+
+    kind = "backup"
+    prefix = "bk"
+
+
+class Device(Struct, frozen=True):
+    """What stands at a slot of the machine: a disk of its host, or a block storage volume."""
+
+    slot: Literal["sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh"]
+    disk: int | None = None
+    volume: int | None = None
+
+
+class Interface(Struct, frozen=True):
+    """A network card. Its place in the list is its number inside the guest."""
+
+    purpose: Literal["public", "vlan"]
+    vlan: int | None = None
+    address: str | None = None
+
+
+class DomainSpec(Struct, frozen=True):
+    """A virtual machine as it should be at its next boot."""
+
+    vcpus: int
+    memory: int
+    """MB."""
+    devices: tuple[Device, ...] = ()
+    interfaces: tuple[Interface, ...] = (Interface("public"),)
+    kernel: str = "compute/grub2"
+    root_device: str = "/dev/sda"
+    run_level: Literal["default", "single", "binbash"] = "default"
+    virt_mode: Literal["paravirt", "fullvirt"] = "paravirt"
+    helpers: tuple[str, ...] = ()
+    rescue: bool = False
+    """Boot the rescue system, with the devices beside it."""
+
+    def __post_init__(self) -> None:
+        _from_catalogue(self.kernel)
+
+    @property
+    def disks(self) -> tuple[int, ...]:
+        return tuple(device.disk for device in self.devices if device.disk is not None)
+
+
+class Rule(Struct, frozen=True):
+    """What a packet filter lets through or drops."""
+
+    direction: Literal["inbound", "outbound"]
+    action: Literal["ACCEPT", "DROP"]
+    protocol: Literal["TCP", "UDP", "ICMP", "IPENCAP"] | None = None
+    ports: str = ""
+    addresses: tuple[str, ...] = ()
+
+
+class Network(Struct, frozen=True):
+    """The addresses that a machine may use, and the filter in front of it; applied while it runs."""
+
+    addresses: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
+
+
+class DiskSpec(Struct, frozen=True):
+    """A disk as it should be."""
+
+    size: int
+    """MB."""
+    filesystem: Filesystem = "ext4"
+
+
+class Empty(Struct, frozen=True):
+    """A disk with its file system and nothing in it."""
+
+
+class FromImage(Struct, frozen=True):
+    """A disk that starts as a copy of an image of the catalogue."""
+
+    image: str
+    minimum: int
+    """MB that the image needs."""
+
+    def __post_init__(self) -> None:
+        _from_catalogue(self.image)
+
+
+class FromDisk(Struct, frozen=True):
+    """A byte-for-byte copy, as the disk is when the copying begins. The disk may be on another host, and in use."""
+
+    disk: DiskRef
+
+
+class FromBackup(Struct, frozen=True):
+    """A disk as it was when the backup was taken."""
+
+    backup: BackupRef
+    disk: int
+    """Number of the disk that was backed up."""
+
+
+Source = Empty | FromImage | FromDisk | FromBackup
+
+
+class Seed(Struct, frozen=True):
+    """What a deployment writes into a disk that nobody uses. None and empty leave things as they are."""
+
+    password: str | None = None
+    keys: tuple[str, ...] = ()
+    hostname: str | None = None
+    script: str | None = None
+    """Run once, at the first boot."""
+
+    def __repr__(self) -> str:
+        return f"Seed({len(self.keys)} keys)"  # password and script never reach a log

@@ -1,0 +1,1 @@
+"""HTTP: knows requests, answers and endpoints, and no resource."""

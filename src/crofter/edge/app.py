@@ -1,0 +1,242 @@
+"""The ASGI application: from bytes on a connection to a performed request and back."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import parse_qs
+
+from msgspec import Struct
+
+from crofter.edge import headers, streams
+from crofter.edge.endpoint import MAX_JSON, Endpoint
+from crofter.edge.hub import Hub
+from crofter.edge.limits import RateLimits, Standing
+from crofter.edge.observe import Observer
+from crofter.edge.perform import Answer, Performer, Request, bearer, refused
+from crofter.edge.problems import MethodNotAllowed, TooLarge
+from crofter.edge.router import Router
+from crofter.errors import NotFound, Problem, Unavailable
+
+Scope = Any
+Receive = Callable[[], Awaitable[Any]]
+Send = Callable[[Any], Awaitable[None]]
+ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+MAX_WAIT = 60
+
+
+class Gone(Exception):
+    """The client hung up before its request was whole."""
+
+
+class Parts(Struct):
+    """What the application is put together from."""
+
+    router: Router
+    performer: Performer
+    limits: RateLimits
+    hub: Hub
+    observer: Observer
+    doors: Mapping[str, ASGIApp] = {}
+    """Whole applications behind the first segment of a path: health, docs, the sandbox."""
+    fault: Callable[[str, str], int | None] = lambda _method, _path: None
+    """A status that the next matching call is made to answer with, in sandbox mode."""
+    on_start: tuple[Callable[[], None], ...] = ()
+    on_stop: tuple[Callable[[], None], ...] = ()
+    max_requests: int = 512
+    threads: int = 8
+    maintenance: str | None = None
+
+
+class App:
+    def __init__(self, parts: Parts) -> None:
+        self.parts = parts
+        self._pool = ThreadPoolExecutor(parts.threads, thread_name_prefix="request")
+        self._inline = not parts.performer.world.database.reads_block
+        self._boot = parts.performer.world.dice.hex(8)
+        self._serial = itertools.count(1)
+        self._busy = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1000})
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        self.parts.hub.open()
+        loop = asyncio.get_running_loop()
+        for action in self.parts.on_start:
+            await loop.run_in_executor(None, action)
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+        self.parts.hub.close()
+        for action in self.parts.on_stop:
+            await loop.run_in_executor(None, action)
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
+        door = raw_path[1:].split(b"/", 1)[0].decode("latin-1")
+        if door not in ("v4", "v4beta") and door in self.parts.doors:
+            await self.parts.doors[door](scope, receive, send)
+            return
+        began = time.perf_counter()
+        request_id = f"{self._boot}-{next(self._serial):x}"
+        endpoint: Endpoint | None = None
+        standing: Standing | None = None
+        self._busy += 1
+        try:
+            try:
+                match = self.parts.router.match(scope["method"], raw_path)
+                if scope["method"] == "OPTIONS":
+                    answer = Answer(200, b"{}")
+                elif match is None:
+                    raise NotFound
+                elif match.endpoint is None:
+                    answer = refused(MethodNotAllowed(), None)
+                    answer.headers = [(b"allow", ", ".join(match.allowed).encode())]
+                else:
+                    endpoint = match.endpoint
+                    answer, standing = await self._endpoint(endpoint, match.values, scope, receive, request_id)
+            except Problem as problem:
+                standing = getattr(problem, "standing", None)
+                answer = refused(problem, None)
+            if answer.stream is not None and scope["method"] != "HEAD":
+                await self._stream(endpoint, answer, scope, receive, send, request_id)
+            else:
+                await self._send(endpoint, answer, standing, scope, send, request_id)
+        except Gone:
+            return
+        finally:
+            self._busy -= 1
+        self.parts.observer.request(scope, endpoint, answer, request_id, time.perf_counter() - began)
+
+    async def _endpoint(
+        self, endpoint: Endpoint, values: dict[str, Any], scope: Scope, receive: Receive, request_id: str
+    ) -> tuple[Answer, Standing]:
+        sent = dict(scope["headers"])
+        address = scope["client"][0] if scope.get("client") else ""
+        standing = self.parts.limits.hit(endpoint.rate, bearer(sent.get(b"authorization")) or address)
+        if self._busy > self.parts.max_requests:
+            raise Unavailable
+        if self.parts.maintenance is not None:
+            answer = refused(Unavailable(self.parts.maintenance), None)
+            answer.headers = [(b"x-maintenance-mode", self.parts.maintenance.encode("ascii", "replace"))]
+            return answer, standing
+        path = scope["path"]
+        forced = self.parts.fault(scope["method"], path)
+        if forced is not None:
+            return streams.forced(forced), standing
+        body = await _body(receive, sent, endpoint.max_body) if endpoint.writes else b""
+        request = Request(
+            scope["method"], scope["raw_path"], scope["query_string"], sent, body, address, request_id
+        )
+        if endpoint.waits and b"wait=" in request.query:
+            return await self._wait(endpoint, values, request, receive), standing
+        return await self.perform(endpoint, values, request), standing
+
+    async def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
+        """Reads of SQLite are quicker than a change of thread; whatever may wait goes to one."""
+        if self._inline and not endpoint.writes:
+            return self.parts.performer.perform(endpoint, values, request)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._pool, self.parts.performer.perform, endpoint, values, request)
+
+    async def _wait(self, endpoint: Endpoint, values: dict[str, Any], request: Request, receive: Receive) -> Answer:
+        """A long poll: answered as soon as the list is not empty, or when the time is up."""
+        answer = await self.perform(endpoint, values, request)
+        asked = parse_qs(request.query.decode("latin-1")).get("wait", ["0"])[-1]
+        seconds = min(int(asked), MAX_WAIT) if asked.isascii() and asked.isdigit() and len(asked) < 9 else 0
+        if answer.status != 200 or answer.rows or not seconds or answer.actor is None:
+            return answer
+        hub = self.parts.hub
+        until = time.monotonic() + seconds
+        gone = asyncio.ensure_future(receive())
+        try:
+            with hub.watch(f"events:{answer.actor.account_id}") as bell:
+                while True:
+                    # Looked up after the bell was hung, so that nothing falls between.
+                    answer = await self.perform(endpoint, values, request)
+                    left = until - time.monotonic()
+                    if answer.status != 200 or answer.rows or left <= 0 or hub.closing:
+                        return answer
+                    await bell.wait(min(left, hub.poll))
+                    if gone.done():
+                        raise Gone
+        finally:
+            gone.cancel()
+
+    async def _stream(
+        self, endpoint: Endpoint | None, answer: Answer, scope: Scope, receive: Receive, send: Send, request_id: str
+    ) -> None:
+        assert answer.stream is not None
+        stream = answer.stream
+        performer = self.parts.performer
+        loop = asyncio.get_running_loop()
+
+        async def fetch(position: Any) -> Any:
+            presented = bearer(dict(scope["headers"]).get(b"authorization")) or ""
+            return await loop.run_in_executor(self._pool, streams.fetch, performer, stream, presented, position)
+
+        answer.content_type = "text/event-stream"
+        built = headers.build(endpoint, answer, self._standing(), request_id, _secure(scope))
+        await send({"type": "http.response.start", "status": 200, "headers": built})
+        await streams.run(stream, fetch, self.parts.hub, receive, send)
+
+    def _standing(self) -> Standing:
+        return self.parts.limits.unlimited()
+
+    async def _send(
+        self,
+        endpoint: Endpoint | None,
+        answer: Answer,
+        standing: Standing | None,
+        scope: Scope,
+        send: Send,
+        request_id: str,
+    ) -> None:
+        built = headers.build(endpoint, answer, standing or self._standing(), request_id, _secure(scope))
+        if answer.status != 204:
+            built.append((b"content-length", b"%d" % len(answer.body)))
+        if isinstance(answer.problem, TooLarge):
+            built.append((b"connection", b"close"))
+        await send({"type": "http.response.start", "status": answer.status, "headers": built})
+        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
+
+
+def _secure(scope: Scope) -> bool:
+    return bool(scope.get("scheme") == "https")
+
+
+async def _body(receive: Receive, sent: Mapping[bytes, bytes], limit: int = MAX_JSON) -> bytes:
+    """The whole body, unless it is longer than the endpoint takes."""
+    length = sent.get(b"content-length", b"0")
+    if length.isdigit() and int(length) > limit:
+        raise TooLarge
+    message = await receive()
+    if message["type"] == "http.disconnect":
+        raise Gone
+    body: bytes = message.get("body", b"")
+    if not message.get("more_body"):
+        return body
+    chunks, size = [body], len(body)
+    while message.get("more_body"):
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Gone
+        chunks.append(message.get("body", b""))
+        size += len(chunks[-1])
+        if size > limit:
+            raise TooLarge
+    return b"".join(chunks)
+

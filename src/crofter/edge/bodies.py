@@ -1,0 +1,265 @@
+"""From bytes to a body: strict JSON, and every problem at once in the interface's words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, NoReturn, TypeVar
+
+import msgspec
+from msgspec import inspect as shape
+
+from crofter.errors import Invalid, Reason
+from crofter.shapes import Body
+
+B = TypeVar("B", bound=Body)
+
+MAX_DEPTH = 32
+INT64 = range(-(2**63), 2**63)
+BAD_JSON = "Invalid JSON"
+
+
+class _Huge:
+    """A number beyond 64 bits: no integer of the interface."""
+
+
+def parse(raw: bytes) -> Any:
+    """JSON without its liberties: no NaN, no doubled keys, no lone surrogates, no NUL, bounded depth."""
+    if not raw.strip():
+        return {}
+    try:
+        value = json.loads(
+            raw.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant, parse_int=_integer
+        )
+    except (ValueError, RecursionError) as error:
+        raise Invalid(BAD_JSON) from error
+    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
+        raise Invalid(BAD_JSON)
+    if b"\\u" in raw and not _clean(value):
+        raise Invalid(BAD_JSON)
+    return value
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise ValueError("doubled key")
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _integer(digits: str) -> int | _Huge:
+    if len(digits) < 19:
+        return int(digits)
+    if len(digits) > 20 or (number := int(digits)) not in INT64:
+        return _Huge()
+    return number
+
+
+def _depth(value: Any) -> int:
+    deepest, todo = 0, [(value, 1)]
+    while todo:
+        item, depth = todo.pop()
+        if isinstance(item, (dict, list)):
+            deepest = max(deepest, depth)
+            todo.extend((child, depth + 1) for child in (item.values() if isinstance(item, dict) else item))
+    return deepest
+
+
+def _clean(value: Any) -> bool:
+    todo = [value]
+    while todo:
+        item = todo.pop()
+        if isinstance(item, str):
+            if "\x00" in item or not item.isprintable() and _lone_surrogate(item):
+                return False
+        elif isinstance(item, dict):
+            todo.extend(item.keys())
+            todo.extend(item.values())
+        elif isinstance(item, list):
+            todo.extend(item)
+    return True
+
+
+def _lone_surrogate(text: str) -> bool:
+    return any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def decode(raw: bytes, body: type[B]) -> B:
+    """The body, or Invalid with every reason in the order of the fields."""
+    sent = parse(raw)
+    if not isinstance(sent, dict):
+        raise Invalid("Must be of type Object")
+    plan = _plan(body)
+    if None in sent.values():
+        # An explicit null for a field that has none is the same as leaving it out.
+        sent = {name: value for name, value in sent.items() if value is not None or name in plan.nullable}
+    try:
+        decoded: B = msgspec.convert(sent, body, strict=True)
+    except msgspec.ValidationError as error:
+        reasons = list(_struct(plan.info, sent, ""))
+        raise Invalid.all(reasons or [Reason(str(error))]) from error
+    if plan.checks:
+        reasons = [
+            reason
+            for name, field in plan.checks
+            if sent.get(name) is not None
+            for reason in _check(field, sent[name], name)
+        ]
+        if reasons:
+            raise Invalid.all(reasons)
+    return decoded
+
+
+class _Plan:
+    """What decoding needs to know about a body, worked out once."""
+
+    def __init__(self, body: type[Body]) -> None:
+        info = shape.type_info(body)
+        assert isinstance(info, shape.StructType)
+        self.info = info
+        self.nullable = frozenset(field.encode_name for field in info.fields if _nullable(field.type))
+        self.checks = [(field.encode_name, field.type) for field in info.fields if _has_check(field.type)]
+
+
+@lru_cache(maxsize=None)
+def _plan(body: type[Body]) -> _Plan:
+    return _Plan(body)
+
+
+def _nullable(kind: shape.Type) -> bool:
+    if isinstance(kind, shape.Metadata):
+        return _nullable(kind.type)
+    if isinstance(kind, shape.UnionType):
+        return kind.includes_none
+    return isinstance(kind, (shape.NoneType, shape.AnyType))
+
+
+def _has_check(kind: shape.Type) -> bool:
+    """Whether a type carries a check of its own, or contains one that does."""
+    if isinstance(kind, shape.Metadata):
+        return "check" in (kind.extra or {}) or _has_check(kind.type)
+    if isinstance(kind, shape.UnionType):
+        return any(_has_check(option) for option in kind.types)
+    if isinstance(kind, shape.ListType):
+        return _has_check(kind.item_type)
+    if isinstance(kind, shape.StructType):
+        return any(_has_check(field.type) for field in kind.fields)
+    return False
+
+
+def _struct(info: shape.StructType, sent: dict[str, Any], path: str) -> Iterator[Reason]:
+    for field in info.fields:
+        name = field.encode_name
+        here = f"{path}.{name}" if path else name
+        value = sent.get(name)
+        if name not in sent or (value is None and not _nullable(field.type)):
+            if field.required:
+                yield Reason(f"{name} is required", here)
+        else:
+            yield from _check(field.type, value, here)
+
+
+_NAMES: dict[type[shape.Type], tuple[str, tuple[type, ...]]] = {
+    shape.IntType: ("Integer", (int,)),
+    shape.FloatType: ("Number", (int, float)),
+    shape.StrType: ("String", (str,)),
+    shape.BoolType: ("Boolean", (bool,)),
+    shape.ListType: ("Array", (list,)),
+    shape.DictType: ("Object", (dict,)),
+    shape.StructType: ("Object", (dict,)),
+    shape.LiteralType: ("String", (str,)),
+}
+
+
+def _fits(kind: shape.Type, value: Any) -> bool:
+    wanted = _NAMES.get(type(kind))
+    if wanted is None:
+        return True
+    return isinstance(value, wanted[1]) and (isinstance(value, bool) == (bool in wanted[1]))
+
+
+def _check(kind: shape.Type, value: Any, path: str, extra: dict[str, Any] | None = None) -> Iterator[Reason]:
+    """Every reason why ``value`` is not of this type."""
+    if isinstance(kind, shape.Metadata):
+        yield from _check(kind.type, value, path, {**(extra or {}), **(kind.extra or {})})
+        return
+    if isinstance(kind, shape.UnionType):
+        if value is None and kind.includes_none:
+            return
+        options = [option for option in kind.types if not isinstance(option, shape.NoneType)]
+        fitting = [option for option in options if _fits(_bare(option), value)]
+        if fitting:
+            yield from _check(fitting[0], value, path, extra)
+        else:
+            names = " or ".join(dict.fromkeys(_NAMES[type(_bare(option))][0] for option in options))
+            yield Reason(f"Must be of type {names}", path)
+        return
+    if not _fits(kind, value):
+        yield Reason(f"Must be of type {_NAMES[type(kind)][0]}", path)
+        return
+    reason = _bounds(kind, value)
+    if reason is not None:
+        yield Reason((extra or {}).get("reason", reason), path)
+    elif isinstance(kind, shape.StructType):
+        yield from _struct(kind, value, path)
+    elif isinstance(kind, shape.ListType):
+        for position, item in enumerate(value):
+            yield from _check(kind.item_type, item, f"{path}[{position}]")
+    elif isinstance(kind, shape.DictType):
+        for name, item in value.items():
+            yield from _check(kind.value_type, item, f"{path}.{name}")
+    elif extra and "check" in extra:
+        own: Callable[[Any], str | None] = extra["check"]
+        if (complaint := own(value)) is not None:
+            yield Reason(complaint, path)
+
+
+def _bare(kind: shape.Type) -> shape.Type:
+    return _bare(kind.type) if isinstance(kind, shape.Metadata) else kind
+
+
+def _bounds(kind: Any, value: Any) -> str | None:
+    """Why a value of the right type is out of bounds, if it is."""
+    if isinstance(kind, (shape.IntType, shape.FloatType)):
+        low, high = kind.ge, kind.le
+        if (low is not None and value < low) or (high is not None and value > high):
+            return _span("Must be", low, high, "")
+    elif isinstance(kind, shape.StrType):
+        if _outside(len(value), kind):
+            return _span("Length must be", kind.min_length, kind.max_length, " characters")
+        if kind.pattern is not None and not _matches(kind.pattern, value):
+            return f"Must match {kind.pattern}"
+    elif isinstance(kind, (shape.ListType, shape.DictType)):
+        if _outside(len(value), kind):
+            return _span("Must have", kind.min_length, kind.max_length, " items")
+    elif isinstance(kind, shape.LiteralType) and value not in kind.values:
+        return "Must be one of " + ", ".join(str(option) for option in kind.values)
+    return None
+
+
+def _outside(length: int, kind: Any) -> bool:
+    return length < (kind.min_length or 0) or (kind.max_length is not None and length > kind.max_length)
+
+
+def _span(start: str, low: Any, high: Any, end: str) -> str:
+    if high is None:
+        return f"{start} at least {low}{end}"
+    if low is None and end == "":
+        return f"{start} at most {high}"
+    return f"{start} {low or 0}-{high}{end}"
+
+
+@lru_cache(maxsize=None)
+def _compiled(pattern: str) -> Any:
+    import re  # noqa: PLC0415
+
+    return re.compile(pattern)
+
+
+def _matches(pattern: str, value: str) -> bool:
+    return _compiled(pattern).search(value) is not None

@@ -1,0 +1,223 @@
+"""A row of the interface as a line of code: the record behind ``@endpoint``."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any, TypeVar
+
+from msgspec import Meta, Struct
+
+from crofter.context import Context
+from crofter.edge.listing import Listing
+from crofter.shapes import Body, Page
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+PUBLIC = "none"
+ANY_TOKEN = "*"
+LEVELS = ("read_only", "read_write")
+MAX_JSON = 1024 * 1024
+
+
+class Found:
+    """How a path names an object: who looks it up, and by which parts of the path."""
+
+    def __init__(self, find: Callable[..., Any], *parts: str) -> None:
+        self.find = find
+        self.parts = parts
+        hints = typing.get_type_hints(find)
+        self.types = {part: hints.get(part, str) for part in parts}
+
+
+class Upload(Struct, frozen=True):
+    """A body that is not JSON, as it came."""
+
+    content_type: str
+    content: bytes
+
+
+class Reply(Struct, frozen=True):
+    """An answer that is not JSON."""
+
+    content: bytes
+    content_type: str
+    headers: tuple[tuple[str, str], ...] = ()
+
+
+class NoContent(Struct, frozen=True):
+    """Nothing to say, and it says so: 204."""
+
+
+Frame = tuple[str | None, str, bytes]
+"""The id that a client resumes from, the name of the event, and its JSON."""
+
+
+class Stream(Struct, frozen=True):
+    """An answer without an end: each item is looked up when its topic is heard."""
+
+    topic: str
+    fetch: Callable[[Context, Any], tuple[list[Frame], Any]]
+    """From where the stream stands to what is new, and where it stands then."""
+    start: Any
+
+
+class Header(Struct, frozen=True):
+    """Marks a parameter that comes from a header rather than from the query."""
+
+    name: str
+
+
+class QueryParameter(Struct, frozen=True):
+    name: str
+    type: type
+    default: Any
+    header: str | None = None
+    description: str = ""
+
+
+class Endpoint:
+    """One operation of the interface, with all that the edge, OpenAPI and the tests need to know of it."""
+
+    def __init__(self, row: str, handler: Callable[..., Any], options: dict[str, Any]) -> None:
+        self.method, path = row.split(" ", 1)
+        version, _, self.path = path[1:].partition("/")
+        self.beta = version == "v4beta"
+        self.scope: str = options["scope"]
+        self.grant: str = options["grant"]
+        self.deprecated: str | None = options["deprecated"]
+        self.rate: str = options["rate"]
+        self.waits: bool = options["waits"]
+        self.events: tuple[str, ...] = options["events"]
+        self.accepts: tuple[str, ...] = options["accepts"]
+        self.max_body: int = options["max_body"]
+        self.page_sizes: tuple[int, int] = options["page_sizes"]
+        self.handler = handler
+        self.name = handler.__name__
+        self.room = handler.__module__.split(".")[-2]
+        self.summary = (inspect.getdoc(handler) or "").strip()
+        self.writes = self.method in ("POST", "PUT", "DELETE")
+        self._read_signature()
+        self._check()
+
+    @property
+    def public(self) -> bool:
+        return self.scope == PUBLIC
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        return () if self.scope in (PUBLIC, ANY_TOKEN) else tuple(self.scope.split())
+
+    def _read_signature(self) -> None:
+        hints = typing.get_type_hints(self.handler, include_extras=True)
+        self.answers = hints.pop("return", None)
+        hints.pop("ctx", None)
+        parts = [segment.strip("{}") for segment in self.path.split("/") if segment.startswith("{")]
+        self.parts: dict[str, type] = dict.fromkeys((part.partition(":")[0] for part in parts), str)
+        self.found: dict[str, Found] = {}
+        self.body: type[Body] | None = None
+        self.upload: str | None = None
+        self.body_name = ""
+        self.listing: str | None = None
+        self.plain: list[str] = []
+        self.query: list[QueryParameter] = []
+        defaults = inspect.signature(self.handler).parameters
+        for name, hint in hints.items():
+            self._argument(name, hint, defaults[name].default)
+
+    def _argument(self, name: str, hint: Any, default: Any) -> None:
+        found = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Found)), None)
+        if found is not None:
+            self.found[name] = found
+            self.parts.update(found.types)
+        elif name in self.parts:
+            self.parts[name] = hint
+            self.plain.append(name)
+        elif hint is Listing:
+            self.listing = name
+        elif hint is Upload:
+            self.upload = name
+        elif isinstance(hint, type) and issubclass(hint, Body):
+            self.body, self.body_name = hint, name
+        else:
+            extras = getattr(hint, "__metadata__", ())
+            header = next((extra.name for extra in extras if isinstance(extra, Header)), None)
+            words = next((extra.description or "" for extra in extras if isinstance(extra, Meta)), "")
+            self.query.append(QueryParameter(name, _plain_type(hint), default, header, words))
+
+    def _check(self) -> None:
+        """What a row must say. A route that does not declare who may use it does not start."""
+        where = f"{self.method} {self.path}"
+        if not self.summary:
+            raise TypeError(f"{where}: an endpoint needs a docstring, it is shown to callers")
+        for scope in self.scopes:
+            if scope.partition(":")[2] not in LEVELS:
+                raise TypeError(f"{where}: {scope!r} is not a scope")
+        kind, _, level = self.grant.partition(":")
+        if level and level not in LEVELS:
+            raise TypeError(f"{where}: {self.grant!r} is not a grant")
+        if level and kind != "account" and f"{kind}_id" not in self.parts:
+            raise TypeError(f"{where}: a grant on {kind} needs {kind}_id in the path")
+
+    @property
+    def item(self) -> Any:
+        """The view of one item of the collection that is answered, if a collection is."""
+        return typing.get_args(self.answers)[0] if typing.get_origin(self.answers) is Page else None
+
+
+def _plain_type(hint: Any) -> type:
+    """The type of a query parameter: ``int`` of ``int | None``."""
+    if typing.get_origin(hint) in (typing.Union, types.UnionType):
+        return next(option for option in typing.get_args(hint) if option is not type(None))
+    if typing.get_origin(hint) is typing.Annotated:
+        return _plain_type(typing.get_args(hint)[0])
+    assert isinstance(hint, type)
+    return hint
+
+
+def endpoint(
+    row: str,
+    *,
+    scope: str,
+    grant: str,
+    deprecated: str | None = None,
+    rate: str = "general",
+    waits: bool = False,
+    events: tuple[str, ...] = (),
+    accepts: tuple[str, ...] = (),
+    max_body: int = MAX_JSON,
+    page_sizes: tuple[int, int] = (1, 500),
+) -> Callable[[F], F]:
+    """Declare one operation.
+
+    ``scope``: ``none`` for public, ``*`` for any token, else the scope of the interface.
+    ``grant``: what a restricted user needs: ``any`` (nothing), ``unrestricted`` (cannot), ``account:read_only``,
+    a global grant such as ``add_computes``, or a permission on the object of the path such as ``compute:read_write``.
+    ``deprecated``: what replaces it. ``events``: the actions it may leave in the journal.
+    """
+    options = {
+        "scope": scope,
+        "grant": grant,
+        "deprecated": deprecated,
+        "rate": rate,
+        "waits": waits,
+        "events": events,
+        "accepts": accepts,
+        "max_body": max_body,
+        "page_sizes": page_sizes,
+    }
+
+    def declare(handler: F) -> F:
+        handler.endpoint = Endpoint(row, handler, options)  # type: ignore[attr-defined]
+        return handler
+
+    return declare
+
+
+def endpoints_of(module: ModuleType) -> list[Endpoint]:
+    """The endpoints that a room's ``api`` declares, in the order of the file."""
+    declared = (getattr(value, "endpoint", None) for value in vars(module).values())
+    return [one for one in declared if isinstance(one, Endpoint) and one.handler.__module__ == module.__name__]

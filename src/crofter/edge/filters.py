@@ -1,0 +1,220 @@
+"""``X-Filter``: a JSON object that becomes a WHERE clause with bound values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from sqlalchemy import BigInteger, Boolean, ColumnElement, Float, Integer, Text, and_, bindparam, func, not_, or_
+
+from crofter import clock
+from crofter.db.tables import Moment
+from crofter.errors import Invalid, Reason
+
+MAX_DEPTH = 5
+MAX_TERMS = 20
+COULD_NOT = Reason("Could not apply filter", "X-Filter")
+COMPARISONS = {"+gt", "+gte", "+lt", "+lte"}
+
+Node = tuple[Any, ...]
+"""``("and"|"or", node, …)``, ``("is", field, operator, parameter)`` or ``("null", field, negated)``: the shape of a
+filter without its values, so that filters of one shape share one statement."""
+
+
+class Field:
+    """A field that may be filtered on: where it lies, and how a sent value becomes a stored one."""
+
+    def __init__(
+        self,
+        expression: ColumnElement[Any],
+        convert: Callable[[Any], Any] | None = None,
+        *,
+        element_of: Callable[[ColumnElement[bool]], ColumnElement[bool]] | None = None,
+    ) -> None:
+        self.expression = expression
+        self.element_of = element_of
+        """For a field that holds several values: from "an element is so" to "the row has such an element"."""
+        self.text = isinstance(expression.type, Text) and convert is None
+        self.ordered = not self.text
+        self.convert = convert or _converter(expression)
+
+
+def _converter(expression: ColumnElement[Any]) -> Callable[[Any], Any]:
+    kind = expression.type
+    if isinstance(kind, Moment):
+        return _moment
+    if isinstance(kind, Boolean):
+        return _of(bool)
+    if isinstance(kind, (Integer, BigInteger)):
+        return _integer
+    if isinstance(kind, Float):
+        return _number
+    return _of(str)
+
+
+def _of(kind: type) -> Callable[[Any], Any]:
+    def convert(value: Any) -> Any:
+        if type(value) is not kind or (kind is str and "\x00" in value):
+            raise ValueError(value)
+        return value
+
+    return convert
+
+
+def _integer(value: Any) -> int:
+    if type(value) is not int or not -(2**63) <= value < 2**63:
+        raise ValueError(value)
+    return value
+
+
+def _number(value: Any) -> float:
+    if type(value) not in (int, float):
+        raise ValueError(value)
+    return float(value)
+
+
+def _moment(value: Any) -> str:
+    if type(value) is not str:
+        raise ValueError(value)
+    return clock.text(clock.parse(value))
+
+
+class Filter(NamedTuple):
+    """A filter taken apart: its shape, its values, and the order that was asked for."""
+
+    node: Node | None
+    values: dict[str, Any]
+    order_by: str | None
+    descending: bool
+
+
+NO_FILTER = Filter(None, {}, None, False)
+
+
+class _Reader:
+    def __init__(self, fields: Mapping[str, Field]) -> None:
+        self.fields = fields
+        self.values: dict[str, Any] = {}
+        self.terms = 0
+        self.unknown: list[str] = []
+
+    def object(self, sent: Any, depth: int) -> Node:
+        if not isinstance(sent, dict) or depth > MAX_DEPTH:
+            raise ValueError(sent)
+        nodes = [self.entry(key, value, depth) for key, value in sent.items()]
+        return nodes[0] if len(nodes) == 1 else ("and", *nodes)
+
+    def entry(self, key: str, value: Any, depth: int) -> Node:
+        if key in ("+and", "+or"):
+            if not isinstance(value, list):
+                raise ValueError(value)
+            return (key[1:], *(self.object(item, depth + 1) for item in value))
+        if key.startswith("+"):
+            raise ValueError(key)
+        field = self.fields.get(key)
+        if field is None:
+            self.unknown.append(key)
+            return ("and",)
+        return self.field(key, field, value, depth)
+
+    def field(self, key: str, field: Field, value: Any, depth: int) -> Node:
+        if depth > MAX_DEPTH:
+            raise ValueError(value)
+        if isinstance(value, dict) and value:
+            nodes = [self.operator(key, field, name, operand, depth) for name, operand in value.items()]
+            return nodes[0] if len(nodes) == 1 else ("and", *nodes)
+        if isinstance(value, list) and field.element_of and key == "tags":
+            raise Invalid("Tags filter must be a string or dict", field="X-Filter")
+        return self.term(key, field, "=", value)
+
+    def operator(self, key: str, field: Field, name: str, operand: Any, depth: int) -> Node:
+        if name in ("+and", "+or"):
+            if not isinstance(operand, list):
+                raise ValueError(operand)
+            return (name[1:], *(self.field(key, field, item, depth + 1) for item in operand))
+        if name == "+neq":
+            return self.term(key, field, "!=", operand)
+        if name == "+contains":
+            if not field.text:
+                raise ValueError(operand)
+            return self.term(key, field, "contains", operand)
+        if name in COMPARISONS and field.ordered:
+            return self.term(key, field, name, operand)
+        raise ValueError(name)
+
+    def term(self, key: str, field: Field, operator: str, value: Any) -> Node:
+        self.terms += 1
+        if self.terms > MAX_TERMS:
+            raise ValueError("too many terms")
+        if value is None and operator in ("=", "!="):
+            return ("null", key, operator == "!=")
+        parameter = f"filter_{self.terms}"
+        value = field.convert(value)
+        self.values[parameter] = _pattern(value) if operator == "contains" else value
+        return ("is", key, operator, parameter)
+
+
+def _pattern(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+    return f"%{escaped}%"
+
+
+def read(header: bytes | None, fields: Mapping[str, Field]) -> Filter:
+    """The filter of a request, or Invalid with one reason for each field that cannot be filtered on."""
+    if not header:
+        return NO_FILTER
+    reader = _Reader(fields)
+    try:
+        sent = json.loads(header.decode("utf-8"), parse_constant=_no_constant)
+        if not isinstance(sent, dict):
+            raise ValueError(sent)
+        order_by, order = sent.pop("+order_by", None), sent.pop("+order", None)
+        if order not in (None, "asc", "desc") or (order is not None and order_by is None):
+            raise ValueError(order)
+        node = reader.object(sent, 1) if sent else None
+    except (ValueError, TypeError, RecursionError) as error:
+        raise Invalid.all([_cannot(key) for key in reader.unknown] or [COULD_NOT]) from error
+    if order_by is not None and (not isinstance(order_by, str) or order_by not in fields):
+        reader.unknown.append(str(order_by))
+    if reader.unknown:
+        raise Invalid.all([_cannot(key) for key in reader.unknown])
+    return Filter(node, reader.values, order_by, order == "desc")
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _cannot(key: str) -> Reason:
+    return Reason(f"Cannot filter on {key}", "X-Filter")
+
+
+def clause(node: Node, fields: Mapping[str, Field]) -> ColumnElement[bool]:
+    """The shape of a filter as a WHERE clause."""
+    if node[0] == "and":
+        return and_(True, *(clause(child, fields) for child in node[1:]))
+    if node[0] == "or":
+        return or_(False, *(clause(child, fields) for child in node[1:]))
+    field = fields[node[1]]
+    negated = node[2] is True or node[2] == "!="
+    condition = field.expression.is_(None) if node[0] == "null" else _condition(field, node[2], node[3])
+    if field.element_of is not None:
+        condition = field.element_of(condition)
+    if not negated:
+        return condition
+    return not_(condition) if node[0] == "null" or field.element_of else or_(not_(condition), field.expression.is_(None))
+
+
+def _condition(field: Field, operator: str, parameter: str) -> ColumnElement[bool]:
+    column = field.expression
+    value: Any = bindparam(parameter, type_=column.type)
+    if operator == "contains":
+        return func.lower(column).like(func.lower(value), escape="\\")
+    if operator in ("=", "!="):
+        return func.lower(column) == func.lower(value) if field.text else column == value
+    if operator == "+gt":
+        return column > value
+    if operator == "+gte":
+        return column >= value
+    return column < value if operator == "+lt" else column <= value

@@ -1,0 +1,191 @@
+"""Collections: pages, totals and filters, at a cost that does not grow with the account."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypeVar
+from urllib.parse import parse_qsl
+
+from msgspec import inspect as shape
+from sqlalchemy import ColumnElement, Select, bindparam, func, select
+
+from crofter.context import Context
+from crofter.db import Query, query
+from crofter.db.tally import Tally
+from crofter.edge import filters
+from crofter.edge.filters import Field, Filter
+from crofter.errors import Invalid, Reason
+from crofter.shapes import Page
+
+R = TypeVar("R")
+V = TypeVar("V")
+
+DEFAULT_SIZE = 100
+SHALLOW = 4096
+"""Rows that may be passed over one by one; beyond that a page is looked for by blocks."""
+CACHED_SHAPES = 256
+
+
+def filterable(view: Any) -> tuple[str, ...]:
+    """The fields of a view that ``X-Filter`` may name; those of nested objects with dots."""
+    info = shape.type_info(view)
+    assert isinstance(info, shape.StructType)
+    names: list[str] = []
+    for field in info.fields:
+        kind = field.type
+        if isinstance(kind, shape.Metadata) and (kind.extra or {}).get("filterable"):
+            names.append(field.encode_name)
+            continue
+        for option in _options(kind):
+            if isinstance(option, shape.StructType):
+                names += [f"{field.encode_name}.{inner}" for inner in filterable(option.cls)]
+    return tuple(names)
+
+
+def _options(kind: shape.Type) -> tuple[shape.Type, ...]:
+    if isinstance(kind, shape.Metadata):
+        return _options(kind.type)
+    return kind.types if isinstance(kind, shape.UnionType) else (kind,)
+
+
+class Collection(Generic[R]):
+    """Rows that can be listed: where they come from, their order, and what may be filtered on."""
+
+    def __init__(
+        self,
+        view: Any,
+        statement: Select[Any],
+        row: Callable[..., R],
+        *,
+        key: ColumnElement[Any],
+        columns: Mapping[str, ColumnElement[Any] | Field],
+        newest_first: bool = False,
+        order: tuple[ColumnElement[Any], ...] = (),
+        tally: Tally | None = None,
+        unseen: Query[Any] | None = None,
+    ) -> None:
+        self.view = view
+        self.row = row
+        self.fields = {name: _field(columns, name) for name in filterable(view)}
+        self._statement = statement
+        self._key = key
+        self._newest_first = newest_first
+        self._order = order or ((key.desc(),) if newest_first else (key.asc(),))
+        self._tally = None if order else tally
+        self._unseen = unseen
+        """Counts rows that the tally counts and the statement does not show."""
+        self._plain = self._page_query(statement, self._order)
+        edge = key <= bindparam("edge") if newest_first else key >= bindparam("edge")
+        self._deep = self._page_query(statement.where(edge), self._order)
+        self._total = query(select(func.count()).select_from(statement.order_by(None).subquery()))
+        self._shapes: OrderedDict[Any, tuple[Query[R], Query[Any]]] = OrderedDict()
+
+    def _page_query(self, statement: Select[Any], order: tuple[ColumnElement[Any], ...]) -> Query[R]:
+        return query(statement.order_by(*order).limit(bindparam("rows")).offset(bindparam("passed")), self.row)
+
+    def page(self, ctx: Context, number: int, size: int, owner: int, values: dict[str, Any]) -> tuple[int, list[R]]:
+        """The total, and the rows of one page, in the collection's own order."""
+        passed = (number - 1) * size
+        if self._tally is None:
+            total = int(ctx.db.value(self._total, **values))
+        else:
+            total = self._tally.total(ctx.db, owner)
+            if self._unseen is not None:
+                total -= int(ctx.db.value(self._unseen, **values))
+        if passed >= total:
+            return total, []
+        if passed <= SHALLOW or self._tally is None:
+            return total, ctx.db.all(self._plain, rows=size, passed=passed, **values)
+        edge, passed = self._tally.skip(ctx.db, owner, passed, descending=self._newest_first)
+        return total, ctx.db.all(self._deep, rows=size, passed=passed, edge=edge, **values)
+
+    def filtered(
+        self, ctx: Context, wanted: Filter, number: int, size: int, values: dict[str, Any]
+    ) -> tuple[int, list[R]]:
+        page, count = self._shaped(wanted)
+        values = {**values, **wanted.values}
+        passed = (number - 1) * size
+        rows = ctx.db.all(page, rows=size, passed=passed, **values)
+        if rows and len(rows) < size:
+            return passed + len(rows), rows  # the last page counts itself
+        return int(ctx.db.value(count, **values)), rows
+
+    def _shaped(self, wanted: Filter) -> tuple[Query[R], Query[Any]]:
+        """The statements of a filter's shape, written once and then kept."""
+        key = (wanted.node, wanted.order_by, wanted.descending)
+        found = self._shapes.get(key)
+        if found is None:
+            statement = self._statement
+            if wanted.node is not None:
+                statement = statement.where(filters.clause(wanted.node, self.fields))
+            count = query(select(func.count()).select_from(statement.order_by(None).subquery()))
+            found = self._shapes[key] = (self._page_query(statement, self._wanted_order(wanted)), count)
+            if len(self._shapes) > CACHED_SHAPES:
+                self._shapes.popitem(last=False)
+        return found
+
+    def _wanted_order(self, wanted: Filter) -> tuple[ColumnElement[Any], ...]:
+        if wanted.order_by is None:
+            return self._order
+        column = self.fields[wanted.order_by].expression
+        if wanted.descending:
+            return (column.desc(), self._key.desc())
+        return (column.asc(), self._key.asc())
+
+
+def _field(columns: Mapping[str, ColumnElement[Any] | Field], name: str) -> Field:
+    found = columns[name]  # a filterable field without a column is a mistake that shows at import
+    return found if isinstance(found, Field) else Field(found)
+
+
+class Listing:
+    """What a request asks of a collection: which page, and which rows."""
+
+    def __init__(self, query_string: bytes, header: bytes | None, sizes: tuple[int, int]) -> None:
+        self.number, self.size = 1, DEFAULT_SIZE
+        self._header = header
+        if b"page" in query_string:
+            asked = dict(parse_qsl(query_string.decode("latin-1"), keep_blank_values=True))
+            reasons: list[Reason] = []
+            self.number = _bounded(asked, "page", 1, 2**31, 1, reasons)
+            self.size = _bounded(asked, "page_size", *sizes, DEFAULT_SIZE, reasons)
+            if reasons:
+                raise Invalid.all(reasons)
+
+    def of(
+        self,
+        ctx: Context,
+        collection: Collection[R],
+        views: Callable[[list[R]], list[V]],
+        *,
+        owner: int | None = None,
+        **values: Any,
+    ) -> Page[V]:
+        """A page of the collection. ``owner`` is whose rows are counted: the account unless said."""
+        if self._header:
+            wanted = filters.read(self._header, collection.fields)
+            if wanted != filters.NO_FILTER:
+                total, rows = collection.filtered(ctx, wanted, self.number, self.size, values)
+                return self.wrap(views(rows), total)
+        if owner is None:
+            owner = ctx.caller.account_id if ctx.caller else 0
+        total, rows = collection.page(ctx, self.number, self.size, owner, values)
+        return self.wrap(views(rows), total)
+
+    def wrap(self, data: list[V], total: int) -> Page[V]:
+        return Page(data, self.number, max(1, -(-total // self.size)), total)
+
+
+def _bounded(asked: Mapping[str, str], name: str, low: int, high: int, default: int, reasons: list[Reason]) -> int:
+    sent = asked.get(name)
+    if sent is None:
+        return default
+    if not (sent.isascii() and sent.removeprefix("-").isdigit()):
+        reasons.append(Reason("Must be of type Integer", name))
+        return default
+    number = int(sent[:20])
+    if not low <= number <= high:
+        reasons.append(Reason(f"Must be {low}-{high}", name))
+        return default
+    return number

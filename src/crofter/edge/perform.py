@@ -1,0 +1,240 @@
+"""One request from the token to the answer, in the order of checks that the interface promises."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from crofter.context import Actor, Context, World
+from crofter.db import Session
+from crofter.db.database import TryAgain
+from crofter.edge import bodies, idempotency
+from crofter.edge.endpoint import ANY_TOKEN, Endpoint, NoContent, Reply, Stream, Upload
+from crofter.edge.listing import Listing
+from crofter.edge.problems import Fault, UnsupportedMediaType, body_of, status_of
+from crofter.errors import Forbidden, Invalid, Problem, Reason, ScopeMissing, Unauthenticated, Unavailable
+from crofter.shapes import Body, Page
+
+log = logging.getLogger("crofter")
+TRIES = 5
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Access(msgspec.Struct, frozen=True):
+    """How the house knows its people. The edge asks; the rooms answer."""
+
+    authenticate: Callable[[World, Session, str], Actor | None]
+    permits: Callable[[Context, str, int, str], bool]
+    permits_globally: Callable[..., bool]
+
+
+class Request(msgspec.Struct, gc=False):
+    method: str
+    path: bytes
+    query: bytes
+    headers: dict[bytes, bytes]
+    body: bytes
+    address: str
+    id: str
+
+
+class Answer(msgspec.Struct, gc=False):
+    status: int
+    body: bytes
+    actor: Actor | None = None
+    content_type: str | None = None
+    headers: list[tuple[bytes, bytes]] = []
+    rows: int = 0
+    stream: Stream | None = None
+    problem: Problem | None = None
+
+
+class Performer:
+    """Runs endpoints: authenticates, finds objects, reads bodies, and turns whatever happens into an answer."""
+
+    def __init__(self, world: World, access: Access) -> None:
+        self.world = world
+        self.access = access
+
+    def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
+        actor: Actor | None = None
+        try:
+            if not endpoint.writes:
+                with self.world.database.read() as db:
+                    actor = self._actor(endpoint, request, db)
+                    return self._run(endpoint, values, request, self._context(db, actor, request), None)
+            with self.world.database.read() as db:
+                actor = self._actor(endpoint, request, db)
+            body = _Deferred(endpoint, request)
+            for _ in range(TRIES):
+                try:
+                    return self._write(endpoint, values, request, actor, body)
+                except TryAgain:
+                    continue
+            raise Unavailable
+        except Problem as problem:
+            return refused(problem, actor)
+        except Exception:
+            log.exception("request %s failed", request.id)
+            return refused(Fault(), actor)
+
+    def _context(self, db: Session, actor: Actor | None, request: Request) -> Context:
+        return Context(self.world, db, actor, address=request.address, request_id=request.id)
+
+    def _actor(self, endpoint: Endpoint, request: Request, db: Session) -> Actor | None:
+        presented = bearer(request.headers.get(b"authorization"))
+        actor = self.access.authenticate(self.world, db, presented) if presented else None
+        if actor is None:
+            if endpoint.public:
+                return None
+            raise Unauthenticated
+        if not covers(actor.scopes, endpoint.scope):
+            raise ScopeMissing
+        return actor
+
+    def _write(
+        self, endpoint: Endpoint, values: dict[str, Any], request: Request, actor: Actor | None, body: _Deferred
+    ) -> Answer:
+        key = request.headers.get(b"idempotency-key") if endpoint.method == "POST" and actor else None
+        with self.world.database.write() as db:
+            ctx = self._context(db, actor, request)
+            if actor is not None:
+                db.hold(actor.account_id)
+            if key is None:
+                return self._run(endpoint, values, request, ctx, body)
+            name, print_ = idempotency.checked(key), idempotency.fingerprint(endpoint.method, request.path, request.body)
+            earlier = idempotency.earlier(ctx, name, print_)
+            if earlier is not None:
+                return Answer(earlier[0], earlier[1], actor, headers=[(b"idempotent-replayed", b"true")])
+            answer = self._run(endpoint, values, request, ctx, body)
+            idempotency.keep(ctx, name, print_, answer.status, answer.body)
+            return answer
+
+    def _run(
+        self, endpoint: Endpoint, values: dict[str, Any], request: Request, ctx: Context, body: _Deferred | None
+    ) -> Answer:
+        arguments: dict[str, Any] = {name: values[name] for name in endpoint.plain}
+        for name, found in endpoint.found.items():
+            arguments[name] = found.find(ctx, *(values[part] for part in found.parts))
+        if ctx.caller is not None and ctx.caller.restricted:
+            self._check_grant(endpoint, values, ctx)
+        if body is not None:
+            body.into(arguments)
+        if endpoint.listing is not None:
+            arguments[endpoint.listing] = Listing(
+                request.query, request.headers.get(b"x-filter"), endpoint.page_sizes
+            )
+        if endpoint.query:
+            _read_query(endpoint, request, arguments)
+        return answered(endpoint.handler(ctx, **arguments), ctx.caller)
+
+    def _check_grant(self, endpoint: Endpoint, values: dict[str, Any], ctx: Context) -> None:
+        grant, _, level = endpoint.grant.partition(":")
+        if grant == "any":
+            return
+        if grant == "unrestricted":
+            raise Forbidden
+        if grant == "account":
+            allowed = self.access.permits_globally(ctx, "account_access", level)
+        elif not level:
+            allowed = self.access.permits_globally(ctx, grant)
+        else:
+            allowed = self.access.permits(ctx, grant, values[f"{grant}_id"], level)
+        if not allowed:
+            raise Forbidden
+
+
+class _Deferred:
+    """The body, read before the transaction begins; what is wrong with it is said after the object was found."""
+
+    __slots__ = ("_name", "_problem", "_value")
+
+    def __init__(self, endpoint: Endpoint, request: Request) -> None:
+        self._name: str | None = endpoint.upload or endpoint.body_name or None
+        self._value: Body | Upload | None = None
+        self._problem: Problem | None = None
+        try:
+            content_type = request.headers.get(b"content-type", b"").decode("latin-1")
+            if endpoint.upload:
+                self._value = Upload(content_type, request.body)
+            else:
+                self._value = _read_json(endpoint.body, content_type, request.body)
+        except Problem as problem:
+            self._problem = problem
+
+    def into(self, arguments: dict[str, Any]) -> None:
+        if self._problem is not None:
+            raise self._problem
+        if self._name is not None:
+            arguments[self._name] = self._value
+
+
+def _read_json(body: type[Body] | None, content_type: str, raw: bytes) -> Body | None:
+    if raw and content_type and content_type.partition(";")[0].strip().lower() != "application/json":
+        raise UnsupportedMediaType
+    if body is None:
+        bodies.parse(raw)  # an action without a body ignores what is sent, but it must be JSON
+        return None
+    return bodies.decode(raw, body)
+
+
+def _read_query(endpoint: Endpoint, request: Request, arguments: dict[str, Any]) -> None:
+    sent = dict(parse_qsl(request.query.decode("latin-1"), keep_blank_values=True)) if request.query else {}
+    reasons: list[Reason] = []
+    for parameter in endpoint.query:
+        value = sent.get(parameter.name)
+        if parameter.header is not None and (header := request.headers.get(parameter.header.encode())) is not None:
+            value = header.decode("latin-1")
+        if value is None:
+            continue
+        if parameter.type is int:
+            if not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 19):
+                reasons.append(Reason("Must be of type Integer", parameter.name))
+                continue
+            arguments[parameter.name] = int(value)
+        else:
+            arguments[parameter.name] = value
+    if reasons:
+        raise Invalid.all(reasons)
+
+
+def answered(result: Any, actor: Actor | None) -> Answer:
+    if result is None:
+        return Answer(200, b"{}", actor)
+    if isinstance(result, Page):
+        return Answer(200, _encode(result), actor, rows=len(result.data))
+    if isinstance(result, Reply):
+        headers = [(name.encode(), value.encode()) for name, value in result.headers]
+        return Answer(200, result.content, actor, content_type=result.content_type, headers=headers)
+    if isinstance(result, NoContent):
+        return Answer(204, b"", actor)
+    if isinstance(result, Stream):
+        return Answer(200, b"", actor, stream=result)
+    return Answer(200, _encode(result), actor)
+
+
+def refused(problem: Problem, actor: Actor | None) -> Answer:
+    return Answer(status_of(problem), body_of(problem.reasons), actor, problem=problem)
+
+
+def bearer(header: bytes | None) -> str | None:
+    if header is None or header[:7].lower() != b"bearer ":
+        return None
+    return header[7:].strip().decode("latin-1")
+
+
+@lru_cache(maxsize=8192)
+def covers(held: frozenset[str], wanted: str) -> bool:
+    """Whether a token's scopes are enough; read_write covers read_only."""
+    if wanted in ("none", ANY_TOKEN) or "*" in held:
+        return True
+    return all(
+        scope in held or (scope.endswith(":read_only") and scope.replace("read_only", "read_write") in held)
+        for scope in wanted.split()
+    )

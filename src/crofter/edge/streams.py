@@ -1,0 +1,75 @@
+"""Answers without an end: Server-Sent Events."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from http import HTTPStatus
+from typing import Any
+
+from crofter.context import Context
+from crofter.edge.endpoint import Frame, Stream
+from crofter.edge.hub import Hub
+from crofter.edge.perform import Answer, Performer
+from crofter.edge.problems import body_of
+from crofter.errors import Problem, Reason
+
+HEARTBEAT = 15.0
+
+
+def frame(item: Frame) -> bytes:
+    number, name, data = item
+    start = f"id: {number}\nevent: {name}\ndata: " if number is not None else f"event: {name}\ndata: "
+    return start.encode() + data + b"\n\n"
+
+
+def fetch(performer: Performer, stream: Stream, presented: str, position: Any) -> tuple[list[Frame], Any] | None:
+    """What is new since ``position``; None once the token is no longer good."""
+    world = performer.world
+    try:
+        with world.database.read() as db:
+            actor = performer.access.authenticate(world, db, presented)
+            return None if actor is None else stream.fetch(Context(world, db, actor), position)
+    except Problem:
+        return [], position  # the store is away for a moment; the next look finds what was missed
+
+
+async def run(
+    stream: Stream,
+    fetch_new: Callable[[Any], Awaitable[tuple[list[Frame], Any] | None]],
+    hub: Hub,
+    receive: Callable[[], Awaitable[Any]],
+    send: Callable[[Any], Awaitable[None]],
+) -> None:
+    """Send what is there, then whatever comes, until the client, the token or the house is gone."""
+    gone = asyncio.ensure_future(_disconnected(receive))
+    position = stream.start
+    try:
+        with hub.watch(stream.topic) as bell:
+            await send(_chunk(b": open\n\n"))
+            while not gone.done() and not hub.closing:
+                found = await fetch_new(position)
+                if found is None:
+                    break
+                frames, position = found
+                await send(_chunk(b"".join(map(frame, frames)) if frames else b": still here\n\n"))
+                if not frames or len(frames) < 100:
+                    await bell.wait(min(hub.poll, HEARTBEAT))
+        await send({"type": "http.response.body", "body": b""})
+    finally:
+        gone.cancel()
+
+
+def _chunk(body: bytes) -> dict[str, Any]:
+    return {"type": "http.response.body", "body": body, "more_body": True}
+
+
+async def _disconnected(receive: Callable[[], Awaitable[Any]]) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+def forced(status: int) -> Answer:
+    """The answer of a fault that was asked for in the sandbox."""
+    phrase = HTTPStatus(status).phrase if status in HTTPStatus._value2member_map_ else "Fault"
+    return Answer(status, b"{}" if status < 400 else body_of([Reason(phrase)]))

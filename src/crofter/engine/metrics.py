@@ -1,0 +1,67 @@
+"""What the engine counts, for whoever exports it."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+
+from sqlalchemy import func, select
+
+from crofter.db import Row, Session, query
+from crofter.engine.tables import operation
+
+
+class Metrics:
+    """Counts since the start of this process.
+
+    ``claimed``, ``done``, ``failed``, ``cancelled``, ``slept``, ``retries``, ``hung`` (a step past its
+    deadline), ``fenced`` (work thrown away because another worker had taken over), ``reaps`` (operations
+    taken back from dead workers), ``returned`` (handed back on pause or stop), ``unavailable`` (a claim or
+    checkpoint that had to wait for the database).
+    """
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def add(self, name: str, amount: int = 1) -> None:
+        with self._lock:
+            self._counts[name] += amount
+
+    def __getitem__(self, name: str) -> int:
+        return self._counts[name]
+
+    @property
+    def ended(self) -> int:
+        return self._counts["done"] + self._counts["failed"] + self._counts["cancelled"]
+
+    def snapshot(self) -> dict[str, int]:
+        with self._lock:
+            return dict(self._counts)
+
+
+class Depth(Row):
+    """How much work of one lane is in one state, and when the oldest of it fell due (house time)."""
+
+    lane: str
+    state: str
+    amount: int
+    oldest_due: int
+
+
+_DEPTH = query(
+    select(
+        operation.c.lane,
+        operation.c.state,
+        func.count().label("amount"),
+        func.min(operation.c.due).label("oldest_due"),
+    )
+    .where(operation.c.finished.is_(None))
+    .group_by(operation.c.lane, operation.c.state),
+    Depth,
+)
+
+
+def depth(db: Session) -> list[Depth]:
+    """The queue as it is now, in all processes."""
+    return db.all(_DEPTH)

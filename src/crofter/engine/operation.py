@@ -1,0 +1,128 @@
+"""What an operation is: a kind of durable work, the steps it takes, and how it may end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+if TYPE_CHECKING:
+    from crofter.context import Context, World
+    from crofter.engine.work import Work
+
+Lane = Literal["std", "probe", "billing", "bulk"]
+
+
+class Sleep(Struct, frozen=True):
+    """Returned by a step: run me again after this much house time. The key stays taken meanwhile."""
+
+    seconds: float
+
+
+class Failed(Exception):
+    """Raised by a step that cannot succeed. The text is what the user reads as the event's message."""
+
+
+class Step(Struct, frozen=True):
+    """One move of an operation. Kept by name, so that an operation under way survives new code."""
+
+    name: str
+    run: Callable[..., Sleep | None]
+    external: bool
+    weight: int
+    deadline: float
+    """Seconds of machine time after which an external step counts as hung."""
+    retries: int
+
+
+def step(
+    *, weight: int = 10, deadline: float = 120.0, retries: int = 5
+) -> Callable[[Callable[[Work], Sleep | None]], Step]:
+    """A step that acts outside the database. Runs at least once, so it must be safe to repeat."""
+
+    def make(run: Callable[[Work], Sleep | None]) -> Step:
+        return Step(run.__name__, run, True, weight, deadline, retries)
+
+    return make
+
+
+def tx_step(*, weight: int = 10, retries: int = 5) -> Callable[[Callable[[Context, Work], Sleep | None]], Step]:
+    """A step that only writes rows. Runs inside the checkpoint's transaction, so its writes happen exactly once."""
+
+    def make(run: Callable[[Context, Work], Sleep | None]) -> Step:
+        return Step(run.__name__, run, False, weight, 0.0, retries)
+
+    return make
+
+
+class Operation(Struct, frozen=True, kw_only=True):
+    """A kind of durable work. Declared once per room, listed in the corridor."""
+
+    kind: str
+    args: type[Struct]
+    steps: tuple[Step, ...]
+    version: int = 1
+    lane: Lane = "std"
+    admission: Literal["queue", "reject"] = "queue"
+    """Whether a request waits its turn behind other work on the key, or is refused as busy."""
+    done: Callable[[Context, Work], None] | None = None
+    """Runs in the transaction of the last step."""
+    failed: Callable[[Context, Work, str], None] | None = None
+    """Runs in the transaction that records the failure or the cancellation."""
+    aliases: dict[str, str] = {}
+    """Former names of steps, for operations that were under way when a step was renamed."""
+    erased: tuple[str, ...] = ()
+    """Fields of the arguments that are forgotten when the operation ends: sealed passwords."""
+    keep: bool = True
+    """False: a success leaves no row behind. For work that is frequent and told elsewhere, like probes."""
+
+    def __post_init__(self) -> None:
+        names = [one.name for one in self.steps]
+        if not names or len(set(names)) != len(names):
+            raise TypeError(f"{self.kind}: steps need distinct names, and there must be one")
+        if set(self.aliases) & set(names) or set(self.aliases.values()) - set(names):
+            raise TypeError(f"{self.kind}: aliases lead from former names to present ones")
+
+    def step_at(self, cursor: str) -> Step | None:
+        name = self.aliases.get(cursor, cursor)
+        return next((one for one in self.steps if one.name == name), None)
+
+    def after(self, current: Step) -> Step | None:
+        following = self.steps.index(current) + 1
+        return self.steps[following] if following < len(self.steps) else None
+
+    def percent(self, current: Step, within: float = 0.0) -> int:
+        """How far the whole is when ``current`` is done to ``within`` percent. Only the end itself is 100."""
+        total = sum(one.weight for one in self.steps) or 1
+        before = sum(one.weight for one in self.steps[: self.steps.index(current)])
+        return min(99, int((100 * before + within * current.weight) / total))
+
+
+class Book:
+    """Every operation of the house, by kind and version."""
+
+    def __init__(self, operations: Iterable[Operation]) -> None:
+        self._versions: dict[str, dict[int, Operation]] = {}
+        for operation in operations:
+            versions = self._versions.setdefault(operation.kind, {})
+            if operation.version in versions:
+                raise TypeError(f"{operation.kind} version {operation.version} is listed twice")
+            versions[operation.version] = operation
+
+    @property
+    def kinds(self) -> list[str]:
+        return list(self._versions)
+
+    def find(self, kind: str, version: int | None = None) -> Operation | None:
+        """The version that was admitted, or the newest one if that is no longer listed."""
+        versions = self._versions.get(kind)
+        if not versions:
+            return None
+        return versions.get(version or 0) or versions[max(versions)]
+
+
+def book(world: World) -> Book:
+    """The operations this process knows. Put there by the worker, which every process has."""
+    found: Any = world.services.get("operations")
+    return found if isinstance(found, Book) else Book(())

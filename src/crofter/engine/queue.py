@@ -1,0 +1,271 @@
+"""The queue: admitting operations in the caller's transaction, claiming them, and the fence around each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import BigInteger, ColumnElement, bindparam, exists, func, literal_column, or_, select, text, tuple_, update
+from sqlalchemy.sql import ClauseElement
+
+from crofter import clock
+from crofter.context import Context, World
+from crofter.db import Id, Query, Row, Session, query
+from crofter.engine import timekeeping
+from crofter.engine.operation import Operation
+from crofter.engine.tables import CLAIMED, Claimed, operation, worker
+from crofter.errors import Busy
+from crofter.journal import Author
+
+TOPIC = "operations"
+KEPT = 90 * clock.DAY
+"""How long an operation that ended can be looked at."""
+
+
+class Fenced(Exception):
+    """Another worker owns this operation now, or it has moved on."""
+
+
+class Unregistered(Exception):
+    """This process was taken for dead, and may not claim until it has signed in again."""
+
+
+def _state(column: ColumnElement[str], *states: str) -> ColumnElement[bool]:
+    """Written out, not bound: only then do both databases see that a partial index fits."""
+    words = [literal_column(f"'{state}'") for state in states]
+    return column.in_(words) if len(words) > 1 else column == words[0]
+
+
+# ---- the request's side -------------------------------------------------------------------------------------------
+
+_INSERT: Query[Any] = query(
+    text(
+        "INSERT INTO operation (kind, version, lane, key, dedup, state, due, cursor, input, vars,"
+        " account_id, user_id, username, event_id, created)"
+        " VALUES (:kind, :version, :lane, :key, :dedup, 'queued', :due, :cursor, :input, :vars,"
+        " :account_id, :user_id, :username, :event_id, :created)"
+        " ON CONFLICT (dedup) DO NOTHING RETURNING id"
+    )
+    .bindparams(
+        bindparam("input", type_=operation.c.input.type),
+        bindparam("vars", type_=operation.c.vars.type),
+    )
+    .columns(id=Id)
+)
+_LIVE = query(
+    select(operation.c.id)
+    .where(
+        operation.c.key == bindparam("key"),
+        _state(operation.c.state, "queued", "running", "waiting"),
+        operation.c.due <= bindparam("now"),
+    )
+    .limit(1)
+)
+
+
+def admit(ctx: Context, key: str) -> None:
+    """Refuse with Busy while an earlier operation on ``key`` is queued or under way."""
+    if ctx.caller is not None:
+        ctx.db.hold(ctx.account_id)  # two requests must not both find the key free
+    if ctx.db.value(_LIVE, key=key, now=timekeeping.now(ctx.world, ctx.db)) is not None:
+        raise Busy
+
+
+def enqueue(
+    ctx: Context,
+    kind: Operation,
+    args: Struct,
+    *,
+    key: str | None = None,
+    due: int | None = None,
+    dedup: str | None = None,
+    event_id: int | None = None,
+    author: Author | None = None,
+    vars: dict[str, Any] | None = None,
+) -> int | None:
+    """Write an operation in the caller's transaction: it exists if and only if that commits.
+
+    Returns its id, or None if one with the same ``dedup`` is known already. ``due`` is house time; the
+    author is the caller unless another is named.
+    """
+    moment = timekeeping.now(ctx.world, ctx.db)
+    if kind.admission == "reject" and key is not None and (due is None or due <= moment):
+        admit(ctx, key)
+    if author is None and ctx.caller is not None:
+        author = Author(ctx.actor.account_id, ctx.actor.user_id or None, ctx.actor.username)
+    found: int | None = ctx.db.value(
+        _INSERT,
+        kind=kind.kind,
+        version=kind.version,
+        lane=kind.lane,
+        key=key,
+        dedup=dedup,
+        due=moment if due is None else due,
+        cursor=kind.steps[0].name,
+        input=msgspec.to_builtins(args),
+        vars=vars or {},
+        account_id=author.account_id if author else None,
+        user_id=author.user_id if author else None,
+        username=author.username if author else None,
+        event_id=event_id,
+        created=ctx.now,
+    )
+    if found is not None:
+        ctx.db.signal(f"{TOPIC}:{kind.lane}")
+    return found
+
+
+# ---- the worker's side --------------------------------------------------------------------------------------------
+
+
+def claim_statement(*, one_lane: bool) -> ClauseElement:
+    """Take the first operation that may run: due, its key free, and nothing of its key ahead of it.
+
+    Both halves of the key's condition are needed. On PostgreSQL SKIP LOCKED passes over a head that another
+    worker is just taking; without NOT EXISTS its successor would then look like the first of the key.
+    """
+    one, held, ahead = operation.alias("one"), operation.alias("held"), operation.alias("ahead")
+    taken = select(held.c.key).where(_state(held.c.state, "running", "waiting"), held.c.key.is_not(None))
+    earlier = exists().where(
+        ahead.c.key == one.c.key,
+        _state(ahead.c.state, "queued"),
+        tuple_(ahead.c.due, ahead.c.id) < tuple_(one.c.due, one.c.id),
+    )
+    ready = select(one.c.id).where(
+        _state(one.c.state, "queued", "waiting"),
+        one.c.due <= bindparam("now"),
+        or_(_state(one.c.state, "waiting"), one.c.key.is_(None), one.c.key.not_in(taken) & ~earlier),
+    )
+    if one_lane:
+        ready = ready.where(one.c.lane == bindparam("lane"))
+    first = ready.order_by(one.c.due, one.c.id).limit(1).with_for_update(skip_locked=True).cte("first")
+    return (
+        update(operation)
+        .where(operation.c.id.in_(select(first.c.id)), _state(operation.c.state, "queued", "waiting"))
+        .values(
+            state="running",
+            owner=bindparam("me"),
+            epoch=operation.c.epoch + 1,
+            started=func.coalesce(operation.c.started, bindparam("now")),
+        )
+        .returning(*CLAIMED)
+    )
+
+
+CLAIM_LANE = query(claim_statement(one_lane=True), Claimed)
+CLAIM_ANY = query(claim_statement(one_lane=False), Claimed)
+# Held until the claim commits: whoever wants to bury this worker waits, and then sees what it claimed.
+_ALIVE = query(select(worker.c.id).where(worker.c.id == bindparam("me")).with_for_update(read=True, key_share=True))
+
+
+def claim(db: Session, me: int, now: int, lane: str | None = None) -> Claimed | None:
+    """The next operation, now ours; of one lane, or of any. Raises Clash when a race for a key was lost."""
+    if db.value(_ALIVE, me=me) is None:
+        raise Unregistered
+    if lane is None:
+        return db.maybe(CLAIM_ANY, me=me, now=now)
+    return db.maybe(CLAIM_LANE, me=me, now=now, lane=lane)
+
+
+FENCE = query(
+    select(operation.c.cancel)
+    .where(
+        operation.c.id == bindparam("id"),
+        operation.c.epoch == bindparam("epoch"),
+        operation.c.cursor == bindparam("cursor"),
+        _state(operation.c.state, "running"),
+    )
+    .with_for_update()
+)
+
+
+def fence(db: Session, op_id: int, epoch: int, cursor: str) -> bool:
+    """Hold the operation through this transaction, or raise Fenced. Whether its cancellation was asked for."""
+    cancel = db.value(FENCE, id=op_id, epoch=epoch, cursor=cursor)
+    if cancel is None:
+        raise Fenced
+    return bool(cancel)
+
+
+class Seen(Row):
+    state: str
+    cursor: str
+    epoch: int
+    cancel: bool
+
+
+_SEEN = query(
+    select(operation.c.state, operation.c.cursor, operation.c.epoch, operation.c.cancel).where(
+        operation.c.id == bindparam("id")
+    ),
+    Seen,
+)
+
+
+def look(db: Session, op_id: int) -> Seen | None:
+    return db.maybe(_SEEN, id=op_id)
+
+
+def save(db: Session, op_id: int, epoch: int, **changes: Any) -> None:
+    """Write columns of an operation that this transaction has fenced."""
+    if db.update(operation, {"id": op_id, "epoch": epoch}, **changes) != 1:
+        raise Fenced
+
+
+# ---- looking at the whole -----------------------------------------------------------------------------------------
+
+_NEXT = (
+    select(func.min(operation.c.due))
+    .where(_state(operation.c.state, "queued", "waiting"), operation.c.due > bindparam("now"))
+)
+_NEXT_ANY = query(_NEXT)
+_NEXT_LANE = query(_NEXT.where(operation.c.lane == bindparam("lane")))
+_ELSEWHERE = query(
+    select(operation.c.id)
+    .where(_state(operation.c.state, "running"), operation.c.owner.is_distinct_from(bindparam("me", type_=Id)))
+    .limit(1)
+)
+_UNSETTLED = query(
+    select(operation.c.id)
+    .where(
+        or_(
+            _state(operation.c.state, "running", "waiting"),
+            _state(operation.c.state, "queued") & (operation.c.due <= bindparam("now")),
+        )
+    )
+    .limit(1)
+)
+_PRUNE: Query[Any] = query(
+    text(
+        "DELETE FROM operation WHERE id IN (SELECT id FROM operation"
+        " WHERE state IN ('done', 'failed', 'cancelled') AND finished < :before ORDER BY id LIMIT :batch)"
+    ).bindparams(bindparam("before", type_=BigInteger))
+)
+
+
+def next_due(db: Session, now: int, lane: str | None = None) -> int | None:
+    """The first moment after ``now`` at which an operation falls due."""
+    found: int | None = db.value(_NEXT_ANY, now=now) if lane is None else db.value(_NEXT_LANE, now=now, lane=lane)
+    return found
+
+
+def running_elsewhere(db: Session, me: int) -> bool:
+    """Whether a process other than ``me`` is at work."""
+    return db.value(_ELSEWHERE, me=me) is not None
+
+
+def unsettled(db: Session, now: int) -> bool:
+    """Whether an operation is under way or due. One that waits for a later day does not count."""
+    return db.value(_UNSETTLED, now=now) is not None
+
+
+def prune(world: World, *, batch: int = 1000) -> int:
+    """Forget operations that ended long ago; how many they were. For a chore to call."""
+    before, gone = world.clock.now() - KEPT, 0
+    while True:
+        with world.database.write() as db:
+            count = db.run(_PRUNE, before=before, batch=batch)
+        gone += count
+        if count < batch:
+            return gone

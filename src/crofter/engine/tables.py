@@ -1,0 +1,95 @@
+"""The rows of durable work: operations, the processes that do it, and what happens on a schedule."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import CheckConstraint, Column, Index, Integer, Text, text
+
+from crofter.db import Flag, Id, Json, Row, Time, identity, table
+
+
+def _where(condition: str) -> dict[str, Any]:
+    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
+
+
+# Accounts, users and events are named without foreign keys: work outlives what it was about, and each
+# key would cost an index here for the sake of a deletion there.
+operation = table(
+    "operation",
+    identity(),
+    Column("kind", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("lane", Text, nullable=False),
+    Column("key", Text),
+    Column("dedup", Text, unique=True),
+    Column("state", Text, nullable=False),
+    Column("due", Time, nullable=False),
+    Column("cursor", Text, nullable=False),
+    Column("input", Json, nullable=False),
+    Column("vars", Json, nullable=False),
+    Column("attempt", Integer, nullable=False, server_default="0"),
+    Column("crashes", Integer, nullable=False, server_default="0"),
+    Column("epoch", Integer, nullable=False, server_default="0"),
+    Column("owner", Id),
+    Column("cancel", Flag, nullable=False, server_default="0"),
+    Column("account_id", Id),
+    Column("user_id", Id),
+    Column("username", Text),
+    Column("event_id", Id),
+    Column("error", Text),
+    Column("created", Time, nullable=False),
+    Column("started", Time),
+    Column("finished", Time),
+    CheckConstraint("state IN ('queued', 'running', 'waiting', 'done', 'failed', 'cancelled')", name="state"),
+    # The referee: whatever the code believes, one key has one holder.
+    Index("op_one_per_key", "key", unique=True, **_where("state IN ('running', 'waiting')")),
+    Index("op_ready", "lane", "due", "id", **_where("state IN ('queued', 'waiting')")),
+    Index("op_fifo", "key", "due", "id", **_where("state = 'queued'")),
+    Index("op_owner", "owner", **_where("state = 'running'")),
+)
+
+worker = table(
+    "worker",
+    identity(),
+    Column("host", Text, nullable=False),
+    Column("pid", Integer, nullable=False),
+    Column("lease", Time, nullable=False),  # machine time: house time may jump
+)
+
+schedule = table(
+    "schedule",
+    Column("name", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("key", Text),
+    Column("account_id", Id, index=True),
+    Column("input", Json, nullable=False),
+    Column("rule", Text, nullable=False),
+    Column("catchup", Text, nullable=False),
+    Column("next_due", Time, nullable=False, index=True),
+)
+
+
+class Claimed(Row):
+    """An operation in the hands of this process."""
+
+    id: int
+    kind: str
+    version: int
+    lane: str
+    key: str | None
+    cursor: str
+    input: dict[str, Any]
+    vars: dict[str, Any]
+    attempt: int
+    crashes: int
+    epoch: int
+    cancel: bool
+    account_id: int | None
+    user_id: int | None
+    username: str | None
+    event_id: int | None
+    started: int | None
+
+
+CLAIMED = tuple(operation.c[name] for name in Claimed.__struct_fields__)

@@ -1,0 +1,77 @@
+"""What goes wrong on purpose.
+
+    Problem
+    ├── Invalid            the request cannot be done as it was sent; one or more (field, reason)
+    │   └── Busy           ... because an earlier action on the same object is still under way
+    ├── Unauthenticated    nobody, or nobody we know
+    ├── Forbidden          somebody, but not for this
+    │   └── ScopeMissing   ... because the token does not carry the scope
+    ├── NotFound           absent, or not the caller's to see
+    ├── Conflict           contradicts what has happened already
+    ├── TooMany            over a rate limit
+    └── Unavailable        try again later: the store is full, locked or away
+
+Rules and stores raise these; only the edge knows which status each becomes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+
+class Reason(NamedTuple):
+    reason: str
+    field: str | None = None
+
+
+class Problem(Exception):
+    """Base of everything that is answered to a caller in the interface's error form."""
+
+    default = "Something went wrong"
+
+    def __init__(self, reason: str | None = None, *, field: str | None = None) -> None:
+        self.reasons: list[Reason] = [Reason(reason or self.default, field)]
+        super().__init__(self.reasons[0].reason)
+
+
+class Invalid(Problem):
+    default = "Invalid request"
+
+    @classmethod
+    def all(cls, reasons: Iterable[Reason]) -> Invalid:
+        problem = cls()
+        problem.reasons = list(reasons)
+        return problem
+
+
+class Busy(Invalid):
+    default = "Compute busy."
+
+
+class Unauthenticated(Problem):
+    default = "Invalid Token"
+
+
+class Forbidden(Problem):
+    default = "Unauthorized"
+
+
+class ScopeMissing(Forbidden):
+    default = "Your OAuth token is not authorized to use this endpoint."
+
+
+class NotFound(Problem):
+    default = "Not found"
+
+
+class Conflict(Problem):
+    default = "Conflict"
+
+
+class TooMany(Problem):
+    default = "Too many requests"
+
+
+class Unavailable(Problem):
+    default = "The service is busy. Please try again."

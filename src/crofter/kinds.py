@@ -1,0 +1,68 @@
+"""Naming an object without knowing its room."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from crofter.context import Context
+from crofter.errors import Forbidden
+
+
+class Entity(Struct, frozen=True):
+    """An object as events, tickets and notifications speak of it."""
+
+    type: str
+    id: int | str | None
+    label: str | None
+    url: str | None = None
+
+    @property
+    def id_document(self) -> str | None:
+        """The id as a JSON scalar, the form in which it is kept."""
+        return None if self.id is None else msgspec.json.encode(self.id).decode()
+
+
+class Kind(Struct, frozen=True):
+    """One sort of object, with the few things other rooms may ask about it."""
+
+    name: str
+    """As grants and events call it: ``compute``, ``volume``."""
+    title: str
+    """As error texts call it: ``Compute``."""
+    url: str
+    """Where one is viewed; ``{id}`` stands for the id."""
+    existing: Callable[[Context, Sequence[int]], set[int]]
+    """Which of these ids are objects of the caller's account."""
+    views: Callable[[Context, Sequence[int]], dict[int, Any]]
+    """The objects as their own endpoint shows them, by id."""
+    taggable: bool = False
+
+    def entity(self, object_id: int, label: str | None) -> Entity:
+        return Entity(self.name, object_id, label, self.url.format(id=object_id))
+
+
+class Kinds:
+    """Every kind of the house, and who may do what to one."""
+
+    def __init__(self, kinds: Sequence[Kind], permits: Callable[[Context, str, int, str], bool]) -> None:
+        self._by_name = {kind.name: kind for kind in kinds}
+        self._permits = permits
+
+    def get(self, name: str) -> Kind | None:
+        return self._by_name.get(name)
+
+    def require(self, ctx: Context, name: str, ids: Sequence[int], level: str, *, field: str) -> None:
+        """All of these objects are the caller's to read or write, or the field is refused."""
+        if not ids:
+            return
+        kind = self._by_name.get(name)
+        found = kind.existing(ctx, ids) if kind else set()
+        if any(one not in found or not self._permits(ctx, name, one, level) for one in ids):
+            raise Forbidden(f"You do not have permission to access this {_TITLES.get(name, name)}", field=field)
+
+
+_TITLES = {"compute": "Compute", "domain": "Domain", "nodebalancer": "NodeBalancer", "volume": "Volume"}

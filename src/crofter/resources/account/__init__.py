@@ -1,0 +1,1 @@
+"""The account: contact data, settings, cancellation."""

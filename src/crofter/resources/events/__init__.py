@@ -1,0 +1,1 @@
+"""The journal, read: what happened on the account."""

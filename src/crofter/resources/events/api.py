@@ -1,0 +1,56 @@
+"""Events: list, view, wait, mark."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from crofter.context import Context
+from crofter.edge.endpoint import Found, Header, Stream, endpoint
+from crofter.edge.listing import Listing
+from crofter.resources.events import rules, store
+from crofter.resources.events.shapes import EventView
+from crofter.shapes import Page
+
+TheEvent = Annotated[store.Event, Found(store.one, "event_id")]
+After = Annotated[int | None, Meta(description="Only events with a greater id, oldest first.")]
+Wait = Annotated[int | None, Meta(description="Seconds to wait, 60 at most, while the list is empty.")]
+LastEventId = Annotated[int | None, Header("last-event-id"), Meta(description="The last event that was received.")]
+
+
+@endpoint("GET /v4/account/events", scope="events:read_only", grant="any", waits=True)
+def list_events(ctx: Context, listing: Listing, after: After = None, wait: Wait = None) -> Page[EventView]:
+    """List what happened on the account in the last 90 days, newest first."""
+    restricted = ctx.actor.restricted
+    bounds = store.scope(ctx)
+    if after is None:
+        collection = store.VISIBLE if restricted else store.ALL
+    else:
+        collection = store.VISIBLE_AFTER if restricted else store.ALL_AFTER
+        bounds["after"] = after
+    return listing.of(ctx, collection, lambda rows: rules.views(ctx, rows), **bounds)
+
+
+@endpoint("GET /v4/account/events/stream", scope="events:read_only", grant="any")
+def stream_events(ctx: Context, last_event_id: LastEventId = None, after: After = None) -> Stream:
+    """Follow events as Server-Sent Events; each new one once, in order, and its changes while it is under way."""
+    return rules.stream(ctx, last_event_id if last_event_id is not None else after)
+
+
+@endpoint("GET /v4/account/events/{event_id}", scope="events:read_only", grant="any")
+def view_event(ctx: Context, event: TheEvent) -> EventView:
+    """View one event."""
+    return rules.views(ctx, [event])[0]
+
+
+@endpoint("POST /v4/account/events/{event_id}/read", scope="events:read_only", grant="any")
+def read_event(ctx: Context, event: TheEvent) -> None:
+    """Mark one event as read."""
+    store.mark_read(ctx, event.id)
+
+
+@endpoint("POST /v4/account/events/{event_id}/seen", scope="events:read_only", grant="any")
+def see_events(ctx: Context, event: TheEvent) -> None:
+    """Mark all events up to and including this one as seen."""
+    store.mark_seen(ctx, event.id)

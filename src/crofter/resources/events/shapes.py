@@ -1,0 +1,55 @@
+"""Events as callers see them."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from crofter.shapes import Filtered, Id, Moment, Raw, View
+
+EventStatus = Literal["failed", "finished", "notification", "scheduled", "started"]
+EntityId = Annotated[
+    Raw,
+    Meta(
+        description="The object's id: a number, or a string where it has no number.",
+        extra_json_schema={"type": ["integer", "string", "null"]},
+    ),
+]
+
+
+class EventEntity(View):
+    """The object that an event is about."""
+
+    id: Filtered[EntityId]
+    label: str | None
+    type: Filtered[str]
+    url: str | None
+
+
+class SecondaryEntity(View):
+    """A second object that gives an event its context."""
+
+    id: EntityId
+    label: str | None
+    type: str
+    url: str | None
+
+
+class EventView(View):
+    """Something that happened on the account."""
+
+    action: Filtered[Annotated[str, Meta(description="What was done; more actions may be added.")]]
+    created: Filtered[Moment]
+    duration: Annotated[float | None, Meta(description="Seconds since it started, or that it took.")]
+    entity: EventEntity | None
+    id: Filtered[Id]
+    message: str | None
+    percent_complete: Annotated[int | None, Meta(description="Null where nothing is in progress.")]
+    rate: str | None
+    read: bool
+    secondary_entity: SecondaryEntity | None
+    seen: bool
+    status: EventStatus
+    time_remaining: Annotated[str | None, Meta(description="``HH:MM:SS``, while it is known.")]
+    username: str | None

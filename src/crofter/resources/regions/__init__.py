@@ -1,0 +1,1 @@
+"""Regions: where things can be."""

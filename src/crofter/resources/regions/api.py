@@ -1,0 +1,26 @@
+"""Regions: list and view, for everybody."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from crofter.context import Context
+from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.listing import Listing
+from crofter.resources.regions import store
+from crofter.resources.regions.shapes import RegionView
+from crofter.shapes import Page
+
+TheRegion = Annotated[store.Region, Found(store.one, "region_id")]
+
+
+@endpoint("GET /v4/regions", scope="none", grant="any")
+def list_regions(ctx: Context, listing: Listing) -> Page[RegionView]:
+    """List the regions; not every service is available in every one."""
+    return listing.of(ctx, store.REGIONS, lambda rows: [row.view() for row in rows])
+
+
+@endpoint("GET /v4/regions/{region_id}", scope="none", grant="any")
+def view_region(ctx: Context, region: TheRegion) -> RegionView:
+    """View one region."""
+    return region.view()

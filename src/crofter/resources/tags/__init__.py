@@ -1,0 +1,1 @@
+"""Tags: names that objects of any kind can carry."""

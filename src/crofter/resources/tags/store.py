@@ -1,0 +1,123 @@
+"""Tags, and which objects carry them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import Column, ForeignKey, Index, PrimaryKeyConstraint, Text, UniqueConstraint, and_, bindparam, or_, select
+
+from crofter.context import Context
+from crofter.db import Clash, Id, Row, among, identity, owned, query, table
+from crofter.db.tally import Tally
+from crofter.edge.listing import Collection
+from crofter.errors import Invalid
+from crofter.resources.tags.shapes import TaggedObject, TagView
+from crofter.resources.users.store import grant
+
+tag = table(
+    "tag",
+    identity(),
+    owned(),
+    Column("label", Text, nullable=False),
+    UniqueConstraint("account_id", "label"),
+    Index("ix_tag_account_id", "account_id", "id"),
+)
+tagged = table(
+    "tagged",
+    Column("tag_id", Id, ForeignKey("tag.id", ondelete="CASCADE"), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("object_id", Id, nullable=False),
+    PrimaryKeyConstraint("tag_id", "kind", "object_id"),
+    Index("ix_tagged_object", "kind", "object_id"),
+    sqlite_without_rowid=True,
+)
+_TALLY = Tally(tag)
+
+
+class Tag(Row):
+    id: int
+    account_id: int
+    label: str
+
+
+class Tagged(Row):
+    kind: str
+    object_id: int
+
+
+class LabelOf(Row):
+    object_id: int
+    label: str
+
+
+TAGS = Collection(
+    TagView,
+    select(tag).where(tag.c.account_id == bindparam("account_id")),
+    Tag,
+    key=tag.c.id,
+    columns={},
+    tally=_TALLY,
+)
+
+_CARRIERS = select(tagged.c.kind, tagged.c.object_id).where(tagged.c.tag_id == bindparam("tag_id"))
+_ORDER = (tagged.c.kind.asc(), tagged.c.object_id.asc())
+CARRIERS = Collection(TaggedObject, _CARRIERS, Tagged, key=tagged.c.object_id, columns={}, order=_ORDER)
+GRANTED_CARRIERS = Collection(
+    TaggedObject,
+    _CARRIERS.join(grant, and_(grant.c.kind == tagged.c.kind, grant.c.object_id == tagged.c.object_id)).where(
+        grant.c.user_id == bindparam("user_id"), or_(grant.c.level == "read_only", grant.c.level == "read_write")
+    ),
+    Tagged,
+    key=tagged.c.object_id,
+    columns={},
+    order=_ORDER,
+)
+
+_BY_LABEL = query(
+    select(tag).where(tag.c.account_id == bindparam("account_id"), tag.c.label == bindparam("label")), Tag
+)
+_LABELS = query(
+    select(tagged.c.object_id, tag.c.label)
+    .join(tag, tag.c.id == tagged.c.tag_id)
+    .where(tagged.c.kind == bindparam("kind"), among(tagged.c.object_id, "ids"))
+    .order_by(tagged.c.object_id, tag.c.label),
+    LabelOf,
+)
+
+
+def by_label(ctx: Context, label: str) -> Tag:
+    return ctx.db.one(_BY_LABEL, account_id=ctx.account_id, label=label)
+
+
+def find(ctx: Context, label: str) -> Tag | None:
+    return ctx.db.maybe(_BY_LABEL, account_id=ctx.account_id, label=label)
+
+
+def insert(ctx: Context, label: str) -> Tag:
+    try:
+        tag_id = ctx.db.insert(tag, account_id=ctx.account_id, label=label)
+    except Clash:
+        raise Invalid("Label must be unique among your Tags", field="label") from None
+    return Tag(tag_id, ctx.account_id, label)
+
+
+def attach(ctx: Context, tag_id: int, objects: Iterable[tuple[str, int]]) -> None:
+    for kind, object_id in dict.fromkeys(objects):
+        ctx.db.insert(tagged, tag_id=tag_id, kind=kind, object_id=object_id)
+
+
+def detach(ctx: Context, kind: str, object_id: int) -> None:
+    """Take every tag off an object."""
+    ctx.db.delete(tagged, kind=kind, object_id=object_id)
+
+
+def delete(ctx: Context, tag_id: int) -> None:
+    ctx.db.delete(tag, account_id=ctx.account_id, id=tag_id)
+
+
+def labels(ctx: Context, kind: str, ids: Sequence[int]) -> dict[int, list[str]]:
+    """The tags of many objects of one kind at once."""
+    found: dict[int, list[str]] = {}
+    for row in ctx.db.all(_LABELS, kind=kind, ids=list(ids)):
+        found.setdefault(row.object_id, []).append(row.label)
+    return found

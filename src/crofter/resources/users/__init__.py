@@ -1,0 +1,1 @@
+"""Users of an account, and what each may do."""

@@ -1,0 +1,42 @@
+"""Who a token stands for, and what they may do."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from crofter import clock
+from crofter.context import Actor, Context, World
+from crofter.db import Session
+from crofter.resources.users import store
+
+
+def authenticate(world: World, db: Session, presented: str) -> Actor | None:
+    """The actor behind a token that is known, not expired, and of an open account."""
+    row = db.maybe(store.BEARER, digest=world.keyring.digest(presented), moment=clock.text(world.clock.now()))
+    if row is None:
+        return None
+    return Actor(row.account_id, row.user_id, row.username, row.restricted, row.token_id, scope_set(row.scopes))
+
+
+@lru_cache(maxsize=4096)
+def scope_set(scopes: str) -> frozenset[str]:
+    return frozenset(scopes.replace(",", " ").split())
+
+
+def permits(ctx: Context, kind: str, object_id: int, level: str) -> bool:
+    """Whether the caller's grants allow ``level`` on one object. Says nothing about its existence."""
+    actor = ctx.actor
+    if not actor.restricted:
+        return True
+    held = store.level(ctx, kind, object_id)
+    return held == "read_write" or held == level
+
+
+def permits_globally(ctx: Context, grant: str, level: str | None = None) -> bool:
+    """Whether the caller holds a global grant: a yes or no, or an access level."""
+    if not ctx.actor.restricted:
+        return True
+    held = store.global_grants(ctx).get(grant)
+    if level is None:
+        return held is True
+    return held == "read_write" or held == level

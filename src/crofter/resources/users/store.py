@@ -1,0 +1,107 @@
+"""Users, their grants and their tokens."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, ForeignKey, Index, LargeBinary, PrimaryKeyConstraint, Text, bindparam, select
+
+from crofter.context import Context
+from crofter.db import Flag, Id, Json, Moment, Row, identity, owned, query, table
+from crofter.resources.account.store import account
+
+user = table(
+    "account_user",
+    identity(),
+    owned(index=True),
+    Column("username", Text, nullable=False, unique=True),
+    Column("email", Text, nullable=False),
+    Column("restricted", Flag, nullable=False),
+    Column("password", Text),
+    Column("global_grants", Json),
+    Column("created", Moment, nullable=False),
+)
+
+grant = table(
+    "user_grant",
+    Column("user_id", Id, ForeignKey("account_user.id", ondelete="CASCADE"), nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("object_id", Id, nullable=False),
+    Column("level", Text, nullable=False),
+    PrimaryKeyConstraint("user_id", "kind", "object_id"),
+    Index("ix_grant_object", "kind", "object_id"),
+    sqlite_without_rowid=True,
+)
+
+token = table(
+    "token",
+    identity(),
+    owned(),
+    Column("user_id", Id, ForeignKey("account_user.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("shown", Text, nullable=False),
+    Column("label", Text, nullable=False),
+    Column("scopes", Text, nullable=False),
+    Column("created", Moment, nullable=False),
+    Column("expiry", Moment),
+)
+
+
+class Bearer(Row):
+    """All that a presented token says, in one row."""
+
+    token_id: int
+    user_id: int
+    account_id: int
+    username: str
+    restricted: bool
+    scopes: str
+
+
+BEARER = query(
+    select(
+        token.c.id.label("token_id"),
+        token.c.user_id,
+        token.c.account_id,
+        user.c.username,
+        user.c.restricted,
+        token.c.scopes,
+    )
+    .join_from(token, user, user.c.id == token.c.user_id)
+    .join(account, account.c.id == token.c.account_id)
+    .where(
+        token.c.digest == bindparam("digest"),
+        (token.c.expiry.is_(None)) | (token.c.expiry > bindparam("moment")),
+        account.c.closed.is_(False),
+    ),
+    Bearer,
+)
+
+
+class User(Row):
+    id: int
+    account_id: int
+    username: str
+    email: str
+    restricted: bool
+
+
+_USER = select(user.c.id, user.c.account_id, user.c.username, user.c.email, user.c.restricted)
+BY_USERNAME = query(_USER.where(user.c.username == bindparam("username")), User)
+_GLOBAL = query(select(user.c.global_grants).where(user.c.id == bindparam("user_id")))
+_LEVEL = query(
+    select(grant.c.level).where(
+        grant.c.user_id == bindparam("user_id"),
+        grant.c.kind == bindparam("kind"),
+        grant.c.object_id == bindparam("object_id"),
+    )
+)
+
+
+def global_grants(ctx: Context) -> dict[str, bool | str | None]:
+    """What a restricted caller may do on the account as a whole."""
+    return ctx.db.value(_GLOBAL, user_id=ctx.actor.user_id) or {}
+
+
+def level(ctx: Context, kind: str, object_id: int) -> str | None:
+    """What a restricted caller may do with one object: nothing, read_only or read_write."""
+    found: str | None = ctx.db.value(_LEVEL, user_id=ctx.actor.user_id, kind=kind, object_id=object_id)
+    return found
