@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
@@ -58,16 +59,15 @@ class Clock:
         return Setting("real", moment - machine_now(), 0)
 
 
-_last: tuple[int, str] = (-1, "")
-
-
 def text(moment: int) -> str:
     """A moment as the interface writes it: ``YYYY-MM-DDTHH:MM:SS``, UTC, no zone."""
-    global _last
-    second = moment // 1000
-    if _last[0] != second:  # the same second is asked for many times in a row
-        _last = (second, datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S"))
-    return _last[1]
+    return _second(moment // 1000)
+
+
+@lru_cache(maxsize=256)
+def _second(second: int) -> str:
+    """The same few seconds are asked for many times in a row."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def parse(value: str) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Column, Index, Integer, Text
+from sqlalchemy import Column, Index, Integer, Text, bindparam, case, literal_column, or_, update
 
 from crofter import clock
 from crofter.context import Context
@@ -62,7 +62,9 @@ def topic(account_id: int) -> str:
     return f"events:{account_id}"
 
 
-def record(ctx: Context, action: str, entity: Entity | None = None, secondary: Entity | None = None, **more: Any) -> int:
+def record(
+    ctx: Context, action: str, entity: Entity | None = None, secondary: Entity | None = None, **more: Any
+) -> int:
     """Write a notification: something that is done already. Returns the event's id."""
     actor = ctx.actor
     author = Author(actor.account_id, actor.user_id, actor.username)
@@ -115,7 +117,7 @@ _PROGRESS = query(
             else_=event.c.percent,
         ),
         rate=bindparam("new_rate", type_=Text),
-        remaining=bindparam("new_remaining", type_=Float),
+        remaining=bindparam("new_remaining", type_=Integer),
     )
 )
 _FINISHED = query(
@@ -139,7 +141,15 @@ def progress(
     db: Session, account_id: int, event_id: int, percent: int, rate: str | None = None, remaining: float | None = None
 ) -> None:
     """The work has come so far."""
-    _move(db, _PROGRESS, account_id, event_id, reached=percent, new_rate=rate, new_remaining=remaining)
+    _move(
+        db,
+        _PROGRESS,
+        account_id,
+        event_id,
+        reached=percent,
+        new_rate=rate,
+        new_remaining=None if remaining is None else int(remaining),
+    )
 
 
 def finished(db: Session, now: int, account_id: int, event_id: int) -> None:

@@ -6,8 +6,12 @@ import hashlib
 import hmac
 import zlib
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from crofter.dice import Dice
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 TOKEN_PREFIXES = {"personal": "ccp_", "access": "cca_", "refresh": "ccr_", "secret": "ccs_"}
@@ -31,7 +35,7 @@ class Keyring:
 
     def digest(self, token: str) -> bytes:
         """What is stored of a token, and what it is looked up by."""
-        return hmac.digest(self._pepper, token.encode("utf-8", "surrogatepass"), "sha256")
+        return hashlib.blake2b(token.encode("utf-8", "surrogatepass"), key=self._pepper, digest_size=32).digest()
 
     def seal(self, value: bytes, place: str) -> bytes:
         """Encrypt a value for one place (table, row, column); it opens nowhere else."""
@@ -41,7 +45,7 @@ class Keyring:
     def open(self, sealed: bytes, place: str) -> bytes:
         return self._cipher().decrypt(sealed[:12], sealed[12:], place.encode())
 
-    def _cipher(self):  # type: ignore[no-untyped-def]
+    def _cipher(self) -> AESGCM:
         from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # noqa: PLC0415 - slow to import, rarely used
 
         return AESGCM(self._sealing)

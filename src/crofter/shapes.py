@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, TypeVar, Union
 
 import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
@@ -14,15 +14,15 @@ T = TypeVar("T")
 __all__ = ["UNSET", "Body", "Filtered", "Id", "Moment", "Optional", "Page", "Raw", "View", "field_type", "given"]
 
 
-class View(msgspec.Struct, frozen=True, gc=False):
+class View(msgspec.Struct, gc=False):
     """What a caller is shown."""
 
 
-class Body(msgspec.Struct, frozen=True, kw_only=True):
+class Body(msgspec.Struct, kw_only=True):
     """What a caller sends. Unknown and read-only fields are ignored."""
 
 
-class Page(View, Generic[T], frozen=True):
+class Page(View, Generic[T]):
     """One page of a collection."""
 
     data: list[T]
@@ -34,7 +34,7 @@ class Page(View, Generic[T], frozen=True):
 Filtered = Annotated[T, Meta(extra={"filterable": True}, extra_json_schema={"x-filterable": True})]
 """A field that ``X-Filter`` may name."""
 
-Optional = T | UnsetType
+Optional = Union[T, UnsetType]  # noqa: UP007 - an alias with a variable
 """A field of an update: left as it is unless sent."""
 
 Moment = Annotated[

@@ -22,7 +22,9 @@ class Database(Protocol):
     """For SQLAlchemy, which migrations use."""
     reads_block: bool
     """Whether a read may wait on the network, so that it must not run on the event loop."""
-    signals: Signals
+
+    @property
+    def signals(self) -> Signals: ...
 
     def read(self) -> AbstractContextManager[Session]:
         """A transaction that only looks."""
@@ -44,4 +46,3 @@ def open_database(url: str | None, data: Path | None, *, pool: int = 8) -> Datab
     from crofter.db.lite import SqliteDatabase  # noqa: PLC0415
 
     return SqliteDatabase(data)
-

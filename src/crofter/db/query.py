@@ -7,7 +7,7 @@ Core is good at: one description of a statement that is right on SQLite and on P
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 from sqlalchemy import Boolean, ColumnElement, Text, bindparam
@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 DIALECTS: dict[str, Any] = {
     "sqlite": sqlite.dialect(paramstyle="named"),
-    "postgresql": postgresql.psycopg.dialect(),
+    "postgresql": postgresql.psycopg.dialect(),  # type: ignore[no-untyped-call]
 }
 
 _encode = msgspec.json.Encoder().encode
@@ -49,9 +49,7 @@ class Compiled:
         compiled: Any = statement.compile(dialect=DIALECTS[dialect])
         self.sql: str = compiled.string
         self.defaults: dict[str, Any] = {
-            name: value
-            for name, value in compiled.params.items()
-            if not compiled.binds[name].required
+            name: value for name, value in compiled.params.items() if not compiled.binds[name].required
         }
         self.binds: list[tuple[str, Callable[[Any], Any]]] = [
             (name, _to_document) for name, bind in compiled.binds.items() if isinstance(bind.type, Json)
@@ -109,7 +107,11 @@ class Query(Generic[R]):
         return compiled
 
 
-def query(statement: Any, into: Callable[..., R] | None = None) -> Query[R]:
+@overload
+def query(statement: Any) -> Query[Any]: ...
+@overload
+def query(statement: Any, into: Callable[..., R]) -> Query[R]: ...
+def query(statement: Any, into: Callable[..., Any] | None = None) -> Query[Any]:
     return Query(statement, into)
 
 

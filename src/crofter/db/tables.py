@@ -52,7 +52,7 @@ class Json(TypeDecorator[Any]):
     cache_ok = True
 
 
-class Row(msgspec.Struct, frozen=True, gc=False):
+class Row(msgspec.Struct, gc=False):
     """A row as code sees it: fields in the order of the columns that were selected."""
 
 

@@ -69,10 +69,10 @@ class Tally:
 
 
 def _install(counted: Table, owner: str) -> None:
-    for statement in ddl(counted.name, owner, "sqlite"):
-        event.listen(counted, "after_create", DDL(statement).execute_if(dialect="sqlite"))
-    for statement in ddl(counted.name, owner, "postgresql"):
-        event.listen(counted, "after_create", DDL(statement).execute_if(dialect="postgresql"))
+    for dialect in ("sqlite", "postgresql"):
+        for statement in ddl(counted.name, owner, dialect):
+            made: Any = DDL(statement)  # type: ignore[no-untyped-call]
+            event.listen(counted, "after_create", made.execute_if(dialect=dialect))
 
 
 def _add(name: str, owner: str, row: str, amount: int) -> str:
@@ -106,7 +106,9 @@ def ddl(name: str, owner: str, dialect: str) -> list[str]:
         if dialect == "sqlite":
             statements.append(f"CREATE TRIGGER {trigger} {when} ON {name} FOR EACH ROW BEGIN {body} END")
         else:
-            function = f"CREATE FUNCTION {trigger}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} RETURN NULL; END $$"
+            function = (
+                f"CREATE FUNCTION {trigger}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} RETURN NULL; END $$"
+            )
             statements.append(function)
             statements.append(f"CREATE TRIGGER {trigger} {when} ON {name} FOR EACH ROW EXECUTE FUNCTION {trigger}()")
     return statements

@@ -137,10 +137,8 @@ class App:
         forced = self.parts.fault(scope["method"], path)
         if forced is not None:
             return streams.forced(forced), standing
-        body = await _body(receive, sent, endpoint.max_body) if endpoint.writes else b""
-        request = Request(
-            scope["method"], scope["raw_path"], scope["query_string"], sent, body, address, request_id
-        )
+        body = await read_body(receive, sent, endpoint.max_body) if endpoint.writes else b""
+        request = Request(scope["method"], scope["raw_path"], scope["query_string"], sent, body, address, request_id)
         if endpoint.waits and b"wait=" in request.query:
             return await self._wait(endpoint, values, request, receive), standing
         return await self.perform(endpoint, values, request), standing
@@ -218,7 +216,7 @@ def _secure(scope: Scope) -> bool:
     return bool(scope.get("scheme") == "https")
 
 
-async def _body(receive: Receive, sent: Mapping[bytes, bytes], limit: int = MAX_JSON) -> bytes:
+async def read_body(receive: Receive, sent: Mapping[bytes, bytes], limit: int = MAX_JSON) -> bytes:
     """The whole body, unless it is longer than the endpoint takes."""
     length = sent.get(b"content-length", b"0")
     if length.isdigit() and int(length) > limit:
@@ -239,4 +237,3 @@ async def _body(receive: Receive, sent: Mapping[bytes, bytes], limit: int = MAX_
         if size > limit:
             raise TooLarge
     return b"".join(chunks)
-

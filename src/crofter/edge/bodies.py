@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import cache
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
@@ -75,7 +75,7 @@ def _clean(value: Any) -> bool:
     while todo:
         item = todo.pop()
         if isinstance(item, str):
-            if "\x00" in item or not item.isprintable() and _lone_surrogate(item):
+            if "\x00" in item or (not item.isprintable() and _lone_surrogate(item)):
                 return False
         elif isinstance(item, dict):
             todo.extend(item.keys())
@@ -126,7 +126,7 @@ class _Plan:
         self.checks = [(field.encode_name, field.type) for field in info.fields if _has_check(field.type)]
 
 
-@lru_cache(maxsize=None)
+@cache
 def _plan(body: type[Body]) -> _Plan:
     return _Plan(body)
 
@@ -254,7 +254,7 @@ def _span(start: str, low: Any, high: Any, end: str) -> str:
     return f"{start} {low or 0}-{high}{end}"
 
 
-@lru_cache(maxsize=None)
+@cache
 def _compiled(pattern: str) -> Any:
     import re  # noqa: PLC0415
 

@@ -33,7 +33,9 @@ def page(make: Callable[[], tuple[int, bytes, str]], *more: tuple[bytes, bytes])
 
     async def app(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
-            await reply(send, 405, body_of([Reason("Method Not Allowed")]), "application/json", (b"allow", b"GET, HEAD"))
+            await reply(
+                send, 405, body_of([Reason("Method Not Allowed")]), "application/json", (b"allow", b"GET, HEAD")
+            )
             return
         status, body, content_type = await asyncio.get_running_loop().run_in_executor(None, make)
         await reply(send, status, body if scope["method"] == "GET" else b"", content_type, *more)

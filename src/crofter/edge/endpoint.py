@@ -171,7 +171,7 @@ class Endpoint:
 def _plain_type(hint: Any) -> type:
     """The type of a query parameter: ``int`` of ``int | None``."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        return next(option for option in typing.get_args(hint) if option is not type(None))
+        return _plain_type(next(option for option in typing.get_args(hint) if option is not type(None)))
     if typing.get_origin(hint) is typing.Annotated:
         return _plain_type(typing.get_args(hint)[0])
     assert isinstance(hint, type)

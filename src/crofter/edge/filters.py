@@ -55,7 +55,7 @@ def _converter(expression: ColumnElement[Any]) -> Callable[[Any], Any]:
 
 def _of(kind: type) -> Callable[[Any], Any]:
     def convert(value: Any) -> Any:
-        if type(value) is not kind or (kind is str and "\x00" in value):
+        if type(value) is not kind or "\x00" in str(value):
             raise ValueError(value)
         return value
 
@@ -203,10 +203,12 @@ def clause(node: Node, fields: Mapping[str, Field]) -> ColumnElement[bool]:
         condition = field.element_of(condition)
     if not negated:
         return condition
-    return not_(condition) if node[0] == "null" or field.element_of else or_(not_(condition), field.expression.is_(None))
+    return (
+        not_(condition) if node[0] == "null" or field.element_of else or_(not_(condition), field.expression.is_(None))
+    )
 
 
-def _condition(field: Field, operator: str, parameter: str) -> ColumnElement[bool]:
+def _condition(field: Field, operator: str, parameter: str) -> Any:
     column = field.expression
     value: Any = bindparam(parameter, type_=column.type)
     if operator == "contains":

@@ -89,7 +89,9 @@ class RateLimits:
         allowed = self._window.hit(item, name, caller)
         stats = self._window.get_window_stats(item, name, caller)
         now = self._clock.now() / 1000
-        standing = Standing(item.amount, stats.remaining, int(stats.reset_time), max(0, int(stats.reset_time - now + 0.999)))
+        standing = Standing(
+            item.amount, stats.remaining, int(stats.reset_time), max(0, int(stats.reset_time - now + 0.999))
+        )
         if not allowed:
             problem = TooMany()
             problem.standing = standing  # type: ignore[attr-defined]

@@ -108,7 +108,10 @@ class Performer:
                 db.hold(actor.account_id)
             if key is None:
                 return self._run(endpoint, values, request, ctx, body)
-            name, print_ = idempotency.checked(key), idempotency.fingerprint(endpoint.method, request.path, request.body)
+            name, print_ = (
+                idempotency.checked(key),
+                idempotency.fingerprint(endpoint.method, request.path, request.body),
+            )
             earlier = idempotency.earlier(ctx, name, print_)
             if earlier is not None:
                 return Answer(earlier[0], earlier[1], actor, headers=[(b"idempotent-replayed", b"true")])
@@ -127,9 +130,7 @@ class Performer:
         if body is not None:
             body.into(arguments)
         if endpoint.listing is not None:
-            arguments[endpoint.listing] = Listing(
-                request.query, request.headers.get(b"x-filter"), endpoint.page_sizes
-            )
+            arguments[endpoint.listing] = Listing(request.query, request.headers.get(b"x-filter"), endpoint.page_sizes)
         if endpoint.query:
             _read_query(endpoint, request, arguments)
         return answered(endpoint.handler(ctx, **arguments), ctx.caller)

@@ -29,24 +29,24 @@ class PatientProtocol(HttpToolsProtocol):
     """uvicorn waits for ever for a request to arrive; this does not."""
 
     receive_seconds = RECEIVE_SECONDS
-    connections: Counter[str] = Counter()
+    per_peer: Counter[str] = Counter()
     _alarm: asyncio.TimerHandle | None = None
     _peer = ""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
         self._peer = str((transport.get_extra_info("peername") or ("",))[0])
-        self.connections[self._peer] += 1
-        if self.connections[self._peer] > CONNECTIONS_PER_PEER:
+        self.per_peer[self._peer] += 1
+        if self.per_peer[self._peer] > CONNECTIONS_PER_PEER:
             transport.close()
         else:
             self._arm(self.receive_seconds)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()
-        self.connections[self._peer] -= 1
-        if not self.connections[self._peer]:
-            del self.connections[self._peer]
+        self.per_peer[self._peer] -= 1
+        if not self.per_peer[self._peer]:
+            del self.per_peer[self._peer]
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

@@ -50,8 +50,7 @@ def unsuccessful(ctx: Context, work: Work, state: str, reason: str, error: str |
 def _without_secrets(kind: Operation, work: Work) -> dict[str, object]:
     if not kind.erased:
         return {}
-    fields = {name: getattr(work.args, name) for name in work.args.__struct_fields__ if name not in kind.erased}
-    return {"input": fields}
+    return {"input": {name: value for name, value in work.input.items() if name not in kind.erased}}
 
 
 _ONE = select(*CLAIMED).where(operation.c.id == bindparam("id"))

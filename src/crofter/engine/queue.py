@@ -6,7 +6,20 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import BigInteger, ColumnElement, bindparam, exists, func, literal_column, or_, select, text, tuple_, update
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    bindparam,
+    case,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    text,
+    tuple_,
+    update,
+)
 from sqlalchemy.sql import ClauseElement
 
 from crofter import clock
@@ -147,7 +160,11 @@ def claim_statement(*, one_lane: bool) -> ClauseElement:
             state="running",
             owner=bindparam("me"),
             epoch=operation.c.epoch + 1,
-            started=func.coalesce(operation.c.started, bindparam("now")),
+            # With an event, the start is told in a transaction of its own: that one holds the account first.
+            started=case(
+                (operation.c.event_id.is_(None), func.coalesce(operation.c.started, bindparam("now"))),
+                else_=operation.c.started,
+            ),
         )
         .returning(*CLAIMED)
     )
@@ -207,7 +224,7 @@ def look(db: Session, op_id: int) -> Seen | None:
     return db.maybe(_SEEN, id=op_id)
 
 
-def save(db: Session, op_id: int, epoch: int, **changes: Any) -> None:
+def save(db: Session, op_id: int, epoch: int, /, **changes: Any) -> None:
     """Write columns of an operation that this transaction has fenced."""
     if db.update(operation, {"id": op_id, "epoch": epoch}, **changes) != 1:
         raise Fenced
@@ -215,9 +232,8 @@ def save(db: Session, op_id: int, epoch: int, **changes: Any) -> None:
 
 # ---- looking at the whole -----------------------------------------------------------------------------------------
 
-_NEXT = (
-    select(func.min(operation.c.due))
-    .where(_state(operation.c.state, "queued", "waiting"), operation.c.due > bindparam("now"))
+_NEXT = select(func.min(operation.c.due)).where(
+    _state(operation.c.state, "queued", "waiting"), operation.c.due > bindparam("now")
 )
 _NEXT_ANY = query(_NEXT)
 _NEXT_LANE = query(_NEXT.where(operation.c.lane == bindparam("lane")))

@@ -83,6 +83,6 @@ def running_from(world: World, moment: int, least: Setting | None = None) -> Non
     world.clock.setting = setting
 
 
-def abandoned(db: Session) -> bool:
-    """Whether a conductor says that it holds the clock. Only meaningful to who knows that there is none."""
+def held(db: Session) -> bool:
+    """Whether a conductor says that it holds the clock. It may have died since."""
     return bool(meta.get(db, CONDUCTING, False))

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import msgspec
 
 from crofter import journal
 from crofter.context import Actor, Context, World
+from crofter.db.database import TryAgain
 from crofter.engine import queue
 from crofter.engine.operation import Operation, Step
 from crofter.engine.tables import Claimed
+from crofter.errors import Unavailable
 
 EVERYTHING = frozenset({"*"})
 PROGRESS_EVERY = 1.0
@@ -32,11 +34,13 @@ class Work:
         self.account_id = row.account_id
         self.event_id = row.event_id
         self.actor = actor_of(row)
+        self.input = row.input
         self.args: Any = msgspec.convert(row.input, operation.args)
         self.vars: dict[str, Any] = dict(row.vars)
         """Small notes of the operation to itself, kept at each checkpoint."""
         self.writes: list[Callable[[Context], None]] = []
         self._step = operation.step_at(row.cursor) or operation.steps[0]
+        self._cursor = row.cursor
         self._cancelled = row.cancel
         self._told = self._looked = 0.0
 
@@ -49,9 +53,9 @@ class Work:
         """The same for every attempt at this step: what makes a repeated call outside harmless."""
         return f"op{self.id}.{self._step.name}"
 
-    def enter(self, step: Step, notes: dict[str, Any]) -> None:
+    def enter(self, step: Step, cursor: str, notes: dict[str, Any]) -> None:
         """Made ready for one attempt at ``step``: what a failed attempt left behind is forgotten."""
-        self._step = step
+        self._step, self._cursor = step, cursor
         self.vars = msgspec.json.decode(msgspec.json.encode(notes))
         self.writes.clear()
 
@@ -71,9 +75,9 @@ class Work:
             return
         self._told = self._looked = time.monotonic()
         reached = self.operation.percent(self._step, max(0.0, min(100.0, percent)))
-        with self.world.database.write() as db:
+        with suppress(Unavailable, TryAgain), self.world.database.write() as db:  # news, not worth failing a step for
             db.hold(self.account_id)
-            self._cancelled = queue.fence(db, self.id, self.epoch, self._step.name)
+            self._cancelled = queue.fence(db, self.id, self.epoch, self._cursor)
             journal.progress(db, self.account_id, self.event_id, reached, rate, remaining)
 
     @property

@@ -1,10 +1,10 @@
 """What a hypervisor answers instead of working.
 
-    DriverError
-    ├── Refused            will not be done, however often it is asked; the text may be shown to the owner
-    │   ├── Absent         ... because there is no such thing on that host
-    │   └── Stale          ... because somebody else has taken the work over: drop it, report nothing
-    └── Unreachable        nobody knows: ask again later, and start nothing elsewhere meanwhile
+DriverError
+├── Refused            will not be done, however often it is asked; the text may be shown to the owner
+│   ├── Absent         ... because there is no such thing on that host
+│   └── Stale          ... because somebody else has taken the work over: drop it, report nothing
+└── Unreachable        nobody knows: ask again later, and start nothing elsewhere meanwhile
 """
 
 from __future__ import annotations

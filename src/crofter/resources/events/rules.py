@@ -11,8 +11,9 @@ from crofter.context import Context
 from crofter.edge.endpoint import Frame, Stream
 from crofter.journal import topic
 from crofter.resources.events import store
-from crofter.resources.events.shapes import EventEntity, EventView, Raw, SecondaryEntity
+from crofter.resources.events.shapes import EventEntity, EventView, SecondaryEntity
 from crofter.resources.events.store import Event
+from crofter.shapes import Raw
 
 E = TypeVar("E")
 

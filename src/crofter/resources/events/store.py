@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 from sqlalchemy import (
     Column,
+    ColumnElement,
     ForeignKey,
     PrimaryKeyConstraint,
     Select,
@@ -20,8 +22,6 @@ from sqlalchemy import (
     or_,
     select,
 )
-
-import msgspec
 
 from crofter import clock
 from crofter.context import Context
@@ -93,9 +93,7 @@ _VISIBLE = or_(
     and_(event.c.user_id == bindparam("user_id"), event.c.entity_type.in_(PERSONAL)),
 )
 _BEFORE_WINDOW = query(
-    select(func.count()).where(
-        event.c.account_id == bindparam("account_id"), event.c.created < bindparam("since")
-    )
+    select(func.count()).where(event.c.account_id == bindparam("account_id"), event.c.created < bindparam("since"))
 )
 
 
@@ -105,7 +103,7 @@ def _entity_id(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-_COLUMNS = {
+_COLUMNS: dict[str, ColumnElement[Any] | Field] = {
     "id": event.c.id,
     "action": event.c.action,
     "created": event.c.created,

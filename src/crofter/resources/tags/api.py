@@ -17,9 +17,7 @@ TheTag = Annotated[store.Tag, Found(store.by_label, "label")]
 @endpoint("GET /v4/tags", scope="account:read_only", grant="any")
 def list_tags(ctx: Context, listing: Listing) -> Page[TagView]:
     """List the tags of the account."""
-    return listing.of(
-        ctx, store.TAGS, lambda rows: [TagView(row.label) for row in rows], account_id=ctx.account_id
-    )
+    return listing.of(ctx, store.TAGS, lambda rows: [TagView(row.label) for row in rows], account_id=ctx.account_id)
 
 
 @endpoint("POST /v4/tags", scope="account:read_write", grant="unrestricted", events=("tag_create",))

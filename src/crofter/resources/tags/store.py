@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Column, ForeignKey, Index, PrimaryKeyConstraint, Text, UniqueConstraint, and_, bindparam, or_, select
+from sqlalchemy import (
+    Column,
+    ForeignKey,
+    Index,
+    PrimaryKeyConstraint,
+    Text,
+    UniqueConstraint,
+    and_,
+    bindparam,
+    or_,
+    select,
+)
 
 from crofter.context import Context
 from crofter.db import Clash, Id, Row, among, identity, owned, query, table

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Index, LargeBinary, PrimaryKeyConstraint, Text, bindparam, select
+from sqlalchemy import Column, ForeignKey, Index, LargeBinary, PrimaryKeyConstraint, Text, bindparam, false, select, true
 
 from crofter.context import Context
 from crofter.db import Flag, Id, Json, Moment, Row, identity, owned, query, table
@@ -17,6 +17,15 @@ user = table(
     Column("restricted", Flag, nullable=False),
     Column("password", Text),
     Column("global_grants", Json),
+    Column("timezone", Text, nullable=False, server_default="UTC"),
+    Column("email_notifications", Flag, nullable=False, server_default=true()),
+    Column("lish_auth_method", Text, nullable=False, server_default="password_keys"),
+    Column("authorized_keys", Json),
+    # Two-factor: the secret is sealed; while it waits to be confirmed it has an expiry.
+    Column("tfa_secret", LargeBinary),
+    Column("tfa_enabled", Flag, nullable=False, server_default=false()),
+    Column("tfa_expiry", Moment),
+    Column("tfa_last_step", Id),
     Column("created", Moment, nullable=False),
 )
 
@@ -42,6 +51,9 @@ token = table(
     Column("scopes", Text, nullable=False),
     Column("created", Moment, nullable=False),
     Column("expiry", Moment),
+    # Of an OAuth client: whose it is, and which authorization it came from. Null for a personal token.
+    Column("authorization_id", Id, ForeignKey("app_authorization.id", ondelete="CASCADE"), index=True),
+    Column("last_used", Moment),
 )
 
 

@@ -1,0 +1,63 @@
+"""The command line: ``crofter serve | work | migrate | openapi``."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from crofter import SPEC_VERSION, __version__
+
+FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("--host", {"help": "address to listen on (127.0.0.1)"}),
+    ("--port", {"type": int, "help": "port to listen on (8420); 0 takes a free one"}),
+    ("--data", {"help": "folder of the embedded database (./data); :memory: keeps nothing"}),
+    ("--database", {"help": "postgresql://… instead of the embedded database"}),
+    ("--driver", {"help": "hypervisor driver (simulated)"}),
+    ("--mode", {"choices": ("sandbox", "production"), "help": "sandbox is the default on a loopback address"}),
+    ("--role", {"choices": ("all", "api", "worker"), "help": "what this process does (all)"}),
+    ("--workers", {"type": int, "help": "API processes; more than one needs PostgreSQL"}),
+    ("--config", {"help": "TOML file with settings"}),
+    ("--log", {"choices": ("auto", "json", "pretty", "off"), "help": "form of the log on standard error"}),
+)
+
+
+def parser() -> argparse.ArgumentParser:
+    built = argparse.ArgumentParser(prog="crofter", description="A cloud of your own: accounts, bills and machines.")
+    built.add_argument("--version", action="version", version=f"crofter {__version__} (interface {SPEC_VERSION})")
+    commands = built.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, words in (
+        ("serve", "serve the interface"),
+        ("work", "run operations only, on the same PostgreSQL database"),
+        ("migrate", "bring the database to this release's schema"),
+    ):
+        command = commands.add_parser(name, help=words, description=words)
+        for flag, options in FLAGS:
+            command.add_argument(flag, **options)
+    described = commands.add_parser("openapi", help="print the OpenAPI description of the interface")
+    described.add_argument("--output", help="file to write it to")
+    return built
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Parse first, import later: ``--help`` does not need a server."""
+    asked = vars(parser().parse_args(arguments))
+    command = asked.pop("command")
+    if command == "openapi":
+        from crofter.cli.openapi import write  # noqa: PLC0415
+
+        write(asked["output"])
+        return
+    from crofter.config import SettingsError, load  # noqa: PLC0415
+
+    if command == "work":
+        asked["role"] = "worker"
+    try:
+        settings = load(asked, os.environ)
+    except SettingsError as error:
+        sys.exit(f"crofter: {error}")
+    from crofter.cli import serving  # noqa: PLC0415
+
+    sys.exit(serving.migrate(settings) if command == "migrate" else serving.serve(settings))

@@ -1,0 +1,180 @@
+"""``crofter serve``: from settings to a listening process, and back to a clean stop."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+from crofter import __version__
+from crofter.assembly import House, build, build_world, first_start
+from crofter.catalogue import CatalogueError
+from crofter.config import Settings
+from crofter.db.schema import SchemaError
+from crofter.edge.server import configured
+from crofter.errors import Unavailable
+
+try:
+    from uvloop import new_event_loop
+except ImportError:  # not CPython, or not a Unix: the standard loop serves too
+    new_event_loop = asyncio.new_event_loop  # type: ignore[assignment]
+
+
+class HouseServer(uvicorn.Server):
+    """uvicorn that says where it listens, wakes whoever waits when it stops, and exits with 0."""
+
+    def __init__(self, config: uvicorn.Config, house: House, listening: socket.socket) -> None:
+        super().__init__(config)
+        self._house = house
+        self._listening = listening
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if not self.should_exit:
+            print(announcement(self._house, self._listening), flush=True)
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._stop)
+        yield
+
+    def _stop(self) -> None:
+        if self.should_exit:
+            self.force_exit = True  # asked twice
+        self.should_exit = True
+        self._house.app.parts.hub.close()
+
+
+def serve(settings: Settings) -> int:
+    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    try:
+        if settings.role == "worker":
+            return _work(settings)
+        listening = _bind(settings)
+        if settings.workers > 1:
+            return _several(settings, listening)
+        return _one(settings, listening)
+    except (SchemaError, CatalogueError, Unavailable, OSError) as error:
+        print(f"crofter: {error}", file=sys.stderr)
+        return 1
+
+
+def migrate(settings: Settings) -> int:
+    try:
+        build_world(settings).database.close()
+    except (SchemaError, Unavailable) as error:
+        print(f"crofter: {error}", file=sys.stderr)
+        return 1
+    print("the schema is up to date")
+    return 0
+
+
+def _bind(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind((settings.host, settings.port))
+    listening.listen(1024)
+    listening.set_inheritable(True)
+    return listening
+
+
+def _one(settings: Settings, listening: socket.socket) -> int:
+    house = build(settings)
+    config = configured(
+        house.app,
+        ssl_certfile=settings.tls_certificate,
+        ssl_keyfile=settings.tls_key,
+    )
+    server = HouseServer(config, house, listening)
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        runner.run(server.serve(sockets=[listening]))
+    house.world.database.close()
+    return 0 if server.started else 1
+
+
+def _work(settings: Settings) -> int:
+    house = build(settings)
+    for action in house.app.parts.on_start:
+        action()
+    print(f"crofter {__version__} works on {_where(settings)}", flush=True)
+    signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    for action in house.app.parts.on_stop:
+        action()
+    house.world.database.close()
+    return 0
+
+
+def _several(settings: Settings, listening: socket.socket) -> int:
+    """Processes that share one listening socket; one that dies is replaced."""
+    first_start(settings)
+    stopping = False
+    children: set[int] = set()
+
+    def stop(_number: int, _frame: Any) -> None:
+        nonlocal stopping
+        stopping = True
+        for child in children:
+            os.kill(child, signal.SIGTERM)
+
+    def start() -> None:
+        child = os.fork()
+        if child == 0:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            os._exit(_one(settings, listening))
+        children.add(child)
+
+    signal.signal(signal.SIGTERM, stop)
+    signal.signal(signal.SIGINT, stop)
+    for _ in range(settings.workers):
+        start()
+    while children:
+        ended, _status = os.wait()
+        children.discard(ended)
+        if not stopping:
+            start()
+    return 0
+
+
+def _where(settings: Settings) -> str:
+    if settings.database is not None:
+        return "PostgreSQL"
+    return "SQLite, nothing is kept" if settings.folder is None else f"SQLite in {settings.data}"
+
+
+def announcement(house: House, listening: socket.socket) -> str:
+    """What a person needs to go on, printed once the door is open."""
+    settings = house.world.settings
+    host, port = listening.getsockname()[:2]
+    scheme = "https" if settings.tls_certificate else "http"
+    address = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
+    lines = [
+        f"crofter {__version__} serves on {address} ({settings.mode}, {_where(settings)})",
+        f"  docs      {address}/docs",
+        f"  console   {address}/console/",
+    ]
+    login = house.first_login
+    if login is not None:
+        lines += [
+            f"  user      {login.username}",
+            f"  password  {login.password}",
+            f"  token     {login.token}",
+            f'try:  curl -H "Authorization: Bearer {login.token}" {address}/v4/account/events',
+        ]
+    elif settings.sandbox:
+        lines.append(
+            f"another token:  curl -d '{{\"username\": \"admin\"}}' -H 'Content-Type: application/json' "
+            f"{address}/_sandbox/tokens"
+        )
+    return "\n".join(lines)

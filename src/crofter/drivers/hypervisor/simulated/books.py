@@ -1,0 +1,43 @@
+"""Opening transactions in the simulated world."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from crofter.clock import Clock
+from crofter.db import Clash, Database
+from crofter.drivers.hypervisor.errors import Unreachable
+from crofter.drivers.hypervisor.simulated.fleet import Fleet
+from crofter.drivers.hypervisor.simulated.scene import Scene
+from crofter.errors import Unavailable
+
+
+class Books:
+    """Short transactions of the driver's own: never part of one that a caller has open."""
+
+    def __init__(self, database: Database, clock: Clock, fleet: Fleet, scene: type[Scene] = Scene) -> None:
+        self._database = database
+        self._clock = clock
+        self._scene = scene
+        self.fleet = fleet
+
+    @contextmanager
+    def reading(self) -> Iterator[Scene]:
+        with _store_faults(), self._database.read() as db:
+            yield self._scene(db, self._clock.now(), self.fleet)
+
+    @contextmanager
+    def writing(self) -> Iterator[Scene]:
+        with _store_faults(), self._database.write() as db:
+            yield self._scene(db, self._clock.now(), self.fleet)
+
+
+@contextmanager
+def _store_faults() -> Iterator[None]:
+    try:
+        yield
+    except Unavailable as error:
+        raise Unreachable("The store of the simulated hypervisor does not answer.") from error
+    except Clash as error:
+        raise Unreachable("Somebody else was quicker.") from error  # nothing was written; a repeat finds theirs

@@ -1,0 +1,110 @@
+"""What the verbs about disks and backups will do to the simulated world, or why they will not."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from crofter.drivers.hypervisor.errors import Absent, Refused
+from crofter.drivers.hypervisor.reports import SavedDisk
+from crofter.drivers.hypervisor.simulated.plans import Effect, Plan, Planner, already, one
+from crofter.drivers.hypervisor.simulated.scene import Scene
+from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Thing, digest, fresh_disk
+from crofter.drivers.hypervisor.specs import DiskRef, DiskSpec, Empty, FromBackup, FromDisk, FromImage, Seed, Source
+
+
+def make(spec: DiskSpec, source: Source) -> Planner[Disk]:
+    def plan(scene: Scene, thing: Thing[Disk], _ends: int) -> Plan:
+        old = thing.doc
+        if old is not None and old.ready:
+            if (old.size, old.filesystem) != (spec.size, spec.filesystem):
+                raise Refused(f"Disk {thing.id} exists already, and is another one.")
+            return already(Disk, thing)
+        new = _copied(scene, spec, source)
+        amount = 0 if isinstance(source, Empty) else spec.size
+        return Plan((Effect(Disk, replace(thing, doc=new), replace(new, ready=True)),), amount)
+
+    return plan
+
+
+def _copied(scene: Scene, spec: DiskSpec, source: Source) -> Disk:
+    match source:
+        case FromImage():
+            _fits(spec, source.minimum)
+            return fresh_disk(spec, source)
+        case Empty():
+            _fits(spec, 1)
+            return fresh_disk(spec, source)
+        case FromDisk():
+            copied = scene.get(Disk, source.disk).doc
+            if copied is None or not copied.ready:
+                raise Refused(f"Disk {source.disk.id} is not ready.")
+            _fits(spec, copied.size)
+            return Disk(spec.size, spec.filesystem, copied.used, copied.content)
+        case FromBackup():
+            saved = _saved(scene, source)
+            _fits(spec, saved.used)
+            return Disk(spec.size, spec.filesystem, saved.used, saved.content or "")
+
+
+def _saved(scene: Scene, source: FromBackup) -> SavedDisk:
+    backup = scene.get(Backup, source.backup).doc
+    if backup is None or not backup.ready:
+        raise Refused(f"Backup {source.backup.id} is not ready.")
+    for saved in backup.disks:
+        if saved.disk == source.disk:
+            return saved
+    raise Absent(f"There is no disk {source.disk} in backup {source.backup.id}.")
+
+
+def _fits(spec: DiskSpec, needed: int) -> None:
+    if spec.size < needed:
+        raise Refused(f"The disk needs at least {needed} MB.")
+
+
+def resize(size: int) -> Planner[Disk]:
+    def plan(scene: Scene, thing: Thing[Disk], _ends: int) -> Plan:
+        disk = _free(scene, thing)
+        if size == disk.size:
+            return already(Disk, thing)
+        if size < max(disk.used, 1):
+            raise Refused(f"The files on the disk need {disk.used} MB.")
+        return one(Disk, thing, replace(disk, size=size), amount=max(disk.size, size))
+
+    return plan
+
+
+def seed(written: Seed, token: str) -> Planner[Disk]:
+    def plan(scene: Scene, thing: Thing[Disk], _ends: int) -> Plan:
+        disk = _free(scene, thing)
+        if disk.filesystem in ("swap", "initrd"):
+            raise Refused("There is no system on the disk.")
+        # The bytes change, and nothing is kept from which a password could be guessed.
+        content = digest("seed", disk.content, token, written.keys, written.hostname)
+        return one(Disk, thing, replace(disk, content=content))
+
+    return plan
+
+
+def _free(scene: Scene, thing: Thing[Disk]) -> Disk:
+    if thing.doc is None or not thing.doc.ready:
+        raise Refused(f"Disk {thing.id} is not ready.")
+    if scene.user(thing) is not None:
+        raise Refused(f"Disk {thing.id} is in use.")
+    return thing.doc
+
+
+def save(refs: tuple[DiskRef, ...]) -> Planner[Backup]:
+    def plan(scene: Scene, thing: Thing[Backup], _ends: int) -> Plan:
+        if thing.doc is not None and thing.doc.ready:
+            return already(Backup, thing)
+        saved = []
+        for ref in refs:
+            disk = scene.get(Disk, ref).doc
+            if disk is None or not disk.ready:
+                raise Refused(f"Disk {ref.id} is not ready.")
+            saved.append(SavedDisk(ref.id, disk.size, disk.used, disk.filesystem, disk.content))
+        backup = Backup(tuple(saved))
+        effect = Effect(Backup, replace(thing, doc=backup), replace(backup, ready=True))
+        return Plan((effect,), amount=sum(disk.used for disk in saved))
+
+    return plan

@@ -1,0 +1,132 @@
+"""What goes wrong in the simulated world when the sandbox says so."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+from sqlalchemy import bindparam, update
+
+from crofter.db import query
+from crofter.drivers.hypervisor.errors import Absent, Refused
+from crofter.drivers.hypervisor.reports import Reason
+from crofter.drivers.hypervisor.simulated import tables, world
+from crofter.drivers.hypervisor.simulated.books import Books
+from crofter.drivers.hypervisor.simulated.scene import FAULTS, Scene
+from crofter.drivers.hypervisor.simulated.things import Domain, Thing
+from crofter.drivers.hypervisor.simulated.world import World
+
+TOPIC = "hypervisor"
+"""Signalled when a machine went on or off by itself."""
+
+_work = tables.work.c
+_FAIL_OPEN = query(
+    update(tables.work)
+    .where(
+        _work.operation == bindparam("served"),
+        _work.kind == Domain.kind,
+        _work.id == bindparam("number"),
+        _work.ends > bindparam("now"),
+    )
+    .values(ends=bindparam("now"), failure=bindparam("why"))
+)
+
+
+class Faults:
+    def __init__(self, books: Books) -> None:
+        self._books = books
+
+    def world(self) -> World:
+        """Which faults hold."""
+        with self._books.reading() as scene:
+            return scene.world
+
+    def host_of(self, domain: int) -> int:
+        """The host of a machine, which faults are told by."""
+        with self._books.reading() as scene:
+            return _there(scene, domain).host
+
+    def power_off(self, domain: int, reason: Reason = "guest") -> None:
+        """The guest shuts itself down, or dies."""
+        host = self.host_of(domain)
+        with self._books.writing() as scene:
+            scene.hold((FAULTS, host))
+            thing = _there(scene, domain)
+            if thing.doc is None or not thing.doc.on:
+                raise Refused("The machine is not on.")
+            _switch(scene, thing, thing.doc.stopped(scene.now, reason))
+
+    def maintenance(self, host: int, *, begins: bool) -> None:
+        """The host's machines go off with it, and those that were on come on with it."""
+        with self._books.writing() as scene:
+            scene.hold((FAULTS, host))
+            self._must_know(host)
+            if begins == (host in scene.world.maintenance):
+                return
+            changed = scene.world.maintenance ^ {host}
+            world.save(scene.db, replace(scene.world, maintenance=changed))
+            for thing in scene.all(Domain, host):
+                if begins:
+                    _host_leaves(scene, thing)
+                elif thing.doc is not None and thing.doc.resumes:
+                    _switch(scene, thing, thing.doc.started(scene.now))
+
+    def unreachable(self, host: int, *, begins: bool) -> None:
+        """The host does not answer, while its machines run on."""
+        self._must_know(host)
+        with self._books.writing() as scene:
+            scene.hold((FAULTS,))
+            hosts = scene.world.unreachable | {host} if begins else scene.world.unreachable - {host}
+            world.save(scene.db, replace(scene.world, unreachable=hosts))
+
+    def outage(self, region: str, *, begins: bool) -> None:
+        """No host of the region answers."""
+        with self._books.writing() as scene:
+            scene.hold((FAULTS,))
+            regions = scene.world.outages | {region} if begins else scene.world.outages - {region}
+            world.save(scene.db, replace(scene.world, outages=regions))
+
+    def mend(self) -> None:
+        """Every host and region is well again."""
+        for host in sorted(self.world().maintenance):
+            self.maintenance(host, begins=False)
+        with self._books.writing() as scene:
+            scene.hold((FAULTS,))
+            world.save(scene.db, replace(scene.world, unreachable=frozenset(), outages=frozenset()))
+
+    def _must_know(self, host: int) -> None:
+        if self._books.fleet.region(host) is None:
+            raise Absent(f"There is no host {host}.")
+
+
+def _there(scene: Scene, domain: int) -> Thing[Domain]:
+    found = scene.find(Domain, domain)
+    if found is None or found.doc is None:
+        raise Absent(f"There is no domain {domain}.")
+    return found
+
+
+def _host_leaves(scene: Scene, thing: Thing[Domain]) -> None:
+    doc, becomes = thing.doc, thing.becomes
+    assert doc is not None
+    booting = becomes is not None and becomes.on and not doc.on
+    if booting:
+        values = {"served": thing.operation, "number": thing.id, "now": scene.now}
+        scene.db.run(_FAIL_OPEN, **values, why="The host went into maintenance.")
+        _switch(scene, thing, replace(doc, reason="host", resumes=True))
+    elif doc.on:
+        asked_off = thing.due is not None and (becomes is None or not becomes.on)
+        _switch(scene, thing, doc.stopped(scene.now, "host", resumes=not asked_off))
+
+
+def _switch(scene: Scene, thing: Thing[Domain], doc: Domain) -> None:
+    """A machine changes by itself; of the work under way only the definition and the deletion are left."""
+    becomes = thing.becomes if thing.becomes is None else replace(doc, spec=thing.becomes.spec)
+    scene.save(Domain, replace(thing, doc=doc, becomes=becomes))
+    scene.db.insert(
+        tables.change,
+        domain=thing.id,
+        host=thing.host,
+        power="on" if doc.on else "off",
+        reason=doc.reason,
+        at=scene.now,
+    )
+    scene.db.signal(TOPIC)

@@ -1,0 +1,61 @@
+"""The simulated hosts: as many in each region as are asked for, numbered from the region's name."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+
+from crofter.drivers.hypervisor.errors import Refused, Unreachable
+from crofter.drivers.hypervisor.reports import Host
+from crofter.drivers.hypervisor.simulated.world import World
+
+BLOCK = 1000
+"""Numbers per region: the number of a host tells its region."""
+
+
+class Fleet:
+    """Numbers come from names and not from order, so that a region added later moves no host."""
+
+    def __init__(self, regions: Iterable[str], hosts_per_region: int) -> None:
+        if not 1 <= hosts_per_region < BLOCK:
+            raise ValueError(f"hosts per region: {hosts_per_region}")
+        self._size = hosts_per_region
+        self._codes = {region: zlib.crc32(region.encode()) % 2_000_000 for region in sorted(set(regions))}
+        self._regions = {code: region for region, code in self._codes.items()}
+        if len(self._regions) != len(self._codes):
+            raise ValueError("two regions have the same number; rename one")
+
+    def region(self, host: int) -> str | None:
+        known = 0 < host % BLOCK <= self._size
+        return self._regions.get(host // BLOCK) if known else None
+
+    def hosts(self, world: World) -> tuple[Host, ...]:
+        found = []
+        for code, region in sorted(self._regions.items()):
+            for number in range(1, self._size + 1):
+                host = code * BLOCK + number
+                if not self.reachable(world, host):
+                    found.append(Host(host, region, "unreachable"))
+                else:
+                    found.append(Host(host, region, "maintenance" if host in world.maintenance else "up"))
+        return tuple(found)
+
+    def reachable(self, world: World, host: int) -> bool:
+        return host not in world.unreachable and self.region(host) not in world.outages
+
+    def must_reach(self, world: World, host: int) -> None:
+        if self.region(host) is None:
+            raise Refused(f"There is no host {host}.")
+        if not self.reachable(world, host):
+            raise Unreachable(f"Host {host} does not answer.")
+
+    def place(self, world: World, region: str, domain: int, avoid: int | None) -> int:
+        """The next usable host from the machine's own number on: neighbours spread, and a repeat agrees."""
+        code = self._codes.get(region)
+        if code is None:
+            raise Refused(f"There is no host in region {region}.")
+        for tried in range(self._size):
+            host = code * BLOCK + (domain + tried) % self._size + 1
+            if host != avoid and host not in world.maintenance and self.reachable(world, host):
+                return host
+        raise Unreachable(f"No host of region {region} takes a machine now.")

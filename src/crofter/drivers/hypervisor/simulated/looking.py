@@ -1,0 +1,145 @@
+"""What is really there in the simulated world. Reads only."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+from sqlalchemy import bindparam, select
+
+from crofter.db import Row, query
+from crofter.drivers.hypervisor.errors import Absent, Refused
+from crofter.drivers.hypervisor.reports import (
+    Change,
+    Inventory,
+    ObservedBackup,
+    ObservedDisk,
+    ObservedDomain,
+    Power,
+    Presence,
+    Reason,
+    Usage,
+)
+from crofter.drivers.hypervisor.simulated import series, tables
+from crofter.drivers.hypervisor.simulated.scene import Scene
+from crofter.drivers.hypervisor.simulated.things import Backup, D, Disk, Domain, Thing
+from crofter.drivers.hypervisor.specs import BackupRef, DiskRef, DomainRef, Ref
+
+POINTS = 10_000
+"""The most points of a history that are given out at once."""
+
+
+class ChangeRow(Row):
+    id: int
+    domain: int
+    host: int
+    power: Power
+    reason: Reason | None
+    at: int
+
+
+_changes = tables.change.c
+_AFTER = query(
+    select(*_changes).where(_changes.id > bindparam("after")).order_by(_changes.id).limit(bindparam("most")),
+    ChangeRow,
+)
+
+
+def _seen(scene: Scene, found: Thing[D] | None, ref: Ref) -> Thing[D] | Presence:
+    """The thing, or why there is nothing to tell about it. A host that is away hides even what is not there."""
+    there = found is not None and found.doc is not None
+    host = found.host if found is not None and there else ref.host
+    if not scene.fleet.reachable(scene.world, host):
+        return "unknown"
+    return found if found is not None and there else "absent"
+
+
+def domain(scene: Scene, ref: DomainRef) -> ObservedDomain:
+    found = _seen(scene, scene.find(Domain, ref.id), ref)
+    if not isinstance(found, Thing):
+        return ObservedDomain(ref, "unknown" if found == "unknown" else "absent")
+    doc = found.doc
+    assert doc is not None
+    return ObservedDomain(
+        replace(ref, host=found.host),
+        "on" if doc.on else "off",
+        doc.reason,
+        doc.since,
+        doc.spec,
+        doc.active,
+        doc.resumes,
+        found.due is not None,
+    )
+
+
+def disk(scene: Scene, ref: DiskRef) -> ObservedDisk:
+    found = _seen(scene, scene.find(Disk, ref.id), ref)
+    if not isinstance(found, Thing):
+        return ObservedDisk(ref, found)
+    doc = found.doc
+    assert doc is not None
+    return ObservedDisk(
+        replace(ref, host=found.host),
+        _presence(found, ready=doc.ready),
+        doc.size,
+        doc.used,
+        doc.filesystem,
+        scene.user(found) is not None,
+        doc.content if doc.ready else None,
+        found.due is not None,
+    )
+
+
+def backup(scene: Scene, ref: BackupRef) -> ObservedBackup:
+    found = _seen(scene, scene.find(Backup, ref.id), ref)
+    if not isinstance(found, Thing):
+        return ObservedBackup(ref, found)
+    doc = found.doc
+    assert doc is not None
+    return ObservedBackup(replace(ref, host=found.host), _presence(found, ready=doc.ready), doc.disks)
+
+
+def _presence(found: Thing[D], *, ready: bool) -> Presence:
+    if found.due is not None and found.becomes is None:
+        return "leaving"
+    return "ready" if ready else "making"
+
+
+def inventory(scene: Scene, host: int | None) -> Inventory:
+    away = {one.id for one in scene.fleet.hosts(scene.world) if one.state == "unreachable" and host in (None, one.id)}
+    return Inventory(
+        tuple(DomainRef(one.host, one.id) for one in scene.all(Domain, host) if one.host not in away),
+        tuple(DiskRef(one.host, one.id) for one in scene.all(Disk, host) if one.host not in away),
+        tuple(BackupRef(one.host, one.id) for one in scene.all(Backup, host) if one.host not in away),
+        tuple(sorted(away)),
+    )
+
+
+def changes(scene: Scene, after: int, limit: int) -> tuple[Change, ...]:
+    rows = scene.db.all(_AFTER, after=after, most=limit)
+    return tuple(Change(row.id, DomainRef(row.host, row.domain), row.power, row.reason, row.at) for row in rows)
+
+
+def statistics(scene: Scene, ref: DomainRef) -> Usage:
+    doc = _measured(scene, ref)
+    if not doc.on:
+        return Usage(scene.now, scene.now)
+    return series.usage(ref.id, doc.spec.vcpus, [(doc.since, scene.now)], doc.since, scene.now)
+
+
+def history(scene: Scene, ref: DomainRef, start: int, stop: int, step: int) -> tuple[Usage, ...]:
+    doc = _measured(scene, ref)
+    stop = min(stop, scene.now)
+    if step < 1 or (stop - start) // step > POINTS:
+        raise Refused("The history would have too many points.")
+    runs = (*doc.runs, (doc.since, scene.now)) if doc.on else doc.runs
+    return tuple(
+        series.usage(ref.id, doc.spec.vcpus, runs, begin, min(begin + step, stop))
+        for begin in range(start, stop, step)
+    )
+
+
+def _measured(scene: Scene, ref: DomainRef) -> Domain:
+    found = scene.find(Domain, ref.id)
+    scene.fleet.must_reach(scene.world, ref.host if found is None else found.host)
+    if found is None or found.doc is None:
+        raise Absent(f"There is no domain {ref.id}.")
+    return found.doc

@@ -1,0 +1,117 @@
+"""How a verb is performed: found in the book and polled, or admitted, planned and begun."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from crofter.drivers.hypervisor.contract import Order
+from crofter.drivers.hypervisor.errors import Absent
+from crofter.drivers.hypervisor.reports import Progress
+from crofter.drivers.hypervisor.simulated import tables
+from crofter.drivers.hypervisor.simulated.books import Books
+from crofter.drivers.hypervisor.simulated.plans import Plan, Planner
+from crofter.drivers.hypervisor.simulated.scene import Scene, Work
+from crofter.drivers.hypervisor.simulated.things import Thing
+from crofter.drivers.hypervisor.specs import Ref
+
+
+class Task(Struct, frozen=True):
+    """A verb about to be performed on a thing."""
+
+    verb: str
+    document: Any
+    ref: Ref
+    order: Order
+    planner: Planner[Any]
+    creates: bool = False
+    """The thing need not be there before."""
+    anywhere: bool = False
+    """The thing need not be on the host where it was put."""
+    also: tuple[int, ...] = ()
+    """Other hosts that take part."""
+
+
+def perform(books: Books, task: Task) -> Progress:
+    with books.reading() as scene:  # most calls are polls, and a poll writes nothing
+        known = scene.find(task.document, task.ref.id)
+        if known is not None and (known.operation, known.fence) == (task.order.operation, task.order.fence):
+            work = _begun(scene, task)
+            if work is not None:
+                return _poll(scene, known, work)
+    hosts = {task.ref.host, *task.also}
+    if task.anywhere and known is not None and known.doc is not None:
+        hosts.add(known.host)
+    with books.writing() as scene:
+        scene.hold(hosts)
+        known = scene.find(task.document, task.ref.id)
+        scene.admit(task.document, known, task.order)
+        work = _begun(scene, task)
+        if work is not None and known is not None:
+            scene.save(task.document, replace(known, fence=task.order.fence))
+            return _poll(scene, known, work)
+        return _begin(scene, task, known, hosts)
+
+
+def _begun(scene: Scene, task: Task) -> Work | None:
+    return scene.begun(task.document.kind, task.ref.id, task.verb, task.order)
+
+
+def _poll(scene: Scene, known: Thing[Any], work: Work) -> Progress:
+    if known.doc is not None:
+        scene.fleet.must_reach(scene.world, known.host)
+    return work.progress(scene.now)
+
+
+def _begin(scene: Scene, task: Task, known: Thing[Any] | None, hosts: set[int]) -> Progress:
+    scene.reach(known if task.anywhere else None, hosts)
+    thing = _subject(scene, task, known)
+    ends, failure = scene.timing(task.order)
+    plan = task.planner(scene, thing, ends)
+    if plan.instant:
+        ends, failure = scene.now, None
+    _write_down(scene, task, plan, Work(scene.now, ends, plan.amount, failure))
+    return Work(scene.now, ends, plan.amount, failure).progress(scene.now)
+
+
+def _subject(scene: Scene, task: Task, known: Thing[Any] | None) -> Thing[Any]:
+    """The thing that the verb is about, in the service of the order."""
+    ref, order = task.ref, task.order
+    if known is None:
+        if not task.creates:
+            raise Absent(f"There is no {ref.kind} {ref.id} on host {ref.host}.")
+        return Thing(ref.id, ref.host, None, operation=order.operation, fence=order.fence)
+    removes = task.verb == "gone"
+    if known.doc is None and not removes:
+        raise Absent(f"The {ref.kind} {ref.id} was deleted.")
+    if known.doc is not None and known.host != ref.host and not task.anywhere:
+        raise Absent(f"The {ref.kind} {ref.id} is not on host {ref.host}.")
+    taken: Thing[Any] = scene.take(task.document, known, order, anew=removes)
+    return taken
+
+
+def _write_down(scene: Scene, task: Task, plan: Plan, work: Work) -> None:
+    order = task.order
+    for effect in plan.effects:
+        thing = replace(effect.thing, operation=order.operation, fence=order.fence)
+        if work.failure is not None:
+            thing = replace(thing, due=work.ends, becomes=thing.doc)
+        elif not plan.instant:
+            thing = replace(thing, due=work.ends, becomes=effect.becomes, heading=effect.heading)
+        scene.save(effect.document, thing)
+    for mark in plan.marks:
+        scene.save(mark.document, mark.thing)
+    scene.db.insert(
+        tables.work,
+        operation=order.operation,
+        kind=task.document.kind,
+        id=task.ref.id,
+        step=order.step,
+        verb=task.verb,
+        begun=work.begun,
+        ends=work.ends,
+        amount=work.amount,
+        failure=work.failure,
+    )

@@ -1,0 +1,138 @@
+"""What each verb will do to the simulated world, or why it will not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from crofter.drivers.hypervisor.errors import Refused
+from crofter.drivers.hypervisor.simulated.scene import Scene
+from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing, Wiring
+from crofter.drivers.hypervisor.specs import DiskRef, DomainRef, DomainSpec, Network
+
+
+class Effect(Struct, frozen=True):
+    """A thing as it is while the work goes on, and as it is afterwards; None is gone."""
+
+    document: Any
+    thing: Any
+    becomes: Any
+    heading: int | None = None
+
+
+class Plan(Struct, frozen=True):
+    """The first effect is on the thing that the verb is about."""
+
+    effects: tuple[Effect, ...]
+    amount: int = 0
+    """MB to copy."""
+    instant: bool = False
+    """It is so already."""
+    marks: tuple[Effect, ...] = ()
+    """Things that are noted down at once, and that stay in the service of whomever they serve."""
+
+
+Planner = Callable[[Scene, Thing[D], int], Plan]
+"""From the thing, and the moment at which the work will end."""
+
+
+def already(document: type[D], thing: Thing[D]) -> Plan:
+    return Plan((Effect(document, thing, thing.doc),), instant=True)
+
+
+def one(document: type[D], thing: Thing[D], becomes: D | None, amount: int = 0) -> Plan:
+    return Plan((Effect(document, thing, becomes),), amount)
+
+
+def define(spec: DomainSpec) -> Planner[Domain]:
+    def plan(_scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
+        if thing.doc is None:
+            doc = Domain(spec, since=ends)
+            return one(Domain, replace(thing, doc=doc), doc)
+        if thing.doc.spec == spec:
+            return already(Domain, thing)
+        return one(Domain, thing, replace(thing.doc, spec=spec))
+
+    return plan
+
+
+def wire(ref: DomainRef, network: Network) -> Planner[Wiring]:
+    def plan(scene: Scene, thing: Thing[Wiring], _ends: int) -> Plan:
+        scene.get(Domain, ref)
+        return one(Wiring, replace(thing, doc=thing.doc or Wiring()), Wiring(network))
+
+    return plan
+
+
+def start(scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
+    assert thing.doc is not None
+    if thing.doc.on:
+        return already(Domain, thing)
+    if thing.host in scene.world.maintenance:
+        raise Refused("The host is in maintenance.")
+    spec = thing.doc.spec
+    if not spec.devices and not spec.rescue:
+        raise Refused("There is nothing to boot from.")
+    marks = []
+    for number in spec.disks:
+        disk = idle_disk(scene, DiskRef(thing.host, number), user=thing.id)
+        assert disk.doc is not None
+        marks.append(Effect(Disk, replace(disk, doc=replace(disk.doc, user=thing.id)), None))
+    return Plan((Effect(Domain, thing, thing.doc.started(ends)),), marks=tuple(marks))
+
+
+def stop(_scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
+    assert thing.doc is not None
+    if not thing.doc.on:
+        still = replace(thing, doc=thing.doc.stopped(ends, "ours"))
+        return already(Domain, still)
+    return one(Domain, thing, thing.doc.stopped(ends, "ours"))
+
+
+def move(to: int, refs: tuple[DiskRef, ...]) -> Planner[Domain]:
+    def plan(scene: Scene, thing: Thing[Domain], _ends: int) -> Plan:
+        assert thing.doc is not None
+        if thing.host == to:
+            return already(Domain, thing)
+        if thing.doc.on:
+            raise Refused("The machine is on.")
+        effects = [Effect(Domain, thing, replace(thing.doc, resumes=False), to)]
+        for ref in refs:
+            disk = idle_disk(scene, ref)
+            effects.append(Effect(Disk, disk, disk.doc, to))
+        wiring = scene.find(Wiring, thing.id)
+        if wiring is not None:
+            effects.append(Effect(Wiring, wiring, wiring.doc, to))
+        amount = sum(effect.thing.doc.size for effect in effects if effect.document is Disk)
+        return Plan(tuple(effects), amount)
+
+    return plan
+
+
+def remove(document: type[D]) -> Planner[D]:
+    def plan(scene: Scene, thing: Thing[D], _ends: int) -> Plan:
+        if thing.doc is None:
+            return already(document, thing)  # written down all the same: a late creation must not bring it back
+        if isinstance(thing.doc, Disk) and (user := scene.user(thing)) is not None:
+            raise Refused(f"The disk is in use by machine {user.id}.")
+        effects = [Effect(document, thing, None)]
+        if isinstance(thing.doc, Domain) and (wiring := scene.find(Wiring, thing.id)) is not None:
+            effects.append(Effect(Wiring, wiring, None))
+        return Plan(tuple(effects))
+
+    return plan
+
+
+def idle_disk(scene: Scene, ref: DiskRef, user: int | None = None) -> Thing[Disk]:
+    """A disk that nobody works on, and that no machine uses but perhaps ``user``."""
+    disk = scene.get(Disk, ref)
+    assert disk.doc is not None
+    if not disk.doc.ready or disk.due is not None:
+        raise Refused(f"Disk {ref.id} is not ready.")
+    using = scene.user(disk)
+    if using is not None and using.id != user:
+        raise Refused(f"Disk {ref.id} is in use.")
+    return disk

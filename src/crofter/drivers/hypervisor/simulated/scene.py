@@ -1,0 +1,186 @@
+"""One transaction in the simulated world: things, the book of work, and who may go on with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+from sqlalchemy import bindparam, func, or_, select
+
+from crofter.db import Row, Session, query
+from crofter.drivers.hypervisor.contract import Order
+from crofter.drivers.hypervisor.errors import Absent, Refused, Stale, Unreachable
+from crofter.drivers.hypervisor.reports import Progress
+from crofter.drivers.hypervisor.simulated import tables, world
+from crofter.drivers.hypervisor.simulated.fleet import Fleet
+from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing, Wiring
+from crofter.drivers.hypervisor.specs import Ref
+
+LOCKS = 0x51D
+"""The class of PostgreSQL's advisory locks under which hosts are held."""
+FAULTS = 0
+"""Held by whoever makes faults, in the place of a host's number."""
+
+_things = tables.thing.c
+_work = tables.work.c
+_COLUMNS = [column for column in _things if column.name != "kind"]
+
+
+class Record(Row):
+    id: int
+    host: int
+    doc: Any
+    due: int | None
+    becomes: Any
+    heading: int | None
+    operation: int
+    fence: int
+
+
+class Work(Row):
+    """A piece of work that was begun."""
+
+    begun: int
+    ends: int
+    amount: int
+    failure: str | None
+
+    def progress(self, now: int) -> Progress:
+        if now >= self.ends:
+            return Progress() if self.failure is None else Progress(done=False, failure=self.failure)
+        whole = self.ends - self.begun
+        percent = min(99, max(0, 100 * (now - self.begun) // whole))
+        rate = round(self.amount * 1000 / whole, 2) if self.amount else None
+        return Progress(done=False, percent=percent, remaining=(self.ends - now) / 1000, rate=rate)
+
+
+_OF_KIND = select(*_COLUMNS).where(_things.kind == bindparam("kind"))
+_ONE = query(_OF_KIND.where(_things.id == bindparam("id")), Record)
+_ALL = query(_OF_KIND.order_by(_things.id), Record)
+_ON_HOST = query(
+    _OF_KIND.where(or_(_things.host == bindparam("host"), _things.heading == bindparam("host"))).order_by(_things.id),
+    Record,
+)
+_ON_THING = (
+    _work.operation == bindparam("operation"),
+    _work.kind == bindparam("kind"),
+    _work.id == bindparam("id"),
+)
+_BEGUN = query(
+    select(_work.begun, _work.ends, _work.amount, _work.failure).where(
+        *_ON_THING, _work.step == bindparam("step"), _work.verb == bindparam("verb")
+    ),
+    Work,
+)
+_SERVED = query(select(func.count()).select_from(tables.work).where(*_ON_THING))
+_FIRST = query(select(func.min(_work.begun)).where(_work.operation == bindparam("operation")))
+_FAILURES = query(select(func.count(_work.failure)).where(_work.operation == bindparam("operation")))
+
+
+class Scene:
+    def __init__(self, db: Session, now: int, fleet: Fleet) -> None:
+        self.db = db
+        self.now = now
+        self.fleet = fleet
+        self.world = world.load(db)
+
+    def hold(self, hosts: Iterable[int]) -> None:
+        """Keep every other writer off these hosts until the transaction ends. SQLite has one writer anyway."""
+        if self.db.dialect == "postgresql":
+            for host in sorted(set(hosts)):
+                self.db.raw("SELECT pg_advisory_xact_lock(%s, %s)", (LOCKS, host))
+            self.world = world.load(self.db)  # it may have changed while this waited
+
+    def find(self, document: type[D], number: int) -> Thing[D] | None:
+        """The thing as it is now; gone ones too."""
+        record = self.db.maybe(_ONE, kind=document.kind, id=number)
+        return None if record is None else _thing(document, record).at(self.now)
+
+    def get(self, document: type[D], ref: Ref) -> Thing[D]:
+        """The thing on the host where it was put, or Absent."""
+        found = self.find(document, ref.id)
+        if found is None or found.doc is None or found.host != ref.host:
+            raise Absent(f"There is no {document.kind} {ref.id} on host {ref.host}.")
+        self.fleet.must_reach(self.world, ref.host)
+        return found
+
+    def all(self, document: type[D], host: int | None = None) -> list[Thing[D]]:
+        """What is there, in order of number."""
+        if host is None:
+            records = self.db.all(_ALL, kind=document.kind)
+        else:
+            records = self.db.all(_ON_HOST, kind=document.kind, host=host)
+        things = [_thing(document, record).at(self.now) for record in records]
+        return [one for one in things if one.doc is not None and host in (None, one.host)]
+
+    def save(self, document: type[D], changed: Thing[D]) -> None:
+        values = msgspec.structs.asdict(changed)
+        number = values.pop("id")
+        if not self.db.update(tables.thing, {"kind": document.kind, "id": number}, **values):
+            self.db.insert(tables.thing, kind=document.kind, id=number, **values)
+
+    def user(self, disk: Thing[Disk]) -> Thing[Domain] | None:
+        """The machine that uses a disk now, or is about to."""
+        if disk.doc is None or disk.doc.user is None:
+            return None
+        domain = self.find(Domain, disk.doc.user)
+        if domain is None:
+            return None
+        for state in (domain.doc, domain.becomes):
+            if state is not None and state.active is not None and disk.id in state.active.disks:
+                return domain
+        return None
+
+    def begun(self, kind: str, number: int, verb: str, order: Order) -> Work | None:
+        return self.db.maybe(_BEGUN, kind=kind, id=number, verb=verb, operation=order.operation, step=order.step)
+
+    def admit(self, document: type[D], known: Thing[D] | None, order: Order) -> None:
+        """Refuse a worker that has lost its operation, and an operation that another one has followed."""
+        if known is None:
+            return
+        if known.operation == order.operation:
+            if order.fence < known.fence:
+                raise Stale(f"Fence {order.fence} of operation {order.operation} is older than {known.fence}.")
+        elif self.db.value(_SERVED, operation=order.operation, kind=document.kind, id=known.id):
+            raise Stale(f"Operation {known.operation} has followed operation {order.operation}.")
+
+    def take(self, document: type[D], known: Thing[D], order: Order, *, anew: bool) -> Thing[D]:
+        """The thing in the service of this order; what another operation had begun on it is given up."""
+        if known.due is not None:
+            if known.operation == order.operation and not anew:
+                raise Refused(f"The last work on {document.kind} {known.id} is not done yet.")
+            if document.kind == Domain.kind and known.heading is not None:
+                self._stay(Disk, known)
+                self._stay(Wiring, known)
+            known = replace(known, due=None, becomes=None, heading=None)
+        return replace(known, operation=order.operation, fence=order.fence)
+
+    def _stay(self, document: type[D], domain: Thing[Any]) -> None:
+        """What was to move with a machine stays with it, when the move is given up."""
+        for fellow in self.all(document, domain.host):
+            if fellow.operation == domain.operation and fellow.heading == domain.heading:
+                self.save(document, replace(fellow, due=None, becomes=None, heading=None))
+
+    def timing(self, order: Order) -> tuple[int, str | None]:
+        """When work that begins now ends, and why it will have failed then."""
+        first = self.db.value(_FIRST, operation=order.operation)
+        ends = self.world.ends(order.action, order.until, self.now if first is None else first)
+        failure = self.world.transition(order.action).fail
+        if failure is not None and self.db.value(_FAILURES, operation=order.operation):
+            failure = None  # an operation fails once, so that it can tidy up after itself
+        return max(self.now, ends), failure
+
+    def reach(self, known: Thing[D] | None, hosts: Iterable[int]) -> None:
+        """All these hosts answer, and the thing is on one of them."""
+        held = set(hosts)
+        if known is not None and known.doc is not None and known.host not in held:
+            raise Unreachable("It is being moved.")  # between the first look and the lock: the next call finds it
+        for host in sorted(held):
+            self.fleet.must_reach(self.world, host)
+
+
+def _thing(document: type[D], record: Record) -> Thing[D]:
+    doc, becomes = (msgspec.convert(part, document | None) for part in (record.doc, record.becomes))
+    return Thing(record.id, record.host, doc, record.due, becomes, record.heading, record.operation, record.fence)

@@ -1,0 +1,68 @@
+"""What simulated machines use up: smooth, plausible, and the same whenever it is asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import lru_cache
+
+from msgspec import Struct
+
+from crofter.clock import DAY, HOUR, MINUTE, SECOND
+from crofter.drivers.hypervisor.reports import Usage
+from crofter.drivers.hypervisor.simulated.things import digest
+
+PERIODS = (DAY, 7 * DAY, 3 * HOUR, 47 * MINUTE, 13 * MINUTE)
+SWINGS = (0.35, 0.15, 0.2, 0.12, 0.08)
+"""How far each period swings about the mean. Less than 1 together: a machine never gives bytes back."""
+
+MEANS = {
+    "cpu": (20, 350),
+    "io": (1, 60),
+    "swap": (0, 2),
+    "ipv4_in": (2_000, 60_000),
+    "ipv4_out": (4_000, 120_000),
+    "ipv4_private_in": (100, 4_000),
+    "ipv4_private_out": (100, 4_000),
+    "ipv6_in": (100, 8_000),
+    "ipv6_out": (200, 9_000),
+    "ipv6_private_in": (0, 10),
+    "ipv6_private_out": (0, 10),
+}
+"""Lowest and highest mean per second of each measure; cpu is in milliseconds per processor."""
+
+
+class Wave(Struct, frozen=True):
+    """A rate that goes up and down. Its integral is known, so counters and averages agree to the last byte."""
+
+    mean: float
+    phases: tuple[float, ...]
+
+    def total(self, moment: int) -> float:
+        """The amount from the beginning of time to ``moment``."""
+        swing = 0.0
+        for period, share, phase in zip(PERIODS, SWINGS, self.phases, strict=True):
+            turn = 2 * math.pi / period
+            swing -= share / turn * math.cos(turn * (moment % period) + phase)
+        return self.mean * (moment + swing) / SECOND
+
+
+@lru_cache(maxsize=4096)
+def wave(measure: str, domain: int) -> Wave:
+    dice = digest("wave", measure, domain)
+    low, high = MEANS[measure]
+    mean = low + (high - low) * int(dice[:4], 16) / 0xFFFF
+    phases = tuple(2 * math.pi * int(dice[4 + 4 * at : 8 + 4 * at], 16) / 0xFFFF for at in range(len(PERIODS)))
+    return Wave(mean, phases)
+
+
+def usage(domain: int, vcpus: int, runs: Iterable[tuple[int, int]], start: int, stop: int) -> Usage:
+    """What the machine used between two moments, of which it was on during ``runs``."""
+    spans = [(max(begin, start), min(end, stop)) for begin, end in runs if end > start and begin < stop]
+    amounts: dict[str, int] = {}
+    for measure in MEANS:
+        total = wave(measure, domain).total
+        # Rounded at the ends and not in between: the parts of a span add up to the whole.
+        amounts[measure] = sum(math.floor(total(end)) - math.floor(total(begin)) for begin, end in spans)
+    amounts["cpu"] *= vcpus
+    return Usage(start, stop, **amounts)

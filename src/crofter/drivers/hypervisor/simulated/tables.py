@@ -1,0 +1,53 @@
+"""Where the simulated world is kept: in the house's database, so that it survives with it and workers share it."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Index, PrimaryKeyConstraint, Text
+
+from crofter.db import Id, Json, Time, identity, table
+
+thing = table(
+    "simulated_thing",
+    Column("kind", Text, nullable=False),
+    Column("id", Id, nullable=False),
+    Column("host", Id, nullable=False, index=True),
+    Column("doc", Json),
+    Column("due", Time),
+    Column("becomes", Json),
+    Column("heading", Id),
+    Column("operation", Id, nullable=False),
+    Column("fence", Id, nullable=False),
+    PrimaryKeyConstraint("kind", "id"),
+)
+Index(
+    "ix_simulated_thing_heading",
+    thing.c.heading,
+    sqlite_where=thing.c.heading.is_not(None),
+    postgresql_where=thing.c.heading.is_not(None),
+)
+
+work = table(
+    "simulated_work",
+    Column("operation", Id, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("id", Id, nullable=False),
+    Column("step", Text, nullable=False),
+    Column("verb", Text, nullable=False),
+    Column("begun", Time, nullable=False, index=True),
+    Column("ends", Time, nullable=False),
+    Column("amount", Id, nullable=False),
+    Column("failure", Text),
+    PrimaryKeyConstraint("operation", "kind", "id", "step", "verb"),
+)
+
+change = table(
+    "simulated_change",
+    identity(),
+    Column("domain", Id, nullable=False),
+    Column("host", Id, nullable=False),
+    Column("power", Text, nullable=False),
+    Column("reason", Text),
+    Column("at", Time, nullable=False),
+)
+
+setting = table("simulated_setting", Column("name", Text, primary_key=True), Column("value", Json, nullable=False))

@@ -1,0 +1,101 @@
+"""The simulated world's things, and how they change by themselves when time has come."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import ClassVar, Generic, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from crofter.drivers.hypervisor.reports import Reason, SavedDisk
+from crofter.drivers.hypervisor.specs import DiskSpec, DomainSpec, Empty, Filesystem, FromImage, Network
+
+RUNS_KEPT = 64
+"""Past runs that a machine remembers one by one; the oldest two are then counted as one."""
+
+
+class Domain(Struct, frozen=True):
+    kind: ClassVar[str] = "domain"
+    spec: DomainSpec
+    on: bool = False
+    reason: Reason | None = "ours"
+    since: int = 0
+    active: DomainSpec | None = None
+    resumes: bool = False
+    runs: tuple[tuple[int, int], ...] = ()
+
+    def started(self, at: int) -> Domain:
+        return replace(self, on=True, reason=None, since=at, active=self.spec, resumes=False)
+
+    def stopped(self, at: int, reason: Reason, *, resumes: bool = False) -> Domain:
+        if not self.on:
+            return replace(self, resumes=self.resumes and resumes)
+        runs = (*self.runs, (self.since, at))
+        if len(runs) > RUNS_KEPT:
+            runs = ((runs[0][0], runs[1][1]), *runs[2:])
+        return replace(self, on=False, reason=reason, since=at, active=None, resumes=resumes, runs=runs)
+
+
+class Disk(Struct, frozen=True):
+    kind: ClassVar[str] = "disk"
+    size: int
+    filesystem: Filesystem
+    used: int
+    content: str
+    ready: bool = False
+    user: int | None = None
+    """The machine that booted with it last. Whether it still uses it is that machine's to say."""
+
+
+class Backup(Struct, frozen=True):
+    kind: ClassVar[str] = "backup"
+    disks: tuple[SavedDisk, ...]
+    ready: bool = False
+
+
+class Wiring(Struct, frozen=True):
+    """The network of a machine: a thing of its own, because a firewall changes while its machine is worked on."""
+
+    kind: ClassVar[str] = "wiring"
+    network: Network = Network()
+
+
+D = TypeVar("D", Domain, Disk, Backup, Wiring)
+
+
+class Thing(Struct, Generic[D], frozen=True):
+    """A thing as it is, and as it will be when ``due`` has come. Without a document it is gone for good.
+
+    Nothing has to happen at ``due``: whoever looks later sees the later state. So neither a restart nor a
+    frozen clock needs care, and a poll writes nothing.
+    """
+
+    id: int
+    host: int
+    doc: D | None
+    due: int | None = None
+    becomes: D | None = None
+    heading: int | None = None
+    """The host where it will be."""
+    operation: int = 0
+    fence: int = 0
+
+    def at(self, now: int) -> Thing[D]:
+        if self.due is None or now < self.due:
+            return self
+        host = self.host if self.heading is None else self.heading
+        return replace(self, host=host, doc=self.becomes, due=None, becomes=None, heading=None)
+
+
+def digest(*parts: object) -> str:
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:32]
+
+
+def fresh_disk(spec: DiskSpec, source: Empty | FromImage) -> Disk:
+    """A disk with its content and the space its files need, the same in every run."""
+    if isinstance(source, FromImage):
+        share = 50 + int(digest(source.image)[:8], 16) % 36
+        return Disk(spec.size, spec.filesystem, max(1, source.minimum * share // 100), digest("image", source.image))
+    used = spec.size // 64 + 1 if spec.filesystem in ("ext3", "ext4") else 0
+    return Disk(spec.size, spec.filesystem, used, digest("empty", spec.filesystem))

@@ -1,0 +1,81 @@
+"""What the sandbox has set: how long work takes, and which faults hold."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta, Struct, field
+from sqlalchemy import bindparam, select
+
+from crofter.clock import SECOND
+from crofter.db import Session, query
+from crofter.drivers.hypervisor.simulated.tables import setting
+
+
+class Transition(Struct, frozen=True, omit_defaults=True):
+    """How long an operation takes, in seconds, and whether it fails when the time is over."""
+
+    seconds: Annotated[float, Meta(ge=0, le=31_536_000)] | None = None
+    fail: Annotated[str, Meta(min_length=1, max_length=1000)] | None = None
+
+
+Transitions = dict[str, Transition]
+"""By event action; ``*`` stands for every other one."""
+
+DEFAULT = Transition(seconds=1.0)
+
+DEFAULTS: Transitions = {
+    "*": DEFAULT,
+    "compute_create": Transition(seconds=3.0),
+    "compute_rebuild": Transition(seconds=3.0),
+    "compute_clone": Transition(seconds=3.0),
+    "compute_migrate": Transition(seconds=3.0),
+    "compute_migrate_datacenter": Transition(seconds=3.0),
+    "compute_resize": Transition(seconds=2.5),
+    "compute_mutate": Transition(seconds=2.5),
+    "compute_boot": Transition(seconds=1.5),
+    "compute_reboot": Transition(seconds=2.0),
+    "compute_snapshot": Transition(seconds=2.0),
+    "backups_restore": Transition(seconds=2.5),
+    "lassie_reboot": Transition(seconds=1.5),
+    "compute_delete": Transition(seconds=0.5),
+    "disk_delete": Transition(seconds=0.2),
+    "password_reset": Transition(seconds=0.5),
+}
+
+
+class World(Struct, frozen=True):
+    transitions: Transitions = field(default_factory=DEFAULTS.copy)
+    maintenance: frozenset[int] = frozenset()
+    unreachable: frozenset[int] = frozenset()
+    outages: frozenset[str] = frozenset()
+
+    def transition(self, action: str) -> Transition:
+        """How an action goes. One of which only the failure is told takes as long as any other."""
+        every = self.transitions.get("*", DEFAULT)
+        told = self.transitions.get(action, every)
+        usual = DEFAULT.seconds if every.seconds is None else every.seconds
+        return Transition(usual if told.seconds is None else told.seconds, told.fail)
+
+    def ends(self, action: str, until: int, begun: int) -> int:
+        """When the part of an operation up to ``until`` percent is over, if the operation began at ``begun``.
+
+        Counted from the operation's first verb, so that its parts together take what the table says,
+        however many they are and however late each is polled.
+        """
+        seconds = self.transition(action).seconds or 0.0
+        return begun + round(seconds * SECOND * min(max(until, 0), 100) / 100)
+
+
+_VALUE = query(select(setting.c.value).where(setting.c.name == bindparam("name")))
+
+
+def load(db: Session) -> World:
+    stored: Any = db.value(_VALUE, name="world")
+    return World() if stored is None else msgspec.convert(stored, World)
+
+
+def save(db: Session, world: World) -> None:
+    if not db.update(setting, {"name": "world"}, value=world):
+        db.insert(setting, name="world", value=world)

@@ -1,0 +1,172 @@
+"""Moving house time: whatever falls due on the way is done, in time order, before the clock moves on."""
+
+from __future__ import annotations
+
+import queue as handover
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, cast
+
+from crofter.clock import SECOND, Setting
+from crofter.engine import chores, queue, timekeeping
+from crofter.engine.pulse import CONDUCTOR
+from crofter.engine.run import Run
+from crofter.engine.worker import Worker
+
+if TYPE_CHECKING:
+    from crofter.db.postgres import PostgresDatabase
+
+LOOK_AGAIN = 0.02
+"""Seconds between two looks at work that other processes have not put down yet."""
+
+
+class Conductor:
+    """Runs operations one at a time while every background worker, of every process, stands still."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._world = worker.world
+        self._alone = threading.Lock()
+        self._desk = Desk()
+
+    # ---- what the sandbox door offers -------------------------------------------------------------------------------
+
+    def drain(self) -> int:
+        """Do all that is due now, without moving time; how many operations ended."""
+        with self._conducting() as ended:
+            self._do_all_due()
+            return ended()
+
+    def advance(self, seconds: float) -> tuple[int, int]:
+        """Move house time by ``seconds``; what time it is then, and how many operations ended."""
+        with self._conducting() as ended:
+            target = self._world.clock.now() + round(seconds * SECOND)
+            self._do_all_due()
+            while (moment := self._next_moment()) is not None and moment <= target:
+                self._jump(moment)
+                self._do_all_due()
+            self._jump(target)
+            count = ended()
+        return self._world.clock.now(), count
+
+    def settle(self, limit_seconds: float = 86400) -> tuple[int, int]:
+        """Let time run until nothing is queued or under way, but no longer than the limit."""
+        with self._conducting() as ended:
+            target = self._world.clock.now() + round(limit_seconds * SECOND)
+            self._do_all_due()
+            while self._unsettled() and (moment := self._next_moment()) is not None and moment <= target:
+                self._jump(moment)
+                self._do_all_due()
+            count = ended()
+        return self._world.clock.now(), count
+
+    def freeze(self) -> int:
+        """Make the clock stand; background workers do nothing until it runs or is moved."""
+        with self._alone, self._hold_baton():
+            timekeeping.put(self._world, self._world.clock.frozen())
+        return self._world.clock.now()
+
+    def thaw(self) -> int:
+        """Let the clock run on from where it stands."""
+        with self._alone, self._hold_baton():
+            timekeeping.running_from(self._world, self._world.clock.now())
+        return self._world.clock.now()
+
+    # ---- taking over ------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _conducting(self) -> Iterator[Ended]:
+        with self._alone, self._hold_baton(), self._worker.paused():
+            before = self._world.clock.setting
+            ended = Ended(self._worker)
+            # Every claim reads the clock, so a standing one stops the workers of the other processes too.
+            timekeeping.put(self._world, self._world.clock.frozen(), conducting=before.mode == "real")
+            try:
+                yield ended
+            finally:
+                self._hand_back(before)
+
+    def _hand_back(self, before: Setting) -> None:
+        if before.mode == "real":
+            timekeeping.running_from(self._world, self._world.clock.now(), least=before)
+
+    @contextmanager
+    def _hold_baton(self) -> Iterator[None]:
+        """One conductor at a time among all processes. Freed by the server if this one dies."""
+        if self._world.database.dialect == "sqlite":
+            yield
+            return
+        with cast("PostgresDatabase", self._world.database).connect() as line:
+            line.execute("SELECT pg_advisory_lock(%s, 1)", (CONDUCTOR,))
+            timekeeping.load(self._world)  # another one may have moved it while we waited
+            yield
+
+    # ---- moving -----------------------------------------------------------------------------------------------------
+
+    def _jump(self, moment: int) -> None:
+        with self._world.database.read() as db:
+            conducting = timekeeping.held(db)
+        timekeeping.put(self._world, Setting("frozen", 0, moment), conducting=conducting)
+
+    def _next_moment(self) -> int | None:
+        now = self._world.clock.now()
+        with self._world.database.read() as db:
+            moments = [queue.next_due(db, now), chores.next_due(db, now)]
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def _unsettled(self) -> bool:
+        with self._world.database.read() as db:
+            return queue.unsettled(db, self._world.clock.now())
+
+    def _do_all_due(self) -> None:
+        chores.pump(self._world)
+        while True:
+            run, _ = self._worker.claim()
+            if run is not None:
+                self._desk.do(run)
+                self._worker.let_go(run)
+            elif self._others_are_busy():
+                time.sleep(LOOK_AGAIN)
+            else:
+                return
+
+    def _others_are_busy(self) -> bool:
+        with self._world.database.read() as db:
+            return queue.running_elsewhere(db, self._worker.pulse.id)
+
+
+class Ended:
+    """How many operations have ended since."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._metrics = worker.metrics
+        self._before = worker.metrics.ended
+
+    def __call__(self) -> int:
+        return self._metrics.ended - self._before
+
+
+class Desk:
+    """One thread to work at, and another one if a step hangs the first."""
+
+    def __init__(self) -> None:
+        self._inbox: handover.SimpleQueue[Run] | None = None
+
+    def do(self, run: Run) -> None:
+        if self._inbox is None:
+            self._inbox = handover.SimpleQueue()
+            threading.Thread(target=self._work, args=(self._inbox,), name="conductor", daemon=True).start()
+        self._inbox.put(run)
+        run.over.wait()
+        if run.taken:
+            self._inbox = None
+
+    @staticmethod
+    def _work(inbox: handover.SimpleQueue[Run]) -> None:
+        while True:
+            run = inbox.get()
+            run.go(lambda: False)
+            if run.taken:
+                return

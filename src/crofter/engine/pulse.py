@@ -1,0 +1,189 @@
+"""Being alive, and noticing who is not: the lease of this process, and the burial of others."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+from sqlalchemy import bindparam, literal_column, select, text, update
+
+from crofter.clock import SECOND
+from crofter.context import World
+from crofter.db import Id, Query, Session, query
+from crofter.engine import timekeeping
+from crofter.engine.grip import STORAGE, log
+from crofter.engine.metrics import Metrics
+from crofter.engine.queue import TOPIC
+from crofter.engine.tables import operation, worker
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    from crofter.db.postgres import PostgresDatabase
+
+WORKERS = 2
+"""The class of advisory locks by which workers show that they live. Accounts have class 1."""
+CONDUCTOR = 3
+
+_OTHERS = query(select(worker.c.id).where(worker.c.id != bindparam("me")))
+# The lease is the truth, but the server frees a dead process's lock at once, long before the lease runs out.
+_DEAD: Query[Any] = query(
+    text(
+        "SELECT id FROM worker WHERE id <> :me AND"
+        " (lease < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+        " OR (:quick AND NOT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory'"
+        f" AND classid = {WORKERS} AND objid = CAST(worker.id AS oid) AND objsubid = 2"
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))))"
+    ).columns(id=Id)
+)
+_TAKEN_BACK = (
+    update(operation)
+    .where(operation.c.state == literal_column("'running'"))
+    .values(state="waiting", due=0, owner=None, epoch=operation.c.epoch + 1, crashes=operation.c.crashes + 1)
+)
+_BURY: Query[Any] = query(_TAKEN_BACK.where(operation.c.owner == bindparam("dead")))
+_BURY_STRAYS: Query[Any] = query(_TAKEN_BACK.where(operation.c.owner.not_in(select(worker.c.id))))
+
+
+class Pulse:
+    """The lease row is the truth. On PostgreSQL a session lock makes a death known at once."""
+
+    def __init__(self, world: World, metrics: Metrics, lease: float) -> None:
+        self._world = world
+        self._metrics = metrics
+        self._lease = lease
+        self._signing = threading.Lock()
+        self._line: Connection[Any] | None = None
+        self._line_held = False
+        self._renew_at = self._judge_at = 0.0
+        self.id = 0
+        """Of this process among the workers; another one after it was taken for dead."""
+
+    # ---- this process -----------------------------------------------------------------------------------------------
+
+    def sign_in(self) -> None:
+        """Become a worker, unless this process is one still."""
+        with self._signing:
+            if self._renew():
+                return
+            with self._world.database.write() as db:
+                if db.dialect == "sqlite":  # one process by rule: whoever else is on the list is dead
+                    for other in db.column(_OTHERS, me=0):
+                        self._bury(db, other)
+                fresh = db.insert(
+                    worker, host=os.uname().nodename, pid=os.getpid(), lease=timekeeping.machine(db) + self._span
+                )
+                self._hold_line(fresh)  # before others can see the row, or they would bury it
+                self._metrics.add("reaps", db.run(_BURY_STRAYS))
+            self.id = fresh
+
+    def _renew(self) -> bool:
+        self._renew_at = time.monotonic() + self._lease / 3
+        if not self.id:
+            return False
+        with self._world.database.write() as db:
+            return db.update(worker, {"id": self.id}, lease=timekeeping.machine(db) + self._span) == 1
+
+    @property
+    def _span(self) -> int:
+        return round(self._lease * SECOND)
+
+    def _hold_line(self, worker_id: int) -> None:
+        """Show that this process lives, by a lock that goes when its connection goes."""
+        if self._world.database.dialect == "sqlite":
+            return
+        if self._line is None or self._line.closed:
+            self._line = cast("PostgresDatabase", self._world.database).connect()
+        # Not waited for: after a broken connection the server may not know yet that the former holder is gone.
+        self._line_held = bool(self._ask("SELECT pg_try_advisory_lock(%s, %s)", WORKERS, worker_id))
+
+    def _ask(self, sql: str, *values: int) -> Any:
+        assert self._line is not None
+        row = self._line.execute(sql.encode(), values).fetchone()
+        return row[0] if row else None
+
+    def _keep_line(self) -> None:
+        """Take the lock again if its connection broke: without it, others believe us dead."""
+        if self._line is None:
+            return
+        import psycopg  # noqa: PLC0415 - known to be there: the line is one of its connections
+
+        try:
+            if self._line_held:
+                self._ask("SELECT 1")
+                return
+        except psycopg.Error:
+            self._line.close()
+            self._line_held = False
+        try:
+            self._hold_line(self.id)
+        except psycopg.Error:
+            return
+        # The others lost theirs in the same moment; do not bury who is only slower to come back.
+        self._judge_at = time.monotonic() + self._lease / 3
+        self._renew_at = 0.0
+
+    def beat(self) -> None:
+        """Called a few times a second: stay alive, and bury the dead."""
+        try:
+            self._keep_line()
+            if time.monotonic() >= self._renew_at:
+                self.sign_in()
+                if self._line is not None:
+                    self.mind_the_clock()
+            self.reap()
+        except STORAGE:
+            self._metrics.add("unavailable")
+
+    def sign_out(self) -> None:
+        try:
+            with self._world.database.write() as db:
+                self._bury(db, self.id)
+        except STORAGE:
+            log.warning("could not sign out; the lease will run out by itself")
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+    # ---- the others -------------------------------------------------------------------------------------------------
+
+    def reap(self) -> None:
+        """Hand the operations of dead workers to the living."""
+        if self._world.database.dialect == "sqlite":
+            return  # there are no others
+        with self._world.database.read() as db:
+            dead = db.column(_DEAD, me=self.id, quick=time.monotonic() >= self._judge_at)
+        for one in dead:
+            with self._world.database.write() as db:
+                self._bury(db, one)
+
+    def _bury(self, db: Session, dead: int) -> None:
+        # The row first: that waits for a claim of the dead one that is just committing, and then sees it.
+        db.delete(worker, id=dead)
+        count = db.run(_BURY, dead=dead)
+        if count:
+            self._metrics.add("reaps", count)
+            db.signal(TOPIC)
+
+    def mind_the_clock(self) -> None:
+        """Let a clock run on that a conductor stopped, if that conductor has died over it."""
+        if not self._clock_is_held():
+            return
+        if self._line is None:  # SQLite, and this is the start of its only process
+            self._release_clock()
+        elif self._ask("SELECT pg_try_advisory_lock(%s, 1)", CONDUCTOR):
+            try:
+                if self._clock_is_held():
+                    self._release_clock()
+            finally:
+                self._ask("SELECT pg_advisory_unlock(%s, 1)", CONDUCTOR)
+
+    def _clock_is_held(self) -> bool:
+        with self._world.database.read() as db:
+            return timekeeping.held(db)
+
+    def _release_clock(self) -> None:
+        timekeeping.load(self._world)
+        timekeeping.running_from(self._world, self._world.clock.now())

@@ -1,0 +1,1 @@
+"""The login service: sign in, allow an application, hand out tokens."""

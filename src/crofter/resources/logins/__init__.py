@@ -1,0 +1,1 @@
+"""Logins: who signed in at the login service, and from where."""

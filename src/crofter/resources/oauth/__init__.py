@@ -1,0 +1,1 @@
+"""OAuth clients: applications that act for users who have allowed it."""

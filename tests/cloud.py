@@ -1,0 +1,101 @@
+"""A whole cloud for tests: a real server on loopback, with its worker, clock and sandbox door."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import threading
+from typing import Any
+
+import httpx2
+import uvicorn
+import uvloop
+
+from crofter import assembly
+from crofter.config import load
+from crofter.edge.server import configured
+
+ADMIN = "the-token-of-the-first-user"
+
+
+class _Server(uvicorn.Server):
+    """Without signal handlers, which only a main thread may set."""
+
+    def capture_signals(self) -> Any:
+        from contextlib import nullcontext
+
+        return nullcontext()
+
+
+class Cloud:
+    """``alice`` owns one account, ``mallory`` another; both see the same server."""
+
+    def __init__(self, database: str | None = None, **settings: Any) -> None:
+        flags = {"data": ":memory:", "database": database, "log": "off", "bootstrap_token": ADMIN, "mode": "sandbox"}
+        self.house = assembly.build(load({**flags, **settings}, {}))
+        self.world = self.house.world
+        listening = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://127.0.0.1:%d" % listening.getsockname()[1]
+        self._server = _Server(configured(self.house.app))
+        self._thread = threading.Thread(target=self._serve, args=(listening,), daemon=True)
+        self._thread.start()
+        self._clients: list[httpx2.Client] = []
+        self.admin = self.client(ADMIN)
+        self.door = self.client(None)
+        while not self._server.started:
+            assert self._thread.is_alive(), "the server did not start"
+            self._thread.join(0.005)
+
+    def _serve(self, listening: socket.socket) -> None:
+        with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+            runner.run(self._server.serve(sockets=[listening]))
+
+    def client(self, token: str | None, **headers: str) -> httpx2.Client:
+        if token is not None:
+            headers["Authorization"] = f"Bearer {token}"
+        client = httpx2.Client(base_url=self.url, headers=headers, timeout=30)
+        self._clients.append(client)
+        return client
+
+    def account(self, **options: Any) -> dict[str, str]:
+        """A new account: euuid, username, token."""
+        answer = self.door.post("/_sandbox/accounts", json=options)
+        assert answer.status_code == 200, answer.text
+        return dict(answer.json())
+
+    def person(self, **options: Any) -> httpx2.Client:
+        """A client of the first user of a new account."""
+        return self.client(self.account(**options)["token"])
+
+    def token(self, username: str, scopes: str = "*", **options: Any) -> str:
+        answer = self.door.post("/_sandbox/tokens", json={"username": username, "scopes": scopes, **options})
+        assert answer.status_code == 200, answer.text
+        return str(answer.json()["token"])
+
+    def reset(self) -> None:
+        for client in self._clients:
+            if client not in (self.admin, self.door):
+                client.close()
+        self._clients = [self.admin, self.door]
+        assert self.door.post("/_sandbox/reset").status_code == 200
+
+    def freeze(self) -> None:
+        assert self.door.post("/_sandbox/clock/freeze").status_code == 200
+
+    def advance(self, seconds: float) -> int:
+        answer = self.door.post("/_sandbox/clock/advance", json={"seconds": seconds})
+        assert answer.status_code == 200, answer.text
+        return int(answer.json()["operations"])
+
+    def settle(self) -> int:
+        answer = self.door.post("/_sandbox/settle", json={})
+        assert answer.status_code == 200, answer.text
+        return int(answer.json()["operations"])
+
+    def close(self) -> None:
+        for client in self._clients:
+            client.close()
+        self._server.should_exit = True
+        self.house.app.parts.hub.close()
+        self._thread.join(15)
+        self.world.database.close()
