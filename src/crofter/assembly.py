@@ -3,32 +3,51 @@
 from __future__ import annotations
 
 import sys
+from functools import lru_cache
 from typing import Any
 
 import msgspec
 from msgspec import Struct
+from sqlalchemy import select
 
-from crofter import catalogue, corridor
+from crofter import __version__, catalogue, corridor
 from crofter.clock import Clock, Setting
 from crofter.config import RATE_LIMITS, Settings
-from crofter.context import World
-from crofter.db import meta, open_database
-from crofter.db.schema import prepare
+from crofter.context import Context, World
+from crofter.db import Session, meta, open_database, query
+from crofter.db.schema import empty, prepare
 from crofter.dice import Dice
+from crofter.edge import doors
 from crofter.edge.app import App, ASGIApp, Parts
 from crofter.edge.hub import Hub
 from crofter.edge.limits import RateLimits
 from crofter.edge.observe import Observer
 from crofter.edge.perform import Access, Performer
 from crofter.edge.router import Router
+from crofter.engine import chores
+from crofter.engine.conductor import Conductor
+from crofter.engine.worker import LANES, Worker
+from crofter.errors import Problem
 from crofter.keyring import Keyring, from_text, read_master
 from crofter.kinds import Kinds
 from crofter.passwords import readable
 from crofter.resources.regions import store as regions
 from crofter.resources.users import access
+from crofter.resources.users import store as users
 from crofter.resources.users.rules import open_account
+from crofter.sandbox.app import SandboxApp
+from crofter.sandbox.desk import Desk
+from crofter.sandbox.faults import Faults
+from crofter.telemetry import EngineCollector
 
 FIRST_USER = "admin"
+FOUNDING = "founding"
+NO_CONSOLE = (
+    b"<!doctype html><html lang=en><title>crofter</title><h1>No console in this release</h1>"
+    b'<p>Everything can be done through the interface: see <a href="/docs">its description</a>.</p></html>'
+)
+HOUSE = 0
+"""Held like an account while the house itself is changed."""
 
 
 class FirstLogin(Struct, frozen=True):
@@ -44,6 +63,8 @@ class House(Struct):
 
     world: World
     app: App
+    worker: Worker
+    conductor: Conductor
     first_login: FirstLogin | None
 
 
@@ -69,24 +90,56 @@ def _master(settings: Settings, dice: Dice) -> bytes:
     return read_master(settings.folder / "secret.key", Dice())
 
 
-def found(world: World) -> FirstLogin | None:
-    """Load the catalogue, set the clock, and on an empty database make the first account."""
+class Founding(Struct, frozen=True):
+    """What makes the first user the same again after a reset: hashes, never the secrets themselves."""
+
+    digest: str
+    shown: str
+    password: str
+
+
+def found(world: World, again: Founding | None = None) -> FirstLogin | None:
+    """Load the catalogue, set the clock, plan the chores, and on an empty database make the first account."""
     with world.database.write() as db:
+        db.hold(HOUSE)
         world.clock.setting = msgspec.convert(meta.get(db, "clock", {}), Setting)
         regions.load(db, _regions(world.settings.catalogue))
-        if meta.get(db, "founded"):
+        chores.ensure(Context(world, db), corridor.CHORES)
+        if meta.get(db, FOUNDING) is not None:
             return None
-        password = readable(world.dice)
+        login = FirstLogin(FIRST_USER, readable(world.dice), world.settings.bootstrap_token or "")
         opened = open_account(
             world,
             db,
             username=FIRST_USER,
             email="admin@example.com",
             token=world.settings.bootstrap_token,
-            password=password,
+            password=login.password,
         )
-        meta.put(db, "founded", True)
-        return FirstLogin(opened.username, password, opened.token)
+        _remember(db, again)
+        return FirstLogin(opened.username, login.password, opened.token)
+
+
+def _remember(db: Session, again: Founding | None) -> None:
+    """Keep what makes the first user, or give it back what it had before a reset."""
+    if again is not None:
+        db.update(users.token, {"id": 1}, digest=bytes.fromhex(again.digest), shown=again.shown)
+        db.update(users.user, {"id": 1}, password=again.password)
+    else:
+        again = db.one(_FOUNDING)
+    meta.put(db, FOUNDING, msgspec.to_builtins(again))
+
+
+def _founding(digest: bytes, shown: str, password: str) -> Founding:
+    return Founding(bytes(digest).hex(), shown, password)
+
+
+_FOUNDING = query(
+    select(users.token.c.digest, users.token.c.shown, users.user.c.password)
+    .join(users.user, users.user.c.id == users.token.c.user_id)
+    .where(users.token.c.id == 1),
+    _founding,
+)
 
 
 def _regions(folder: str | None) -> list[regions.Region]:
@@ -107,30 +160,85 @@ def build(settings: Settings) -> House:
     """A house, ready to be served."""
     world = build_world(settings)
     first_login = found(world)
+    worker = Worker(world, corridor.OPERATIONS, {} if settings.role == "api" else LANES)
+    conductor = Conductor(worker)
     hub = Hub(world.database.signals, ("events",))
     if world.database.reads_block:
         hub.poll = 1.0  # a hint from another process may get lost
     observer = Observer(world.clock, lines=_log(settings), pretty=_pretty(settings))
-    limits = RateLimits(world.clock, settings.rate_limits, RATE_LIMITS["general"])
-    performer = Performer(world, Access(access.authenticate, access.permits, access.permits_globally))
+    observer.registry.register(EngineCollector(world, worker))
+    faults = Faults()
     parts = Parts(
         router=Router(corridor.ENDPOINTS),
-        performer=performer,
-        limits=limits,
+        performer=Performer(world, Access(access.authenticate, access.permits, access.permits_globally)),
+        limits=RateLimits(world.clock, settings.rate_limits, RATE_LIMITS["general"]),
         hub=hub,
         observer=observer,
+        fault=faults.strike,
+        on_start=(world.database.signals.start, worker.start),
+        on_stop=(lambda: worker.stop(grace=4),),
         max_requests=settings.max_requests,
         threads=settings.threads,
         maintenance=settings.maintenance,
     )
-    app = App(parts)
-    house = House(world, app, first_login)
-    parts.doors = _doors(house)
+    house = House(world, App(parts), worker, conductor, first_login)
+    parts.doors = _doors(house, faults)
     return house
 
 
-def _doors(house: House) -> dict[str, ASGIApp]:
-    return {}
+def _doors(house: House, faults: Faults) -> dict[str, ASGIApp]:
+    world = house.world
+    opened: dict[str, ASGIApp] = {
+        "health": doors.health(lambda: ready(house)),
+        "version": doors.version(),
+        "metrics": doors.metrics(house.app.parts.observer.registry),
+        "openapi.json": doors.page(lambda: (200, _description().encode(), "application/json")),
+        "docs": doors.page(lambda: (200, _docs(), "text/html; charset=utf-8"), doors.OWN_STYLE_ONLY),
+        "console": doors.page(lambda: (200, NO_CONSOLE, "text/html; charset=utf-8"), doors.OWN_STYLE_ONLY),
+    }
+    if world.settings.sandbox:
+        opened["_sandbox"] = SandboxApp(Desk(world, house.conductor, faults, lambda: reset(house, faults)))
+    return opened
+
+
+# What describes the interface is made when somebody asks for it: most processes are never asked.
+
+
+@lru_cache(maxsize=1)
+def _description() -> str:
+    from crofter.edge import openapi  # noqa: PLC0415
+
+    return openapi.render(corridor.ENDPOINTS)
+
+
+@lru_cache(maxsize=1)
+def _docs() -> bytes:
+    from crofter.edge import docspage, openapi  # noqa: PLC0415
+
+    return docspage.page(openapi.document(corridor.ENDPOINTS, __version__))
+
+
+def ready(house: House) -> dict[str, bool]:
+    """Whether each part of the house can serve."""
+    try:
+        with house.world.database.read() as db:
+            meta.get(db, "clock")
+        return {"database": True, "worker": house.worker.pulse.id > 0}
+    except Problem:
+        return {"database": False, "worker": house.worker.pulse.id > 0}
+
+
+def reset(house: House, faults: Faults) -> None:
+    """Back to the state of a first start; the process, its address and its first user stay."""
+    world = house.world
+    with house.worker.paused():
+        with world.database.read() as db:
+            before = msgspec.convert(meta.get(db, FOUNDING), Founding)
+        empty(world.database)
+        faults.clear()
+        house.app.parts.limits.clear()
+        world.dice.again()
+        found(world, before)
 
 
 def _log(settings: Settings) -> Any:

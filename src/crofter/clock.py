@@ -48,16 +48,6 @@ class Clock:
         """The setting that makes the clock stand at this moment."""
         return Setting("frozen", 0, self.now())
 
-    def thawed(self) -> Setting:
-        """The setting that lets the clock run on from this moment."""
-        return Setting("real", self.now() - machine_now(), 0)
-
-    def moved_to(self, moment: int) -> Setting:
-        """The setting that makes it ``moment`` now, standing or running as before."""
-        if self.setting.mode == "frozen":
-            return Setting("frozen", 0, moment)
-        return Setting("real", moment - machine_now(), 0)
-
 
 def text(moment: int) -> str:
     """A moment as the interface writes it: ``YYYY-MM-DDTHH:MM:SS``, UTC, no zone."""

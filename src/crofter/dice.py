@@ -12,8 +12,14 @@ class Dice:
     """Random bytes: from the operating system, or from a seed in tests and replays."""
 
     def __init__(self, seed: int | None = None) -> None:
+        self._seed = seed
         self._seeded = None if seed is None else random.Random(seed)
         self._lock = threading.Lock()
+
+    def again(self) -> None:
+        """Start the seeded sequence over, as at a first start."""
+        if self._seed is not None:
+            self._seeded = random.Random(self._seed)
 
     def bytes(self, count: int) -> bytes:
         if self._seeded is None:

@@ -15,7 +15,7 @@ from typing import Any
 import uvicorn
 
 from crofter import __version__
-from crofter.assembly import House, build, build_world, first_start
+from crofter.assembly import House, build, build_world
 from crofter.catalogue import CatalogueError
 from crofter.config import Settings
 from crofter.db.schema import SchemaError
@@ -117,7 +117,8 @@ def _work(settings: Settings) -> int:
 
 def _several(settings: Settings, listening: socket.socket) -> int:
     """Processes that share one listening socket; one that dies is replaced."""
-    first_start(settings)
+    world = build_world(settings)  # before any child, so that only one of them finds an old schema
+    world.database.close()
     stopping = False
     children: set[int] = set()
 

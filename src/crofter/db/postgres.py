@@ -20,6 +20,8 @@ ACCOUNTS = 1
 """The class of advisory locks that hold accounts."""
 CHANNEL = "crofter"
 STATEMENT_TIMEOUT = "10s"
+IDLE_TIMEOUT = "15s"
+"""A process that is stopped inside a transaction must not keep its locks from the others for ever."""
 
 
 class PostgresDatabase:
@@ -35,7 +37,10 @@ class PostgresDatabase:
             min_size=1,
             max_size=pool,
             timeout=5.0,
-            kwargs={"options": f"-c statement_timeout={STATEMENT_TIMEOUT} -c lock_timeout=5s"},
+            kwargs={
+                "options": f"-c statement_timeout={STATEMENT_TIMEOUT} -c lock_timeout=5s"
+                f" -c idle_in_transaction_session_timeout={IDLE_TIMEOUT}"
+            },
             check=ConnectionPool.check_connection,
             open=True,
         )
@@ -86,7 +91,7 @@ def _storage_faults() -> Iterator[None]:
         raise TryAgain from error
     except (PoolTimeout, pg.LockNotAvailable, pg.QueryCanceled, pg.DiskFull, pg.ReadOnlySqlTransaction) as error:
         raise Unavailable from error
-    except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+    except (psycopg.OperationalError, psycopg.InterfaceError, pg.IdleInTransactionSessionTimeout) as error:
         raise Unavailable from error
 
 

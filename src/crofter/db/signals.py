@@ -15,6 +15,9 @@ class Signals:
         self._listeners: dict[str, list[Listener]] = {}
         self._lock = threading.Lock()
 
+    def start(self) -> None:
+        """Begin to hear other processes, where there are any."""
+
     def listen(self, name: str, listener: Listener) -> Callable[[], None]:
         """Call ``listener(topic)`` for each topic ``name`` or ``name:…``; returns how to stop."""
         with self._lock:

@@ -17,6 +17,10 @@ Scope = Any
 Receive = Any
 Send = Any
 
+OWN_STYLE_ONLY = (
+    b"content-security-policy",
+    b"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+)
 NO_SNIFF = (b"x-content-type-options", b"nosniff")
 
 

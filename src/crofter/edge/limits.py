@@ -76,6 +76,9 @@ class RateLimits:
         self._window = FixedWindowRateLimiter(HouseStorage(clock))
         self._idle: tuple[int, Standing] = (-1, Standing(0, 0, 0, 0))
 
+    def clear(self) -> None:
+        self._window.storage.reset()
+
     def hit(self, name: str, caller: Any) -> Standing:
         """Count one request of ``caller``; TooMany carries the standing that refuses it."""
         item = self._limits.get(name)

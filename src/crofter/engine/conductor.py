@@ -77,20 +77,27 @@ class Conductor:
     # ---- taking over ------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _conducting(self) -> Iterator[Ended]:
+    def standstill(self) -> Iterator[None]:
+        """Nothing of any process is under way while the caller rearranges the house, even its clock."""
         with self._alone, self._hold_baton(), self._worker.paused():
             before = self._world.clock.setting
-            ended = Ended(self._worker)
             # Every claim reads the clock, so a standing one stops the workers of the other processes too.
             timekeeping.put(self._world, self._world.clock.frozen(), conducting=before.mode == "real")
+            while self._others_are_busy():
+                time.sleep(LOOK_AGAIN)
             try:
-                yield ended
+                yield
             finally:
-                self._hand_back(before)
+                with self._world.database.read() as db:
+                    still_held = timekeeping.held(db)
+                if still_held:
+                    timekeeping.running_from(self._world, self._world.clock.now(), least=before)
 
-    def _hand_back(self, before: Setting) -> None:
-        if before.mode == "real":
-            timekeeping.running_from(self._world, self._world.clock.now(), least=before)
+    @contextmanager
+    def _conducting(self) -> Iterator[Ended]:
+        ended = Ended(self._worker)
+        with self.standstill():
+            yield ended
 
     @contextmanager
     def _hold_baton(self) -> Iterator[None]:

@@ -25,8 +25,9 @@ class Metrics:
         self._lock = threading.Lock()
 
     def add(self, name: str, amount: int = 1) -> None:
-        with self._lock:
-            self._counts[name] += amount
+        if amount:
+            with self._lock:
+                self._counts[name] += amount
 
     def __getitem__(self, name: str) -> int:
         return self._counts[name]

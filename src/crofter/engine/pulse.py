@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import threading
 import time
 from typing import TYPE_CHECKING, Any, cast
@@ -11,7 +12,7 @@ from sqlalchemy import bindparam, literal_column, select, text, update
 
 from crofter.clock import SECOND
 from crofter.context import World
-from crofter.db import Id, Query, Session, query
+from crofter.db import Id, Query, Row, Session, query
 from crofter.engine import timekeeping
 from crofter.engine.grip import STORAGE, log
 from crofter.engine.metrics import Metrics
@@ -45,6 +46,22 @@ _TAKEN_BACK = (
 )
 _BURY: Query[Any] = query(_TAKEN_BACK.where(operation.c.owner == bindparam("dead")))
 _BURY_STRAYS: Query[Any] = query(_TAKEN_BACK.where(operation.c.owner.not_in(select(worker.c.id))))
+_PUT_BACK: Query[Any] = query(
+    _TAKEN_BACK.where(operation.c.id == bindparam("id"), operation.c.epoch == bindparam("held_epoch"))
+)
+
+
+class _Mine(Row):
+    id: int
+    epoch: int
+
+
+_MINE = query(
+    select(operation.c.id, operation.c.epoch).where(
+        operation.c.state == literal_column("'running'"), operation.c.owner == bindparam("me")
+    ),
+    _Mine,
+)
 
 
 class Pulse:
@@ -58,6 +75,7 @@ class Pulse:
         self._line: Connection[Any] | None = None
         self._line_held = False
         self._renew_at = self._judge_at = 0.0
+        self._unheld: set[tuple[int, int]] = set()
         self.id = 0
         """Of this process among the workers; another one after it was taken for dead."""
 
@@ -72,9 +90,9 @@ class Pulse:
                 if db.dialect == "sqlite":  # one process by rule: whoever else is on the list is dead
                     for other in db.column(_OTHERS, me=0):
                         self._bury(db, other)
-                fresh = db.insert(
-                    worker, host=os.uname().nodename, pid=os.getpid(), lease=timekeeping.machine(db) + self._span
-                )
+                fresh = 1 + secrets.randbelow(2**31 - 1)  # as wide as the lock; not a matter of house dice
+                lease = timekeeping.machine(db) + self._span
+                db.insert(worker, id=fresh, host=os.uname().nodename, pid=os.getpid(), lease=lease)
                 self._hold_line(fresh)  # before others can see the row, or they would bury it
                 self._metrics.add("reaps", db.run(_BURY_STRAYS))
             self.id = fresh
@@ -125,17 +143,28 @@ class Pulse:
         self._judge_at = time.monotonic() + self._lease / 3
         self._renew_at = 0.0
 
-    def beat(self) -> None:
-        """Called a few times a second: stay alive, and bury the dead."""
+    def beat(self, held: set[tuple[int, int]]) -> None:
+        """Called a few times a second: stay alive, and bury the dead. ``held``: what our threads have in hand."""
         try:
             self._keep_line()
             if time.monotonic() >= self._renew_at:
                 self.sign_in()
+                self._find_forgotten(held)
                 if self._line is not None:
                     self.mind_the_clock()
             self.reap()
         except STORAGE:
             self._metrics.add("unavailable")
+
+    def _find_forgotten(self, held: set[tuple[int, int]]) -> None:
+        """Take back what is ours by the book and in no hand: the commit of a claim that went unheard."""
+        with self._world.database.read() as db:
+            unheld = {(one.id, one.epoch) for one in db.all(_MINE, me=self.id)} - held
+        forgotten, self._unheld = unheld & self._unheld, unheld  # seen twice: not one that is just being taken up
+        for op_id, epoch in forgotten:
+            with self._world.database.write() as db:
+                self._metrics.add("reaps", db.run(_PUT_BACK, id=op_id, held_epoch=epoch))
+                db.signal(TOPIC)
 
     def sign_out(self) -> None:
         try:

@@ -46,7 +46,7 @@ class Unregistered(Exception):
 
 def _state(column: ColumnElement[str], *states: str) -> ColumnElement[bool]:
     """Written out, not bound: only then do both databases see that a partial index fits."""
-    words = [literal_column(f"'{state}'") for state in states]
+    words: list[ColumnElement[str]] = [literal_column(f"'{state}'") for state in states]
     return column.in_(words) if len(words) > 1 else column == words[0]
 
 

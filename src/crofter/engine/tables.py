@@ -51,7 +51,8 @@ operation = table(
 
 worker = table(
     "worker",
-    identity(),
+    # Drawn, not counted: a number that comes again would let one process take itself for another.
+    Column("id", Id, primary_key=True, autoincrement=False),
     Column("host", Text, nullable=False),
     Column("pid", Integer, nullable=False),
     Column("lease", Time, nullable=False),  # machine time: house time may jump

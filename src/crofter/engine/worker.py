@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from crofter.clock import SECOND
 from crofter.context import World
@@ -132,10 +132,8 @@ class Worker:
                 lane.news.set()
 
     def _clock_was_set(self, _topic: str) -> None:
-        try:
+        with suppress(*STORAGE):  # the next claim reads it anyway
             timekeeping.load(self.world)
-        except STORAGE:
-            pass  # the next claim reads it anyway
 
     # ---- the threads of a lane --------------------------------------------------------------------------------------
 
@@ -212,12 +210,14 @@ class Worker:
         self.metrics.add("claimed")
         return run, 0.0
 
-    def let_go(self, run: Run) -> None:
-        """The thread that had claimed it is through with it."""
+    def let_go(self, run: Run) -> Lane | None:
+        """The thread that had claimed it is through with it. The lane whose seat is free now, if it had one."""
         with self._gate:
-            if self._runs.pop(run, None) is not None:
+            lane = self._runs.pop(run, None)
+            if lane is not None:
                 self._busy -= 1
                 self._gate.notify_all()
+            return lane
 
     # ---- the other threads ------------------------------------------------------------------------------------------
 
@@ -237,8 +237,7 @@ class Worker:
 
     def _replace(self, run: Run) -> None:
         """Give the seat of a thread that hangs to a new one."""
-        lane = self._runs.get(run)
-        self.let_go(run)
+        lane = self.let_go(run)
         if lane is not None and not self._stopping.is_set():
             self._spawn_for(lane)
 

@@ -10,7 +10,6 @@ from sqlalchemy import func, select
 from crofter import __version__, clock
 from crofter.context import World
 from crofter.db import meta, query
-from crofter.engine import timekeeping
 from crofter.engine.conductor import Conductor
 from crofter.engine.tables import operation
 from crofter.errors import Invalid
@@ -91,11 +90,11 @@ class Desk:
         return ClockView(clock.text(house.now()), house.setting.mode)
 
     def freeze(self) -> ClockView:
-        timekeeping.put(self.world, self.world.clock.frozen())
+        self.conductor.freeze()
         return self.clock()
 
     def thaw(self) -> ClockView:
-        timekeeping.put(self.world, self.world.clock.thawed())
+        self.conductor.thaw()
         return self.clock()
 
     def advance(self, body: Advance) -> Moved:

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Index, LargeBinary, PrimaryKeyConstraint, Text, bindparam, false, select, true
+from sqlalchemy import (
+    Column,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    PrimaryKeyConstraint,
+    Text,
+    bindparam,
+    false,
+    select,
+    true,
+)
 
 from crofter.context import Context
 from crofter.db import Flag, Id, Json, Moment, Row, identity, owned, query, table

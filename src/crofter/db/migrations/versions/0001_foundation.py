@@ -1,3 +1,4 @@
 """x"""
-revision="0001"
-down_revision=None
+
+revision = "0001"
+down_revision = None

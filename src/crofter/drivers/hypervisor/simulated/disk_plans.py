@@ -108,3 +108,15 @@ def save(refs: tuple[DiskRef, ...]) -> Planner[Backup]:
         return Plan((effect,), amount=sum(disk.used for disk in saved))
 
     return plan
+
+
+def remove(scene: Scene, thing: Thing[Disk], _ends: int) -> Plan:
+    if thing.doc is None:
+        return already(Disk, thing)
+    if (user := scene.user(thing)) is not None:
+        raise Refused(f"The disk is in use by machine {user.id}.")
+    return one(Disk, thing, None)
+
+
+def remove_backup(_scene: Scene, thing: Thing[Backup], _ends: int) -> Plan:
+    return already(Backup, thing) if thing.doc is None else one(Backup, thing, None)

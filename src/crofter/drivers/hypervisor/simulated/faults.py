@@ -56,9 +56,9 @@ class Faults:
 
     def maintenance(self, host: int, *, begins: bool) -> None:
         """The host's machines go off with it, and those that were on come on with it."""
+        self._must_know(host)
         with self._books.writing() as scene:
             scene.hold((FAULTS, host))
-            self._must_know(host)
             if begins == (host in scene.world.maintenance):
                 return
             changed = scene.world.maintenance ^ {host}
@@ -79,6 +79,8 @@ class Faults:
 
     def outage(self, region: str, *, begins: bool) -> None:
         """No host of the region answers."""
+        if region not in self._books.fleet.regions:
+            raise Absent(f"There is no region {region}.")
         with self._books.writing() as scene:
             scene.hold((FAULTS,))
             regions = scene.world.outages | {region} if begins else scene.world.outages - {region}
@@ -111,7 +113,8 @@ def _host_leaves(scene: Scene, thing: Thing[Domain]) -> None:
     if booting:
         values = {"served": thing.operation, "number": thing.id, "now": scene.now}
         scene.db.run(_FAIL_OPEN, **values, why="The host went into maintenance.")
-        _switch(scene, thing, replace(doc, reason="host", resumes=True))
+        idle = replace(thing, due=None, becomes=None)
+        _switch(scene, idle, replace(doc, reason="host", resumes=True))
     elif doc.on:
         asked_off = thing.due is not None and (becomes is None or not becomes.on)
         _switch(scene, thing, doc.stopped(scene.now, "host", resumes=not asked_off))

@@ -21,17 +21,18 @@ class Fleet:
             raise ValueError(f"hosts per region: {hosts_per_region}")
         self._size = hosts_per_region
         self._codes = {region: zlib.crc32(region.encode()) % 2_000_000 for region in sorted(set(regions))}
-        self._regions = {code: region for region, code in self._codes.items()}
-        if len(self._regions) != len(self._codes):
+        self.regions = frozenset(self._codes)
+        self._names = {code: region for region, code in self._codes.items()}
+        if len(self._names) != len(self._codes):
             raise ValueError("two regions have the same number; rename one")
 
     def region(self, host: int) -> str | None:
         known = 0 < host % BLOCK <= self._size
-        return self._regions.get(host // BLOCK) if known else None
+        return self._names.get(host // BLOCK) if known else None
 
     def hosts(self, world: World) -> tuple[Host, ...]:
         found = []
-        for code, region in sorted(self._regions.items()):
+        for code, region in sorted(self._names.items()):
             for number in range(1, self._size + 1):
                 host = code * BLOCK + number
                 if not self.reachable(world, host):

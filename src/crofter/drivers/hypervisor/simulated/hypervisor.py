@@ -100,11 +100,11 @@ class SimulatedHypervisor:
 
     def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef, order: Order) -> Progress:
         if isinstance(ref, DomainRef):
-            task = Task("gone", Domain, ref, order, plans.remove(Domain), creates=True, anywhere=True)
+            task = Task("gone", Domain, ref, order, plans.remove, creates=True, anywhere=True)
         elif isinstance(ref, DiskRef):
-            task = Task("gone", Disk, ref, order, plans.remove(Disk), creates=True, anywhere=True)
+            task = Task("gone", Disk, ref, order, disk_plans.remove, creates=True, anywhere=True)
         else:
-            task = Task("gone", Backup, ref, order, plans.remove(Backup), creates=True, anywhere=True)
+            task = Task("gone", Backup, ref, order, disk_plans.remove_backup, creates=True, anywhere=True)
         return perform(self._books, task)
 
     @overload

@@ -132,8 +132,7 @@ def history(scene: Scene, ref: DomainRef, start: int, stop: int, step: int) -> t
         raise Refused("The history would have too many points.")
     runs = (*doc.runs, (doc.since, scene.now)) if doc.on else doc.runs
     return tuple(
-        series.usage(ref.id, doc.spec.vcpus, runs, begin, min(begin + step, stop))
-        for begin in range(start, stop, step)
+        series.usage(ref.id, doc.spec.vcpus, runs, begin, min(begin + step, stop)) for begin in range(start, stop, step)
     )
 
 

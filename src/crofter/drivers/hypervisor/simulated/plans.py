@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crofter.drivers.hypervisor.errors import Refused
+from crofter.drivers.hypervisor.errors import Absent, Refused
 from crofter.drivers.hypervisor.simulated.scene import Scene
 from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing, Wiring
 from crofter.drivers.hypervisor.specs import DiskRef, DomainRef, DomainSpec, Network
@@ -92,16 +92,18 @@ def stop(_scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
     return one(Domain, thing, thing.doc.stopped(ends, "ours"))
 
 
-def move(to: int, refs: tuple[DiskRef, ...]) -> Planner[Domain]:
+def move(ref: DomainRef, to: int, refs: tuple[DiskRef, ...]) -> Planner[Domain]:
     def plan(scene: Scene, thing: Thing[Domain], _ends: int) -> Plan:
         assert thing.doc is not None
         if thing.host == to:
             return already(Domain, thing)
+        if thing.host != ref.host:
+            raise Absent(f"There is no domain {ref.id} on host {ref.host}.")
         if thing.doc.on:
             raise Refused("The machine is on.")
         effects = [Effect(Domain, thing, replace(thing.doc, resumes=False), to)]
-        for ref in refs:
-            disk = idle_disk(scene, ref)
+        for disk_ref in refs:
+            disk = idle_disk(scene, disk_ref)
             effects.append(Effect(Disk, disk, disk.doc, to))
         wiring = scene.find(Wiring, thing.id)
         if wiring is not None:
@@ -112,18 +114,14 @@ def move(to: int, refs: tuple[DiskRef, ...]) -> Planner[Domain]:
     return plan
 
 
-def remove(document: type[D]) -> Planner[D]:
-    def plan(scene: Scene, thing: Thing[D], _ends: int) -> Plan:
-        if thing.doc is None:
-            return already(document, thing)  # written down all the same: a late creation must not bring it back
-        if isinstance(thing.doc, Disk) and (user := scene.user(thing)) is not None:
-            raise Refused(f"The disk is in use by machine {user.id}.")
-        effects = [Effect(document, thing, None)]
-        if isinstance(thing.doc, Domain) and (wiring := scene.find(Wiring, thing.id)) is not None:
-            effects.append(Effect(Wiring, wiring, None))
-        return Plan(tuple(effects))
-
-    return plan
+def remove(scene: Scene, thing: Thing[Domain], _ends: int) -> Plan:
+    if thing.doc is None:
+        return already(Domain, thing)  # written down all the same: a late creation must not bring it back
+    effects = [Effect(Domain, thing, None)]
+    wiring = scene.find(Wiring, thing.id)
+    if wiring is not None:
+        effects.append(Effect(Wiring, wiring, None))
+    return Plan(tuple(effects))
 
 
 def idle_disk(scene: Scene, ref: DiskRef, user: int | None = None) -> Thing[Disk]:

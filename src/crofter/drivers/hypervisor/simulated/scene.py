@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import bindparam, func, or_, select
+from sqlalchemy import and_, bindparam, delete, exists, func, or_, select
 
 from crofter.db import Row, Session, query
 from crofter.drivers.hypervisor.contract import Order
@@ -77,6 +77,16 @@ _BEGUN = query(
 _SERVED = query(select(func.count()).select_from(tables.work).where(*_ON_THING))
 _FIRST = query(select(func.min(_work.begun)).where(_work.operation == bindparam("operation")))
 _FAILURES = query(select(func.count(_work.failure)).where(_work.operation == bindparam("operation")))
+
+_EVERYTHING = [query(delete(one)) for one in (tables.thing, tables.work, tables.change, tables.setting)]
+_OLD_WORK = query(delete(tables.work).where(_work.ends < bindparam("before")))
+_OLD_CHANGES = query(delete(tables.change).where(tables.change.c.at < bindparam("before")))
+_LONG_GONE = query(
+    delete(tables.thing).where(
+        or_(_things.doc.is_(None), and_(_things.becomes.is_(None), _things.due < bindparam("before"))),
+        ~exists().where(_work.operation == _things.operation, _work.kind == _things.kind, _work.id == _things.id),
+    )
+)
 
 
 class Scene:
@@ -171,6 +181,14 @@ class Scene:
         if failure is not None and self.db.value(_FAILURES, operation=order.operation):
             failure = None  # an operation fails once, so that it can tidy up after itself
         return max(self.now, ends), failure
+
+    def clear(self) -> None:
+        for statement in _EVERYTHING:
+            self.db.run(statement)
+
+    def forget(self, before: int) -> int:
+        """Drop finished work from before, and the memory of deleted things that no work is left of."""
+        return sum(self.db.run(statement, before=before) for statement in (_OLD_WORK, _OLD_CHANGES, _LONG_GONE))
 
     def reach(self, known: Thing[D] | None, hosts: Iterable[int]) -> None:
         """All these hosts answer, and the thing is on one of them."""

@@ -1,0 +1,118 @@
+"""The interface as OpenAPI 3.1, read off the endpoints: for client generators, fuzzers, the docs page and diffs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from crofter import SPEC_VERSION, __version__
+from crofter.edge.endpoint import Endpoint
+from crofter.edge.openapi.answers import HEADERS, OK, SCHEMAS, answers_of, refusals, request_body
+from crofter.edge.openapi.filtering import filters_of
+from crofter.edge.openapi.links import links_from, path_of
+from crofter.edge.openapi.parameters import SHARED, parameters_of
+from crofter.edge.openapi.schemas import Schemas
+
+METHODS = ("GET", "POST", "PUT", "DELETE")
+DESCRIPTION = """\
+The account and compute service of this address, in JSON over HTTP.
+
+Every operation is served under `/v4beta` as well as under `/v4`; those shown under `/v4beta` are there only. \
+PUT changes the fields that are sent and leaves the others. Fields that are unknown or read-only are ignored, and \
+`null` for an optional field that cannot be null is the same as leaving it out. Date-times are UTC without a zone. \
+Every failure has the same body, with a `field` where one is to blame."""
+
+
+def render(endpoints: Sequence[Endpoint]) -> str:
+    """The document as it is committed and served."""
+    return json.dumps(document(endpoints, __version__), indent=2, ensure_ascii=False) + "\n"
+
+
+def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
+    schemas = Schemas(endpoints)
+    filters = filters_of(endpoints, schemas)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "crofter",
+            "version": version,
+            "summary": "A self-hosted cloud account and compute service.",
+            "description": DESCRIPTION,
+            "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
+            "x-spec-version": SPEC_VERSION,
+        },
+        "servers": [{"url": "/", "description": "Where this document was found."}],
+        "tags": _rooms(endpoints),
+        "paths": _paths(endpoints, schemas),
+        "components": {
+            "schemas": dict(sorted({**schemas.components, **filters, **SCHEMAS}.items())),
+            "responses": refusals(),
+            "parameters": SHARED,
+            "headers": HEADERS,
+            "securitySchemes": _security_schemes(endpoints),
+        },
+    }
+
+
+def _rooms(endpoints: Sequence[Endpoint]) -> list[dict[str, str]]:
+    described = {one.room: sys.modules[one.handler.__module__].__doc__ or "" for one in endpoints}
+    return [{"name": room, "description": words.strip()} for room, words in sorted(described.items())]
+
+
+def _paths(endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:
+    paths: dict[str, dict[str, Any]] = {}
+    for one in sorted(endpoints, key=lambda one: (path_of(one), METHODS.index(one.method))):
+        paths.setdefault(path_of(one), {})[one.method.lower()] = _operation(one, endpoints, schemas)
+    return paths
+
+
+def _operation(one: Endpoint, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:
+    summary, _, more = one.summary.partition("\n")
+    description = " ".join(filter(None, (more.strip(), f"Deprecated: use {one.deprecated}." if one.deprecated else "")))
+    operation: dict[str, Any] = {"operationId": one.name, "tags": [one.room], "summary": summary}
+    if description:
+        operation["description"] = description
+    if one.deprecated:
+        operation["deprecated"] = True
+    operation |= {"security": _security(one), "x-scope": one.scope, "x-grant": one.grant, "x-events": list(one.events)}
+    if one.rate != "general":
+        operation["x-rate-limit"] = one.rate
+    if listed := parameters_of(one, schemas):
+        operation["parameters"] = listed
+    if body := request_body(one, schemas):
+        operation["requestBody"] = body
+    operation["responses"] = answers_of(one, endpoints, schemas)
+    if links := links_from(one, endpoints, schemas):
+        operation["responses"][OK]["links"] = links
+    return operation
+
+
+def _security(one: Endpoint) -> list[dict[str, list[str]]]:
+    return [] if one.public else [{"token": list(one.scopes)}, {"oauth": list(one.scopes)}]
+
+
+def _security_schemes(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+    scopes = sorted({scope for one in endpoints for scope in one.scopes})
+    described = {scope: _scope_words(scope) for scope in scopes}
+    return {
+        "token": {"type": "http", "scheme": "bearer", "description": "A personal access token."},
+        "oauth": {
+            "type": "oauth2",
+            "description": "A token that a user gave to an OAuth client.",
+            "flows": {
+                "authorizationCode": {
+                    "authorizationUrl": "/oauth/authorize",
+                    "tokenUrl": "/oauth/token",
+                    "refreshUrl": "/oauth/token",
+                    "scopes": described,
+                }
+            },
+        },
+    }
+
+
+def _scope_words(scope: str) -> str:
+    group, _, level = scope.partition(":")
+    return f"{'Read' if level == 'read_only' else 'Read and change'}: {group.replace('_', ' ')}."

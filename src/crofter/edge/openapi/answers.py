@@ -1,0 +1,160 @@
+"""What is sent and what comes back: bodies, answers, refusals, and the headers that they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+
+from crofter import SPEC_VERSION, errors
+from crofter.edge.endpoint import Endpoint, NoContent, Reply, Stream
+from crofter.edge.openapi.schemas import PREFIX, Schema, Schemas, answered
+from crofter.edge.problems import STATUSES, TooLarge, UnsupportedMediaType
+from crofter.errors import Problem
+
+OK = "200"
+NOTHING = "204"
+JSON = "application/json"
+BINARY = "application/octet-stream"
+
+REFUSALS: dict[type[Problem], str] = {
+    errors.Invalid: "The request cannot be done as it was sent; every reason is listed.",
+    errors.Unauthenticated: "No token, or none that is good.",
+    errors.Forbidden: "The token's scopes or the user's grants are not enough.",
+    errors.NotFound: "There is no such object, or it is not the caller's to see.",
+    errors.Conflict: "This contradicts what has happened already.",
+    TooLarge: "The body is longer than this operation takes.",
+    UnsupportedMediaType: "The body is of a kind that this operation does not take.",
+    errors.TooMany: "Over a rate limit; `Retry-After` says for how long.",
+    errors.Unavailable: "The service is busy or in maintenance; `Retry-After` says when to come back.",
+}
+
+SCHEMAS: dict[str, Schema] = {
+    "Empty": {"type": "object", "description": "Nothing to say.", "maxProperties": 0, "examples": [{}]},
+    "Error": {
+        "type": "object",
+        "description": "One reason why a request was refused.",
+        "properties": {
+            "field": {"type": "string", "description": "The field that is to blame, if one is; nested ones by path."},
+            "reason": {"type": "string", "description": "What is wrong."},
+        },
+        "required": ["reason"],
+        "examples": [{"reason": "Length must be 3-50 characters", "field": "label"}],
+    },
+    "Errors": {
+        "type": "object",
+        "description": "The body of every failure.",
+        "properties": {"errors": {"type": "array", "items": {"$ref": PREFIX + "Error"}, "minItems": 1}},
+        "required": ["errors"],
+        "examples": [{"errors": [{"reason": "Length must be 3-50 characters", "field": "label"}]}],
+    },
+}
+
+
+def _header(description: str, kind: str = "string", *, always: bool = True, **more: Any) -> Schema:
+    required = {"required": True} if always else {}
+    return {"description": description, **required, "schema": {"type": kind, **more}}
+
+
+EVERYWHERE = {
+    "Retry-After": _header("Seconds until the rate limit's window ends.", "integer", minimum=0),
+    "X-Accepted-OAuth-Scopes": _header("The scopes that this operation accepts; `*` for any token or none."),
+    "X-OAuth-Scopes": _header("The scopes of the token that was shown; `unknown` without one."),
+    "X-RateLimit-Limit": _header("Requests that fit into one window.", "integer", minimum=0),
+    "X-RateLimit-Remaining": _header("Requests left in this window.", "integer", minimum=0),
+    "X-RateLimit-Reset": _header("When the window ends, in seconds since 1970.", "integer", minimum=0),
+    "X-Request-Id": _header("Names this request in the log."),
+    "X-Spec-Version": _header("The version of the interface.", const=SPEC_VERSION),
+}
+HEADERS = EVERYWHERE | {
+    "Deprecation": _header("`true`: the operation will go away.", always=False),
+    "Idempotent-Replayed": _header("`true` on an answer that was kept from an earlier request.", always=False),
+    "WWW-Authenticate": _header("How to authenticate, and with which scope."),
+    "Warning": _header("What replaces the operation.", always=False),
+    "X-Maintenance-Mode": _header("Why the service is in maintenance, while it is.", always=False),
+}
+
+
+def _headers(*more: str) -> dict[str, Schema]:
+    return {name: {"$ref": f"#/components/headers/{name}"} for name in (*EVERYWHERE, *more)}
+
+
+def refusals() -> dict[str, Schema]:
+    """The answers that all operations share."""
+    more = {
+        errors.Unauthenticated: ("WWW-Authenticate",),
+        errors.Unavailable: ("X-Maintenance-Mode",),
+    }
+    return {
+        kind.__name__: {
+            "description": words,
+            "headers": _headers(*more.get(kind, ())),
+            "content": {
+                JSON: {"schema": {"$ref": PREFIX + "Errors"}, "example": {"errors": [{"reason": kind.default}]}}
+            },
+        }
+        for kind, words in REFUSALS.items()
+    }
+
+
+def request_body(one: Endpoint, schemas: Schemas) -> Schema | None:
+    if one.body is not None:
+        schema = schemas.of(one.body)
+        required = bool(schemas.resolved(schema).get("required"))
+        return {"required": required, "content": {JSON: {"schema": schema}}}
+    if one.upload is None:
+        return None
+    content = {kind: {"schema": _uploaded(kind)} for kind in one.accepts or (BINARY,)}
+    return {"required": True, "description": f"At most {one.max_body} bytes.", "content": content}
+
+
+def _uploaded(content_type: str) -> Schema:
+    if not content_type.startswith("multipart/"):
+        return {"type": "string", "contentMediaType": content_type}
+    file = {"type": "string", "contentMediaType": BINARY, "description": "The file."}
+    return {"type": "object", "properties": {"file": file}, "required": ["file"]}
+
+
+def answers_of(one: Endpoint, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Schema]:
+    """The answers of an operation, by status."""
+    more = ["Idempotent-Replayed"] if one.method == "POST" and not one.public else []
+    more += ["Deprecation", "Warning"] if one.deprecated else []
+    made: dict[str, Schema] = {}
+    for shape in answered(one):
+        if shape is NoContent:
+            made[NOTHING] = {"description": HTTPStatus.NO_CONTENT.phrase, "headers": _headers(*more)}
+        else:
+            content = _content(one, shape, endpoints, schemas)
+            made[OK] = {"description": HTTPStatus.OK.phrase, "headers": _headers(*more), "content": content}
+    for kind in _refused_with(one):
+        made[str(STATUSES[kind])] = {"$ref": f"#/components/responses/{kind.__name__}"}
+    return dict(sorted(made.items()))
+
+
+def _content(one: Endpoint, shape: Any, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Schema]:
+    if shape is Stream:
+        return {"text/event-stream": {"schema": {"type": "string", "description": "Server-Sent Events."}}}
+    if shape is Reply:
+        kinds = one.accepts or next((other.accepts for other in endpoints if _stores_for(other, one)), ()) or (BINARY,)
+        return {kind: {"schema": {"type": "string", "contentMediaType": kind}} for kind in kinds}
+    if shape is None or shape is type(None):
+        return {JSON: {"schema": {"$ref": PREFIX + "Empty"}}}
+    return {JSON: {"schema": schemas.of(shape)}}
+
+
+def _stores_for(other: Endpoint, one: Endpoint) -> bool:
+    """Whether what ``one`` shows is what was uploaded to ``other``, as the thumbnail of an OAuth client is."""
+    return other.path == one.path and other.upload is not None
+
+
+def _refused_with(one: Endpoint) -> list[type[Problem]]:
+    kinds: list[type[Problem]] = [errors.TooMany, errors.Unavailable]
+    if one.writes or one.listing or one.query or one.parts:
+        kinds.append(errors.Invalid)
+    if not one.public:
+        kinds += [errors.Unauthenticated, errors.Forbidden]
+    if one.parts:
+        kinds.append(errors.NotFound)
+    if one.writes:
+        kinds += [errors.Conflict, TooLarge, UnsupportedMediaType]
+    return kinds

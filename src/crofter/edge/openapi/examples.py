@@ -1,0 +1,98 @@
+"""Plausible values: the ones that the types give as examples, or else made up from name, type and bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Schema = dict[str, Any]
+
+KNOWN: dict[str, Any] = {
+    "address": "203.0.113.7",
+    "country": "us",
+    "email": "alice@example.com",
+    "group": "web",
+    "image": "compute/debian11",
+    "ip": "203.0.113.7",
+    "ipv4": "203.0.113.7",
+    "ipv6": "2001:db8::7",
+    "kernel": "compute/grub2",
+    "label": "example-1",
+    "page": 1,
+    "pages": 1,
+    "phone": "555-0100",
+    "region": "us-east",
+    "region_id": "us-east",
+    "results": 1,
+    "type": "compute",
+    "url": "/v4/compute/instances/123",
+    "username": "alice",
+}
+BY_FORMAT = {
+    "date": "2026-03-01",
+    "date-time-local": "2026-03-01T12:00:00",
+    "email": "alice@example.com",
+    "uri": "https://example.com/",
+    "uuid": "1b9f8e2c-5a3d-4c6e-9f70-8d2b4a6c1e35",
+}
+MANY = 123
+"""The number that stands for an id."""
+
+
+def example(schema: Schema, components: dict[str, Schema], name: str = "") -> Any:
+    """A value of this schema; ``name`` is the field it is for."""
+    if "$ref" in schema:
+        return example(components[schema["$ref"].rpartition("/")[2]], components, name)
+    if schema.get("examples"):
+        return schema["examples"][0]
+    if "const" in schema:
+        return schema["const"]
+    if schema.get("enum"):
+        return schema["enum"][0]
+    options = schema.get("anyOf") or schema.get("oneOf")
+    if options:
+        return example(options[0], components, name)
+    kind = schema.get("type")
+    return _of_kind(kind[0] if isinstance(kind, list) else kind, schema, components, name)
+
+
+def _of_kind(kind: str | None, schema: Schema, components: dict[str, Schema], name: str) -> Any:
+    if kind == "object":
+        return _object(schema, components)
+    if kind == "array":
+        return _array(schema, components, name)
+    if kind in ("integer", "number"):
+        return _number(schema, name)
+    if kind == "string":
+        return _text(schema, name)
+    return {"boolean": False, "null": None}.get(kind or "", {})
+
+
+def _object(schema: Schema, components: dict[str, Schema]) -> dict[str, Any]:
+    """Every required field, and the optional ones that bring an example of their own."""
+    fields: dict[str, Schema] = schema.get("properties", {})
+    required = schema.get("required", [])
+    shown = [name for name, field in fields.items() if name in required or field.get("examples")]
+    if not shown and fields:
+        shown = [next(iter(fields))]
+    return {name: example(fields[name], components, name) for name in shown}
+
+
+def _array(schema: Schema, components: dict[str, Schema], name: str) -> list[Any]:
+    if "prefixItems" in schema:
+        return [example(item, components, name) for item in schema["prefixItems"]]
+    one = example(schema.get("items") or {}, components, name.removesuffix("s"))
+    return [one] * max(1, schema.get("minItems", 1))
+
+
+def _number(schema: Schema, name: str) -> Any:
+    known = KNOWN.get(name)
+    value = known if isinstance(known, int) else MANY if name == "id" or name.endswith("_id") else 1
+    value = max(schema.get("minimum", value), min(schema.get("maximum", value), value))
+    return float(value) if "number" in schema["type"] else value
+
+
+def _text(schema: Schema, name: str) -> str:
+    known = KNOWN.get(name)
+    value = BY_FORMAT.get(schema.get("format", "")) or (known if isinstance(known, str) else name or "text")
+    padded = value.ljust(schema.get("minLength", 0), "x")
+    return padded[: schema.get("maxLength", len(padded))]

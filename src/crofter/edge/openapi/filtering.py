@@ -1,0 +1,118 @@
+"""What ``X-Filter`` may say about each collection, as schemas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from crofter.edge.endpoint import Endpoint
+from crofter.edge.filters import MAX_TERMS
+from crofter.edge.openapi.schemas import INT64, MOMENT, PREFIX, Schema, Schemas, or_null, types_of
+
+COMPARISONS = ("+gt", "+gte", "+lt", "+lte")
+SCALARS: dict[str, Schema] = {
+    "Boolean": {"type": "boolean"},
+    "Integer": {"type": "integer", **INT64, "minimum": -(2**63), "maximum": 2**63 - 1},
+    "Key": {"type": ["integer", "string"]},
+    "Moment": {"type": "string", **MOMENT},
+    "Number": {"type": "number"},
+    "Text": {"type": "string"},
+}
+WORDS = {
+    "Boolean": "A value that the field has, or conditions on it.",
+    "Integer": "A number that the field has, or conditions on it.",
+    "Key": "An id that the field has, or conditions on it.",
+    "Moment": "A UTC date-time that the field has, or conditions on it.",
+    "Number": "A number that the field has, or conditions on it.",
+    "Text": "A text that the field has, in whatever case, or conditions on it; on a list, what one element is.",
+}
+
+
+def filterable(schema: Schema, schemas: Schemas) -> Iterator[tuple[str, Schema]]:
+    """The fields of a view that may be filtered on; those of nested objects with dots."""
+    for name, field in schemas.resolved(schema).get("properties", {}).items():
+        if field.get("x-filterable"):
+            yield name, field
+            continue
+        for option in (field, *field.get("anyOf", ())):
+            if "$ref" in option:
+                yield from ((f"{name}.{inner}", found) for inner, found in filterable(option, schemas))
+
+
+def name_of(one: Endpoint, schemas: Schemas) -> str | None:
+    """The component that says what the endpoint's collection can be filtered by, if it can be."""
+    if one.listing is None or one.item is None:
+        return None
+    page = schemas.resolved(schemas.of(one.answers))
+    item: Schema = page["properties"]["data"]["items"]
+    if not any(filterable(item, schemas)):
+        return None
+    return f"{item['$ref'].removeprefix(PREFIX)}Filter"
+
+
+def fields_of(one: Endpoint, schemas: Schemas) -> dict[str, Schema]:
+    page = schemas.resolved(schemas.of(one.answers))
+    return dict(filterable(page["properties"]["data"]["items"], schemas))
+
+
+def filters_of(endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Schema]:
+    made: dict[str, Schema] = {}
+    for one in endpoints:
+        name = name_of(one, schemas)
+        if name is not None and name not in made:
+            made |= _filter(name, fields_of(one, schemas))
+    kinds = {_kind(field) for one in endpoints if name_of(one, schemas) for field in fields_of(one, schemas).values()}
+    return made | {f"Filter{kind}": _conditions(kind) for kind in kinds}
+
+
+def _filter(name: str, fields: dict[str, Schema]) -> dict[str, Schema]:
+    """The filter itself, which may name an order, and the same without one, of which it may hold more."""
+    inner = f"{name}Term"
+    several = {"type": "array", "items": {"$ref": PREFIX + inner}, "maxItems": MAX_TERMS}
+    terms: Schema = {field: {"$ref": f"{PREFIX}Filter{_kind(schema)}"} for field, schema in fields.items()}
+    terms |= {"+and": several, "+or": several}
+    order = {
+        "+order_by": {"type": "string", "enum": list(fields)},
+        "+order": {"type": "string", "enum": ["asc", "desc"], "description": "Ascending unless said."},
+    }
+    words = "Fields with the values that they must have. Several must all hold."
+    closed = {"type": "object", "description": words, "additionalProperties": False}
+    return {
+        inner: {**closed, "properties": terms},
+        name: {
+            **closed,
+            "properties": terms | order,
+            "dependentRequired": {"+order": ["+order_by"]},
+            "examples": [_example(fields)],
+        },
+    }
+
+
+def _example(fields: dict[str, Schema]) -> dict[str, Any]:
+    name, schema = next(iter(fields.items()))
+    values = {"Boolean": True, "Integer": 123, "Key": 123, "Moment": {"+gte": "2026-03-01T12:00:00"}, "Number": 1}
+    return {name: values.get(_kind(schema), {"+contains": "example"}), "+order_by": name}
+
+
+def _kind(schema: Schema) -> str:
+    """Which sort of conditions a field takes."""
+    if "array" in types_of(schema):
+        return _kind(schema["items"])
+    if schema.get("format") == MOMENT["format"]:
+        return "Moment"
+    kinds = [kind for kind in types_of(schema) if kind != "null"]
+    names = {"boolean": "Boolean", "integer": "Integer", "number": "Number", "string": "Text"}
+    return names.get(kinds[0], "Text") if len(kinds) == 1 else "Key"
+
+
+def _conditions(kind: str) -> Schema:
+    scalar = SCALARS[kind]
+    operators: dict[str, Schema] = {"+neq": or_null(scalar)}
+    if kind == "Text":
+        operators["+contains"] = scalar
+    elif kind not in ("Boolean", "Key"):
+        operators |= dict.fromkeys(COMPARISONS, scalar)
+    several = {"type": "array", "items": {"$ref": f"{PREFIX}Filter{kind}"}, "maxItems": MAX_TERMS}
+    properties = {**operators, "+and": several, "+or": several}
+    conditions = {"type": "object", "properties": properties, "additionalProperties": False, "minProperties": 1}
+    return {"description": WORDS[kind], "anyOf": [or_null(scalar), conditions]}

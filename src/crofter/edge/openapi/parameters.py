@@ -1,0 +1,87 @@
+"""What a request says outside its body: parts of the path, the query, and headers."""
+
+from __future__ import annotations
+
+import typing
+from typing import Any
+
+import msgspec
+
+from crofter.edge.endpoint import Endpoint, QueryParameter
+from crofter.edge.listing import DEFAULT_SIZE
+from crofter.edge.openapi.examples import example
+from crofter.edge.openapi.filtering import fields_of, name_of
+from crofter.edge.openapi.schemas import PREFIX, Schema, Schemas, tidy, types_of
+
+ID: Schema = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}
+DIGITS: Schema = {"minimum": -(10**17) + 1, "maximum": 10**18 - 1}
+"""The numbers that a query parameter without bounds of its own takes: those of 18 characters."""
+
+SHARED: dict[str, Schema] = {
+    "IdempotencyKey": {
+        "name": "Idempotency-Key",
+        "in": "header",
+        "description": "A name for this request, made up by the caller: repeated within a day, it is answered again "
+        "and not done again. The same key with another request is a conflict.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
+    },
+    "Page": {
+        "name": "page",
+        "in": "query",
+        "description": "Which page; beyond the last one there is an empty one.",
+        "schema": {"type": "integer", "minimum": 1, "maximum": 2**31, "default": 1},
+    },
+}
+
+
+def parameters_of(one: Endpoint, schemas: Schemas) -> list[Schema]:
+    """The parameters of an operation."""
+    listed = [_part(one, name, kind) for name, kind in one.parts.items()]
+    if one.listing is not None:
+        listed += [{"$ref": "#/components/parameters/Page"}, _page_size(one)]
+    hints = typing.get_type_hints(one.handler, include_extras=True)
+    listed += [_query(parameter, hints[parameter.name]) for parameter in one.query]
+    if (name := name_of(one, schemas)) is not None:
+        listed.append(_filter(name, list(fields_of(one, schemas))))
+    if one.method == "POST" and not one.public:
+        listed.append({"$ref": "#/components/parameters/IdempotencyKey"})
+    return listed
+
+
+def _part(one: Endpoint, name: str, kind: Any) -> Schema:
+    schema = tidy(msgspec.json.schema(kind))
+    schema = schema | (ID if types_of(schema) == ["integer"] else {"minLength": 1}) | schema
+    made: Schema = {"name": name, "in": "path", "required": True}
+    if f"{{{name}:path}}" in one.path:
+        made["description"] = "May hold a slash, as it is or as %2F."
+    return {**made, "schema": schema, "example": example(schema, {}, name)}
+
+
+def _page_size(one: Endpoint) -> Schema:
+    low, high = one.page_sizes
+    schema = {"type": "integer", "minimum": low, "maximum": high, "default": DEFAULT_SIZE}
+    return {"name": "page_size", "in": "query", "description": "Items on a page.", "schema": schema}
+
+
+def _query(parameter: QueryParameter, hint: Any) -> Schema:
+    schema = {key: value for key, value in tidy(msgspec.json.schema(hint)).items() if key != "description"}
+    kinds = [kind for kind in types_of(schema) if kind != "null"]
+    schema["type"] = kinds[0] if len(kinds) == 1 else kinds
+    if kinds == ["integer"]:
+        schema = schema | DIGITS | schema
+    made: Schema = {"name": parameter.name, "in": "query"}
+    if parameter.header is not None:
+        made = {"name": parameter.header.title(), "in": "header"}
+    if parameter.description:
+        made["description"] = parameter.description
+    return {**made, "schema": schema}
+
+
+def _filter(name: str, fields: list[str]) -> Schema:
+    return {
+        "name": "X-Filter",
+        "in": "header",
+        "description": f"Which items, and in which order. Filterable: {', '.join(fields)}.",
+        "x-filterable": fields,
+        "content": {"application/json": {"schema": {"$ref": PREFIX + name}}},
+    }

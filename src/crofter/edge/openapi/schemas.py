@@ -1,0 +1,144 @@
+"""Every body and view as a JSON schema: msgspec's, put into the words that OpenAPI tools know."""
+
+from __future__ import annotations
+
+import json
+import types
+import typing
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from crofter.edge.endpoint import Endpoint, NoContent, Reply, Stream
+from crofter.edge.openapi.examples import example
+
+Schema = dict[str, Any]
+
+PREFIX = "#/components/schemas/"
+INTEGERS = ({"integer"}, {"integer", "null"})
+INT64 = {"format": "int64"}
+MOMENT = {
+    # Not "date-time": that has a zone, and clients that take the word seriously refuse one without.
+    "format": "date-time-local",
+    "pattern": "^[12][0-9]{3}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]$",
+}
+NOT_JSON = (NoContent, Reply, Stream, type(None))
+ORDER = ("$ref", "type", "format", "enum", "const", "description", "deprecated", "default", "properties", "required")
+
+
+class Schemas:
+    """The schemas of all that the endpoints send and show, and the references to them."""
+
+    def __init__(self, endpoints: Sequence[Endpoint]) -> None:
+        shapes = list(dict.fromkeys(shape for one in endpoints for shape in _shapes(one)))
+        found, components = msgspec.json.schema_components(shapes, ref_template=PREFIX + "{name}")
+        names = {name: _name(schema.get("title", name)) for name, schema in components.items()}
+        renamed = json.loads(_renamed(json.dumps([list(found), components]), names))
+        self._by_shape = {shape: tidy(schema) for shape, schema in zip(shapes, renamed[0], strict=True)}
+        self.components: dict[str, Schema] = {names[name]: tidy(schema) for name, schema in renamed[1].items()}
+        for body in {one.body for one in endpoints if one.body is not None}:
+            _optional_may_be_null(self.resolved(self.of(body)))
+        for name, schema in self.components.items():
+            if schema.get("type") == "object" and "examples" not in schema:
+                schema["examples"] = [example(schema, self.components, name)]
+
+    def of(self, shape: Any) -> Schema:
+        return self._by_shape[shape]
+
+    def resolved(self, schema: Schema) -> Schema:
+        """The schema itself, where a reference to it may have been given."""
+        reference = schema.get("$ref")
+        return schema if reference is None else self.components[reference.removeprefix(PREFIX)]
+
+
+def answered(one: Endpoint) -> tuple[Any, ...]:
+    """The types of an endpoint's answers: one, unless it says ``A | B``."""
+    if typing.get_origin(one.answers) in (typing.Union, types.UnionType):
+        return typing.get_args(one.answers)
+    return (one.answers,)
+
+
+def _shapes(one: Endpoint) -> Iterator[Any]:
+    if one.body is not None:
+        yield one.body
+    yield from (shape for shape in answered(one) if shape is not None and shape not in NOT_JSON)
+
+
+def _name(title: str) -> str:
+    """``Page[TagView]`` is called TagViewPage."""
+    outer, _, inner = title.rstrip("]").partition("[")
+    return "".join(part.strip().strip("_") for part in inner.split(",")) + outer.strip("_")
+
+
+def _renamed(text: str, names: dict[str, str]) -> str:
+    for old, new in names.items():
+        text = text.replace(f'"{PREFIX}{old}"', f'"{PREFIX}{new}"')
+    return text
+
+
+def tidy(schema: Schema) -> Schema:
+    """One schema and all inside it, in the form that generators and people read best."""
+    made = {key: value for key, value in schema.items() if key != "title"}
+    for key in ("items", "additionalProperties"):
+        if isinstance(made.get(key), dict):
+            made[key] = tidy(made[key])
+    for key in ("anyOf", "oneOf", "prefixItems"):
+        if key in made:
+            made[key] = [tidy(option) for option in made[key]]
+    if "properties" in made:
+        made["properties"] = {name: tidy(inner) for name, inner in made["properties"].items()}
+    made = _with_type(_without_null_option(made))
+    if made.get("format") == "date-time":
+        made |= MOMENT
+    if set(types_of(made)) in INTEGERS and made.get("maximum", 2**63) >= 2**31:
+        made |= INT64
+    return dict(sorted(made.items(), key=lambda item: ORDER.index(item[0]) if item[0] in ORDER else len(ORDER)))
+
+
+def types_of(schema: Schema) -> list[str]:
+    kind = schema.get("type", [])
+    return [kind] if isinstance(kind, str) else list(kind)
+
+
+def nullable(schema: Schema) -> bool:
+    return "null" in types_of(schema) or None in schema.get("enum", ()) or {"type": "null"} in schema.get("anyOf", ())
+
+
+def _without_null_option(schema: Schema) -> Schema:
+    """``anyOf: [T, null]`` as ``type: [T, null]``, where T is a plain type."""
+    options = schema.get("anyOf", [])
+    plain = [option for option in options if option != {"type": "null"}]
+    if len(plain) != 1 or len(options) != 2 or not types_of(plain[0]):
+        return schema
+    return or_null({**plain[0], **{key: value for key, value in schema.items() if key != "anyOf"}})
+
+
+def _with_type(schema: Schema) -> Schema:
+    if "enum" not in schema or "type" in schema:
+        return schema
+    names = {str: "string", int: "integer", bool: "boolean", type(None): "null"}
+    kinds = sorted({names[type(value)] for value in schema["enum"]}, key="null".__eq__)
+    return {"type": kinds[0] if len(kinds) == 1 else kinds, **schema}
+
+
+def or_null(schema: Schema) -> Schema:
+    """The same, or null."""
+    if nullable(schema) or not (types_of(schema) or "anyOf" in schema or "$ref" in schema):
+        return schema
+    if "anyOf" in schema:
+        return {**schema, "anyOf": [*schema["anyOf"], {"type": "null"}]}
+    if "$ref" in schema:
+        rest = {key: value for key, value in schema.items() if key != "$ref"}
+        return {"anyOf": [{"$ref": schema["$ref"]}, {"type": "null"}], **rest}
+    made = {**schema, "type": [*types_of(schema), "null"]}
+    if "enum" in schema:
+        made["enum"] = [*schema["enum"], None]
+    return made
+
+
+def _optional_may_be_null(body: Schema) -> None:
+    """A caller may send null for what it leaves out; ``x-null-omits`` tells such a null from one that is stored."""
+    for name, field in body.get("properties", {}).items():
+        if name not in body.get("required", ()) and not nullable(field):
+            body["properties"][name] = {**or_null(field), "x-null-omits": True}

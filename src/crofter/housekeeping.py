@@ -1,0 +1,49 @@
+"""Chores of the house itself: forgetting what nobody can ask for any more."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from crofter.context import Context
+from crofter.edge import idempotency
+from crofter.engine import queue
+from crofter.engine.chores import Chore
+from crofter.engine.operation import Operation, Sleep, step, tx_step
+from crofter.engine.work import Work
+from crofter.resources.events import store as events
+
+BATCH = 2000
+"""Rows per transaction, so that a big clean-up never keeps a request waiting."""
+
+
+class Nothing(Struct, frozen=True):
+    pass
+
+
+@tx_step()
+def forget_events(ctx: Context, work: Work) -> Sleep | None:
+    return Sleep(0) if events.prune(ctx.db, ctx.now, BATCH) == BATCH else None
+
+
+@tx_step()
+def forget_answers(ctx: Context, work: Work) -> Sleep | None:
+    idempotency.prune(ctx.db, ctx.now)
+    return None
+
+
+@step()
+def forget_operations(work: Work) -> Sleep | None:
+    queue.prune(work.world, batch=BATCH)
+    return None
+
+
+PRUNE = Operation(
+    kind="house.prune",
+    args=Nothing,
+    lane="bulk",
+    keep=False,
+    steps=(forget_events, forget_answers, forget_operations),
+)
+
+OPERATIONS = (PRUNE,)
+CHORES = (Chore("house.prune", PRUNE, "every 3600", Nothing()),)

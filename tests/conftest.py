@@ -1,0 +1,48 @@
+"""One world for tests: a cloud on each database, as new at the start of every test."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import httpx2
+import pytest
+
+from tests.cloud import Cloud
+from tests.databases import PostgresServer, database, postgres_database, postgres_server, sqlite_database
+
+__all__ = ["database", "postgres_database", "postgres_server", "sqlite_database"]
+
+
+@pytest.fixture(scope="session")
+def _sqlite_cloud() -> Iterator[Cloud]:
+    cloud = Cloud()
+    yield cloud
+    cloud.close()
+
+
+@pytest.fixture(scope="session")
+def _postgres_cloud(postgres_server: PostgresServer) -> Iterator[Cloud]:
+    cloud = Cloud(postgres_server.address(postgres_server.create()))
+    yield cloud
+    cloud.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def cloud(request: pytest.FixtureRequest) -> Any:
+    """A running cloud in the state of a first start."""
+    found: Cloud = request.getfixturevalue("_sqlite_cloud" if request.param == "sqlite" else "_postgres_cloud")
+    found.reset()
+    return found
+
+
+@pytest.fixture
+def alice(cloud: Cloud) -> httpx2.Client:
+    """The owner of an account."""
+    return cloud.person(username="alice")
+
+
+@pytest.fixture
+def mallory(cloud: Cloud) -> httpx2.Client:
+    """The owner of another account, who should never notice alice's."""
+    return cloud.person(username="mallory")

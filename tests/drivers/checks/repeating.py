@@ -1,0 +1,90 @@
+"""The same order is the same work: repeated, at once from two threads, and after a crash."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from msgspec.structs import replace
+
+from crofter.drivers.hypervisor import DiskRef, DiskSpec, Empty, Progress
+from tests.drivers.bench import Yard
+from tests.drivers.verbs import Ordered
+
+Setup = Callable[[Yard], Ordered]
+
+
+def each_verb_repeated_half_way_goes_on_where_it_was(yard: Yard, verb: Setup) -> None:
+    ordered, order = verb(yard), yard.order()
+    first = ordered.call(yard.driver, order)
+    yard.bench.wait(first.remaining / 2)
+    second = ordered.call(yard.driver, order)
+    assert second.percent >= first.percent
+    assert second.remaining <= first.remaining - first.remaining / 2 + 0.01
+    yard.done(lambda: ordered.call(yard.driver, order))
+    assert ordered.holds()
+
+
+def each_verb_repeated_when_done_changes_nothing(yard: Yard, verb: Setup) -> None:
+    ordered, order = verb(yard), yard.order()
+    yard.done(lambda: ordered.call(yard.driver, order))
+    before = yard.picture()
+    yard.bench.wait(1)
+    again = ordered.call(yard.driver, order)
+    assert again.done
+    yard.bench.wait(10)
+    assert yard.picture() == before
+    assert ordered.holds()
+
+
+def each_verb_ordered_by_two_threads_at_once_is_done_once(yard: Yard, verb: Setup) -> None:
+    ordered, order = verb(yard), yard.order()
+    drivers = [yard.bench.start(), yard.bench.start()]
+    line = threading.Barrier(2)
+
+    def run(number: int) -> Progress:
+        line.wait()
+        return ordered.call(drivers[number], order)
+
+    with ThreadPoolExecutor(2) as threads:
+        one, other = threads.map(run, range(2))
+    assert abs(one.remaining - other.remaining) <= 1
+    yard.done(lambda: ordered.call(yard.driver, order))
+    assert ordered.holds()
+
+
+def each_verb_is_finished_by_a_driver_that_did_not_begin_it(yard: Yard, verb: Setup) -> None:
+    ordered, order = verb(yard), yard.order()
+    begun = ordered.call(yard.bench.start(), order)
+    yard.bench.wait(begun.remaining + 0.001)
+    ended = ordered.call(yard.bench.start(), replace(order, fence=2))
+    assert ended.done
+    assert ordered.holds()
+
+
+def each_verb_ordered_anew_by_a_later_operation_still_holds(yard: Yard, verb: Setup) -> None:
+    ordered, order, later = verb(yard), yard.order(), yard.order()
+    yard.done(lambda: ordered.call(yard.driver, order))
+    yard.done(lambda: ordered.call(yard.driver, later))
+    assert ordered.holds()
+
+
+def a_boot_that_was_done_does_not_boot_a_guest_that_went_off_since(yard: Yard) -> None:
+    machine, order = yard.machine(), yard.order()
+    yard.done(lambda: yard.driver.ensure_running(machine.domain, order))
+    yard.bench.shut_down_inside(machine.domain)
+    assert yard.driver.ensure_running(machine.domain, order).done
+    yard.bench.wait(30)
+    assert yard.power(machine.domain) == "off"
+    yard.boot(machine.domain)
+    assert yard.power(machine.domain) == "on"
+
+
+def one_step_may_order_two_things_and_two_verbs(yard: Yard) -> None:
+    machine, order = yard.machine(), yard.order("deploy")
+    for ref in (DiskRef(machine.domain.host, yard.number()), DiskRef(machine.domain.host, yard.number())):
+        yard.done(lambda ref=ref: yard.driver.ensure_disk(ref, DiskSpec(100), Empty(), order))  # type: ignore[misc]
+        assert yard.driver.observe(ref).presence == "ready"
+        yard.done(lambda ref=ref: yard.driver.ensure_size(ref, 200, order))  # type: ignore[misc]
+        assert yard.driver.observe(ref).size == 200

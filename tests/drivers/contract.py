@@ -1,0 +1,30 @@
+"""The conformance suite: what any hypervisor driver has to pass, check by check."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+
+from tests.drivers.bench import Yard
+from tests.drivers.checks import disks, fencing, fleet, power, repeating
+from tests.drivers.verbs import VERBS
+
+Check = Callable[[Yard], None]
+
+
+def _checks() -> dict[str, Check]:
+    """Every public function of the modules, once, or once for each verb where it asks for one."""
+    found: dict[str, Check] = {}
+    for module in (repeating, fencing, power, disks, fleet):
+        for name, function in inspect.getmembers(module, inspect.isfunction):
+            if function.__module__ != module.__name__ or name.startswith("_"):
+                continue
+            if "verb" in inspect.signature(function).parameters:
+                found |= {f"{name}: {verb.__name__}": partial(function, verb=verb) for verb in VERBS}
+            else:
+                found[name] = function
+    return found
+
+
+CHECKS = _checks()

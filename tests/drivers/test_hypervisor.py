@@ -1,0 +1,13 @@
+"""Every driver passes every check of the contract, on both databases."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.drivers.bench import Yard
+from tests.drivers.contract import CHECKS
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_the_simulated_hypervisor_keeps_the_contract(yard: Yard, check: str) -> None:
+    CHECKS[check](yard)

@@ -1,0 +1,155 @@
+"""Operations that leave traces, and worker processes that may be killed while they do them."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from msgspec import Struct
+from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, Text
+
+from crofter.clock import Clock
+from crofter.config import Settings
+from crofter.context import Context, World
+from crofter.db import Database, open_database
+from crofter.dice import Dice
+from crofter.engine import Operation, Sleep, Work, Worker, step, tx_step
+from crofter.keyring import Keyring
+from crofter.kinds import Kinds
+
+effect = Table(
+    "effect",
+    MetaData(),  # not a table of the house
+    Column("op", BigInteger().with_variant(Integer(), "sqlite")),
+    Column("step", Text),
+    Column("pid", Integer),
+)
+
+
+class Nothing(Struct, frozen=True):
+    pass
+
+
+class Trace:
+    """A file that processes add lines to, each in one write, so that a kill tears none apart."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def add(self, word: str, op: int, step: str, key: str | None) -> None:
+        line = f"{word} {op} {step} {os.getpid()} {key or '-'} {time.monotonic_ns()}\n"
+        handle = os.open(self.path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+        os.write(handle, line.encode())
+        os.close(handle)
+
+    def lines(self) -> list[list[str]]:
+        return [line.split() for line in self.path.read_text().splitlines()] if self.path.exists() else []
+
+    def count(self, word: str, pid: int | None = None) -> int:
+        return sum(line[0] == word and (pid is None or int(line[3]) == pid) for line in self.lines())
+
+
+def make_world(database: Database, trace: Path | None = None) -> World:
+    dice = Dice(7)
+    services = {"trace": Trace(trace)} if trace else {}
+    return World(Settings(), database, Clock(), dice, Keyring(bytes(32), dice), Kinds((), lambda *_: True), services)
+
+
+def leave(ctx: Context, work: Work, name: str) -> None:
+    ctx.db.insert(effect, op=work.id, step=name, pid=os.getpid())
+
+
+def act(work: Work, seconds: float) -> None:
+    """Something outside the database, of some length."""
+    trace: Trace = work.world.services["trace"]
+    trace.add("begin", work.id, work.step.name, work.key)
+    time.sleep(seconds)
+    trace.add("end", work.id, work.step.name, work.key)
+
+
+@tx_step()
+def first(ctx: Context, work: Work) -> None:
+    leave(ctx, work, "first")
+
+
+@step()
+def reach_out(work: Work) -> None:
+    act(work, 0.004)
+
+
+@tx_step()
+def note(ctx: Context, work: Work) -> None:
+    leave(ctx, work, "note")
+
+
+@step()
+def reach_again(work: Work) -> None:
+    act(work, 0.004)
+    work.then(lambda ctx: leave(ctx, work, "reach_again"))
+
+
+@tx_step()
+def last(ctx: Context, work: Work) -> None:
+    leave(ctx, work, "last")
+
+
+FIVE = Operation(kind="test.five", args=Nothing, steps=(first, reach_out, note, reach_again, last))
+EFFECTS = ("first", "note", "reach_again", "last")
+OUTSIDE = ("reach_out", "reach_again")
+
+
+@step()
+def touch(work: Work) -> None:
+    act(work, 0.002)
+
+
+HOT = Operation(kind="test.hot", args=Nothing, steps=(touch,))
+
+
+@step(deadline=600)
+def hold_on(work: Work) -> Sleep | None:
+    """The first holder waits to be let go; whoever comes after it does not."""
+    trace: Trace = work.world.services["trace"]
+    trace.add("holding", work.id, "hold_on", work.key)
+    while work.epoch == 1 and not trace.path.with_suffix(".gate").exists():
+        time.sleep(0.01)
+    return None
+
+
+HOLD = Operation(kind="test.hold", args=Nothing, steps=(hold_on, last))
+
+
+@step()
+def die(work: Work) -> None:
+    os.kill(os.getpid(), 9)
+
+
+DEADLY = Operation(kind="test.deadly", args=Nothing, steps=(die,))
+
+OPERATIONS = (FIVE, HOT, HOLD, DEADLY)
+
+
+def work_until_killed(
+    address: str, trace: Path, *, threads: int = 4, lease: float = 15.0, defect: str | None = None, cap: int = 10
+) -> None:
+    """The life of a worker process. Says ``up`` when it works, ``fenced`` and ``ended`` as that happens."""
+    from crofter.engine import run
+    from tests.engine.defects import plant
+
+    run.CRASH_CAP = cap
+    if defect:
+        plant(defect)
+    database = open_database(address, None) if "://" in address else open_database(None, Path(address))
+    database.signals.start()
+    world = make_world(database, trace)
+    worker = Worker(world, OPERATIONS, {"std": threads}, lease=lease, poll=0.1)
+    worker.start()
+    told = {"fenced": 0, "done": 0, "failed": 0}
+    world.services["trace"].add("up", 0, "-", None)
+    while True:
+        time.sleep(0.02)
+        for word, amount in told.items():
+            if worker.metrics[word] > amount:
+                told[word] = worker.metrics[word]
+                world.services["trace"].add(word, told[word], "-", None)

@@ -1,0 +1,129 @@
+"""Planted defects. Each makes the engine wrong in one way, which the audit that is meant to see it must see."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import bindparam, func, select, update
+
+from crofter.context import Context
+from crofter.db import Session, query
+from crofter.engine import queue
+from crofter.engine.tables import CLAIMED, Claimed, operation
+from crofter.engine.work import Work
+from tests.engine import deeds
+
+
+def no_fence() -> None:
+    """Whoever comes back from the dead may write."""
+    queue.FENCE = query(select(operation.c.cancel).where(operation.c.id == bindparam("id")))
+    queue.save = _save_anyway  # type: ignore[assignment]
+
+
+def _save_anyway(db: Session, op_id: int, _epoch: int, /, **changes: Any) -> None:
+    db.update(operation, {"id": op_id}, **changes)
+
+
+def no_cursor_in_fence() -> None:
+    """A commit that lands late is not seen."""
+    queue.FENCE = query(
+        select(operation.c.cancel).where(
+            operation.c.id == bindparam("id"), operation.c.epoch == bindparam("epoch"), operation.c.state == "running"
+        )
+    )
+
+
+def checkpoint_apart() -> None:
+    """The effect commits first, the cursor in a second transaction: killed in between, the effect comes twice."""
+    real = queue.save
+
+    def save_later(db: Session, op_id: int, epoch: int, /, **changes: Any) -> None:
+        if "cursor" not in changes:
+            return real(db, op_id, epoch, **changes)
+
+        def save() -> None:
+            time.sleep(0.01)
+            with _database().write() as other:
+                real(other, op_id, epoch, **changes)
+
+        db.after.append(save)
+        return None
+
+    queue.save = save_later  # type: ignore[assignment]
+
+
+def effect_late() -> None:
+    """The cursor commits first, the effect in a second transaction: killed in between, the effect never comes."""
+    real = deeds.leave
+
+    def leave_later(ctx: Context, work: Work, name: str) -> None:
+        def leave() -> None:
+            time.sleep(0.01)
+            with _database().write() as other:
+                real(Context(ctx.world, other), work, name)
+
+        ctx.db.after.append(leave)
+
+    deeds.leave = leave_later
+
+
+def no_order() -> None:
+    """The quick claim that does not ask what is ahead of it on the key. On PostgreSQL a head that is just being
+    taken is skipped, and its successor passes it."""
+    one, held = operation.alias("one"), operation.alias("held")
+    taken = select(held.c.key).where(held.c.state.in_(_words("running", "waiting")), held.c.key.is_not(None))
+    ready = (
+        select(one.c.id)
+        .where(one.c.state.in_(_words("queued", "waiting")), one.c.due <= bindparam("now"))
+        .where(one.c.lane == bindparam("lane"), (one.c.state == "waiting") | one.c.key.not_in(taken))
+    )
+    _install(ready.order_by(one.c.due, one.c.id).limit(1).with_for_update(skip_locked=True).cte("first"))
+
+
+def no_exclusion() -> None:
+    """A claim that does not ask whether the key is taken. Meant for a database without the referee's index."""
+    one = operation.alias("one")
+    ready = select(one.c.id).where(
+        one.c.state.in_(_words("queued", "waiting")), one.c.due <= bindparam("now"), one.c.lane == bindparam("lane")
+    )
+    _install(ready.order_by(one.c.due, one.c.id).limit(1).with_for_update(skip_locked=True).cte("first"))
+
+
+def _install(first: Any) -> None:
+    slowly = func.pg_sleep(0.002).is_not(None)  # between taking the row and writing it: the window, made wide
+    queue.CLAIM_LANE = query(
+        update(operation)
+        .where(operation.c.id.in_(select(first.c.id)), slowly)
+        .values(state="running", owner=bindparam("me"), epoch=operation.c.epoch + 1)
+        .returning(*CLAIMED),
+        Claimed,
+    )
+
+
+def _words(*words: str) -> list[Any]:
+    from sqlalchemy import literal_column
+
+    return [literal_column(f"'{word}'") for word in words]
+
+
+_opened: list[Any] = []
+
+
+def _database() -> Any:
+    return _opened[0]
+
+
+DEFECTS: dict[str, Callable[[], None]] = {
+    "no fence": no_fence,
+    "no cursor in fence": no_cursor_in_fence,
+    "checkpoint apart": checkpoint_apart,
+    "effect late": effect_late,
+    "no order": no_order,
+    "no exclusion": no_exclusion,
+}
+
+
+def plant(name: str) -> None:
+    DEFECTS[name]()
