@@ -28,7 +28,7 @@ with warnings.catch_warnings():
 
 TEMPLATE = "crofter_template"
 # What is killed here is the server, never the machine: the kernel keeps what was written.
-QUICK = "fsync = off\nfull_page_writes = off\nsynchronous_commit = off\nmax_connections = 200\nshared_buffers = 32MB\n"
+QUICK = "fsync = off\nfull_page_writes = off\nwal_writer_delay = 10s\nmax_connections = 200\nshared_buffers = 32MB\n"
 
 
 def create_tables(database_url: str) -> None:
@@ -103,21 +103,41 @@ def postgres_server() -> Iterator[PostgresServer]:
     server.close()
 
 
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An empty database with all tables, to be copied: making the tables costs more than most tests."""
+    path = tmp_path_factory.mktemp("sqlite") / "crofter.db"
+    create_tables(f"sqlite:///{path}")
+    return path
+
+
 @pytest.fixture
-def sqlite_database(tmp_path: Path) -> Iterator[SqliteDatabase]:
-    database = SqliteDatabase(tmp_path)
-    create_tables(database.url)
+def sqlite_folder(sqlite_template: Path, tmp_path: Path) -> Path:
+    """A folder with a fresh database, not opened yet."""
+    shutil.copy(sqlite_template, tmp_path / "crofter.db")
+    return tmp_path
+
+
+@pytest.fixture
+def sqlite_database(sqlite_folder: Path) -> Iterator[SqliteDatabase]:
+    database = SqliteDatabase(sqlite_folder)
     yield database
     database.close()
 
 
 @pytest.fixture
-def postgres_database(postgres_server: PostgresServer) -> Iterator[PostgresDatabase]:
+def postgres_address(postgres_server: PostgresServer) -> Iterator[str]:
+    """Where a fresh database is, not opened yet."""
     name = postgres_server.create()
-    database = PostgresDatabase(postgres_server.address(name))
+    yield postgres_server.address(name)
+    postgres_server.drop(name)
+
+
+@pytest.fixture
+def postgres_database(postgres_address: str) -> Iterator[PostgresDatabase]:
+    database = PostgresDatabase(postgres_address)
     yield database
     database.close()
-    postgres_server.drop(name)
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -10,13 +10,15 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import select
 
-from crofter import __version__, catalogue, corridor
+from crofter import __version__, catalogue, corridor, rotation
 from crofter.clock import Clock, Setting
 from crofter.config import RATE_LIMITS, Settings
 from crofter.context import Context, World
 from crofter.db import Session, meta, open_database, query
 from crofter.db.schema import empty, prepare
 from crofter.dice import Dice
+from crofter.drivers.hypervisor import Hypervisor
+from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.edge import doors
 from crofter.edge.app import App, ASGIApp, Parts
 from crofter.edge.hub import Hub
@@ -28,7 +30,7 @@ from crofter.engine import chores
 from crofter.engine.conductor import Conductor
 from crofter.engine.worker import LANES, Worker
 from crofter.errors import Problem
-from crofter.keyring import Keyring, from_text, read_master
+from crofter.keyring import Keyring, from_text, read_masters
 from crofter.kinds import Kinds
 from crofter.passwords import readable
 from crofter.resources.regions import store as regions
@@ -42,6 +44,8 @@ from crofter.telemetry import EngineCollector
 
 FIRST_USER = "admin"
 FOUNDING = "founding"
+MASTERS = "secret.key"
+"""The file of master keys in the data folder, where none is given in the settings."""
 NO_CONSOLE = (
     b"<!doctype html><html lang=en><title>crofter</title><h1>No console in this release</h1>"
     b'<p>Everything can be done through the interface: see <a href="/docs">its description</a>.</p></html>'
@@ -72,22 +76,29 @@ def build_world(settings: Settings) -> World:
     dice = Dice(settings.seed)
     database = open_database(settings.database, settings.folder, pool=settings.threads + 8)
     prepare(database)
+    current, *former = _masters(settings, dice)
+    keyring = Keyring(current, dice, tuple(former))
+    with database.write() as db:
+        db.hold(HOUSE)
+        rotation.settle(keyring, db)
     return World(
         settings=settings,
         database=database,
         clock=Clock(),
         dice=dice,
-        keyring=Keyring(_master(settings, dice), dice),
+        keyring=keyring,
         kinds=Kinds(corridor.KINDS, access.permits),
     )
 
 
-def _master(settings: Settings, dice: Dice) -> bytes:
+def _masters(settings: Settings, dice: Dice) -> list[bytes]:
+    """The current master key, and former ones that still open what they sealed."""
+    former = [from_text(key) for key in (settings.former_secret_keys or "").split(",") if key.strip()]
     if settings.secret_key is not None:
-        return from_text(settings.secret_key)
+        return [from_text(settings.secret_key), *former]
     if settings.folder is None:
-        return dice.bytes(32)
-    return read_master(settings.folder / "secret.key", Dice())
+        return [dice.bytes(32)]
+    return read_masters(settings.folder / MASTERS, Dice()) + former
 
 
 class Founding(Struct, frozen=True):
@@ -102,8 +113,9 @@ def found(world: World, again: Founding | None = None) -> FirstLogin | None:
     """Load the catalogue, set the clock, plan the chores, and on an empty database make the first account."""
     with world.database.write() as db:
         db.hold(HOUSE)
+        rotation.settle(world.keyring, db)  # again: a reset takes them out of the database
         world.clock.setting = msgspec.convert(meta.get(db, "clock", {}), Setting)
-        regions.load(db, _regions(world.settings.catalogue))
+        catalogue.load(db, corridor.SHELVES, world.settings.catalogue)
         chores.ensure(Context(world, db), corridor.CHORES)
         if meta.get(db, FOUNDING) is not None:
             return None
@@ -142,24 +154,11 @@ _FOUNDING = query(
 )
 
 
-def _regions(folder: str | None) -> list[regions.Region]:
-    return [
-        regions.Region(
-            slug=one["id"],
-            country=one["country"],
-            capabilities=one["capabilities"],
-            resolvers_ipv4=one["resolvers"]["ipv4"],
-            resolvers_ipv6=one["resolvers"]["ipv6"],
-            status="ok",
-        )
-        for one in catalogue.read("regions.toml", folder)["regions"]
-    ]
-
-
 def build(settings: Settings) -> House:
     """A house, ready to be served."""
     world = build_world(settings)
     first_login = found(world)
+    world.services["hypervisor"] = _hypervisor(world)
     worker = Worker(world, corridor.OPERATIONS, {} if settings.role == "api" else LANES)
     conductor = Conductor(worker)
     hub = Hub(world.database.signals, ("events",))
@@ -167,7 +166,7 @@ def build(settings: Settings) -> House:
         hub.poll = 1.0  # a hint from another process may get lost
     observer = Observer(world.clock, lines=_log(settings), pretty=_pretty(settings))
     observer.registry.register(EngineCollector(world, worker))
-    faults = Faults()
+    faults = Faults(world, corridor.FAULTS)
     parts = Parts(
         router=Router(corridor.ENDPOINTS),
         performer=Performer(world, Access(access.authenticate, access.permits, access.permits_globally)),
@@ -184,6 +183,12 @@ def build(settings: Settings) -> House:
     house = House(world, App(parts), worker, conductor, first_login)
     parts.doors = _doors(house, faults)
     return house
+
+
+def _hypervisor(world: World) -> Hypervisor:
+    with world.database.read() as db:
+        slugs = regions.slugs(db)
+    return SimulatedHypervisor(world.database, world.clock, slugs)
 
 
 def _doors(house: House, faults: Faults) -> dict[str, ASGIApp]:
@@ -235,7 +240,7 @@ def reset(house: House, faults: Faults) -> None:
         with world.database.read() as db:
             before = msgspec.convert(meta.get(db, FOUNDING), Founding)
         empty(world.database)
-        faults.clear()
+        faults.forget()
         house.app.parts.limits.clear()
         world.dice.again()
         found(world, before)

@@ -15,7 +15,11 @@ RATE_LIMITS = {
     "stats": "100 per 1 minute",
     "tickets": "2 per 1 minute",
     "transfers": "2 per 1 minute",
+    "login": "5 per 15 minute",
+    "login_address": "20 per 15 minute",
 }
+ALWAYS = ("login",)
+"""Limits that hold in a sandbox too. Those per address do not: there everybody comes from the same one."""
 
 
 class SettingsError(Exception):
@@ -37,6 +41,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     threads: int = 8
     max_requests: int = 512
     secret_key: str | None = None
+    former_secret_keys: str | None = None
+    """Keys that still open what they sealed, separated by commas, until `crofter admin rotate-key` is done."""
     bootstrap_token: str | None = None
     base_url: str | None = None
     behind_proxy: bool = False
@@ -48,6 +54,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     log: Literal["auto", "json", "pretty", "off"] = "auto"
     rate_limits: dict[str, str] = {}
+    password_memory: int | None = None
+    """Mebibytes that hashing one password takes: 19, or 1 in a sandbox."""
+    password_passes: int | None = None
+    """How often it goes over them: 2, or 1 in a sandbox."""
+    mail: str = "outbox"
+    """``smtp://user:password@host:587`` (STARTTLS), ``smtps://…``, or ``outbox``: kept and shown, never sent."""
+    mail_from: str = "crofter <no-reply@localhost>"
+
+    @property
+    def address(self) -> str:
+        """Where people reach the house, without a slash at the end."""
+        if self.base_url is not None:
+            return self.base_url.rstrip("/")
+        scheme = "https" if self.tls_certificate else "http"
+        return f"{scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
     @property
     def sandbox(self) -> bool:
@@ -96,7 +117,8 @@ def _from_file(path: Path) -> dict[str, Any]:
 def _completed(settings: Settings) -> Settings:
     """Fill in what follows from the rest."""
     mode = settings.mode or ("sandbox" if is_loopback(settings.host) else "production")
-    rates = settings.rate_limits if mode == "sandbox" else {**RATE_LIMITS, **settings.rate_limits}
+    default = {name: limit for name, limit in RATE_LIMITS.items() if mode != "sandbox" or name in ALWAYS}
+    rates = {**default, **settings.rate_limits}
     return msgspec.structs.replace(settings, mode=mode, rate_limits=rates)
 
 
@@ -106,6 +128,8 @@ def _checked(settings: Settings) -> Settings:
         raise SettingsError(f"no rate limit is called {', '.join(sorted(unknown))}; there are {', '.join(RATE_LIMITS)}")
     if settings.database is None and (settings.workers > 1 or settings.role != "all"):
         raise SettingsError("SQLite is for one process: --workers and --role need --database postgresql://…")
+    if settings.mail != "outbox" and not settings.mail.startswith(("smtp://", "smtps://")):
+        raise SettingsError("mail is outbox, smtp://… or smtps://…")
     if settings.driver != "simulated":
         raise SettingsError(f"there is no driver {settings.driver!r}; there is: simulated")
     if settings.sandbox:

@@ -10,6 +10,8 @@ from crofter import clock as house_clock
 from crofter.errors import Forbidden
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from crofter.clock import Clock
     from crofter.config import Settings
     from crofter.db import Database, Session
@@ -49,16 +51,24 @@ class World(Struct):
 class Context:
     """One unit of work: an HTTP request, or a step of an operation."""
 
-    __slots__ = ("_actor", "address", "db", "now", "request_id", "world")
+    __slots__ = ("_actor", "_origin", "address", "db", "now", "request_id", "world")
 
     def __init__(
-        self, world: World, db: Session, actor: Actor | None = None, *, address: str = "", request_id: str = ""
+        self,
+        world: World,
+        db: Session,
+        actor: Actor | None = None,
+        *,
+        address: str = "",
+        request_id: str = "",
+        origin: Callable[[], str] | None = None,
     ) -> None:
         self.world = world
         self.db = db
         self._actor = actor
         self.address = address
         self.request_id = request_id
+        self._origin = origin
         self.now = world.clock.now()
         """House time in milliseconds, the same through the whole unit of work."""
 
@@ -80,6 +90,14 @@ class Context:
     def moment(self) -> str:
         """``now`` as the interface writes it and the database keeps it."""
         return house_clock.text(self.now)
+
+    @property
+    def base_url(self) -> str:
+        """Where the caller reaches the house, for addresses in answers; without a slash at the end."""
+        settings = self.world.settings
+        if settings.base_url is None and self._origin is not None and (origin := self._origin()):
+            return origin
+        return settings.address
 
     @property
     def dice(self) -> Dice:

@@ -46,4 +46,4 @@ PRUNE = Operation(
 )
 
 OPERATIONS = (PRUNE,)
-CHORES = (Chore("house.prune", PRUNE, "every 3600", Nothing()),)
+CHORES = (Chore("house.prune", PRUNE, "every 86400", Nothing()),)

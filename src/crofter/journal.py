@@ -95,6 +95,7 @@ def write(
         **values,
     )
     db.signal(topic(author.account_id))
+    db.events.append(event_id)
     return event_id
 
 

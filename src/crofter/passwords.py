@@ -1,29 +1,90 @@
-"""Passwords of people: hashed with argon2id, at a cost that is a setting."""
+"""Passwords of people: hashed with argon2id at a cost that is a setting, one at a time."""
 
 from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from crofter.context import World
 from crofter.dice import Dice
+from crofter.errors import TooMany
 
+MIN_LENGTH = 8
+MAX_LENGTH = 128
+_GUESSABLE = 2
+"""The least score, out of four, of a password that is not among the first ten million guesses."""
 _READABLE = "abcdefghijkmnpqrstuvwxyz23456789"
+_QUEUE = 20
+"""How many may wait for their turn. Hashing is the one request that costs much and that strangers can send."""
 
 
 class Passwords:
     """``cheap`` is for sandboxes and tests, where guessing is no threat and start-up time is."""
 
-    def __init__(self, *, cheap: bool) -> None:
-        self._hasher = PasswordHasher(1, 1024, 1) if cheap else PasswordHasher(2, 19 * 1024, 1)
+    def __init__(self, *, cheap: bool = False, memory: int | None = None, passes: int | None = None) -> None:
+        memory, passes = memory or (1 if cheap else 19), passes or (1 if cheap else 2)
+        self._hasher = PasswordHasher(passes, memory * 1024, 1)
+        self._room = threading.BoundedSemaphore(1 + _QUEUE)
+        self._turn = threading.Lock()
+        self._nobody: str | None = None
+
+    @contextmanager
+    def _waiting(self) -> Iterator[None]:
+        if not self._room.acquire(blocking=False):
+            raise TooMany
+        try:
+            with self._turn:
+                yield
+        finally:
+            self._room.release()
 
     def hash(self, password: str) -> str:
-        return self._hasher.hash(password)
+        with self._waiting():
+            return self._hasher.hash(password)
 
-    def verify(self, kept: str, password: str) -> bool:
-        try:
-            return self._hasher.verify(kept, password)
-        except (VerificationError, InvalidHashError):
-            return False
+    def verify(self, kept: str | None, password: str) -> bool:
+        """Whether ``password`` is the one that was hashed. Nobody's password takes as long, and never fits."""
+        with self._waiting():
+            try:
+                return self._hasher.verify(kept or self._dummy(), password) and kept is not None
+            except (VerificationError, InvalidHashError):
+                return False
+
+    def outdated(self, kept: str) -> bool:
+        """Whether a hash was made at another cost than today's."""
+        return self._hasher.check_needs_rehash(kept)
+
+    def _dummy(self) -> str:
+        if self._nobody is None:
+            self._nobody = self._hasher.hash("nobody")
+        return self._nobody
+
+
+def of(world: World) -> Passwords:
+    """The house's own, shared so that there is one queue."""
+    found: Passwords | None = world.services.get("passwords")
+    if found is None:
+        settings = world.settings
+        found = Passwords(cheap=settings.sandbox, memory=settings.password_memory, passes=settings.password_passes)
+        found = world.services.setdefault("passwords", found)
+    return found
+
+
+def weakness(password: str, *known: str) -> str | None:
+    """Why a new password is refused; ``known`` are words that a guesser would try first."""
+    if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
+        return f"Length must be {MIN_LENGTH}-{MAX_LENGTH} characters"
+    from zxcvbn import zxcvbn  # noqa: PLC0415 - its word lists are slow to load
+
+    judged = zxcvbn(password, user_inputs=[*known, "crofter"], max_length=MAX_LENGTH)
+    if judged["score"] >= _GUESSABLE:
+        return None
+    advice = judged["feedback"]["warning"] or "This password is too easy to guess"
+    return advice.rstrip(".") + ". Use a few words that do not belong together."
 
 
 def readable(dice: Dice) -> str:

@@ -23,6 +23,7 @@ from crofter.drivers.hypervisor import (
     ObservedDomain,
     Order,
     Progress,
+    Refused,
 )
 
 IMAGE = FromImage("compute/debian12", minimum=1500)
@@ -95,7 +96,10 @@ class Yard:
         return progress
 
     def done(self, call: Callable[[], Progress]) -> None:
-        progress = self.finish(call)
+        try:
+            progress = self.finish(call)
+        except Refused as error:
+            raise AssertionError(f"rightful work was refused: {error}") from error
         assert progress.done, progress.failure
 
     def empty_disk(self, host: int, size: int = 512, filesystem: str = "ext4") -> DiskRef:

@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import pytest
 
 pytest.register_assert_rewrite("tests.drivers.bench", "tests.drivers.checks")
 
-from crofter.db import Database  # noqa: E402 - what is imported before it is registered is not rewritten
+from crofter.db import Database, open_database  # noqa: E402 - what is imported first would not be rewritten
+from crofter.drivers.hypervisor.simulated import SimulatedHypervisor  # noqa: E402
+from tests.databases import PostgresServer, create_tables  # noqa: E402
 from tests.drivers.bench import Yard  # noqa: E402
 from tests.drivers.simulated_bench import SimulatedBench  # noqa: E402
 
 
-@pytest.fixture
-def bench(database: Database) -> SimulatedBench:
-    return SimulatedBench(database)
+@pytest.fixture(scope="module")
+def sqlite_store() -> Iterator[Database]:
+    opened = open_database(None, None)
+    create_tables(opened.url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def postgres_store(postgres_server: PostgresServer) -> Iterator[Database]:
+    name = postgres_server.create()
+    opened = open_database(postgres_server.address(name), None)
+    yield opened
+    opened.close()
+    postgres_server.drop(name)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def bench(request: pytest.FixtureRequest) -> SimulatedBench:
+    """An empty world on each database. One database per module: a bench empties it, which is quicker."""
+    return SimulatedBench(request.getfixturevalue("sqlite_store" if request.param == "sqlite" else "postgres_store"))
 
 
 @pytest.fixture
 def yard(bench: SimulatedBench) -> Yard:
     return Yard(bench)
+
+
+@pytest.fixture
+def simulated(bench: SimulatedBench) -> SimulatedHypervisor:
+    return bench.start()

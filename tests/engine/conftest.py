@@ -8,23 +8,30 @@ from typing import Any
 import pytest
 from sqlalchemy import Boolean, Column, Integer, Text
 
-from crofter.clock import Clock
-from crofter.config import Settings
 from crofter.context import Actor, Context, World
 from crofter.db import Database
-from crofter.dice import Dice
 from crofter.engine import Conductor, Operation, Worker
-from crofter.keyring import Keyring
-from crofter.kinds import Kinds
 from crofter.resources.account.store import account
-from tests.databases import database, postgres_database, postgres_server, sqlite_database
+from tests.databases import (
+    database,
+    postgres_address,
+    postgres_database,
+    postgres_server,
+    sqlite_database,
+    sqlite_folder,
+    sqlite_template,
+)
+from tests.engine.deeds import make_world
 
-__all__ = ["database", "postgres_database", "postgres_server", "sqlite_database"]
-
-
-def make_world(database: Database) -> World:
-    dice = Dice(7)
-    return World(Settings(), database, Clock(), dice, Keyring(bytes(32), dice), Kinds((), lambda *_: True), {})
+__all__ = [
+    "database",
+    "postgres_address",
+    "postgres_database",
+    "postgres_server",
+    "sqlite_database",
+    "sqlite_folder",
+    "sqlite_template",
+]
 
 
 @pytest.fixture

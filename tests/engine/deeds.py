@@ -14,7 +14,7 @@ from crofter.config import Settings
 from crofter.context import Context, World
 from crofter.db import Database, open_database
 from crofter.dice import Dice
-from crofter.engine import Operation, Sleep, Work, Worker, step, tx_step
+from crofter.engine import Conductor, Operation, Sleep, Work, Worker, enqueue, step, tx_step
 from crofter.keyring import Keyring
 from crofter.kinds import Kinds
 
@@ -130,6 +130,11 @@ DEADLY = Operation(kind="test.deadly", args=Nothing, steps=(die,))
 OPERATIONS = (FIVE, HOT, HOLD, DEADLY)
 
 
+def open_at(address: str) -> Database:
+    """PostgreSQL at an address, or SQLite in a folder."""
+    return open_database(address, None) if "://" in address else open_database(None, Path(address))
+
+
 def work_until_killed(
     address: str, trace: Path, *, threads: int = 4, lease: float = 15.0, defect: str | None = None, cap: int = 10
 ) -> None:
@@ -138,9 +143,9 @@ def work_until_killed(
     from tests.engine.defects import plant
 
     run.CRASH_CAP = cap
+    database = open_at(address)
     if defect:
-        plant(defect)
-    database = open_database(address, None) if "://" in address else open_database(None, Path(address))
+        plant(defect, database)
     database.signals.start()
     world = make_world(database, trace)
     worker = Worker(world, OPERATIONS, {"std": threads}, lease=lease, poll=0.1)
@@ -153,3 +158,23 @@ def work_until_killed(
             if worker.metrics[word] > amount:
                 told[word] = worker.metrics[word]
                 world.services["trace"].add(word, told[word], "-", None)
+
+
+def request_killed(address: str, moment: str) -> None:
+    """A request that writes a row and queues an operation, and dies before or after its commit."""
+    database = open_at(address)
+    world = make_world(database)
+    with database.write() as db:
+        db.insert(effect, op=0, step="request", pid=os.getpid())
+        enqueue(Context(world, db), FIVE, Nothing(), key="k")
+        if moment == "before":
+            os.kill(os.getpid(), 9)
+    os.kill(os.getpid(), 9)
+
+
+def conduct(address: str) -> None:
+    """A conductor that meets whatever is due within a minute, deadly as it may be."""
+    database = open_at(address)
+    worker = Worker(make_world(database), OPERATIONS, {})
+    worker.start()
+    Conductor(worker).advance(60)

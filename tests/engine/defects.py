@@ -6,17 +6,17 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import bindparam, func, select, update
+from sqlalchemy import bindparam, func, literal_column, select, update
 
 from crofter.context import Context
-from crofter.db import Session, query
+from crofter.db import Database, Session, query
 from crofter.engine import queue
 from crofter.engine.tables import CLAIMED, Claimed, operation
 from crofter.engine.work import Work
 from tests.engine import deeds
 
 
-def no_fence() -> None:
+def no_fence(_: Database) -> None:
     """Whoever comes back from the dead may write."""
     queue.FENCE = query(select(operation.c.cancel).where(operation.c.id == bindparam("id")))
     queue.save = _save_anyway  # type: ignore[assignment]
@@ -26,7 +26,7 @@ def _save_anyway(db: Session, op_id: int, _epoch: int, /, **changes: Any) -> Non
     db.update(operation, {"id": op_id}, **changes)
 
 
-def no_cursor_in_fence() -> None:
+def no_cursor_in_fence(_: Database) -> None:
     """A commit that lands late is not seen."""
     queue.FENCE = query(
         select(operation.c.cancel).where(
@@ -35,7 +35,7 @@ def no_cursor_in_fence() -> None:
     )
 
 
-def checkpoint_apart() -> None:
+def checkpoint_apart(database: Database) -> None:
     """The effect commits first, the cursor in a second transaction: killed in between, the effect comes twice."""
     real = queue.save
 
@@ -45,7 +45,7 @@ def checkpoint_apart() -> None:
 
         def save() -> None:
             time.sleep(0.01)
-            with _database().write() as other:
+            with database.write() as other:
                 real(other, op_id, epoch, **changes)
 
         db.after.append(save)
@@ -54,14 +54,14 @@ def checkpoint_apart() -> None:
     queue.save = save_later  # type: ignore[assignment]
 
 
-def effect_late() -> None:
+def effect_late(database: Database) -> None:
     """The cursor commits first, the effect in a second transaction: killed in between, the effect never comes."""
     real = deeds.leave
 
     def leave_later(ctx: Context, work: Work, name: str) -> None:
         def leave() -> None:
             time.sleep(0.01)
-            with _database().write() as other:
+            with database.write() as other:
                 real(Context(ctx.world, other), work, name)
 
         ctx.db.after.append(leave)
@@ -69,7 +69,7 @@ def effect_late() -> None:
     deeds.leave = leave_later
 
 
-def no_order() -> None:
+def no_order(_: Database) -> None:
     """The quick claim that does not ask what is ahead of it on the key. On PostgreSQL a head that is just being
     taken is skipped, and its successor passes it."""
     one, held = operation.alias("one"), operation.alias("held")
@@ -82,7 +82,7 @@ def no_order() -> None:
     _install(ready.order_by(one.c.due, one.c.id).limit(1).with_for_update(skip_locked=True).cte("first"))
 
 
-def no_exclusion() -> None:
+def no_exclusion(_: Database) -> None:
     """A claim that does not ask whether the key is taken. Meant for a database without the referee's index."""
     one = operation.alias("one")
     ready = select(one.c.id).where(
@@ -103,19 +103,10 @@ def _install(first: Any) -> None:
 
 
 def _words(*words: str) -> list[Any]:
-    from sqlalchemy import literal_column
-
     return [literal_column(f"'{word}'") for word in words]
 
 
-_opened: list[Any] = []
-
-
-def _database() -> Any:
-    return _opened[0]
-
-
-DEFECTS: dict[str, Callable[[], None]] = {
+DEFECTS: dict[str, Callable[[Database], None]] = {
     "no fence": no_fence,
     "no cursor in fence": no_cursor_in_fence,
     "checkpoint apart": checkpoint_apart,
@@ -125,5 +116,5 @@ DEFECTS: dict[str, Callable[[], None]] = {
 }
 
 
-def plant(name: str) -> None:
-    DEFECTS[name]()
+def plant(name: str, database: Database) -> None:
+    DEFECTS[name](database)

@@ -2,22 +2,8 @@
 
 from __future__ import annotations
 
-import tomllib
-from pathlib import Path
-from typing import Any
+from crofter.catalogue.files import CatalogueError
+from crofter.catalogue.loading import load
+from crofter.catalogue.shelf import Entry, Offered, Shelf
 
-BUILT_IN = Path(__file__).parent
-
-
-class CatalogueError(Exception):
-    """A catalogue file cannot be used. The text says which, and why."""
-
-
-def read(name: str, folder: str | None) -> dict[str, Any]:
-    """The file ``name`` of the operator's folder if it is there, else the built-in one."""
-    own = Path(folder) / name if folder else None
-    path = own if own is not None and own.exists() else BUILT_IN / name
-    try:
-        return tomllib.loads(path.read_text())
-    except (OSError, tomllib.TOMLDecodeError) as error:
-        raise CatalogueError(f"{path}: {error}") from error
+__all__ = ["CatalogueError", "Entry", "Offered", "Shelf", "load"]

@@ -3,7 +3,7 @@
 from crofter.db.database import Database, open_database
 from crofter.db.query import Query, among, query
 from crofter.db.session import Clash, Session
-from crofter.db.tables import Flag, Id, Json, Moment, Row, Time, identity, metadata, owned, table
+from crofter.db.tables import Flag, Id, Json, Moment, Row, Sealed, Time, identity, metadata, owned, table
 
 __all__ = [
     "Clash",
@@ -14,6 +14,7 @@ __all__ = [
     "Moment",
     "Query",
     "Row",
+    "Sealed",
     "Session",
     "Time",
     "among",

@@ -46,7 +46,7 @@ class Compiled:
     __slots__ = ("binds", "defaults", "results", "sql")
 
     def __init__(self, statement: ClauseElement, dialect: str) -> None:
-        compiled: Any = statement.compile(dialect=DIALECTS[dialect])
+        compiled: Any = statement.compile(dialect=DIALECTS[dialect], compile_kwargs={"render_postcompile": True})
         self.sql: str = compiled.string
         self.defaults: dict[str, Any] = {
             name: value for name, value in compiled.params.items() if not compiled.binds[name].required

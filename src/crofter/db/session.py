@@ -22,7 +22,7 @@ class Clash(Exception):
 class Session:
     """Statements on one connection inside one transaction, and what to do once it has committed."""
 
-    __slots__ = ("_clashes", "_execute", "_hold", "after", "dialect", "topics")
+    __slots__ = ("_clashes", "_execute", "_hold", "after", "dialect", "events", "topics")
 
     def __init__(
         self,
@@ -36,6 +36,8 @@ class Session:
         self._clashes = clashes
         self._hold = hold
         self.topics: set[str] = set()
+        self.events: list[int] = []
+        """The events that were written, for the audit log."""
         self.after: list[Callable[[], None]] = []
 
     def hold(self, account_id: int) -> None:
@@ -67,7 +69,7 @@ class Session:
 
     def maybe(self, statement: Query[R], **values: Any) -> R | None:
         compiled = statement.compiled(self.dialect)
-        raw = self._execute(compiled.sql, compiled.values(values)).fetchone()
+        raw = self._run(compiled, values).fetchone()
         if raw is None:
             return None
         assert statement.row_type is not None
@@ -75,7 +77,7 @@ class Session:
 
     def all(self, statement: Query[R], **values: Any) -> list[R]:
         compiled = statement.compiled(self.dialect)
-        rows = self._execute(compiled.sql, compiled.values(values)).fetchall()
+        rows = self._run(compiled, values).fetchall()
         make = statement.row_type
         assert make is not None
         if not compiled.results:
@@ -85,13 +87,13 @@ class Session:
     def value(self, statement: Query[Any], **values: Any) -> Any:
         """The first column of the first row, or None."""
         compiled = statement.compiled(self.dialect)
-        raw = self._execute(compiled.sql, compiled.values(values)).fetchone()
+        raw = self._run(compiled, values).fetchone()
         return None if raw is None else compiled.row(raw)[0]
 
     def column(self, statement: Query[Any], **values: Any) -> list[Any]:
         """The first column of every row."""
         compiled = statement.compiled(self.dialect)
-        rows = self._execute(compiled.sql, compiled.values(values)).fetchall()
+        rows = self._run(compiled, values).fetchall()
         return [compiled.row(raw)[0] for raw in rows]
 
     def run(self, statement: Query[Any], **values: Any) -> int:

@@ -12,6 +12,7 @@ from sqlalchemy import (
     ForeignKey,
     Identity,
     Integer,
+    LargeBinary,
     MetaData,
     Table,
     Text,
@@ -50,6 +51,10 @@ class Json(TypeDecorator[Any]):
 
     impl = Text
     cache_ok = True
+
+
+class Sealed(LargeBinary):
+    """A value sealed by the keyring. What has this type is found when the master key changes."""
 
 
 class Row(msgspec.Struct, gc=False):

@@ -138,7 +138,16 @@ class App:
         if forced is not None:
             return streams.forced(forced), standing
         body = await read_body(receive, sent, endpoint.max_body) if endpoint.writes else b""
-        request = Request(scope["method"], scope["raw_path"], scope["query_string"], sent, body, address, request_id)
+        request = Request(
+            scope["method"],
+            scope["raw_path"],
+            scope["query_string"],
+            sent,
+            body,
+            address,
+            request_id,
+            scope.get("scheme", "http"),
+        )
         if endpoint.waits and b"wait=" in request.query:
             return await self._wait(endpoint, values, request, receive), standing
         return await self.perform(endpoint, values, request), standing

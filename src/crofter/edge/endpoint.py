@@ -34,7 +34,7 @@ class Found:
 
 
 class Upload(Struct, frozen=True):
-    """A body that is not JSON, as it came."""
+    """A body that is not JSON, as it came. A subclass may read it, which happens before the transaction begins."""
 
     content_type: str
     content: bytes
@@ -120,6 +120,7 @@ class Endpoint:
         self.found: dict[str, Found] = {}
         self.body: type[Body] | None = None
         self.upload: str | None = None
+        self.upload_type: type[Upload] = Upload
         self.body_name = ""
         self.listing: str | None = None
         self.plain: list[str] = []
@@ -138,8 +139,8 @@ class Endpoint:
             self.plain.append(name)
         elif hint is Listing:
             self.listing = name
-        elif hint is Upload:
-            self.upload = name
+        elif isinstance(hint, type) and issubclass(hint, Upload):
+            self.upload, self.upload_type = name, hint
         elif isinstance(hint, type) and issubclass(hint, Body):
             self.body, self.body_name = hint, name
         else:

@@ -8,7 +8,7 @@ from sqlalchemy import Column, Integer, LargeBinary, PrimaryKeyConstraint, Text,
 
 from crofter import clock
 from crofter.context import Context
-from crofter.db import Id, Row, Session, Time, query, table
+from crofter.db import Id, Row, Sealed, Session, Time, query, table
 from crofter.errors import Conflict, Invalid
 
 KEPT = clock.DAY
@@ -20,7 +20,7 @@ answered = table(
     Column("fingerprint", LargeBinary, nullable=False),
     Column("status", Integer, nullable=False),
     # Sealed: an answer may hold a secret that is shown this once and stored nowhere else.
-    Column("answer", LargeBinary, nullable=False),
+    Column("answer", Sealed, nullable=False),
     Column("answered", Time, nullable=False, index=True),
     PrimaryKeyConstraint("user_id", "idempotency_key"),
 )

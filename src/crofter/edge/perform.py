@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import parse_qsl
 
 import msgspec
 
+from crofter import audit
 from crofter.context import Actor, Context, World
 from crofter.db import Session
 from crofter.db.database import TryAgain
@@ -22,6 +24,8 @@ from crofter.shapes import Body, Page
 
 log = logging.getLogger("crofter")
 TRIES = 5
+
+_HOST = re.compile(r"[A-Za-z0-9.-]{1,255}(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -42,6 +46,7 @@ class Request(msgspec.Struct, gc=False):
     body: bytes
     address: str
     id: str
+    scheme: str = "http"
 
 
 class Answer(msgspec.Struct, gc=False):
@@ -85,7 +90,9 @@ class Performer:
             return refused(Fault(), actor)
 
     def _context(self, db: Session, actor: Actor | None, request: Request) -> Context:
-        return Context(self.world, db, actor, address=request.address, request_id=request.id)
+        return Context(
+            self.world, db, actor, address=request.address, request_id=request.id, origin=lambda: _origin(request)
+        )
 
     def _actor(self, endpoint: Endpoint, request: Request, db: Session) -> Actor | None:
         presented = bearer(request.headers.get(b"authorization"))
@@ -103,11 +110,12 @@ class Performer:
     ) -> Answer:
         key = request.headers.get(b"idempotency-key") if endpoint.method == "POST" and actor else None
         with self.world.database.write() as db:
-            ctx = self._context(db, actor, request)
             if actor is not None:
                 db.hold(actor.account_id)
+                actor = self._actor(endpoint, request, db)  # a token may have been revoked while we waited our turn
+            ctx = self._context(db, actor, request)
             if key is None:
-                return self._run(endpoint, values, request, ctx, body)
+                return self._change(endpoint, values, request, ctx, body)
             name, print_ = (
                 idempotency.checked(key),
                 idempotency.fingerprint(endpoint.method, request.path, request.body),
@@ -115,9 +123,17 @@ class Performer:
             earlier = idempotency.earlier(ctx, name, print_)
             if earlier is not None:
                 return Answer(earlier[0], earlier[1], actor, headers=[(b"idempotent-replayed", b"true")])
-            answer = self._run(endpoint, values, request, ctx, body)
+            answer = self._change(endpoint, values, request, ctx, body)
             idempotency.keep(ctx, name, print_, answer.status, answer.body)
             return answer
+
+    def _change(
+        self, endpoint: Endpoint, values: dict[str, Any], request: Request, ctx: Context, body: _Deferred
+    ) -> Answer:
+        answer = self._run(endpoint, values, request, ctx, body)
+        if ctx.caller is not None:
+            audit.write(ctx, endpoint.name, request.path.decode("latin-1"), body.fields())
+        return answer
 
     def _run(
         self, endpoint: Endpoint, values: dict[str, Any], request: Request, ctx: Context, body: _Deferred | None
@@ -163,7 +179,9 @@ class _Deferred:
         try:
             content_type = request.headers.get(b"content-type", b"").decode("latin-1")
             if endpoint.upload:
-                self._value = Upload(content_type, request.body)
+                if endpoint.accepts and content_type and _bare(content_type) not in endpoint.accepts:
+                    raise UnsupportedMediaType
+                self._value = endpoint.upload_type(content_type, request.body)
             else:
                 self._value = _read_json(endpoint.body, content_type, request.body)
         except Problem as problem:
@@ -175,9 +193,35 @@ class _Deferred:
         if self._name is not None:
             arguments[self._name] = self._value
 
+    def fields(self) -> list[str]:
+        """The names of what was sent, or is set to something else than usual."""
+        value = self._value
+        if not isinstance(value, Body):
+            return []
+        return [name for name, usual in _usual(type(value)) if getattr(value, name) != usual]
+
+
+@cache
+def _usual(body: type[Body]) -> list[tuple[str, Any]]:
+    """The fields of a body, and what each is when nothing is sent."""
+    return [
+        (field.name, field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory())
+        for field in msgspec.structs.fields(body)
+    ]
+
+
+def _bare(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
+
+
+def _origin(request: Request) -> str:
+    """The address that the client itself used, as far as it can be one."""
+    host = request.headers.get(b"host", b"").decode("latin-1")
+    return f"{request.scheme}://{host}" if _HOST.fullmatch(host) else ""
+
 
 def _read_json(body: type[Body] | None, content_type: str, raw: bytes) -> Body | None:
-    if raw and content_type and content_type.partition(";")[0].strip().lower() != "application/json":
+    if raw and content_type and _bare(content_type) != "application/json":
         raise UnsupportedMediaType
     if body is None:
         bodies.parse(raw)  # an action without a body ignores what is sent, but it must be JSON

@@ -29,6 +29,8 @@ class Conductor:
         self._worker = worker
         self._world = worker.world
         self._alone = threading.Lock()
+        self._runs_again = False
+        """Whether the clock that stands now is to run on afterwards."""
         self._desk = Desk()
 
     # ---- what the sandbox door offers -------------------------------------------------------------------------------
@@ -64,7 +66,7 @@ class Conductor:
 
     def freeze(self) -> int:
         """Make the clock stand; background workers do nothing until it runs or is moved."""
-        with self._alone, self._hold_baton():
+        with self._alone, self._hold_baton(), self._worker.paused():
             timekeeping.put(self._world, self._world.clock.frozen())
         return self._world.clock.now()
 
@@ -81,8 +83,9 @@ class Conductor:
         """Nothing of any process is under way while the caller rearranges the house, even its clock."""
         with self._alone, self._hold_baton(), self._worker.paused():
             before = self._world.clock.setting
+            self._runs_again = before.mode == "real"
             # Every claim reads the clock, so a standing one stops the workers of the other processes too.
-            timekeeping.put(self._world, self._world.clock.frozen(), conducting=before.mode == "real")
+            self._jump(self._world.clock.now())
             while self._others_are_busy():
                 time.sleep(LOOK_AGAIN)
             try:
@@ -113,9 +116,7 @@ class Conductor:
     # ---- moving -----------------------------------------------------------------------------------------------------
 
     def _jump(self, moment: int) -> None:
-        with self._world.database.read() as db:
-            conducting = timekeeping.held(db)
-        timekeeping.put(self._world, Setting("frozen", 0, moment), conducting=conducting)
+        timekeeping.put(self._world, Setting("frozen", 0, moment), conducting=self._runs_again)
 
     def _next_moment(self) -> int | None:
         now = self._world.clock.now()

@@ -76,7 +76,8 @@ class Run(Grip):
     def _unreadable(self, error: Exception) -> Change:
         def change(ctx: Context, _cancelled: bool) -> After:
             now = timekeeping.now(ctx.world, ctx.db)
-            self.save(ctx, state="failed", finished=now, owner=None, error=f"arguments: {error}"[:500])
+            # Without the arguments: nobody can tell which of them were secrets.
+            self.save(ctx, state="failed", finished=now, owner=None, input={}, error=f"arguments: {error}"[:500])
             if self.row.event_id is not None and self.row.account_id is not None:
                 journal.failed(ctx.db, now, self.row.account_id, self.row.event_id, endings.NEUTRAL)
             return "failed", self.cursor

@@ -16,6 +16,7 @@ from crofter.engine.operation import Book, Operation
 from crofter.engine.pulse import Pulse
 from crofter.engine.queue import TOPIC, Unregistered
 from crofter.engine.run import Run
+from crofter.errors import Unavailable
 
 LANES: dict[str, int] = {"std": 4, "probe": 2, "billing": 1, "bulk": 2}
 """Threads per lane. Slow or plentiful work has lanes of its own, so that a reboot never waits behind it."""
@@ -143,9 +144,14 @@ class Worker:
             if run.taken:
                 return  # it hung, and the pulse has given this seat to another thread
             self.let_go(run)
-            self._wake(TOPIC)  # its key is free
+            # It may be due again soon, and its key may be free for work of any lane.
+            self._wake(TOPIC if run.row.key is not None else f"{TOPIC}:{lane.name}")
 
     def _yielding(self) -> bool:
+        """Whether work under way is to be put down at its next checkpoint."""
+        return self._barred() or self.world.clock.setting.mode == "frozen"
+
+    def _barred(self) -> bool:
         return self._paused > 0 or self._stopping.is_set()
 
     def _next(self, lane: Lane) -> Run | None:
@@ -167,6 +173,8 @@ class Worker:
                 run, patience = self.claim(lane)
             except STORAGE:
                 self.metrics.add("unavailable")
+            except Exception:
+                log.exception("lane %s could not claim", lane.name)  # and must live to try again
             finally:
                 if run is None:
                     self._leave()
@@ -174,7 +182,7 @@ class Worker:
 
     def _enter(self) -> bool:
         with self._gate:
-            if self._yielding():
+            if self._barred():
                 return False
             self._busy += 1
             return True
@@ -189,6 +197,8 @@ class Worker:
     def claim(self, lane: Lane | None = None) -> tuple[Run | None, float]:
         """The next operation, of one lane or, for a conductor, of any; or how many seconds there is none."""
         while True:
+            if self._stopping.is_set():
+                raise Unavailable
             try:
                 with self.world.database.write() as db:
                     now = timekeeping.now(self.world, db)

@@ -1,10 +1,28 @@
-"""What the login service remembers: sessions, codes, refresh tokens, links sent by mail."""
+"""What the login service remembers: sessions, codes, refresh tokens, links sent by mail, failed attempts."""
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, LargeBinary, Text
+from typing import Any
 
-from crofter.db import Flag, Id, Moment, identity, table
+from sqlalchemy import (
+    Column,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    Table,
+    Text,
+    bindparam,
+    delete,
+    select,
+    text,
+    update,
+)
+
+from crofter.db import Flag, Id, Moment, Query, Row, Time, identity, query, table
+from crofter.resources.account.store import account
+from crofter.resources.logins.store import device
+from crofter.resources.oauth.store import authorization, client
+from crofter.resources.users.store import token, user
 
 session = table(
     "login_session",
@@ -44,3 +62,187 @@ link = table(
     Column("purpose", Text, nullable=False),
     Column("expiry", Moment, nullable=False),
 )
+
+# Subjects are hashed: people type passwords into the wrong field.
+attempt = table(
+    "login_attempt",
+    Column("subject", LargeBinary, primary_key=True),
+    Column("failures", Integer, nullable=False),
+    Column("last", Time, nullable=False),
+    Column("until", Time, nullable=False),
+    sqlite_without_rowid=True,
+)
+
+
+class Person(Row):
+    """A user as the login form needs to know it."""
+
+    id: int
+    account_id: int
+    username: str
+    email: str
+    restricted: bool
+    password: str | None
+    tfa_enabled: bool
+
+
+_PERSON = select(*(user.c[name] for name in Person.__struct_fields__)).join_from(
+    user, account, account.c.id == user.c.account_id
+)
+_OPEN = account.c.closed.is_(False)
+BY_USERNAME = query(_PERSON.where(user.c.username == bindparam("username"), _OPEN), Person)
+BY_ID = query(_PERSON.where(user.c.id == bindparam("user_id"), _OPEN), Person)
+
+
+class SignedIn(Row):
+    """A session that is alive."""
+
+    id: int
+    user_id: int
+    account_id: int
+    username: str
+    restricted: bool
+    last_seen: str
+
+
+SESSION = query(
+    select(session.c.id, session.c.user_id, user.c.account_id, user.c.username, user.c.restricted, session.c.last_seen)
+    .join_from(session, user, user.c.id == session.c.user_id)
+    .join(account, account.c.id == user.c.account_id)
+    .where(
+        session.c.digest == bindparam("digest"),
+        session.c.last_seen > bindparam("idle"),
+        session.c.created > bindparam("absolute"),
+        _OPEN,
+    ),
+    SignedIn,
+)
+
+DEVICE = query(
+    select(device.c.id).where(
+        device.c.digest == bindparam("digest"),
+        device.c.user_id == bindparam("user_id"),
+        device.c.expiry > bindparam("moment"),
+    )
+)
+
+LINK = query(select(link.c.user_id).where(link.c.digest == bindparam("digest"), link.c.expiry > bindparam("moment")))
+
+
+class Client(Row):
+    """An OAuth client as the login service needs to know it."""
+
+    id: int
+    public_id: str
+    label: str
+    redirect_uri: str
+    public: bool
+    secret_digest: bytes
+    status: str
+    pictured: bool
+
+
+CLIENT = query(
+    select(
+        client.c.id,
+        client.c.public_id,
+        client.c.label,
+        client.c.redirect_uri,
+        client.c.public,
+        client.c.secret_digest,
+        client.c.status,
+        client.c.thumbnail.is_not(None).label("pictured"),
+    )
+    .join_from(client, account, account.c.id == client.c.account_id, isouter=True)
+    .where(client.c.public_id == bindparam("public_id"), account.c.closed.is_not(True)),
+    Client,
+)
+
+
+class Presented(Row):
+    """A code as it was made."""
+
+    id: int
+    authorization_id: int
+    redirect_uri: str
+    challenge: str | None
+    expiry: str
+    used: bool
+
+
+class Renewal(Row):
+    """A refresh token as it was made."""
+
+    id: int
+    authorization_id: int
+    expiry: str
+    used: bool
+
+
+class Allowed(Row):
+    """A consent: the family that all its codes and tokens belong to."""
+
+    id: int
+    account_id: int
+    user_id: int
+    client_id: int
+    scopes: str
+
+
+CODE = query(
+    select(*(code.c[name] for name in Presented.__struct_fields__)).where(code.c.digest == bindparam("digest")),
+    Presented,
+)
+REFRESH = query(
+    select(*(refresh.c[name] for name in Renewal.__struct_fields__)).where(refresh.c.digest == bindparam("digest")),
+    Renewal,
+)
+ALLOWED = query(
+    select(*(authorization.c[name] for name in Allowed.__struct_fields__))
+    .join_from(authorization, account, account.c.id == authorization.c.account_id)
+    .where(authorization.c.id == bindparam("id"), _OPEN),
+    Allowed,
+)
+# What a client may revoke: by an access token or by a refresh token of its own.
+BY_ACCESS = query(
+    select(token.c.authorization_id)
+    .join_from(token, authorization, authorization.c.id == token.c.authorization_id)
+    .where(token.c.digest == bindparam("digest"), authorization.c.client_id == bindparam("client_id"))
+)
+BY_REFRESH = query(
+    select(refresh.c.authorization_id)
+    .join_from(refresh, authorization, authorization.c.id == refresh.c.authorization_id)
+    .where(refresh.c.digest == bindparam("digest"), authorization.c.client_id == bindparam("client_id"))
+)
+
+
+class Tried(Row):
+    failures: int
+    until: int
+
+
+# Counted before the password is looked at, so that many guesses at once are as many as one after the other.
+TRY = query(
+    text(
+        "INSERT INTO login_attempt (subject, failures, last, until) VALUES (:subject, 1, :now, 0)"
+        " ON CONFLICT (subject) DO UPDATE SET last = :now, failures ="
+        " CASE WHEN login_attempt.last < :since THEN 1 ELSE login_attempt.failures + 1 END"
+        " RETURNING failures, until"
+    ).columns(failures=Integer, until=Time),
+    Tried,
+)
+TAKE_BACK = query(
+    update(attempt)
+    .where(attempt.c.subject == bindparam("wanted"), attempt.c.failures > 0)
+    .values(failures=attempt.c.failures - 1, until=0)
+)
+
+
+def _forget(forgotten: Table, column: str) -> Query[Any]:
+    return query(delete(forgotten).where(forgotten.c[column] < bindparam("before")))
+
+
+# A used code is remembered as long as its family lives: whoever shows it again has stolen it.
+FORGET_MOMENTS = tuple(_forget(one, "expiry") for one in (refresh, link, device, authorization))
+FORGET_SESSIONS = _forget(session, "last_seen")
+FORGET_ATTEMPTS = _forget(attempt, "last")

@@ -17,12 +17,13 @@ from crofter.edge.doors import reply
 from crofter.edge.problems import Fault, MethodNotAllowed, body_of, status_of
 from crofter.errors import Forbidden, Invalid, NotFound, Problem
 from crofter.sandbox.desk import Desk
-from crofter.sandbox.shapes import Advance, HttpFault, NewAccount, NewToken, Settle
+from crofter.sandbox.shapes import Advance, NewAccount, NewToken, Settle
 from crofter.shapes import Body
 
 log = logging.getLogger("crofter")
 
-Route = tuple[type[Body] | None, Callable[..., Any]]
+Route = tuple[type[Body] | type[bytes] | None, Callable[..., Any]]
+"""What a call takes: a shape, any object (``Body``), the bytes themselves, or nothing."""
 
 
 class SandboxApp:
@@ -43,7 +44,7 @@ class SandboxApp:
             "transitions": {"GET": (None, desk.transitions), "PUT": (Body, desk.set_transitions)},
             "faults": {
                 "GET": (None, desk.list_faults),
-                "POST": (HttpFault, desk.add_fault),
+                "POST": (bytes, desk.add_fault),
                 "DELETE": (None, desk.clear_faults),
             },
             "outbox": {"GET": (None, desk.outbox)},
@@ -72,9 +73,11 @@ class SandboxApp:
             await reply(send, 500, body_of(Fault().reasons))
 
 
-def _run(shape: type[Body] | None, call: Callable[..., Any], raw: bytes) -> bytes:
+def _run(shape: type[Body] | type[bytes] | None, call: Callable[..., Any], raw: bytes) -> bytes:
     if shape is None:
         result = call()
+    elif issubclass(shape, bytes):
+        result = call(raw)
     elif shape is Body:
         table = bodies.parse(raw)
         if not isinstance(table, dict):

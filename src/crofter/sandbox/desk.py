@@ -19,7 +19,7 @@ from crofter.resources.tags.store import tag
 from crofter.resources.users import rules as users
 from crofter.resources.users import store as people
 from crofter.sandbox.faults import Faults
-from crofter.sandbox.shapes import Advance, Anything, ClockView, HttpFault, Moved, NewAccount, NewToken, Settle
+from crofter.sandbox.shapes import Advance, Anything, ClockView, Moved, NewAccount, NewToken, Settle
 
 SCOPES = frozenset(
     "account databases domains events firewall images ips computes lke longview maintenance nodebalancers"
@@ -117,8 +117,8 @@ class Desk:
             meta.put(db, TRANSITIONS, table)
         return self.transitions()
 
-    def add_fault(self, body: HttpFault) -> dict[str, int]:
-        return {"id": self.faults.add(body)}
+    def add_fault(self, raw: bytes) -> dict[str, int]:
+        return {"id": self.faults.add(raw)}
 
     def list_faults(self) -> list[dict[str, Any]]:
         return self.faults.listed()

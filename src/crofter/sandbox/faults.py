@@ -1,53 +1,124 @@
-"""Calls that are made to fail on request: the next N that match, never at random."""
+"""The table of faults: calls that fail on request, and whatever the rooms can make go wrong."""
 
 from __future__ import annotations
 
-import itertools
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
+from crofter.context import World
+from crofter.db import meta
+from crofter.edge import bodies
+from crofter.errors import Invalid
+from crofter.faults import FaultKind
 from crofter.sandbox.shapes import HttpFault
+
+TABLE = "faults"
+
+
+class Held(msgspec.Struct):
+    """What is in force in the whole house. Faults of HTTP are of one process, and stand in its memory."""
+
+    last: int = 0
+    faults: list[dict[str, Any]] = []
 
 
 class Faults:
-    """HTTP faults of this process."""
-
-    def __init__(self) -> None:
-        self._faults: dict[int, HttpFault] = {}
+    def __init__(self, world: World, kinds: Sequence[FaultKind] = ()) -> None:
+        self._world = world
+        self._kinds = {kind.name: kind for kind in kinds}
+        self._calls: dict[int, HttpFault] = {}
         self._left: dict[int, int] = {}
-        self._ids = itertools.count(1)
         self._lock = threading.Lock()
 
-    def add(self, fault: HttpFault) -> int:
-        with self._lock:
-            number = next(self._ids)
-            self._faults[number] = fault
-            self._left[number] = fault.times
-            return number
+    # ---- what the door offers ---------------------------------------------------------------------------------------
+
+    def add(self, raw: bytes) -> int:
+        """Start a fault; its number."""
+        sent = bodies.parse(raw)
+        if not isinstance(sent, dict):
+            raise Invalid("Must be of type Object")
+        name = sent.get("kind")
+        if name is None:
+            raise Invalid("kind is required", field="kind")
+        if name == "http":
+            return self._add_call(bodies.decode(raw, HttpFault))
+        kind = self._kinds.get(name) if isinstance(name, str) else None
+        if kind is None:
+            raise Invalid("Must be one of " + ", ".join(["http", *self._kinds]), field="kind")
+        body = bodies.decode(raw, kind.body)
+        kind.start(self._world, body)
+        return self._enter(kind, msgspec.to_builtins(body))
 
     def listed(self) -> list[dict[str, Any]]:
+        with self._world.database.read() as db:
+            held = _held(meta.get(db, TABLE)).faults
         with self._lock:
-            return [
+            calls = [
                 {"id": number, **msgspec.to_builtins(fault), "left": self._left[number]}
-                for number, fault in self._faults.items()
+                for number, fault in self._calls.items()
             ]
+        return sorted(held + calls, key=lambda fault: int(fault["id"]))
 
     def clear(self) -> None:
+        """Undo all of them."""
+        self.forget()
+        for kind in self._kinds.values():
+            if kind.clear is not None:
+                kind.clear(self._world)
+        with self._world.database.write() as db:
+            meta.put(db, TABLE, msgspec.to_builtins(Held(_held(meta.get(db, TABLE)).last)))
+
+    def forget(self) -> None:
+        """Drop what this process keeps in memory, when the rest went with the database."""
         with self._lock:
-            self._faults.clear()
+            self._calls.clear()
             self._left.clear()
+
+    def _enter(self, kind: FaultKind | None, body: dict[str, Any]) -> int:
+        """A number for a fault, and its line in the table while it lasts."""
+        with self._world.database.write() as db:
+            held = _held(meta.get(db, TABLE))
+            held.last += 1
+            if kind is not None:
+                held.faults = [fault for fault in held.faults if not _replaces(kind, body, fault)]
+                if kind.clear is not None:
+                    held.faults.append({"id": held.last, "kind": kind.name, **body})
+            meta.put(db, TABLE, msgspec.to_builtins(held))
+        return held.last
+
+    # ---- faults of HTTP ---------------------------------------------------------------------------------------------
+
+    def _add_call(self, fault: HttpFault) -> int:
+        number = self._enter(None, {})
+        with self._lock:
+            self._calls[number] = fault
+            self._left[number] = fault.times
+        return number
 
     def strike(self, method: str, path: str) -> int | None:
         """The status that this call must answer with, if a fault waits for it."""
-        if not self._faults:
+        if not self._calls:
             return None
         with self._lock:
-            for number, fault in self._faults.items():
+            for number, fault in self._calls.items():
                 if fault.method.upper() in ("*", method) and fault.path.rstrip("/") in ("*", path.rstrip("/")):
                     self._left[number] -= 1
                     if not self._left[number]:
-                        del self._faults[number], self._left[number]
+                        del self._calls[number], self._left[number]
                     return fault.status
         return None
+
+
+def _held(stored: Any) -> Held:
+    return Held() if stored is None else msgspec.convert(stored, Held)
+
+
+def _replaces(kind: FaultKind, body: dict[str, Any], fault: dict[str, Any]) -> bool:
+    """Whether a new fault makes an older one's line untrue: the same again, or its end."""
+    if fault["kind"] not in (kind.name, *kind.ends):
+        return False
+    names = [name for name in body if name in fault] if fault["kind"] in kind.ends else kind.same
+    return bool(names) and all(body.get(name) == fault.get(name) for name in names)

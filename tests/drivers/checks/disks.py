@@ -137,8 +137,8 @@ def a_backup_of_a_running_machine_is_restored_byte_for_byte(yard: Yard) -> None:
     yard.remove(machine.root)
     restored = _copy(yard, FromBackup(backup, machine.root.id), machine.domain.host)
     assert yard.bench.content(restored) == original
+    ref = DiskRef(machine.domain.host, yard.number())
     with pytest.raises(Refused):
-        ref = DiskRef(machine.domain.host, yard.number())
         yard.driver.ensure_disk(ref, DiskSpec(4000), FromBackup(backup, restored.id), yard.order())
 
 
@@ -157,7 +157,8 @@ def a_machine_moves_with_all_its_disks(yard: Yard) -> None:
         assert begun.rate is None or begun.rate > 0
         assert yard.driver.observe(machine.domain).ref == machine.domain
     yard.done(lambda: yard.driver.ensure_moved(machine.domain, to, machine.disks, order))
-    domain, root, swap = (replace(ref, host=to) for ref in (machine.domain, *machine.disks))
+    domain = replace(machine.domain, host=to)
+    root, swap = (replace(ref, host=to) for ref in machine.disks)
     assert yard.driver.observe(machine.domain).ref == domain
     assert yard.bench.content(root) == bytes_before
     listed = yard.driver.list(to)
@@ -186,9 +187,10 @@ def a_deletion_in_the_middle_of_a_move_leaves_nothing_anywhere(yard: Yard) -> No
     machine, to = yard.machine(), yard.host(yard.other_region)
     begun = yard.driver.ensure_moved(machine.domain, to, machine.disks, yard.order())
     yard.bench.wait(begun.remaining / 2)
-    for ref in (machine.domain, *machine.disks):
-        yard.remove(ref)
+    yard.remove(machine.domain)
+    for ref in machine.disks:
         yard.bench.wait(begun.remaining)
+        yard.remove(ref)
     for host in (machine.domain.host, to):
         listed = yard.driver.list(host)
         assert (listed.domains, listed.disks) == ((), ())

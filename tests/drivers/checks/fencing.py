@@ -84,6 +84,19 @@ def a_firewall_may_change_while_its_machine_is_worked_on(yard: Yard) -> None:
     assert yard.power(machine.domain) == "on"
 
 
+def a_firewall_may_change_while_its_machine_moves(yard: Yard) -> None:
+    machine, move, firewall = yard.machine(), yard.order("move"), yard.order("filter", action="firewall_update")
+    to = yard.host(yard.other_region)
+    first = yard.order("filter")
+    yard.done(lambda: yard.driver.ensure_network(machine.domain, Network(), first))
+    yard.driver.ensure_moved(machine.domain, to, machine.disks, move)
+    yard.done(lambda: yard.driver.ensure_network(machine.domain, Network(), firewall))
+    yard.done(lambda: yard.driver.ensure_moved(machine.domain, to, machine.disks, move))
+    moved, after = replace(machine.domain, host=to), yard.order("filter")
+    yard.bench.unplug(machine.domain.host)
+    yard.done(lambda: yard.driver.ensure_network(moved, Network(), after))
+
+
 def a_deletion_ends_what_was_under_way(yard: Yard) -> None:
     machine, boot = yard.machine(), yard.order("boot")
     yard.driver.ensure_running(machine.domain, boot)

@@ -114,13 +114,18 @@ def machines_go_off_and_come_on_with_their_host(yard: Yard) -> None:
     yard.bench.maintenance(running.domain.host, begins=True)
     seen = yard.driver.observe(running.domain)
     assert (seen.power, seen.reason, seen.resumes) == ("off", "host", True)
-    assert yard.driver.observe(resting.domain).reason == "ours"
+    rests = yard.driver.observe(resting.domain)
+    assert (rests.power, rests.reason, rests.resumes) == ("off", "ours", False)
+    assert seen.maintenance
+    assert rests.maintenance
     with pytest.raises(Refused):
         yard.driver.ensure_running(resting.domain, yard.order())
     yard.bench.maintenance(running.domain.host, begins=False)
     assert yard.power(running.domain) == "on"
     assert yard.power(resting.domain) == "off"
-    assert [change.power for change in yard.driver.changes(0)] == ["off", "on"]
+    assert not yard.driver.observe(resting.domain).maintenance
+    assert [change.power for change in yard.driver.changes(0) if change.ref == running.domain] == ["off", "on"]
+    assert [change.power for change in yard.driver.changes(0) if change.ref == resting.domain] == ["off", "off"]
 
 
 def a_machine_shut_down_while_its_host_is_away_stays_off(yard: Yard) -> None:
@@ -128,7 +133,8 @@ def a_machine_shut_down_while_its_host_is_away_stays_off(yard: Yard) -> None:
     yard.bench.maintenance(machine.domain.host, begins=True)
     yard.shut_down(machine.domain)
     yard.bench.maintenance(machine.domain.host, begins=False)
-    assert yard.power(machine.domain) == "off"
+    seen = yard.driver.observe(machine.domain)
+    assert (seen.power, seen.reason) == ("off", "ours")
 
 
 def counters_start_with_the_machine_and_grow(yard: Yard) -> None:

@@ -111,10 +111,13 @@ class Hypervisor(Protocol):
         """All that is there, on one host or on all."""
 
     def changes(self, after: int, limit: int = 100) -> tuple[Change, ...]:
-        """Power changes that nobody ordered, oldest first. A hint to look soon; the sweeper is the guarantee."""
+        """What happened to machines by itself, oldest first. A hint to look soon; the sweeper is the guarantee."""
 
     def statistics(self, ref: DomainRef) -> Usage:
         """Counters since the machine was switched on; nothing for one that is off."""
 
     def history(self, ref: DomainRef, start: int, stop: int, step: int) -> tuple[Usage, ...]:
         """Use per ``step`` milliseconds from ``start``, up to ``stop`` or now. Traffic of a month is one long step."""
+
+    def prune(self, before: int) -> int:
+        """Forget finished orders and deleted things from before; how many. Operations so old must not come back."""

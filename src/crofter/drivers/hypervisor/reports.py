@@ -42,6 +42,8 @@ class ObservedDomain(Struct, frozen=True):
     """What it runs with."""
     resumes: bool = False
     """Off with its host, and will come on with it."""
+    maintenance: bool = False
+    """Its host takes no machines now, whether this one was on or not."""
     busy: bool = False
     """Work that was ordered is under way."""
 
@@ -92,7 +94,7 @@ class Inventory(Struct, frozen=True):
 
 
 class Change(Struct, frozen=True):
-    """A machine went on or off, and nobody had ordered it."""
+    """A machine went on or off, or its host into maintenance or back, and nobody had ordered it."""
 
     number: int
     """Grows; the next question is for what came after it."""

@@ -109,6 +109,8 @@ def request_body(one: Endpoint, schemas: Schemas) -> Schema | None:
 
 
 def _uploaded(content_type: str) -> Schema:
+    if content_type == JSON:
+        return {"type": "object"}
     if not content_type.startswith("multipart/"):
         return {"type": "string", "contentMediaType": content_type}
     file = {"type": "string", "contentMediaType": BINARY, "description": "The file."}

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
+from urllib.parse import quote
 
 Schema = dict[str, Any]
 
@@ -96,3 +98,27 @@ def _text(schema: Schema, name: str) -> str:
     value = BY_FORMAT.get(schema.get("format", "")) or (known if isinstance(known, str) else name or "text")
     padded = value.ljust(schema.get("minLength", 0), "x")
     return padded[: schema.get("maxLength", len(padded))]
+
+
+def curl(document: dict[str, Any], method: str, path: str) -> str:
+    """A command that works once its ids are real ones."""
+    operation = document["paths"][path][method.lower()]
+    for one in operation.get("parameters", ()):
+        if one.get("in") == "path":
+            path = path.replace(f"{{{one['name']}}}", quote(str(one["example"]), safe=""))
+    streams = "text/event-stream" in operation["responses"].get("200", {}).get("content", {})
+    words = ["curl" + (" -N" if streams else "") + (f" -X {method}" if method != "GET" else "") + f' "$CROFTER{path}"']
+    if operation["security"]:
+        words.append('-H "Authorization: Bearer $TOKEN"')
+    sent = operation.get("requestBody", {}).get("content", {})
+    return " \\\n  ".join(words + next((_sent(kind, content, document) for kind, content in sent.items()), []))
+
+
+def _sent(kind: str, content: dict[str, Any], document: dict[str, Any]) -> list[str]:
+    """What gives curl a body."""
+    if kind.startswith("multipart/"):
+        return ["-F file=@file"]
+    if kind != "application/json":
+        return [f"-H 'Content-Type: {kind}'", "--data-binary @file"]
+    body = json.dumps(example(content["schema"], document["components"]["schemas"])).replace("'", "'\\''")
+    return ["-H 'Content-Type: application/json'", f"-d '{body}'"]

@@ -18,16 +18,6 @@ SCALARS: dict[str, Schema] = {
     "Number": {"type": "number"},
     "Text": {"type": "string"},
 }
-WORDS = {
-    "Boolean": "A value that the field has, or conditions on it.",
-    "Integer": "A number that the field has, or conditions on it.",
-    "Key": "An id that the field has, or conditions on it.",
-    "Moment": "A UTC date-time that the field has, or conditions on it.",
-    "Number": "A number that the field has, or conditions on it.",
-    "Text": "A text that the field has, in whatever case, or conditions on it; on a list, what one element is.",
-}
-
-
 def filterable(schema: Schema, schemas: Schemas) -> Iterator[tuple[str, Schema]]:
     """The fields of a view that may be filtered on; those of nested objects with dots."""
     for name, field in schemas.resolved(schema).get("properties", {}).items():
@@ -62,14 +52,14 @@ def filters_of(endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Sch
         if name is not None and name not in made:
             made |= _filter(name, fields_of(one, schemas))
     kinds = {_kind(field) for one in endpoints if name_of(one, schemas) for field in fields_of(one, schemas).values()}
-    return made | {f"Filter{kind}": _conditions(kind) for kind in kinds}
+    return made | {f"{kind}Conditions": _conditions(kind) for kind in kinds}
 
 
 def _filter(name: str, fields: dict[str, Schema]) -> dict[str, Schema]:
     """The filter itself, which may name an order, and the same without one, of which it may hold more."""
     inner = f"{name}Term"
     several = {"type": "array", "items": {"$ref": PREFIX + inner}, "maxItems": MAX_TERMS}
-    terms: Schema = {field: {"$ref": f"{PREFIX}Filter{_kind(schema)}"} for field, schema in fields.items()}
+    terms = {field: _condition(_kind(schema)) for field, schema in fields.items()}
     terms |= {"+and": several, "+or": several}
     order = {
         "+order_by": {"type": "string", "enum": list(fields)},
@@ -105,6 +95,11 @@ def _kind(schema: Schema) -> str:
     return names.get(kinds[0], "Text") if len(kinds) == 1 else "Key"
 
 
+def _condition(kind: str) -> Schema:
+    """A value that the field must have, or conditions on it."""
+    return {"anyOf": [or_null(SCALARS[kind]), {"$ref": f"{PREFIX}{kind}Conditions"}]}
+
+
 def _conditions(kind: str) -> Schema:
     scalar = SCALARS[kind]
     operators: dict[str, Schema] = {"+neq": or_null(scalar)}
@@ -112,7 +107,11 @@ def _conditions(kind: str) -> Schema:
         operators["+contains"] = scalar
     elif kind not in ("Boolean", "Key"):
         operators |= dict.fromkeys(COMPARISONS, scalar)
-    several = {"type": "array", "items": {"$ref": f"{PREFIX}Filter{kind}"}, "maxItems": MAX_TERMS}
-    properties = {**operators, "+and": several, "+or": several}
-    conditions = {"type": "object", "properties": properties, "additionalProperties": False, "minProperties": 1}
-    return {"description": WORDS[kind], "anyOf": [or_null(scalar), conditions]}
+    several = {"type": "array", "items": _condition(kind), "maxItems": MAX_TERMS}
+    return {
+        "type": "object",
+        "description": "What must hold for one field of a filter; all of it, if several.",
+        "properties": {**operators, "+and": several, "+or": several},
+        "additionalProperties": False,
+        "minProperties": 1,
+    }

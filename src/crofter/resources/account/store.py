@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Integer, Text
+from sqlalchemy import Column, Integer, Text, bindparam, false, select, true
 
-from crofter.db import Flag, Moment, identity, table
+from crofter.context import Context
+from crofter.db import Flag, Moment, identity, query, table
 
 account = table(
     "account",
@@ -15,4 +16,20 @@ account = table(
     Column("closed", Flag, nullable=False),
     Column("managed", Flag, nullable=False),
     Column("public_ips", Integer, nullable=False),
+    # Settings of the account.
+    Column("backups_enabled", Flag, nullable=False, server_default=false()),
+    Column("network_helper", Flag, nullable=False, server_default=true()),
 )
+
+_BACKUPS = query(select(account.c.backups_enabled).where(account.c.id == bindparam("account_id")))
+_PUBLIC_IPS = query(select(account.c.public_ips).where(account.c.id == bindparam("account_id")))
+
+
+def backups_enabled(ctx: Context) -> bool:
+    """Whether new instances are backed up unless they say otherwise."""
+    return bool(ctx.db.value(_BACKUPS, account_id=ctx.account_id))
+
+
+def public_ips(ctx: Context) -> int:
+    """How many public addresses an instance of the account may have."""
+    return int(ctx.db.value(_PUBLIC_IPS, account_id=ctx.account_id))

@@ -9,7 +9,8 @@ from crofter.db import Flag, Id, Moment, identity, owned, table
 client = table(
     "oauth_client",
     identity(),
-    owned(),
+    # Null for a client of the house itself, like the command line's: everybody may use it, nobody owns it.
+    Column("account_id", Id, ForeignKey("account.id", ondelete="CASCADE")),
     Column("public_id", Text, nullable=False, unique=True),  # 20 hexadecimal characters, the id of the interface
     Column("label", Text, nullable=False),
     Column("redirect_uri", Text, nullable=False),

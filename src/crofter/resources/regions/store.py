@@ -1,29 +1,29 @@
-"""Regions, as the catalogue file has them."""
+"""Regions, and how they fare."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlalchemy import Column, Integer, Text, bindparam, select
 
+from crofter.catalogue import Offered
 from crofter.context import Context
-from crofter.db import Json, Row, Session, query, table
+from crofter.db import Json, Session, query, table
 from crofter.edge.listing import Collection
 from crofter.resources.regions.shapes import RegionView, Resolvers
 
 region = table(
     "region",
     Column("slug", Text, primary_key=True),
-    Column("position", Integer, nullable=False, unique=True),
+    Column("position", Integer, unique=True),
     Column("country", Text, nullable=False),
     Column("capabilities", Json, nullable=False),
     Column("resolvers_ipv4", Text, nullable=False),
     Column("resolvers_ipv6", Text, nullable=False),
+    # Of the house rather than of the file: an outage outlives a restart.
     Column("status", Text, nullable=False, server_default="ok"),
 )
 
 
-class Region(Row):
+class Region(Offered):
     slug: str
     country: str
     capabilities: list[str]
@@ -36,35 +36,25 @@ class Region(Row):
         return RegionView(self.capabilities, self.country, self.slug, resolvers, self.status)  # type: ignore[arg-type]
 
 
-_SHOWN = select(*(region.c[name] for name in Region.__struct_fields__))
-REGIONS = Collection(RegionView, _SHOWN, Region, key=region.c.position, columns={})
-_ONE = query(_SHOWN.where(region.c.slug == bindparam("slug")), Region)
-_SLUGS = query(select(region.c.slug))
+_ALL = select(*(region.c[name] for name in Region.__struct_fields__))
+_OFFERED = _ALL.where(region.c.position.is_not(None))
+REGIONS = Collection(RegionView, _OFFERED, Region, key=region.c.position, columns={})
+_ONE = query(_OFFERED.where(region.c.slug == bindparam("slug")), Region)
+_FIND = query(_ALL.where(region.c.slug == bindparam("slug")), Region)
 
 
 def one(ctx: Context, region_id: str) -> Region:
     return ctx.db.one(_ONE, slug=region_id)
 
 
-def load(db: Session, regions: Sequence[Region]) -> None:
-    """Make the table what the catalogue says; a region's outage outlives a restart."""
-    known = set(db.column(_SLUGS))
-    for slug in known - {one.slug for one in regions}:
-        db.delete(region, slug=slug)
-    db.run(_UNPLACED)
-    for position, one in enumerate(regions, 1):
-        values = {
-            "position": position,
-            "country": one.country,
-            "capabilities": one.capabilities,
-            "resolvers_ipv4": one.resolvers_ipv4,
-            "resolvers_ipv6": one.resolvers_ipv6,
-        }
-        if one.slug in known:
-            db.update(region, {"slug": one.slug}, **values)
-        else:
-            db.insert(region, slug=one.slug, status="ok", **values)
+def find(ctx: Context, slug: str) -> Region | None:
+    """The region, be it offered still or not; None if there never was one."""
+    return ctx.db.maybe(_FIND, slug=slug)
 
 
-_UNPLACED = query(region.update().values(position=-region.c.position))
-"""Frees the places for the new order, since no two regions may share one."""
+_SLUGS = query(select(region.c.slug).order_by(region.c.slug))
+
+
+def slugs(db: Session) -> list[str]:
+    """Every region there is or was."""
+    return db.column(_SLUGS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import (
     Column,
     ForeignKey,
@@ -11,13 +13,16 @@ from sqlalchemy import (
     Text,
     bindparam,
     false,
+    func,
     select,
     true,
 )
 
 from crofter.context import Context
-from crofter.db import Flag, Id, Json, Moment, Row, identity, owned, query, table
+from crofter.db import Flag, Id, Json, Moment, Row, Sealed, among, identity, owned, query, table
+from crofter.edge.listing import Collection
 from crofter.resources.account.store import account
+from crofter.resources.users.shapes import UserView
 
 user = table(
     "account_user",
@@ -32,13 +37,17 @@ user = table(
     Column("email_notifications", Flag, nullable=False, server_default=true()),
     Column("lish_auth_method", Text, nullable=False, server_default="password_keys"),
     Column("authorized_keys", Json),
-    # Two-factor: the secret is sealed; while it waits to be confirmed it has an expiry.
-    Column("tfa_secret", LargeBinary),
+    # Two-factor: secrets are sealed. A new one waits, until its expiry, to be confirmed; the old one holds meanwhile.
+    Column("tfa_secret", Sealed),
     Column("tfa_enabled", Flag, nullable=False, server_default=false()),
+    Column("tfa_pending", Sealed),
     Column("tfa_expiry", Moment),
     Column("tfa_last_step", Id),
+    Column("tfa_scratch", LargeBinary),
     Column("created", Moment, nullable=False),
 )
+# Names that differ in case alone would be mistaken for one another.
+Index("uq_account_user_name", func.lower(user.c.username), unique=True)
 
 grant = table(
     "user_grant",
@@ -105,10 +114,19 @@ class User(Row):
     username: str
     email: str
     restricted: bool
+    tfa_enabled: bool = False
 
 
-_USER = select(user.c.id, user.c.account_id, user.c.username, user.c.email, user.c.restricted)
+_USER = select(*(user.c[name] for name in User.__struct_fields__))
 BY_USERNAME = query(_USER.where(user.c.username == bindparam("username")), User)
+_OF_ACCOUNT = _USER.where(user.c.account_id == bindparam("account_id"))
+USERS = Collection(UserView, _OF_ACCOUNT, User, key=user.c.id, columns={"username": user.c.username})
+_ONE = query(_OF_ACCOUNT.where(user.c.username == bindparam("username")), User)
+_OTHER_UNRESTRICTED = query(
+    select(func.count()).where(
+        user.c.account_id == bindparam("account_id"), user.c.restricted.is_(False), user.c.id != bindparam("user_id")
+    )
+)
 _GLOBAL = query(select(user.c.global_grants).where(user.c.id == bindparam("user_id")))
 _LEVEL = query(
     select(grant.c.level).where(
@@ -117,6 +135,15 @@ _LEVEL = query(
         grant.c.object_id == bindparam("object_id"),
     )
 )
+
+
+def by_username(ctx: Context, username: str) -> User:
+    return ctx.db.one(_ONE, account_id=ctx.account_id, username=username)
+
+
+def others_unrestricted(ctx: Context, user_id: int) -> int:
+    """How many of the account's users could still do everything without this one."""
+    return int(ctx.db.value(_OTHER_UNRESTRICTED, account_id=ctx.account_id, user_id=user_id))
 
 
 def global_grants(ctx: Context) -> dict[str, bool | str | None]:
@@ -128,3 +155,13 @@ def level(ctx: Context, kind: str, object_id: int) -> str | None:
     """What a restricted caller may do with one object: nothing, read_only or read_write."""
     found: str | None = ctx.db.value(_LEVEL, user_id=ctx.actor.user_id, kind=kind, object_id=object_id)
     return found
+
+
+_USERNAMES = query(
+    select(user.c.username).where(user.c.account_id == bindparam("account_id"), among(user.c.username, "usernames"))
+)
+
+
+def usernames(ctx: Context, wanted: Sequence[str]) -> set[str]:
+    """Which of these are users of the caller's account."""
+    return set(ctx.db.column(_USERNAMES, account_id=ctx.account_id, usernames=list(wanted))) if wanted else set()

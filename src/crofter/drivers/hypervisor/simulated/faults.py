@@ -55,7 +55,7 @@ class Faults:
             _switch(scene, thing, thing.doc.stopped(scene.now, reason))
 
     def maintenance(self, host: int, *, begins: bool) -> None:
-        """The host's machines go off with it, and those that were on come on with it."""
+        """All machines of the host go off with it, and those that were on come on with it."""
         self._must_know(host)
         with self._books.writing() as scene:
             scene.hold((FAULTS, host))
@@ -66,8 +66,8 @@ class Faults:
             for thing in scene.all(Domain, host):
                 if begins:
                     _host_leaves(scene, thing)
-                elif thing.doc is not None and thing.doc.resumes:
-                    _switch(scene, thing, thing.doc.started(scene.now))
+                else:
+                    _host_returns(scene, thing)
 
     def unreachable(self, host: int, *, begins: bool) -> None:
         """The host does not answer, while its machines run on."""
@@ -118,12 +118,26 @@ def _host_leaves(scene: Scene, thing: Thing[Domain]) -> None:
     elif doc.on:
         asked_off = thing.due is not None and (becomes is None or not becomes.on)
         _switch(scene, thing, doc.stopped(scene.now, "host", resumes=not asked_off))
+    else:
+        _tell(scene, thing, doc)
+
+
+def _host_returns(scene: Scene, thing: Thing[Domain]) -> None:
+    assert thing.doc is not None
+    if thing.doc.resumes:
+        _switch(scene, thing, thing.doc.started(scene.now))
+    else:
+        _tell(scene, thing, thing.doc)
 
 
 def _switch(scene: Scene, thing: Thing[Domain], doc: Domain) -> None:
     """A machine changes by itself; of the work under way only the definition and the deletion are left."""
     becomes = thing.becomes if thing.becomes is None else replace(doc, spec=thing.becomes.spec)
     scene.save(Domain, replace(thing, doc=doc, becomes=becomes))
+    _tell(scene, thing, doc)
+
+
+def _tell(scene: Scene, thing: Thing[Domain], doc: Domain) -> None:
     scene.db.insert(
         tables.change,
         domain=thing.id,

@@ -157,6 +157,5 @@ class SimulatedHypervisor:
             scene.clear()
 
     def prune(self, before: int) -> int:
-        """Forget finished work and deleted things from before; how many rows that were."""
         with self._books.writing() as scene:
             return scene.forget(before)

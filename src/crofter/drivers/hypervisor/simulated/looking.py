@@ -66,6 +66,7 @@ def domain(scene: Scene, ref: DomainRef) -> ObservedDomain:
         doc.spec,
         doc.active,
         doc.resumes,
+        found.host in scene.world.maintenance,
         found.due is not None,
     )
 

@@ -14,7 +14,7 @@ from crofter.drivers.hypervisor.simulated import tables
 from crofter.drivers.hypervisor.simulated.books import Books
 from crofter.drivers.hypervisor.simulated.plans import Plan, Planner
 from crofter.drivers.hypervisor.simulated.scene import Scene, Work
-from crofter.drivers.hypervisor.simulated.things import Thing
+from crofter.drivers.hypervisor.simulated.things import Thing, Wiring
 from crofter.drivers.hypervisor.specs import Ref
 
 
@@ -40,7 +40,7 @@ def perform(books: Books, task: Task) -> Progress:
         if known is not None and (known.operation, known.fence) == (task.order.operation, task.order.fence):
             work = _begun(scene, task)
             if work is not None:
-                return _poll(scene, known, work)
+                return _poll(scene, task, known, work)
     hosts = {task.ref.host, *task.also}
     if task.anywhere and known is not None and known.doc is not None:
         hosts.add(known.host)
@@ -51,7 +51,7 @@ def perform(books: Books, task: Task) -> Progress:
         work = _begun(scene, task)
         if work is not None and known is not None:
             scene.save(task.document, replace(known, fence=task.order.fence))
-            return _poll(scene, known, work)
+            return _poll(scene, task, known, work)
         return _begin(scene, task, known, hosts)
 
 
@@ -59,10 +59,14 @@ def _begun(scene: Scene, task: Task) -> Work | None:
     return scene.begun(task.document.kind, task.ref.id, task.verb, task.order)
 
 
-def _poll(scene: Scene, known: Thing[Any], work: Work) -> Progress:
+def _poll(scene: Scene, task: Task, known: Thing[Any], work: Work) -> Progress:
     if known.doc is not None:
-        scene.fleet.must_reach(scene.world, known.host)
+        scene.fleet.must_reach(scene.world, _whereabouts(task, known))
     return work.progress(scene.now)
+
+
+def _whereabouts(task: Task, known: Thing[Any]) -> int:
+    return task.ref.host if task.document is Wiring else known.host
 
 
 def _begin(scene: Scene, task: Task, known: Thing[Any] | None, hosts: set[int]) -> Progress:
@@ -86,7 +90,7 @@ def _subject(scene: Scene, task: Task, known: Thing[Any] | None) -> Thing[Any]:
     removes = task.verb == "gone"
     if known.doc is None and not removes:
         raise Absent(f"The {ref.kind} {ref.id} was deleted.")
-    if known.doc is not None and known.host != ref.host and not task.anywhere:
+    if known.doc is not None and _whereabouts(task, known) != ref.host and not task.anywhere:
         raise Absent(f"The {ref.kind} {ref.id} is not on host {ref.host}.")
     taken: Thing[Any] = scene.take(task.document, known, order, anew=removes)
     return taken

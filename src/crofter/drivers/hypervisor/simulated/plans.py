@@ -105,9 +105,6 @@ def move(ref: DomainRef, to: int, refs: tuple[DiskRef, ...]) -> Planner[Domain]:
         for disk_ref in refs:
             disk = idle_disk(scene, disk_ref)
             effects.append(Effect(Disk, disk, disk.doc, to))
-        wiring = scene.find(Wiring, thing.id)
-        if wiring is not None:
-            effects.append(Effect(Wiring, wiring, wiring.doc, to))
         amount = sum(effect.thing.doc.size for effect in effects if effect.document is Disk)
         return Plan(tuple(effects), amount)
 

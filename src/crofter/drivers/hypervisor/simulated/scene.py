@@ -15,7 +15,7 @@ from crofter.drivers.hypervisor.errors import Absent, Refused, Stale, Unreachabl
 from crofter.drivers.hypervisor.reports import Progress
 from crofter.drivers.hypervisor.simulated import tables, world
 from crofter.drivers.hypervisor.simulated.fleet import Fleet
-from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing, Wiring
+from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing
 from crofter.drivers.hypervisor.specs import Ref
 
 LOCKS = 0x51D
@@ -162,16 +162,15 @@ class Scene:
             if known.operation == order.operation and not anew:
                 raise Refused(f"The last work on {document.kind} {known.id} is not done yet.")
             if document.kind == Domain.kind and known.heading is not None:
-                self._stay(Disk, known)
-                self._stay(Wiring, known)
+                self._keep_together(known)
             known = replace(known, due=None, becomes=None, heading=None)
         return replace(known, operation=order.operation, fence=order.fence)
 
-    def _stay(self, document: type[D], domain: Thing[Any]) -> None:
-        """What was to move with a machine stays with it, when the move is given up."""
-        for fellow in self.all(document, domain.host):
-            if fellow.operation == domain.operation and fellow.heading == domain.heading:
-                self.save(document, replace(fellow, due=None, becomes=None, heading=None))
+    def _keep_together(self, domain: Thing[Any]) -> None:
+        """The disks that were to move with a machine stay with it, when the move is given up."""
+        for disk in self.all(Disk, domain.host):
+            if disk.operation == domain.operation and disk.heading == domain.heading:
+                self.save(Disk, replace(disk, due=None, becomes=None, heading=None))
 
     def timing(self, order: Order) -> tuple[int, str | None]:
         """When work that begins now ends, and why it will have failed then."""

@@ -30,7 +30,7 @@ class Domain(Struct, frozen=True):
 
     def stopped(self, at: int, reason: Reason, *, resumes: bool = False) -> Domain:
         if not self.on:
-            return replace(self, resumes=self.resumes and resumes)
+            return replace(self, reason=reason if self.resumes else self.reason, resumes=False)
         runs = (*self.runs, (self.since, at))
         if len(runs) > RUNS_KEPT:
             runs = ((runs[0][0], runs[1][1]), *runs[2:])
@@ -55,7 +55,10 @@ class Backup(Struct, frozen=True):
 
 
 class Wiring(Struct, frozen=True):
-    """The network of a machine: a thing of its own, because a firewall changes while its machine is worked on."""
+    """The network of a machine: a thing of its own, because a firewall changes while its machine is worked on.
+
+    It is wherever its machine is.
+    """
 
     kind: ClassVar[str] = "wiring"
     network: Network = Network()

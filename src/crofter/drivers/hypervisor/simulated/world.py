@@ -12,11 +12,13 @@ from crofter.clock import SECOND
 from crofter.db import Session, query
 from crofter.drivers.hypervisor.simulated.tables import setting
 
+YEAR = 365 * 24 * 3600
+
 
 class Transition(Struct, frozen=True, omit_defaults=True):
     """How long an operation takes, in seconds, and whether it fails when the time is over."""
 
-    seconds: Annotated[float, Meta(ge=0, le=31_536_000)] | None = None
+    seconds: Annotated[int, Meta(ge=0, le=YEAR)] | Annotated[float, Meta(ge=0, le=YEAR)] | None = None
     fail: Annotated[str, Meta(min_length=1, max_length=1000)] | None = None
 
 

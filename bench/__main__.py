@@ -1,0 +1,120 @@
+"""`make bench`: one run, ratios rather than times, each beside its target."""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from statistics import median
+
+from bench import processes
+from bench.measuring import QUICK, THOROUGH, Candidate, Effort, microseconds
+from bench.processes import Server, running
+from bench.stores import Store, stores
+from bench.table import Verdict, render
+from bench.work import GROWTH, WORK
+
+PARTS = ("growth", "start", "speed")
+START, MEMORY = 2.5, 110.0
+NOTE = """\
+CPU: user and system time of the server's process (and of PostgreSQL's, where it is used), per request.
+Ceiling: the same uvicorn answering the same bytes from memory. Not here: a textbook version with FastAPI and
+an ORM, and other people's servers: they would be dependencies. Their figures of one earlier run are in the
+decision about the edge."""
+
+
+def speed(store: Store, effort: Effort, folder: Path) -> tuple[str, list[Verdict]]:
+    numbers = itertools.count(1)
+    server = store.server()
+    try:
+        recorded = dict(processes.record(server, work.make(next(numbers))) for work in WORK)
+        with running(processes.ceiling(recorded, folder)) as ceiling:
+            rows, verdicts = [], []
+            for work in WORK:
+                pair = [Candidate(server, work.make), Candidate(ceiling, work.make)]
+                ours, least = microseconds(pair, effort, numbers)
+                verdicts.append(Verdict(ours / least, work.target))
+                rows.append([work.name, f"{ours:.0f}", f"{least:.0f}", *verdicts[-1].cells()])
+    finally:
+        server.stop()
+    columns = ["CPU per request", "us", "ceiling us", "ratio", "target", ""]
+    return render("Speed", columns, rows), verdicts
+
+
+def growth(filled: Sequence[Store], sizes: Sequence[int], effort: Effort) -> tuple[str, list[Verdict]]:
+    servers: list[Server] = []
+    rows, verdicts = [], []
+    try:
+        servers += [store.server() for store in filled]
+        for kind in GROWTH:
+            candidates = [
+                Candidate(server, kind.make(size)) for server, size in zip(servers, sizes, strict=True)
+            ]
+            costs = microseconds(candidates, effort, itertools.count(1))
+            verdicts.append(Verdict(costs[-1] / costs[0], kind.target))
+            rows.append([kind.name, *(f"{cost:.0f}" for cost in costs), *verdicts[-1].cells()])
+    finally:
+        for server in servers:
+            server.stop()
+    columns = ["CPU per request, us", *(f"{size:,} rows" for size in sizes), "last/first", "target", ""]
+    return render("Growth with one account", columns, rows), verdicts
+
+
+def start(store: Store, effort: Effort, folder: Path) -> tuple[str, list[Verdict]]:
+    commands = {
+        "crofter, first start": lambda turn: processes.crofter(folder / f"new-{turn}"),
+        "crofter, started again": lambda _turn: processes.crofter(folder / "new-0"),
+        "uvicorn and Starlette alone": lambda _turn: processes.bare(),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in commands}
+    for turn, (name, command) in itertools.product(range(effort.rounds), commands.items()):
+        with running(command(turn)) as server:
+            seconds[name].append(server.seconds_to_first_answer())
+    first, again, bare = (median(taken) for taken in seconds.values())
+    idle = store.server()
+    idle.seconds_to_first_answer()
+    memory = idle.resident_megabytes
+    idle.stop()
+    verdicts = [Verdict(first / bare, None), Verdict(again / bare, START), Verdict(memory, MEMORY, "MB")]
+    rows = [
+        ["process start to first 200, first start ever", f"{first:.2f} s", f"{bare:.2f} s", *verdicts[0].cells()],
+        ["process start to first 200", f"{again:.2f} s", f"{bare:.2f} s", *verdicts[1].cells()],
+        ["resident memory, idle", f"{memory:.0f} MB", "", *verdicts[2].cells()],
+    ]
+    columns = ["Start and memory", "crofter", "bare server", "figure", "target", ""]
+    return render("Start and memory", columns, rows), verdicts
+
+
+def run(names: Sequence[str], *, quick: bool, postgresql: bool) -> int:
+    effort = QUICK if quick else THOROUGH
+    sizes = (1_000, 2_000, 5_000) if quick else (1_000, 100_000, 1_000_000)
+    over = 0
+    with tempfile.TemporaryDirectory(prefix="bench-", dir="/tmp") as name:
+        folder = Path(name)
+        print("filling", file=sys.stderr)
+        sizes = sizes if "growth" in names else sizes[:1]
+        with stores(folder, sizes, postgresql=postgresql) as filled:
+            parts = {
+                "speed": lambda: speed(filled[0], effort, folder),
+                "growth": lambda: growth(filled, sizes, effort),
+                "start": lambda: start(filled[0], effort, folder),
+            }
+            for name in names:
+                text, verdicts = parts[name]()
+                print(text, flush=True)
+                over += sum(not verdict.good for verdict in verdicts)
+    print(NOTE)
+    print(f"{over} over target" if over else "all within target")
+    return over
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", choices=PARTS, help="what to measure; everything unless said")
+    parser.add_argument("--quick", action="store_true", help="small and rough: whether the benchmark itself works")
+    parser.add_argument("--postgresql", action="store_true", help="on PostgreSQL instead of SQLite")
+    asked = parser.parse_args()
+    sys.exit(1 if run(asked.parts or PARTS, quick=asked.quick, postgresql=asked.postgresql) and not asked.quick else 0)

@@ -1,0 +1,55 @@
+"""Taking turns: candidates are measured round by round in one run, so that a busy machine is busy for all."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from statistics import median
+from typing import NamedTuple
+
+from bench import client
+from bench.client import Make
+from bench.processes import Server
+
+
+class Effort(NamedTuple):
+    """How long to measure for."""
+
+    rounds: int
+    seconds: float
+    """CPU time of one candidate in one round, roughly."""
+    most: int
+    """Requests in one round, at most."""
+
+
+THOROUGH = Effort(rounds=7, seconds=0.3, most=1500)
+QUICK = Effort(rounds=2, seconds=0.02, most=40)
+WARM_UP = 8
+
+
+class Candidate(NamedTuple):
+    server: Server
+    make: Make
+
+
+def microseconds(candidates: Sequence[Candidate], effort: Effort, numbers: Iterator[int]) -> list[float]:
+    """CPU microseconds per request of each candidate: the median of its rounds."""
+    amounts = [_amount(candidate, effort, numbers) for candidate in candidates]
+    rounds: list[list[float]] = [[] for _ in candidates]
+    for _, (position, candidate) in itertools.product(range(effort.rounds), enumerate(candidates)):
+        rounds[position].append(_cost(candidate, amounts[position], numbers))
+    return [median(costs) for costs in rounds]
+
+
+def _amount(candidate: Candidate, effort: Effort, numbers: Iterator[int]) -> int:
+    """As many requests as fill a round; the first ones also warm up."""
+    cost = _cost(candidate, WARM_UP, numbers)
+    if cost < 50_000:
+        cost = _cost(candidate, WARM_UP * 4, numbers)
+    return max(4, min(effort.most, int(effort.seconds * 1_000_000 / cost)))
+
+
+def _cost(candidate: Candidate, amount: int, numbers: Iterator[int]) -> float:
+    before = candidate.server.cpu_seconds()
+    client.load(candidate.server.port, candidate.make, numbers, amount)
+    return (candidate.server.cpu_seconds() - before) / amount * 1_000_000

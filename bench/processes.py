@@ -1,0 +1,88 @@
+"""Real servers in processes of their own."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench import client, machine
+from bench.ceiling import ADDED_BY_SERVER, Recorded
+
+TOKEN = "the-token-of-the-benchmark-user"
+
+
+class Server:
+    """A process that prints where it serves."""
+
+    def __init__(self, command: list[str], helpers: Callable[[], list[int]] = list) -> None:
+        environment = {**os.environ, "CROFTER_BOOTSTRAP_TOKEN": TOKEN}
+        self._helpers = helpers
+        """Other processes that work for this one, such as a database's."""
+        self._began = time.perf_counter()
+        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
+        self.port = self._printed_port()
+
+    def _printed_port(self) -> int:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if found := re.search(r"serves on http://[^:]+:(\d+)", line):
+                return int(found[1])
+        raise RuntimeError(f"the server ended with {self._process.wait()}")
+
+    def seconds_to_first_answer(self) -> float:
+        """Since the process was asked for; to be called at once."""
+        answer = client.send(self.port, client.request("GET", "/v4/regions", TOKEN))
+        assert answer.status == 200, answer
+        return time.perf_counter() - self._began
+
+    def cpu_seconds(self) -> float:
+        return machine.cpu_seconds([self._process.pid, *self._helpers()])
+
+    @property
+    def resident_megabytes(self) -> float:
+        return machine.resident_megabytes(self._process.pid)
+
+    def stop(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+        self._process.communicate(timeout=30)
+
+
+@contextmanager
+def running(command: list[str], helpers: Callable[[], list[int]] = list) -> Iterator[Server]:
+    server = Server(command, helpers)
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def crofter(data: Path, database: str | None = None) -> list[str]:
+    flags = ["--database", database] if database else []
+    return [str(Path(sys.executable).with_name("crofter")), "serve", "--data", str(data), *flags, "--port=0", "--log=off"]
+
+
+def ceiling(recorded: Recorded, folder: Path) -> list[str]:
+    file = folder / "recorded"
+    file.write_bytes(pickle.dumps(recorded))
+    return [sys.executable, "-m", "bench.ceiling", str(file)]
+
+
+def bare() -> list[str]:
+    return [sys.executable, "-m", "bench.bare"]
+
+
+def record(server: Server, content: bytes) -> tuple[tuple[str, bytes], tuple[int, list[tuple[bytes, bytes]], bytes]]:
+    """A request's method and path, and the very answer that the server gives to it."""
+    method, path, _ = content.split(b" ", 2)
+    answer = client.send(server.port, content)
+    assert answer.status == 200, answer
+    headers = [header for header in answer.headers if header[0] not in ADDED_BY_SERVER]
+    return (method.decode(), path.partition(b"?")[0]), (200, headers, answer.body)

@@ -1,0 +1,71 @@
+"""The requests that are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from bench.client import Make, request
+from bench.filling import RARE
+from bench.processes import TOKEN
+
+ONE, LIST, CREATE = 4.0, 20.0, 9.0
+"""How many times the ceiling's CPU each may cost at most."""
+
+
+class Work(NamedTuple):
+    name: str
+    make: Make
+    target: float
+    """Times the ceiling's CPU."""
+
+
+def get(path: str, filter: str | None = None) -> Make:
+    content = request("GET", path, TOKEN, filter=filter)
+    return lambda _number: content
+
+
+def create_tag(number: int) -> bytes:
+    return request("POST", "/v4/tags", TOKEN, body=b'{"label": "measured-%08d"}' % number)
+
+
+WORK = (
+    Work("GET one event", get("/v4/account/events/50"), ONE),
+    Work("GET one tag", get("/v4/tags/filled-50"), ONE),
+    Work("list 100 events", get("/v4/account/events"), LIST),
+    Work("list 100 tags", get("/v4/tags"), LIST),
+    Work("POST create tag (and its event)", create_tag, CREATE),
+)
+
+
+class Growth(NamedTuple):
+    name: str
+    make: Callable[[int], Make]
+    """For an account with so many rows."""
+    target: float | None
+    """Times the cost at the smallest size."""
+
+
+def _last(path: str) -> Callable[[int], Make]:
+    return lambda rows: get(f"{path}?page={rows // 100}")
+
+
+def _same(path: str, filter: str | None = None) -> Callable[[int], Make]:
+    return lambda _rows: get(path, filter)
+
+
+EVENTS = "/v4/account/events"
+FLAT = 1.3
+GROWTH = (
+    Growth("list 100 events, first page", _same(EVENTS), FLAT),
+    Growth("list 100 events, last page", _last(EVENTS), FLAT),
+    Growth("list 100 tags, first page", _same("/v4/tags"), FLAT),
+    Growth("list 100 tags, last page", _last("/v4/tags"), FLAT),
+    Growth("events after a cursor, at the end", lambda rows: get(f"{EVENTS}?after={rows - 100}"), FLAT),
+    Growth("X-Filter entity, none found", _same(EVENTS, '{"entity.type": "compute", "entity.id": %d}' % RARE), None),
+    Growth("X-Filter entity, 1 in 1,000", _same(EVENTS, '{"entity.type": "compute", "entity.id": 7}'), None),
+    Growth("X-Filter action, 1 in 5", _same(EVENTS, '{"action": "compute_reboot"}'), None),
+    Growth("X-Filter created, all", _same(EVENTS, '{"created": {"+gt": "2020-01-01T00:00:00"}}'), None),
+    Growth("X-Filter action contains, all", _same(EVENTS, '{"action": {"+contains": "BOOT"}}'), None),
+    Growth("X-Filter ordered by created", _same(EVENTS, '{"+order_by": "created"}'), None),
+)

@@ -1,0 +1,193 @@
+"""The audit log: who changed what, from where, in a chain that cannot be altered unnoticed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Column, LargeBinary, PrimaryKeyConstraint, Text, bindparam, select
+
+from crofter.context import Context
+from crofter.db import Id, Json, Moment, Row, Session, query, table
+from crofter.keyring import Keyring
+
+# No foreign keys: what somebody did stays on record when they, or what they did it to, are gone.
+audit = table(
+    "audit",
+    Column("account_id", Id, nullable=False),
+    Column("number", Id, nullable=False),  # 1, 2, 3 … within the account
+    Column("at", Moment, nullable=False),
+    Column("user_id", Id),
+    Column("username", Text, nullable=False),
+    Column("token_id", Id),
+    Column("address", Text, nullable=False),
+    Column("request_id", Text, nullable=False),
+    Column("operation", Text, nullable=False),
+    Column("path", Text, nullable=False),
+    Column("fields", Json, nullable=False),  # the names of what was sent, never the values
+    Column("events", Json, nullable=False),
+    Column("previous", LargeBinary, nullable=False),
+    Column("mark", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("account_id", "number"),
+    sqlite_without_rowid=True,
+)
+
+# Where each account's chain ends, so that entries cannot be cut off its end either.
+audit_head = table(
+    "audit_head",
+    Column("account_id", Id, primary_key=True, autoincrement=False),
+    Column("number", Id, nullable=False),
+    Column("mark", LargeBinary, nullable=False),
+    Column("seal", LargeBinary, nullable=False),
+)
+
+BEGINNING = bytes(32)
+PAGE = 1000
+
+_encode = msgspec.json.Encoder().encode
+
+
+class Deed(Struct, frozen=True):
+    """What one unit of work did, as it is put on record."""
+
+    account_id: int
+    at: str
+    user_id: int | None
+    username: str
+    token_id: int | None
+    address: str
+    request_id: str
+    operation: str
+    path: str
+    fields: list[str]
+    events: list[int]
+
+
+class Head(Row):
+    number: int
+    mark: bytes
+    seal: bytes
+
+
+class Entry(Row):
+    number: int
+    previous: bytes
+    mark: bytes
+    account_id: int
+    at: str
+    user_id: int | None
+    username: str
+    token_id: int | None
+    address: str
+    request_id: str
+    operation: str
+    path: str
+    fields: list[str]
+    events: list[int]
+
+    def deed(self) -> Deed:
+        return Deed(*(getattr(self, name) for name in Deed.__struct_fields__))
+
+
+class Tampering(Struct, frozen=True):
+    """Where a chain is broken, and how one can tell."""
+
+    account_id: int
+    number: int
+    what: str
+
+
+_HEAD = query(
+    select(audit_head.c.number, audit_head.c.mark, audit_head.c.seal).where(
+        audit_head.c.account_id == bindparam("account_id")
+    ),
+    Head,
+)
+_ENTRIES = query(
+    select(*(audit.c[name] for name in Entry.__struct_fields__))
+    .where(audit.c.account_id == bindparam("account_id"), audit.c.number > bindparam("after"))
+    .order_by(audit.c.number)
+    .limit(PAGE),
+    Entry,
+)
+_ACCOUNTS = query(select(audit.c.account_id).union(select(audit_head.c.account_id)))
+
+
+def write(ctx: Context, operation: str, path: str, fields: list[str]) -> None:
+    """Put a caller's successful request on record, in its own transaction."""
+    actor = ctx.actor
+    deed = Deed(
+        account_id=actor.account_id,
+        at=ctx.moment,
+        user_id=actor.user_id,
+        username=actor.username,
+        token_id=actor.token_id,
+        address=ctx.address,
+        request_id=ctx.request_id,
+        operation=operation,
+        path=path,
+        fields=fields,
+        events=ctx.db.events,
+    )
+    _append(ctx.world.keyring, ctx.db, deed)
+
+
+def append(keyring: Keyring, db: Session, deed: Deed) -> None:
+    """Add a deed to its account's chain. For doors that have no caller with a token: logins, commands."""
+    db.hold(deed.account_id)
+    _append(keyring, db, deed)
+
+
+def _append(keyring: Keyring, db: Session, deed: Deed) -> None:
+    head = db.maybe(_HEAD, account_id=deed.account_id)
+    number, previous = (head.number + 1, bytes(head.mark)) if head else (1, BEGINNING)
+    mark = _mark(keyring, number, previous, deed)
+    db.insert(audit, number=number, previous=previous, mark=mark, **msgspec.structs.asdict(deed))
+    moved = {"number": number, "mark": mark, "seal": _seal(keyring, deed.account_id, number, mark)}
+    if head is None:
+        db.insert(audit_head, account_id=deed.account_id, **moved)
+    else:
+        db.update(audit_head, {"account_id": deed.account_id}, **moved)
+
+
+def entries(db: Session, account_id: int) -> Iterator[Entry]:
+    """The record of an account, from the beginning."""
+    after = 0
+    while page := db.all(_ENTRIES, account_id=account_id, after=after):
+        yield from page
+        after = page[-1].number
+
+
+def verify(keyring: Keyring, db: Session) -> list[Tampering]:
+    """Every account whose chain is broken, with the first place where it is."""
+    found = (_verify(keyring, db, account_id) for account_id in sorted(db.column(_ACCOUNTS)))
+    return [one for one in found if one is not None]
+
+
+def _verify(keyring: Keyring, db: Session, account_id: int) -> Tampering | None:
+    number, mark = 0, BEGINNING
+    for entry in entries(db, account_id):
+        if entry.number != number + 1:
+            return Tampering(account_id, number + 1, "an entry is missing")
+        if bytes(entry.previous) != mark:
+            return Tampering(account_id, entry.number, "it does not follow from the entry before")
+        if bytes(entry.mark) != _mark(keyring, entry.number, mark, entry.deed()):
+            return Tampering(account_id, entry.number, "it was altered")
+        number, mark = entry.number, bytes(entry.mark)
+    head = db.maybe(_HEAD, account_id=account_id)
+    if head is None or bytes(head.seal) != _seal(keyring, account_id, head.number, bytes(head.mark)):
+        return Tampering(account_id, number, "the end of the chain was altered")
+    if (head.number, bytes(head.mark)) != (number, mark):
+        return Tampering(account_id, number + 1, "entries are missing at the end")
+    return None
+
+
+def _mark(keyring: Keyring, number: int, previous: bytes, deed: Deed) -> bytes:
+    content: tuple[Any, ...] = (number, previous.hex(), *msgspec.structs.astuple(deed))
+    return keyring.chain(b"entry" + _encode(content))
+
+
+def _seal(keyring: Keyring, account_id: int, number: int, mark: bytes) -> bytes:
+    return keyring.chain(b"head" + _encode((account_id, number, mark.hex())))

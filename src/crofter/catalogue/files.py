@@ -1,0 +1,98 @@
+"""Reading the files of the catalogue, and telling the operator all that is wrong with them at once."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from crofter.catalogue.shelf import Entry, Shelf
+
+BUILT_IN = Path(__file__).parent
+
+
+class CatalogueError(Exception):
+    """The catalogue cannot be used. The text says which file, which entry, and why; one line for each problem."""
+
+
+def read(shelves: Sequence[Shelf], folder: str | None) -> list[list[Entry]]:
+    """The entries of each shelf: from the operator's folder where it has the file, else the built-in ones."""
+    problems = [] if folder is None else _folder_problems(Path(folder), shelves)
+    found: list[list[Entry]] = []
+    for shelf in shelves:
+        own = Path(folder) / shelf.file if folder is not None else None
+        path = own if own is not None and own.exists() else BUILT_IN / shelf.file
+        wrong: list[str] = []
+        found.append(_entries(shelf, path, wrong))
+        problems += [f"{path}: {one}" for one in wrong]
+    if problems:
+        raise CatalogueError("\n".join(problems))
+    return found
+
+
+def _folder_problems(folder: Path, shelves: Sequence[Shelf]) -> list[str]:
+    """A folder that is not there, or a misspelt file, would silently leave the built-in catalogue in force."""
+    if not folder.is_dir():
+        return [f"{folder}: the catalogue folder is not there"]
+    known = [shelf.file for shelf in shelves]
+    strays = sorted(path.name for path in folder.glob("*.toml") if path.name not in known)
+    return [f"{folder / stray}: no catalogue file has this name; there are {', '.join(known)}" for stray in strays]
+
+
+def _entries(shelf: Shelf, path: Path, problems: list[str]) -> list[Entry]:
+    try:
+        # Decimals, since prices are meant to the last digit.
+        document = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+    except OSError as error:
+        problems.append(f"cannot be read: {error.strerror}")
+        return []
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        problems.append(f"is not TOML: {error}")
+        return []
+    except RecursionError:
+        problems.append("is not TOML: nested too deep")
+        return []
+    strays = sorted(set(document) - {shelf.name})
+    if strays:
+        problems.append(f"holds {', '.join(strays)}, which means nothing here; entries stand under [[{shelf.name}]]")
+    listed = document.get(shelf.name)
+    if not isinstance(listed, list) or not listed:
+        problems.append(f"has no entries; each stands under [[{shelf.name}]]")
+        return []
+    entries = _converted(shelf, listed, problems)
+    if not problems:
+        problems += shelf.problems(entries)
+    return sorted(entries, key=shelf.order) if shelf.order else entries
+
+
+def _converted(shelf: Shelf, listed: list[Any], problems: list[str]) -> list[Entry]:
+    entries: list[Entry] = []
+    seen: set[str] = set()
+    for number, sent in enumerate(listed, 1):
+        try:
+            entry = msgspec.convert(sent, shelf.entry)
+        except (msgspec.ValidationError, ValueError) as error:
+            problems.append(f"{_called(sent, number)}: {_reason(error)}")
+            continue
+        if entry.id in seen:
+            problems.append(f"{_called(sent, number)}: another entry has the same id")
+        seen.add(entry.id)
+        entries.append(entry)
+    return entries
+
+
+def _called(sent: Any, number: int) -> str:
+    name = sent.get("id") if isinstance(sent, dict) else None
+    return f"entry {number} ({name})" if isinstance(name, str) and name else f"entry {number}"
+
+
+def _reason(error: Exception) -> str:
+    """``vcpus: expected `int`, got `str```: the field first, as an operator looks for it."""
+    text, _, where = str(error).partition(" - at `$")
+    text = text.replace("Object missing required field", "lacks").replace("Object contains unknown field", "has no")
+    where = where.strip("`.")
+    return f"{where}: {text[:1].lower()}{text[1:]}" if where else text[:1].lower() + text[1:]

@@ -1,0 +1,26 @@
+"""Forgetting what can no longer be used."""
+
+from __future__ import annotations
+
+from crofter import clock
+from crofter.clock import DAY
+from crofter.context import Context
+from crofter.engine.chores import Chore
+from crofter.engine.operation import Operation, Sleep, tx_step
+from crofter.engine.work import Work
+from crofter.housekeeping import Nothing
+from crofter.login import store
+
+
+@tx_step()
+def forget(ctx: Context, work: Work) -> Sleep | None:
+    for statement in store.FORGET_MOMENTS:
+        ctx.db.run(statement, before=ctx.moment)
+    ctx.db.run(store.FORGET_SESSIONS, before=clock.text(ctx.now - DAY))
+    ctx.db.run(store.FORGET_ATTEMPTS, before=ctx.now - DAY)
+    return None
+
+
+PRUNE = Operation(kind="login.prune", args=Nothing, lane="bulk", keep=False, steps=(forget,))
+OPERATIONS = (PRUNE,)
+CHORES = (Chore("login.prune", PRUNE, "every 3600", Nothing()),)

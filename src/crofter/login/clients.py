@@ -1,0 +1,69 @@
+"""OAuth clients as the login service meets them: who they are, and where they may be answered."""
+
+from __future__ import annotations
+
+import hmac
+
+from crofter.config import is_loopback
+from crofter.context import Context, World
+from crofter.db import Clash
+from crofter.login import store
+from crofter.login.store import Client
+from crofter.resources.oauth.store import client as clients
+
+COMMAND_LINE = "00000000000000000c11"
+# Clients of the house itself: known everywhere, owned by no account, changed by nobody.
+BUILT_IN = {COMMAND_LINE: ("crofter command line", "http://127.0.0.1/callback")}
+
+
+def find(ctx: Context, public_id: str) -> Client | None:
+    """A client that may be used, or None."""
+    found = ctx.db.maybe(store.CLIENT, public_id=public_id)
+    return found if found is not None and found.status == "active" else None
+
+
+def ensure_built_in(world: World, public_id: str) -> None:
+    """A client of the house gets its row when it is first used."""
+    if public_id not in BUILT_IN:
+        return
+    with world.database.read() as db:
+        if db.maybe(store.CLIENT, public_id=public_id) is not None:
+            return
+    label, redirect_uri = BUILT_IN[public_id]
+    try:
+        with world.database.write() as db:
+            ctx = Context(world, db)
+            db.insert(
+                clients,
+                public_id=public_id,
+                label=label,
+                redirect_uri=redirect_uri,
+                public=True,
+                secret_digest=world.keyring.digest(world.dice.hex(64)),
+                status="active",
+                created=ctx.moment,
+            )
+    except Clash:
+        pass  # another request was quicker
+
+
+def knows_secret(world: World, client: Client, secret: str) -> bool:
+    return hmac.compare_digest(world.keyring.digest(secret), bytes(client.secret_digest))
+
+
+def may_answer_at(client: Client, uri: str) -> bool:
+    """The registered address, to the letter. A program on one's own machine cannot choose its port beforehand."""
+    if uri == client.redirect_uri:
+        return True
+    scheme, host, _ = registered = _without_port(client.redirect_uri)
+    return scheme == "http:" and is_loopback(host.strip("[]")) and _without_port(uri) == registered
+
+
+def _without_port(uri: str) -> tuple[str, str, str]:
+    """Scheme, host, and all that follows, as they were written."""
+    scheme, _, rest = uri.partition("//")
+    end = next((place for place, letter in enumerate(rest) if letter in "/?#"), len(rest))
+    host, colon, port = rest[:end].rpartition(":")
+    if not (colon and port.isascii() and port.isdigit() and len(port) <= 5):
+        host = rest[:end]
+    return scheme, host, rest[end:]

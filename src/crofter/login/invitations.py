@@ -1,0 +1,68 @@
+"""Links sent by mail that let a person set a password: invitations and resets."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from crofter import clock, mail
+from crofter.clock import DAY, HOUR
+from crofter.context import Context
+from crofter.login import store
+
+INVITATION_LIFE = 7 * DAY
+RESET_LIFE = HOUR
+
+_INVITATION = """Hello {username},
+
+you have been invited to use crofter. Choose a password here:
+
+  {url}
+
+The link works once, until {until} UTC. Your user name is {username}.
+"""
+_RESET = """Hello {username},
+
+somebody, hopefully you, has asked for a new password. Choose one here:
+
+  {url}
+
+The link works once, until {until} UTC. If it was not you, do nothing: your password stays as it is.
+"""
+
+
+class Invited(Protocol):
+    """All that must be known of a user to write to them."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def username(self) -> str: ...
+    @property
+    def email(self) -> str: ...
+
+
+def invite(ctx: Context, user: Invited) -> None:
+    """Mail a new user the link that lets them choose a password."""
+    _send(ctx, user, "invitation", INVITATION_LIFE, "Your invitation to crofter", _INVITATION)
+
+
+def remind(ctx: Context, user: Invited) -> None:
+    """Mail a user who has forgotten the password the link that lets them choose another."""
+    _send(ctx, user, "reset", RESET_LIFE, "A new password for crofter", _RESET)
+
+
+def _send(ctx: Context, user: Invited, purpose: str, life: int, subject: str, words: str) -> None:
+    secret, expiry = ctx.dice.hex(64), clock.text(ctx.now + life)
+    ctx.db.delete(store.link, user_id=user.id)  # the latest link is the only one
+    ctx.db.insert(
+        store.link, user_id=user.id, digest=ctx.world.keyring.digest(secret), purpose=purpose, expiry=expiry
+    )
+    # From the settings, never from a request: whoever asks must not choose where the link leads.
+    url = f"{ctx.world.settings.address}/login/password?token={secret}"
+    mail.send(ctx, user.email, subject, words.format(username=user.username, url=url, until=expiry.replace("T", " ")))
+
+
+def holder(ctx: Context, secret: str) -> store.Person | None:
+    """Whose password a link sets, while it is good."""
+    user_id = ctx.db.value(store.LINK, digest=ctx.world.keyring.digest(secret), moment=ctx.moment)
+    return None if user_id is None else ctx.db.maybe(store.BY_ID, user_id=user_id)

@@ -1,0 +1,81 @@
+"""Mail to people: promised in the caller's transaction, sent by a durable operation."""
+
+from __future__ import annotations
+
+import base64
+
+from msgspec import Struct
+
+from crofter.context import Context, World
+from crofter.drivers.mail import Mail, Mailer, Outbox, Smtp, Undeliverable
+from crofter.engine.operation import Failed, Operation, Sleep, step
+from crofter.engine.queue import enqueue
+from crofter.engine.work import Work
+
+_FIRST_WAIT = 30
+_LONGEST_WAIT = 3600
+_TRIES = 50
+"""With the waits above, a mail server may be away for two days."""
+
+
+class Letter(Struct, frozen=True):
+    """A mail as an operation keeps it: its text may hold a link that sets a password, so it is sealed."""
+
+    message_id: str
+    to: str
+    subject: str
+    sealed: str = ""
+
+
+def send(ctx: Context, to: str, subject: str, text: str) -> str:
+    """Send a mail if and only if the caller's transaction commits; its message id.
+
+    A mail server gets it at least once, and knows a repetition by its id. What goes to the outbox is
+    written here and now: it leaves the house no more than any other row.
+    """
+    message_id = f"<{ctx.dice.hex(32)}@crofter>"
+    mailer = driver(ctx.world)
+    if isinstance(mailer, Outbox):
+        mailer.keep(ctx.db, Mail(message_id, to, subject, text))
+        return message_id
+    sealed = ctx.world.keyring.seal(text.encode(), _place(message_id))
+    enqueue(ctx, SEND, Letter(message_id, to, subject, base64.b64encode(sealed).decode()))
+    return message_id
+
+
+def driver(world: World) -> Mailer:
+    """The one that the settings name."""
+    found: Mailer | None = world.services.get("mail")
+    if found is None:
+        settings = world.settings
+        if settings.mail == "outbox":
+            found = Outbox(world.database, world.clock, world.keyring)
+        else:
+            found = Smtp(settings.mail, settings.mail_from)
+        found = world.services.setdefault("mail", found)
+    return found
+
+
+@step(deadline=60.0, retries=3)
+def deliver(work: Work) -> Sleep | None:
+    letter: Letter = work.args
+    text = work.world.keyring.open(base64.b64decode(letter.sealed), _place(letter.message_id)).decode()
+    try:
+        driver(work.world).send(Mail(letter.message_id, letter.to, letter.subject, text))
+    except Undeliverable as error:
+        raise Failed(str(error)) from error
+    except OSError:  # smtplib's own errors are among these: away, busy, or asking to come back
+        tries = work.vars.get("tries", 0) + 1
+        if tries >= _TRIES:
+            raise Failed("the mail server could not be reached") from None
+        work.vars["tries"] = tries
+        return Sleep(min(_LONGEST_WAIT, _FIRST_WAIT * 2**tries))
+    return None
+
+
+def _place(message_id: str) -> str:
+    return f"mail:{message_id}:text"
+
+
+SEND = Operation(kind="mail.send", args=Letter, lane="bulk", keep=False, steps=(deliver,), erased=("sealed",))
+OPERATIONS = (SEND,)

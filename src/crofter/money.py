@@ -1,0 +1,24 @@
+"""Money: integer micro-dollars where it is kept and reckoned with, numbers in dollars where it is shown."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+DOLLAR = 1_000_000
+"""Micro-dollars."""
+
+
+def micros(dollars: Decimal) -> int:
+    """Micro-dollars of an amount that somebody wrote; ValueError unless it is a whole number of them, 0 or more."""
+    if not dollars.is_finite() or dollars < 0:
+        raise ValueError(f"{dollars} is not an amount of money")
+    amount = dollars * DOLLAR
+    if amount != amount.to_integral_value():
+        raise ValueError(f"{dollars} has more than six digits after the point")
+    return int(amount)
+
+
+def dollars(micros: int) -> float:
+    """An amount as JSON shows it: 0.0075, and 5 rather than 5.0."""
+    whole, rest = divmod(micros, DOLLAR)
+    return micros / DOLLAR if rest else whole

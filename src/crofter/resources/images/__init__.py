@@ -1,0 +1,1 @@
+"""Images: what disks are made from."""

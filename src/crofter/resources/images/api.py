@@ -1,0 +1,37 @@
+"""Images: list and view, for everybody; an account's own for those who may read them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from crofter.context import Context
+from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.listing import Listing
+from crofter.edge.perform import covers
+from crofter.errors import ScopeMissing
+from crofter.resources.images import rules, store
+from crofter.resources.images.shapes import ImageView
+from crofter.shapes import Page
+
+TheImage = Annotated[store.Image, Found(store.one, "image_id")]
+OWN = "images:read_only"
+"""What a token needs for the account's own images."""
+
+
+@endpoint("GET /v4/images", scope="none", grant="any")
+def list_images(ctx: Context, listing: Listing) -> Page[ImageView]:
+    """List the images: with a token those of the account, newest first, then the official ones."""
+    caller = ctx.caller
+    if caller is None or not covers(caller.scopes, OWN):
+        return listing.of(ctx, store.PUBLIC, store.views)
+    collection = store.GRANTED if caller.restricted else store.ALL
+    return listing.of(ctx, collection, store.views, account_id=caller.account_id, user_id=caller.user_id)
+
+
+@endpoint("GET /v4/images/{image_id:path}", scope="none", grant="any")
+def view_image(ctx: Context, image: TheImage) -> ImageView:
+    """View one image."""
+    if not image.is_public and not covers(ctx.actor.scopes, OWN):
+        raise ScopeMissing
+    rules.must_be_readable(ctx, image)
+    return image.view()

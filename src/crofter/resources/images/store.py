@@ -1,0 +1,155 @@
+"""Images: the house's own, which the catalogue file has, and those of accounts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    ForeignKey,
+    Index,
+    Integer,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    exists,
+    or_,
+    select,
+)
+
+from crofter.catalogue import Offered
+from crofter.context import Context
+from crofter.db import Flag, Id, Moment, Query, identity, query, table
+from crofter.edge.listing import Collection
+from crofter.errors import NotFound
+from crofter.resources.images.shapes import ImageView
+from crofter.resources.users.store import grant
+
+PRIVATE = "private/"
+
+image = table(
+    "image",
+    identity(),
+    # An image of an account is called by its number; one of the house has a name, and no account.
+    Column("account_id", Id, ForeignKey("account.id", ondelete="CASCADE")),
+    Column("name", Text, unique=True),
+    Column("position", Integer, unique=True),
+    Column("label", Text, nullable=False),
+    Column("description", Text),
+    Column("size", Integer, nullable=False),
+    Column("filesystem", Text, nullable=False, server_default="ext4"),
+    Column("vendor", Text),
+    Column("type", Text, nullable=False, server_default="manual"),
+    Column("status", Text, nullable=False, server_default="available"),
+    Column("deprecated", Flag, nullable=False),
+    Column("created", Moment, nullable=False),
+    Column("created_by", Text, nullable=False),
+    Column("updated", Moment, nullable=False),
+    Column("eol", Moment),
+    Column("expiry", Moment),
+    Index("ix_image_account_id", "account_id", "id"),
+)
+
+
+class Image(Offered):
+    id: int
+    account_id: int | None
+    name: str | None
+    label: str
+    description: str | None
+    size: int
+    filesystem: str
+    vendor: str | None
+    type: str
+    status: str
+    deprecated: bool
+    created: str
+    created_by: str
+    updated: str
+    eol: str | None
+    expiry: str | None
+
+    @property
+    def slug(self) -> str:
+        return self.name or f"{PRIVATE}{self.id}"
+
+    @property
+    def is_public(self) -> bool:
+        return self.account_id is None
+
+    @property
+    def offered(self) -> bool:
+        return self.account_id is not None or self.position is not None
+
+    def view(self) -> ImageView:
+        return ImageView(
+            created=self.created,
+            created_by=self.created_by,
+            deprecated=self.deprecated,
+            description=self.description,
+            eol=self.eol,
+            expiry=self.expiry,
+            id=self.slug,
+            is_public=self.is_public,
+            label=self.label,
+            size=self.size,
+            status=self.status,  # type: ignore[arg-type]
+            type=self.type,  # type: ignore[arg-type]
+            updated=self.updated,
+            vendor=self.vendor,
+        )
+
+
+_SHOWN = select(*(image.c[name] for name in Image.__struct_fields__))
+_PUBLIC = image.c.position.is_not(None)
+_OWN = image.c.account_id == bindparam("account_id")
+_GRANTED = exists(
+    select(grant.c.object_id).where(
+        grant.c.user_id == bindparam("user_id"), grant.c.kind == "image", grant.c.object_id == image.c.id
+    )
+)
+
+
+def _collection(statement: Select[Any]) -> Collection[Image]:
+    is_public: ColumnElement[bool] = image.c.account_id.is_(None)
+    columns = {name: image.c[name] for name in ("label", "deprecated", "size", "type", "vendor")}
+    return Collection(
+        ImageView,
+        statement,
+        Image,
+        key=image.c.id,
+        columns={**columns, "is_public": is_public},
+        # Own images newest first, then the house's in the alphabet's order, which their places follow.
+        order=(is_public.asc(), image.c.position.asc(), image.c.id.desc()),
+    )
+
+
+PUBLIC = _collection(_SHOWN.where(_PUBLIC))
+ALL = _collection(_SHOWN.where(or_(_PUBLIC, _OWN)))
+GRANTED = _collection(_SHOWN.where(or_(_PUBLIC, and_(_OWN, _GRANTED))))
+
+_BY_NAME: Query[Image] = query(_SHOWN.where(image.c.name == bindparam("name")), Image)
+_BY_ID: Query[Image] = query(_SHOWN.where(_OWN, image.c.id == bindparam("image_id")), Image)
+
+
+def find(ctx: Context, slug: str) -> Image | None:
+    """The image, if it is the house's, offered still or not, or of the caller's account."""
+    if not slug.startswith(PRIVATE):
+        return ctx.db.maybe(_BY_NAME, name=slug)
+    number = slug.removeprefix(PRIVATE)
+    if ctx.caller is None or not (number.isascii() and number.isdigit() and len(number) < 19):
+        return None
+    return ctx.db.maybe(_BY_ID, account_id=ctx.account_id, image_id=int(number))
+
+
+def one(ctx: Context, image_id: str) -> Image:
+    found = find(ctx, image_id)
+    if found is None or not found.offered:
+        raise NotFound
+    return found
+
+
+def views(images: list[Image]) -> list[ImageView]:
+    return [one.view() for one in images]

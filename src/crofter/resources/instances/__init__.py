@@ -1,0 +1,1 @@
+"""Compute instances: virtual machines, and all that belongs to one."""

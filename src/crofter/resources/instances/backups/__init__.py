@@ -1,0 +1,1 @@
+"""Backups and snapshots of an instance."""

@@ -1,0 +1,1 @@
+"""Configuration profiles: what an instance boots with."""

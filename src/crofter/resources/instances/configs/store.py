@@ -1,0 +1,112 @@
+"""Configuration profiles."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Column, ForeignKey, Index, Integer, Text, bindparam, select
+
+from crofter.context import Context
+from crofter.db import Id, Json, Moment, Row, identity, owned, query, table
+from crofter.kinds import Entity
+
+SLOTS = ("sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh")
+HELPERS = ("devtmpfs_automount", "distro", "modules_dep", "network", "updatedb_disabled")
+
+config = table(
+    "config",
+    identity(),
+    owned(),
+    Column("instance_id", Id, ForeignKey("instance.id", ondelete="CASCADE"), nullable=False),
+    Column("label", Text, nullable=False),
+    Column("comments", Text),
+    Column("devices", Json, nullable=False),  # slot -> {"disk_id": …} or {"volume_id": …}; empty slots are left out
+    Column("helpers", Json, nullable=False),
+    Column("interfaces", Json, nullable=False),
+    Column("kernel", Text, nullable=False),
+    Column("memory_limit", Integer, nullable=False),
+    Column("root_device", Text, nullable=False),
+    Column("run_level", Text, nullable=False),
+    Column("virt_mode", Text, nullable=False),
+    Column("created", Moment, nullable=False),
+    Column("updated", Moment, nullable=False),
+    Index("ix_config_instance_id", "instance_id", "id"),
+)
+
+
+KEPT = ("label", "comments", "devices", "helpers", "interfaces", "kernel", "memory_limit", "root_device", "run_level", "virt_mode")
+"""What a backup remembers of a profile, and a clone copies."""
+
+
+class Config(Row):
+    id: int
+    account_id: int
+    instance_id: int
+    label: str
+    comments: str | None
+    devices: dict[str, dict[str, int | None]]
+    helpers: dict[str, bool]
+    interfaces: list[dict[str, str | None]]
+    kernel: str
+    memory_limit: int
+    root_device: str
+    run_level: str
+    virt_mode: str
+    created: str
+    updated: str
+
+    @property
+    def disks(self) -> set[int]:
+        """The disks that a machine booted with this uses."""
+        return {device["disk_id"] for device in self.devices.values() if device.get("disk_id")}  # type: ignore[misc]
+
+
+ALL = select(config)
+_OF = query(ALL.where(config.c.instance_id == bindparam("instance_id")).order_by(config.c.id), Config)
+_ONE = query(
+    ALL.where(
+        config.c.account_id == bindparam("account_id"),
+        config.c.instance_id == bindparam("instance_id"),
+        config.c.id == bindparam("id"),
+    ),
+    Config,
+)
+
+
+def of(ctx: Context, instance_id: int) -> list[Config]:
+    return ctx.db.all(_OF, instance_id=instance_id)
+
+
+def one(ctx: Context, compute_id: int, config_id: int) -> Config:
+    return ctx.db.one(_ONE, account_id=ctx.account_id, instance_id=compute_id, id=config_id)
+
+
+def find(ctx: Context, compute_id: int, config_id: int) -> Config | None:
+    return ctx.db.maybe(_ONE, account_id=ctx.account_id, instance_id=compute_id, id=config_id)
+
+
+def insert(ctx: Context, instance_id: int, *, label: str, devices: dict[str, Any], **more: Any) -> Config:
+    """A profile with the house's defaults for whatever is not said."""
+    values: dict[str, Any] = {
+        "account_id": ctx.account_id,
+        "instance_id": instance_id,
+        "label": label,
+        "comments": "",
+        "devices": devices,
+        "helpers": dict.fromkeys(HELPERS, True),
+        "interfaces": [],
+        "kernel": "compute/latest-64bit",
+        "memory_limit": 0,
+        "root_device": "/dev/sda",
+        "run_level": "default",
+        "virt_mode": "paravirt",
+        "created": ctx.moment,
+        "updated": ctx.moment,
+        **more,
+    }
+    return Config(ctx.db.insert(config, **values), **values)
+
+
+def entity(found: Config) -> Entity:
+    url = f"/v4/compute/instances/{found.instance_id}/configs/{found.id}"
+    return Entity("compute_config", found.id, found.label, url)

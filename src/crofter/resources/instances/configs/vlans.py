@@ -1,0 +1,106 @@
+"""Private networks between instances of one account and region, and the interfaces that use them."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlalchemy import Column, Text, UniqueConstraint, bindparam, func, select
+
+from crofter.context import Context
+from crofter.db import Moment, identity, owned, query, table
+from crofter.errors import Reason
+from crofter.resources.regions.store import Region
+
+MOST = 10
+"""Private networks of an account in one region."""
+CAPABILITY = "Vlans"
+_LABEL = re.compile(r"[A-Za-z0-9-]{1,64}")
+
+vlan = table(
+    "vlan",
+    identity(),
+    owned(),
+    Column("region", Text, nullable=False),
+    Column("label", Text, nullable=False),
+    Column("created", Moment, nullable=False),
+    UniqueConstraint("account_id", "region", "label"),
+)
+_NUMBER = query(
+    select(vlan.c.id).where(
+        vlan.c.account_id == bindparam("account_id"),
+        vlan.c.region == bindparam("region"),
+        vlan.c.label == bindparam("label"),
+    )
+)
+_COUNT = query(
+    select(func.count()).where(vlan.c.account_id == bindparam("account_id"), vlan.c.region == bindparam("region"))
+)
+
+
+def number(ctx: Context, instance: Any, label: str) -> int:
+    found = ctx.db.value(_NUMBER, account_id=instance.account_id, region=instance.region, label=label)
+    assert found is not None, "a config's private networks are made with it"
+    return int(found)
+
+
+def labels(interfaces: Sequence[Any]) -> list[str]:
+    return [one.label for one in interfaces if one.purpose == "vlan"]
+
+
+def complaints(ctx: Context, region: Region, interfaces: Sequence[Any]) -> Iterator[Reason]:
+    """Everything that is wrong with a list of interfaces."""
+    if sum(one.purpose == "public" for one in interfaces) > 1:
+        yield Reason("Only one public interface is allowed", "interfaces")
+    wanted = labels(interfaces)
+    if len(set(wanted)) != len(wanted):
+        yield Reason("VLAN labels must be unique within a configuration", "interfaces")
+    if wanted and CAPABILITY not in region.capabilities:
+        yield Reason("VLANs are not available in this region", "interfaces")
+    for position, one in enumerate(interfaces):
+        yield from _one(one, f"interfaces[{position}]")
+    new = {label for label in wanted if label and _unknown(ctx, region.slug, label)}
+    if new and int(ctx.db.value(_COUNT, account_id=ctx.account_id, region=region.slug)) + len(new) > MOST:
+        yield Reason(f"At most {MOST} VLANs are allowed in a region", "interfaces")
+
+
+def _one(interface: Any, path: str) -> Iterator[Reason]:
+    if interface.purpose == "public":
+        if interface.label:
+            yield Reason("Must be empty for a public interface", f"{path}.label")
+        if interface.ipam_address:
+            yield Reason("Must be empty for a public interface", f"{path}.ipam_address")
+        return
+    if not interface.label:
+        yield Reason("label is required", f"{path}.label")
+    elif not _LABEL.fullmatch(interface.label):
+        yield Reason("Must be 1-64 ASCII letters, numbers and dashes", f"{path}.label")
+    if interface.ipam_address and not _is_cidr(interface.ipam_address):
+        yield Reason("Must be an IP address with a prefix length", f"{path}.ipam_address")
+
+
+def _is_cidr(value: str) -> bool:
+    try:
+        ipaddress.ip_interface(value)
+    except ValueError:
+        return False
+    return "/" in value
+
+
+def _unknown(ctx: Context, region: str, label: str) -> bool:
+    return ctx.db.value(_NUMBER, account_id=ctx.account_id, region=region, label=label) is None
+
+
+def make(ctx: Context, region: str, interfaces: Sequence[Any]) -> list[dict[str, str | None]]:
+    """The interfaces as a config keeps them; private networks that are not there yet come into being."""
+    for label in labels(interfaces):
+        if _unknown(ctx, region, label):
+            ctx.db.insert(vlan, account_id=ctx.account_id, region=region, label=label, created=ctx.moment)
+    return [
+        {"purpose": one.purpose, "label": one.label or "", "ipam_address": one.ipam_address or ""}
+        if one.purpose == "vlan"
+        else {"purpose": "public", "label": "", "ipam_address": ""}
+        for one in interfaces
+    ]

@@ -1,0 +1,121 @@
+"""The hands of an operation: a step orders the hypervisor to do something, and asks until it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from crofter.context import Context, World
+from crofter.drivers.hypervisor import (
+    BackupRef,
+    DiskRef,
+    DomainRef,
+    Hypervisor,
+    Network,
+    Order,
+    Progress,
+    Refused,
+    Stale,
+    Unreachable,
+)
+from crofter.engine import Failed, Sleep, Work
+from crofter.engine.queue import Fenced
+from crofter.errors import NotFound
+from crofter.resources.instances import store
+from crofter.resources.instances.backups.store import Backup
+from crofter.resources.instances.disks.store import Disk
+from crofter.resources.instances.ips import store as ips
+from crofter.resources.instances.store import Instance
+
+ASK_AGAIN = 5.0
+"""Seconds of house time until a host that does not answer is asked again."""
+
+Call = Callable[[Order], Progress]
+
+
+def hypervisor(world: World) -> Hypervisor:
+    found: Hypervisor = world.services["hypervisor"]
+    return found
+
+
+def order(work: Work) -> Order:
+    """An operation on an instance is called what its owner sees it as."""
+    return Order(
+        operation=work.id,
+        step=work.step.name,
+        fence=work.epoch,
+        action=work.operation.kind,
+        until=work.operation.percent(work.step, 100),
+    )
+
+
+def carry_out(work: Work, calls: Iterable[Call]) -> Sleep | None:
+    """Give these orders; done when all are. A step that is repeated gives the same ones, which begins nothing twice."""
+    given = order(work)
+    try:
+        reports = [call(given) for call in calls]
+    except Stale as error:
+        raise Fenced(error.reason) from error
+    except Unreachable:
+        return Sleep(ASK_AGAIN)
+    except Refused as error:
+        raise Failed(error.reason) from error
+    for report in reports:
+        if report.failure is not None:
+            raise Failed(report.failure)
+    waiting = [report for report in reports if not report.done]
+    if not waiting:
+        return None
+    slowest = max(waiting, key=lambda report: report.remaining)
+    percent = sum(report.percent for report in reports) / len(reports)
+    rate = None if slowest.rate is None else f"{slowest.rate:.2f} MB/s"
+    work.progress(percent, rate, slowest.remaining)
+    return Sleep(max(slowest.remaining, 0.05))
+
+
+def current(work: Work) -> Instance:
+    """The instance that this is about, as it is now."""
+    with work.read() as ctx:
+        return store.again(ctx, work.args.instance_id)
+
+
+def domain(instance: Instance) -> DomainRef:
+    if instance.host is None:
+        raise Failed("The instance was never placed on a host.")
+    return DomainRef(instance.host, instance.id)
+
+
+def volume(instance: Instance, disk: Disk | int) -> DiskRef:
+    if instance.host is None:
+        raise Failed("The instance was never placed on a host.")
+    return DiskRef(instance.host, disk if isinstance(disk, int) else disk.id)
+
+
+def saved(backup: Backup) -> BackupRef:
+    if backup.host is None:
+        raise Failed("The backup was never begun.")
+    return BackupRef(backup.host, backup.id)
+
+
+def wiring(ctx: Context, instance: Instance) -> Network:
+    """The addresses that the machine may use."""
+    addresses = [one.address for one in ips.of(ctx, instance.id)]
+    return Network(tuple(addresses + ([instance.ipv6] if instance.ipv6 else [])))
+
+
+def wire(world: World, instance: Instance, network: Network) -> Call:
+    """Apply the addresses. If a later operation has done so already, there is nothing left to do."""
+
+    def call(given: Order) -> Progress:
+        try:
+            return hypervisor(world).ensure_network(domain(instance), network, given)
+        except Stale:
+            return Progress()
+
+    return call
+
+
+def exists(ctx: Context, instance_id: int) -> Instance | None:
+    try:
+        return store.again(ctx, instance_id)
+    except NotFound:
+        return None

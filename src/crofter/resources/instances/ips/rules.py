@@ -1,0 +1,171 @@
+"""Which addresses an instance may have, and what they are called."""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+
+from crofter.context import Context
+from crofter.engine import Operation, Sleep, Work, enqueue, step
+from crofter.errors import Invalid, NotFound
+from crofter.journal import record
+from crofter.kinds import Entity
+from crofter.resources.account import store as accounts
+from crofter.resources.instances import hands, store
+from crofter.resources.instances.ips import store as ips
+from crofter.resources.instances.ips.shapes import IpAllocate, IpUpdate, Ipv4View, Ipv6View, IpView, NetworkingView
+from crofter.resources.instances.ips.store import Address
+from crofter.resources.instances.operations.looking import Args
+from crofter.resources.instances.store import Instance
+from crofter.shapes import UNSET
+
+JUSTIFY = (
+    "Additional IPv4 addresses require technical justification.  "
+    "Please open a Support Ticket describing your requirement"
+)
+DEFAULT_DOMAIN = "ip.computeusercontent.com"
+_NAME = re.compile(r"(?=.{1,253}\.?$)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}\.?")
+
+
+@step()
+def rewire(work: Work) -> Sleep | None:
+    """Let the hypervisor know which addresses the machine may use now."""
+    with work.read() as ctx:
+        instance = hands.exists(ctx, work.args.instance_id)
+        if instance is None or instance.host is None or instance.status == "deleting":
+            return None
+        network = hands.wiring(ctx, instance)
+    return hands.carry_out(work, [hands.wire(work.world, instance, network)])
+
+
+# Of no key: addresses change beside whatever else is going on, and never make an instance busy.
+REWIRE = Operation(kind="compute_rewire", args=Args, steps=(rewire,), keep=False)
+
+
+def networking(ctx: Context, instance: Instance) -> NetworkingView:
+    shown = [_ipv4(row) for row in ips.of(ctx, instance.id)]
+    ipv4 = Ipv4View(
+        private=[one for one in shown if not one.public],
+        public=[one for one in shown if one.public],
+        reserved=[],
+        shared=[],
+    )
+    return NetworkingView(ipv4, Ipv6View(None, _link_local(instance), _slaac(instance)))
+
+
+def _ipv4(row: Address) -> IpView:
+    prefix = 24 if row.public else ips.PRIVATE.prefixlen
+    network = ipaddress.IPv4Network(f"{row.address}/{prefix}", strict=False)
+    return IpView(
+        address=row.address,
+        compute_id=row.instance_id,
+        gateway=str(network[1]) if row.public else None,
+        prefix=prefix,
+        public=row.public,
+        rdns=(row.rdns or default_name(row.address)) if row.public else None,
+        region=row.region,
+        subnet_mask=str(network.netmask),
+        type="ipv4",
+    )
+
+
+def default_name(address: str) -> str:
+    return f"{address.replace('.', '-')}.{DEFAULT_DOMAIN}"
+
+
+def _slaac(instance: Instance) -> IpView | None:
+    return None if instance.ipv6 is None else _ipv6(instance, instance.ipv6, instance.ipv6_rdns, public=True)
+
+
+def _link_local(instance: Instance) -> IpView | None:
+    if instance.ipv6 is None:
+        return None
+    card = int(ipaddress.IPv6Address(instance.ipv6)) & ((1 << 64) - 1)
+    return _ipv6(instance, str(ipaddress.IPv6Address((0xFE80 << 112) | card)), None, public=False)
+
+
+def _ipv6(instance: Instance, address: str, rdns: str | None, *, public: bool) -> IpView:
+    return IpView(
+        address=address,
+        compute_id=instance.id,
+        gateway="fe80::1",
+        prefix=64,
+        public=public,
+        rdns=rdns,
+        region=instance.region,
+        subnet_mask="ffff:ffff:ffff:ffff::",
+        type="ipv6",
+    )
+
+
+def view(ctx: Context, instance: Instance, wanted: str) -> IpView:
+    """One address of the instance, of either family."""
+    for one in (_slaac(instance), _link_local(instance)):
+        if one is not None and _same(one.address, wanted):
+            return one
+    return _ipv4(ips.one(ctx, instance.id, wanted))
+
+
+def _same(known: str, wanted: str) -> bool:
+    try:
+        return ipaddress.ip_address(known) == ipaddress.ip_address(wanted)
+    except ValueError:
+        return False
+
+
+def allocate(ctx: Context, instance: Instance, body: IpAllocate) -> IpView:
+    if body.type != "ipv4":
+        raise Invalid("Only addresses of type ipv4 are currently supported.")
+    if instance.status == "deleting":
+        raise NotFound
+    held = ips.of(ctx, instance.id)
+    if body.public and sum(one.public for one in held) >= accounts.public_ips(ctx):
+        raise Invalid(JUSTIFY)
+    if not body.public and any(not one.public for one in held):
+        raise Invalid("This Compute already has a private IPv4 address.", field="public")
+    row = ips.allocate(ctx, instance.id, instance.region, public=body.public)
+    _changed(ctx, instance, "compute_addip", row.address)
+    return _ipv4(row)
+
+
+def delete(ctx: Context, instance: Instance, wanted: str) -> None:
+    shown = view(ctx, instance, wanted)
+    if shown.type != "ipv4" or not shown.public:
+        raise Invalid("Only public IPv4 addresses can be deleted.")
+    held = ips.of(ctx, instance.id)
+    if sum(one.public for one in held) == 1:
+        raise Invalid("The last public IPv4 address of a Compute cannot be deleted.")
+    ips.release(ctx, next(one for one in held if one.address == shown.address))
+    _changed(ctx, instance, "compute_deleteip", shown.address)
+
+
+def _changed(ctx: Context, instance: Instance, action: str, address: str) -> None:
+    url = f"/v4/networking/ips/{address}"
+    record(ctx, action, store.entity(instance), Entity("ipaddress", address, address, url))
+    enqueue(ctx, REWIRE, Args(instance.id))
+
+
+def rename(ctx: Context, instance: Instance, wanted: str, body: IpUpdate) -> IpView:
+    """Set the reverse name of an address, or with null give it back its own."""
+    shown = view(ctx, instance, wanted)
+    if body.rdns is UNSET:
+        return shown
+    if body.rdns is not None:
+        _check_name(ctx, shown, body.rdns)
+    if shown.type == "ipv4":
+        ctx.db.update(ips.address, {"address": shown.address, "region": shown.region}, rdns=body.rdns)
+    else:
+        ctx.db.update(store.instance, {"id": instance.id}, ipv6_rdns=body.rdns)
+    url = f"/v4/networking/ips/{shown.address}"
+    record(ctx, "ipaddress_update", Entity("ipaddress", shown.address, shown.address, url))
+    return view(ctx, store.one(ctx, instance.id), wanted)
+
+
+def _check_name(ctx: Context, shown: IpView, name: str) -> None:
+    if not shown.public:
+        raise Invalid("Only public addresses have a reverse name.", field="rdns")
+    if not _NAME.fullmatch(name):
+        raise Invalid("Domain is not valid.", field="rdns")
+    if not ctx.world.settings.sandbox:
+        # The name must point back; that is looked up in the account's own zones, which are still to come.
+        raise Invalid("We were unable to perform a lookup for this name: no forward record was found.", field="rdns")

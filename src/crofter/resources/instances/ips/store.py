@@ -1,0 +1,205 @@
+"""Addresses: who has which, and where the next free one is."""
+
+from __future__ import annotations
+
+import ipaddress
+import zlib
+from collections.abc import Sequence
+
+from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Text, bindparam, func, select
+
+from crofter import clock
+from crofter.context import Context
+from crofter.db import Flag, Id, Moment, Row, Time, among, owned, query, table
+from crofter.errors import Invalid
+
+COOLING = clock.DAY
+"""How long a released address rests before somebody else gets it."""
+PUBLIC = ipaddress.IPv4Network("100.64.0.0/10")
+"""Shared address space: nobody's in particular, so a sandbox never shows the address of a stranger."""
+BLOCK = 16
+POOLS = -1
+"""Held like an account while an address is drawn."""
+PRIVATE = ipaddress.IPv4Network("192.168.128.0/17")
+
+address = table(
+    "address",
+    Column("address", Text, nullable=False),
+    owned(),
+    Column("instance_id", Id, nullable=False, index=True),
+    Column("region", Text, nullable=False),
+    Column("public", Flag, nullable=False),
+    Column("position", Integer, nullable=False),  # the order in which an instance got them, public ones first
+    Column("rdns", Text),
+    Column("created", Moment, nullable=False),
+    # Private addresses are the same range in every region.
+    PrimaryKeyConstraint("address", "region"),
+    Index("ix_address_account_id", "account_id"),
+)
+# Blocks of addresses, each given to the region that needed one, and how far it has been given out.
+address_block = table(
+    "address_block",
+    Column("network", Text, nullable=False),
+    Column("region", Text, nullable=False),
+    Column("public", Flag, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("used", Integer, nullable=False),
+    PrimaryKeyConstraint("region", "public", "number"),
+)
+released_address = table(
+    "released_address",
+    Column("address", Text, nullable=False),
+    Column("region", Text, nullable=False),
+    Column("public", Flag, nullable=False),
+    Column("free_at", Time, nullable=False),
+    PrimaryKeyConstraint("address", "region"),
+    Index("ix_released_address_free", "region", "public", "free_at"),
+)
+
+
+class Address(Row):
+    address: str
+    account_id: int
+    instance_id: int
+    region: str
+    public: bool
+    position: int
+    rdns: str | None
+
+
+class Owned(Row):
+    instance_id: int
+    address: str
+
+
+_ALL = select(*(address.c[name] for name in Address.__struct_fields__))
+_ORDER = (address.c.public.desc(), address.c.position)
+_OF = query(_ALL.where(address.c.instance_id == bindparam("instance_id")).order_by(*_ORDER), Address)
+_ONE = query(
+    _ALL.where(
+        address.c.account_id == bindparam("account_id"),
+        address.c.instance_id == bindparam("instance_id"),
+        address.c.address == bindparam("address"),
+    ),
+    Address,
+)
+_BY_INSTANCE = query(
+    select(address.c.instance_id, address.c.address)
+    .where(among(address.c.instance_id, "ids"))
+    .order_by(address.c.instance_id, *_ORDER),
+    Owned,
+)
+_FREE = query(
+    select(released_address.c.address)
+    .where(
+        released_address.c.region == bindparam("region"),
+        released_address.c.public == bindparam("public"),
+        released_address.c.free_at <= bindparam("now"),
+    )
+    .order_by(released_address.c.free_at, released_address.c.address)
+    .limit(1)
+    .with_for_update(skip_locked=True)
+)
+_BLOCK = query(
+    select(address_block.c.network, address_block.c.number, address_block.c.used)
+    .where(address_block.c.region == bindparam("region"), address_block.c.public == bindparam("public"))
+    .order_by(address_block.c.number.desc())
+    .limit(1)
+    .with_for_update(),
+    lambda network, number, used: (network, number, used),
+)
+_PUBLIC_BLOCKS = query(select(func.count()).where(address_block.c.public.is_(True)))
+_LAST = query(select(func.max(address.c.position)).where(address.c.instance_id == bindparam("instance_id")))
+
+
+def of(ctx: Context, instance_id: int) -> list[Address]:
+    """All addresses of an instance, public ones first."""
+    return ctx.db.all(_OF, instance_id=instance_id)
+
+
+def one(ctx: Context, instance_id: int, wanted: str) -> Address:
+    return ctx.db.one(_ONE, account_id=ctx.account_id, instance_id=instance_id, address=wanted)
+
+
+def by_instance(ctx: Context, ids: Sequence[int]) -> dict[int, list[str]]:
+    """The addresses of many instances at once, each in the order in which it is shown."""
+    found: dict[int, list[str]] = {}
+    for row in ctx.db.all(_BY_INSTANCE, ids=list(ids)):
+        found.setdefault(row.instance_id, []).append(row.address)
+    return found
+
+
+def allocate(ctx: Context, instance_id: int, region: str, *, public: bool) -> Address:
+    """Give the instance an address of the region that nobody has: one that came back, or the next new one."""
+    free = ctx.db.value(_FREE, region=region, public=public, now=ctx.now)
+    if free is not None:
+        ctx.db.delete(released_address, address=free, region=region)
+    else:
+        free = _next(ctx, region, public=public)
+    position = int(ctx.db.value(_LAST, instance_id=instance_id) or 0) + 1
+    ctx.db.insert(
+        address,
+        address=free,
+        account_id=ctx.account_id,
+        instance_id=instance_id,
+        region=region,
+        public=public,
+        position=position,
+        rdns=None,
+        created=ctx.moment,
+    )
+    return Address(free, ctx.account_id, instance_id, region, public, position, None)
+
+
+def _next(ctx: Context, region: str, *, public: bool) -> str:
+    """The next address of the region's newest block, or the first of a new block when that is used up."""
+    ctx.db.hold(POOLS)
+    block = ctx.db.maybe(_BLOCK, region=region, public=public)
+    if block is not None:
+        network, number, used = block
+        found = _numbered(ipaddress.IPv4Network(network), used)
+        if found is not None:
+            ctx.db.update(address_block, {"region": region, "public": public, "number": number}, used=used + 1)
+            return found
+    return _first_of_new_block(ctx, region, 0 if block is None else block[1] + 1, public=public)
+
+
+def _first_of_new_block(ctx: Context, region: str, number: int, *, public: bool) -> str:
+    if public:
+        taken = int(ctx.db.value(_PUBLIC_BLOCKS))
+        first = int(PUBLIC.network_address) + taken * (1 << (32 - BLOCK))
+        network = ipaddress.IPv4Network((first, BLOCK))
+    else:
+        taken, network = number, PRIVATE
+    if not network.subnet_of(PUBLIC if public else PRIVATE) or (taken and not public):
+        raise Invalid("No addresses are left in this region.")
+    ctx.db.insert(address_block, network=str(network), region=region, public=public, number=number, used=1)
+    found = _numbered(network, 0)
+    assert found is not None
+    return found
+
+
+def _numbered(network: ipaddress.IPv4Network, number: int) -> str | None:
+    """Address ``number`` of a network, leaving out what each /24 keeps: its name, its gateway, its broadcast."""
+    block, place = divmod(number, 253)
+    offset = block * 256 + 2 + place
+    return str(network[offset]) if offset < network.num_addresses - 1 else None
+
+
+def slaac(region: str, instance_id: int) -> str:
+    """The IPv6 address that an instance derives for itself: the region's prefix, and a card numbered by its id."""
+    prefix = zlib.crc32(region.encode()) & 0xFFFF
+    card = (0xF03C_95FF_FE00_0000 | (instance_id & 0xFF_FFFF)) + ((instance_id >> 24) << 40)
+    return str(ipaddress.IPv6Address((0x2001_0DB8 << 96) | (prefix << 64) | card))
+
+
+def release(ctx: Context, found: Address) -> None:
+    """Take an address away from its instance. It rests before it is given out again."""
+    ctx.db.delete(address, address=found.address, region=found.region)
+    ctx.db.insert(
+        released_address,
+        address=found.address,
+        region=found.region,
+        public=found.public,
+        free_at=ctx.now + COOLING,
+    )

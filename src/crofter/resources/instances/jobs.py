@@ -1,0 +1,22 @@
+"""Every job of an instance: read together, the state machine."""
+
+from __future__ import annotations
+
+from crofter.engine import Chore, Operation
+from crofter.housekeeping import Nothing
+from crofter.resources.instances import watchdog
+from crofter.resources.instances.ips.rules import REWIRE
+from crofter.resources.instances.operations import deletion, deploy, looking, power
+from crofter.resources.instances.states import Job
+
+JOBS: tuple[Job, ...] = (*deploy.JOBS, *power.JOBS, *deletion.JOBS)
+
+CHORES = (Chore("house.attend", watchdog.ATTEND, "every 3600", Nothing()),)
+"""The simulated hypervisor tells of changes at once; this is the net below."""
+
+OPERATIONS: tuple[Operation, ...] = (
+    looking.LOOK,
+    REWIRE,
+    watchdog.ATTEND,
+    *{job.operation.kind: job.operation for job in JOBS}.values(),
+)

@@ -1,0 +1,24 @@
+"""Instances, as other rooms may ask about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crofter.context import Context
+from crofter.kinds import Kind
+from crofter.resources.instances import rules, store
+from crofter.resources.instances.shapes import InstanceView
+
+
+def _views(ctx: Context, ids: Sequence[int]) -> dict[int, InstanceView]:
+    return {view.id: view for view in rules.views(ctx, store.these(ctx, ids))}
+
+
+COMPUTE = Kind(
+    name=store.KIND,
+    title="Compute",
+    url="/v4/compute/instances/{id}",
+    existing=store.existing,
+    views=_views,
+    taggable=True,
+)

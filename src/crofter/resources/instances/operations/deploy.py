@@ -1,0 +1,164 @@
+"""Putting an instance onto a host with its disks: the first half of create, and what rebuild does again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from crofter.context import Context
+from crofter.drivers.hypervisor import BackupRef, DiskSpec, Empty, FromBackup, FromImage, Seed, Source
+from crofter.engine import Failed, Operation, Sleep, Work, step, tx_step
+from crofter.resources.instances import hands, specs, states, store
+from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.disks import store as disks
+from crofter.resources.instances.operations.looking import look_again
+from crofter.resources.instances.operations.power import BOOT, BootArgs
+from crofter.resources.instances.states import Job
+
+
+class DiskPlan(Struct, frozen=True):
+    """One disk to make: its number, and what it starts as."""
+
+    disk_id: int
+    image: str | None = None
+    minimum: int = 0
+    backup_id: int | None = None
+    backup_host: int | None = None
+    backup_disk: int | None = None
+
+    @property
+    def source(self) -> Source:
+        if self.image is not None:
+            return FromImage(self.image, self.minimum)
+        if self.backup_id is not None and self.backup_host is not None and self.backup_disk is not None:
+            return FromBackup(BackupRef(self.backup_host, self.backup_id), self.backup_disk)
+        return Empty()
+
+
+class SeedPlan(Struct, frozen=True):
+    """What goes onto the root disk. Sealed while it waits, since it holds the password."""
+
+    disk_id: int
+    password: str | None = None
+    keys: list[str] = []
+    script: str | None = None
+
+
+class DeployArgs(Struct, frozen=True):
+    instance_id: int
+    disks: list[DiskPlan] = []
+    seed: str | None = None
+    """A sealed SeedPlan, in hexadecimal; erased when the operation ends."""
+    boot_config: int | None = None
+    """Boot with this profile afterwards."""
+
+
+def sealed(ctx: Context, instance_id: int, plan: SeedPlan) -> str:
+    return ctx.world.keyring.seal(msgspec.json.encode(plan), _place(instance_id)).hex()
+
+
+def _opened(work: Work) -> SeedPlan:
+    raw = work.world.keyring.open(bytes.fromhex(work.args.seed), _place(work.args.instance_id))
+    return msgspec.json.decode(raw, type=SeedPlan)
+
+
+def _place(instance_id: int) -> str:
+    return f"seed of compute:{instance_id}"
+
+
+@step(weight=5)
+def place(work: Work) -> Sleep | None:
+    """Choose a host, and write it down before anything is put there."""
+    instance = hands.current(work)
+    if instance.host is not None:
+        return None
+    host = hands.hypervisor(work.world).place(instance.region, instance.id, specs.bare(instance))
+    work.then(lambda ctx: _placed(ctx, instance.id, host))
+    return None
+
+
+def _placed(ctx: Context, instance_id: int, host: int) -> None:
+    ctx.db.update(store.instance, {"id": instance_id}, host=host)
+
+
+@step(weight=65)
+def make_disks(work: Work) -> Sleep | None:
+    with work.read() as ctx:
+        instance = store.again(ctx, work.args.instance_id)
+        known = {one.id: one for one in disks.of(ctx, instance.id)}
+    driver = hands.hypervisor(work.world)
+
+    def make(plan: DiskPlan) -> hands.Call:
+        disk = known[plan.disk_id]
+        wanted = DiskSpec(disk.size, disk.filesystem)  # type: ignore[arg-type]
+        return lambda order: driver.ensure_disk(hands.volume(instance, disk), wanted, plan.source, order)
+
+    if any(plan.disk_id not in known for plan in work.args.disks):
+        raise Failed("A disk of the deployment is gone.")
+    waiting = hands.carry_out(work, [make(plan) for plan in work.args.disks])
+    if waiting is None:
+        work.then(lambda ctx: _ready(ctx, [plan.disk_id for plan in work.args.disks]))
+    return waiting
+
+
+def _ready(ctx: Context, ids: list[int]) -> None:
+    for disk_id in ids:
+        ctx.db.update(disks.disk, {"id": disk_id}, status="ready", updated=ctx.moment)
+
+
+@step(weight=15)
+def seed_root(work: Work) -> Sleep | None:
+    """Write password and keys onto the root disk, which nothing uses yet."""
+    if work.args.seed is None:
+        return None
+    instance = hands.current(work)
+    plan = _opened(work)
+    wanted = Seed(password=plan.password, keys=tuple(plan.keys), hostname=instance.label, script=plan.script)
+    driver = hands.hypervisor(work.world)
+    return hands.carry_out(
+        work, [lambda order: driver.ensure_seed(hands.volume(instance, plan.disk_id), wanted, order)]
+    )
+
+
+@step(weight=10)
+def define_first(work: Work) -> Sleep | None:
+    """Make the machine known to its host, so that it can be looked at from now on."""
+    with work.read() as ctx:
+        instance = store.again(ctx, work.args.instance_id)
+        found = configs.of(ctx, instance.id)
+        wanted = specs.spec(ctx, instance, found[0]) if found else specs.bare(instance)
+        network = hands.wiring(ctx, instance)
+    driver = hands.hypervisor(work.world)
+    ref = hands.domain(instance)
+    return hands.carry_out(
+        work,
+        [
+            lambda order: driver.ensure_domain(ref, wanted, order),
+            hands.wire(work.world, instance, network),
+        ],
+    )
+
+
+@tx_step(weight=5)
+def hand_over(ctx: Context, work: Work) -> Sleep | None:
+    """The instance is there: off, or about to boot."""
+    instance = store.again(ctx, work.args.instance_id)
+    states.show(ctx, instance.id, "offline")
+    if work.args.boot_config is not None:
+        config = configs.one(ctx, instance.id, work.args.boot_config)
+        args = BootArgs(instance.id, config.id)
+        states.follow(ctx, BOOT, instance, args, secondary=configs.entity(config))
+    return None
+
+
+DEPLOY: tuple[Any, ...] = (place, make_disks, seed_root, define_first, hand_over)
+
+CREATE = Job(
+    operation=Operation(kind="compute_create", args=DeployArgs, steps=DEPLOY, failed=look_again, erased=("seed",)),
+    action="compute_create",
+    accepts=("provisioning", "offline"),
+)
+
+JOBS = (CREATE,)

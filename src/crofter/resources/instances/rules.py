@@ -1,0 +1,139 @@
+"""What may be done with an instance, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crofter.context import Context
+from crofter.db import Clash
+from crofter.errors import Forbidden, Invalid, Reason
+from crofter.journal import record
+from crofter.resources.instances import states, store
+from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.configs.store import Config
+from crofter.resources.instances.ips import store as ips
+from crofter.resources.instances.operations import deletion, power
+from crofter.resources.instances.operations.looking import Args
+from crofter.resources.instances.operations.power import BootArgs
+from crofter.resources.instances.shapes import Alerts, BackupsView, InstanceUpdate, InstanceView, Schedule, Specs
+from crofter.resources.instances.store import Instance
+from crofter.resources.tags import rules as tagging
+from crofter.resources.tags import store as tags
+from crofter.shapes import UNSET, given
+
+TAKEN = "Label must be unique among your Computes"
+
+
+def views(ctx: Context, rows: Sequence[Instance]) -> list[InstanceView]:
+    if not rows:
+        return []
+    ids = [row.id for row in rows]
+    addresses = ips.by_instance(ctx, ids)
+    labels = tags.labels(ctx, store.KIND, ids)
+    return [_view(row, addresses.get(row.id, []), labels.get(row.id, [])) for row in rows]
+
+
+def view(ctx: Context, row: Instance) -> InstanceView:
+    return views(ctx, [row])[0]
+
+
+def _view(row: Instance, addresses: list[str], labels: list[str]) -> InstanceView:
+    schedule = Schedule(row.backup_day, row.backup_window)  # type: ignore[arg-type]
+    return InstanceView(
+        alerts=Alerts(**row.alerts),
+        backups=BackupsView(row.last_successful is not None, row.backups_enabled, row.last_successful, schedule),
+        created=row.created,
+        group=row.group_label,
+        hypervisor="kvm",
+        id=row.id,
+        image=row.image,
+        ipv4=addresses,
+        ipv6=None if row.ipv6 is None else f"{row.ipv6}/128",
+        label=row.label,
+        region=row.region,
+        specs=Specs(row.disk, row.memory, row.transfer, row.vcpus, row.gpus),
+        status=row.status,  # type: ignore[arg-type]
+        tags=labels,
+        type=row.type,
+        updated=row.updated,
+        watchdog_enabled=row.watchdog_enabled,
+    )
+
+
+def update(ctx: Context, instance: Instance, body: InstanceUpdate) -> InstanceView:
+    if body.tags is not UNSET and ctx.actor.restricted:
+        raise Forbidden
+    changes = given(body, "label", "watchdog_enabled")
+    if body.group is not UNSET:
+        changes["group_label"] = body.group
+    if body.alerts is not UNSET:
+        changes["alerts"] = {**instance.alerts, **given(body.alerts)}
+    changes |= _new_schedule(instance, body)
+    try:
+        ctx.db.update(store.instance, {"id": instance.id}, **changes, updated=ctx.moment)
+    except Clash:
+        raise Invalid(TAKEN, field="label") from None
+    if body.tags is not UNSET:
+        tagging.put_on(ctx, store.KIND, instance.id, body.tags)
+    changed = store.one(ctx, instance.id)
+    record(ctx, "compute_update", store.entity(changed))
+    return view(ctx, changed)
+
+
+def _new_schedule(instance: Instance, body: InstanceUpdate) -> dict[str, str | None]:
+    if body.backups is UNSET or body.backups.schedule is UNSET:
+        return {}
+    schedule = given(body.backups.schedule)
+    changes = {f"backup_{name}": value for name, value in schedule.items() if value is not None}
+    now = {"backup_day": instance.backup_day, "backup_window": instance.backup_window}
+    if instance.backups_enabled or all(now[name] == value for name, value in changes.items()):
+        return changes
+    raise Invalid.all([Reason("Backups must be enabled to set a schedule", "backups.schedule")])
+
+
+def delete(ctx: Context, instance: Instance) -> None:
+    """Accepted at any time: whatever is going on is stopped, and the instance goes as soon as it can."""
+    if instance.status == "deleting":
+        return
+    deletion.stop_everything(ctx, instance)
+    states.follow(ctx, deletion.DELETE, instance, Args(instance.id))
+
+
+def boot(ctx: Context, instance: Instance, config_id: int | None) -> None:
+    states.must_be_idle(ctx, instance, power.BOOT.accepts)
+    config = bootable_config(ctx, instance, config_id)
+    states.follow(ctx, power.BOOT, instance, BootArgs(instance.id, config.id), secondary=configs.entity(config))
+
+
+def reboot(ctx: Context, instance: Instance, config_id: int | None) -> None:
+    """An instance that is off is booted."""
+    states.must_be_idle(ctx, instance)
+    config = bootable_config(ctx, instance, config_id)
+    job = power.REBOOT if instance.status == "running" else power.BOOT
+    args = BootArgs(instance.id, config.id)
+    states.follow(ctx, job, instance, args, secondary=configs.entity(config))
+
+
+def shutdown(ctx: Context, instance: Instance) -> None:
+    """Of an instance that is off, a job that finds nothing to do."""
+    states.start(ctx, power.SHUTDOWN, instance, Args(instance.id))
+
+
+def bootable_config(ctx: Context, instance: Instance, config_id: int | None) -> Config:
+    """The profile that was asked for; else the one last booted; else the only one."""
+    known = {config.id: config for config in configs.of(ctx, instance.id)}
+    if config_id is not None:
+        if config_id not in known:
+            raise Invalid("config_id is not valid", field="config_id")
+        chosen = known[config_id]
+    elif instance.booted_config in known:
+        chosen = known[instance.booted_config]  # type: ignore[index]
+    elif len(known) == 1:
+        (chosen,) = known.values()
+    elif not known:
+        raise Invalid("This Compute has no configuration profile. Create one first.", field="config_id")
+    else:
+        raise Invalid("Multiple configuration profiles are present. Specify config_id.", field="config_id")
+    if not chosen.devices:
+        raise Invalid("The configuration profile has no devices to boot from.", field="config_id")
+    return chosen

@@ -1,0 +1,158 @@
+"""Instances as they are sent and shown."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from crofter.resources.instances.labels import InstanceLabel
+from crofter.resources.tags.shapes import TagLabel
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View
+
+Status = Literal[
+    "running",
+    "offline",
+    "booting",
+    "rebooting",
+    "shutting_down",
+    "provisioning",
+    "deleting",
+    "migrating",
+    "rebuilding",
+    "cloning",
+    "restoring",
+    "stopped",
+]
+Day = Literal["Scheduling", "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
+Window = Literal["Scheduling", "W0", "W2", "W4", "W6", "W8", "W10", "W12", "W14", "W16", "W18", "W20", "W22"]
+RootPass = Annotated[str, Meta(min_length=7, max_length=128, description="Password of root.")]
+Keys = Annotated[list[Annotated[str, Meta(max_length=16384)]], Meta(max_length=100)]
+Usernames = Annotated[list[Annotated[str, Meta(max_length=32)]], Meta(max_length=100)]
+Tags = Annotated[list[TagLabel], Meta(max_length=500)]
+Threshold = Annotated[int, Meta(ge=0, le=1_000_000, description="0 disables the alert.")]
+
+
+class Alerts(View):
+    """When to warn; each is an average over two hours."""
+
+    cpu: int
+    io: int
+    network_in: int
+    network_out: int
+    transfer_quota: int
+
+
+class Schedule(View):
+    day: Day | None
+    window: Window | None
+
+
+class BackupsView(View):
+    available: bool
+    enabled: bool
+    last_successful: Moment | None
+    schedule: Schedule
+
+
+class Specs(View):
+    """What the plan gives: MB, MB, GB a month, and processors."""
+
+    disk: int
+    memory: int
+    transfer: int
+    vcpus: int
+    gpus: int
+
+
+class InstanceView(View):
+    """A compute instance."""
+
+    alerts: Alerts
+    backups: BackupsView
+    created: Moment
+    group: Filtered[str]
+    hypervisor: Literal["kvm"]
+    id: Filtered[Id]
+    image: Filtered[str | None]
+    ipv4: Filtered[list[str]]
+    ipv6: str | None
+    label: Filtered[InstanceLabel]
+    region: Filtered[str]
+    specs: Specs
+    status: Status
+    tags: Filtered[list[str]]
+    type: str
+    updated: Moment
+    watchdog_enabled: bool
+
+
+class InterfaceBody(Body):
+    """A network interface; its place in the list says which."""
+
+    purpose: Literal["public", "vlan"]
+    label: str | None = None
+    ipam_address: str | None = None
+
+
+Interfaces = Annotated[list[InterfaceBody], Meta(max_length=3)]
+
+
+class Deployment(Body):
+    """What goes onto a new disk."""
+
+    root_pass: RootPass | None = None
+    authorized_keys: Keys = []
+    authorized_users: Usernames = []
+    stackscript_id: Id | None = None
+    stackscript_data: dict[str, Any] = {}
+
+
+class InstanceCreate(Body):
+    type: str
+    region: str
+    image: str | None = None
+    root_pass: RootPass | None = None
+    authorized_keys: Keys = []
+    authorized_users: Usernames = []
+    backup_id: Id | None = None
+    backups_enabled: bool | None = None
+    booted: bool = True
+    group: Annotated[str, Meta(max_length=64)] = ""
+    interfaces: Interfaces = []
+    label: InstanceLabel | None = None
+    private_ip: bool = False
+    stackscript_id: Id | None = None
+    stackscript_data: dict[str, Any] = {}
+    swap_size: Annotated[int, Meta(ge=0, le=10_000_000)] = 512
+    tags: Tags = []
+
+
+class AlertsUpdate(Body):
+    cpu: Optional[Threshold] = UNSET
+    io: Optional[Threshold] = UNSET
+    network_in: Optional[Threshold] = UNSET
+    network_out: Optional[Threshold] = UNSET
+    transfer_quota: Optional[Threshold] = UNSET
+
+
+class ScheduleUpdate(Body):
+    day: Optional[Day | None] = UNSET
+    window: Optional[Window | None] = UNSET
+
+
+class BackupsUpdate(Body):
+    schedule: Optional[ScheduleUpdate] = UNSET
+
+
+class InstanceUpdate(Body):
+    alerts: Optional[AlertsUpdate] = UNSET
+    backups: Optional[BackupsUpdate] = UNSET
+    group: Optional[Annotated[str, Meta(max_length=64)]] = UNSET
+    label: Optional[InstanceLabel] = UNSET
+    tags: Optional[Tags] = UNSET
+    watchdog_enabled: Optional[bool] = UNSET
+
+
+class WithConfig(Body):
+    config_id: Id | None = None

@@ -1,0 +1,181 @@
+"""Instances."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Column, Index, Integer, Text, UniqueConstraint, and_, bindparam, exists, func, select
+
+from crofter.context import Context
+from crofter.db import Flag, Id, Json, Moment, Row, among, identity, owned, query, table
+from crofter.db.tally import Tally
+from crofter.edge.filters import Field
+from crofter.edge.listing import Collection
+from crofter.errors import NotFound
+from crofter.kinds import Entity
+from crofter.resources.instances.ips.store import address
+from crofter.resources.instances.shapes import InstanceView
+from crofter.resources.tags.store import tag, tagged
+from crofter.resources.users.store import grant
+
+KIND = "compute"
+
+instance = table(
+    "instance",
+    identity(),
+    owned(),
+    Column("label", Text, nullable=False),
+    Column("group_label", Text, nullable=False),
+    Column("region", Text, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("image", Text),
+    Column("status", Text, nullable=False),
+    Column("ipv6", Text),
+    Column("ipv6_rdns", Text),
+    # What the plan gives, as it was when the instance got it.
+    Column("vcpus", Integer, nullable=False),
+    Column("memory", Integer, nullable=False),
+    Column("disk", Integer, nullable=False),
+    Column("transfer", Integer, nullable=False),
+    Column("gpus", Integer, nullable=False),
+    Column("alerts", Json, nullable=False),
+    Column("watchdog_enabled", Flag, nullable=False),
+    Column("backups_enabled", Flag, nullable=False),
+    Column("backup_day", Text),
+    Column("backup_window", Text),
+    Column("last_successful", Moment),
+    Column("created", Moment, nullable=False),
+    Column("updated", Moment, nullable=False),
+    # Where it lies and how it was last started; for the house, not shown.
+    Column("host", Id),
+    Column("booted_config", Id),
+    Column("backups_cancelled", Moment),
+    Column("migration_pending", Flag, nullable=False),
+    UniqueConstraint("account_id", "label"),
+    Index("ix_instance_account_id", "account_id", "id"),
+    Index("ix_instance_label", "account_id", func.lower("label")),
+    Index("ix_instance_region", "account_id", func.lower("region"), "id"),
+    Index("ix_instance_image", "account_id", func.lower("image"), "id"),
+    Index("ix_instance_group", "account_id", func.lower("group_label"), "id"),
+)
+_TALLY = Tally(instance)
+
+
+class Instance(Row):
+    id: int
+    account_id: int
+    label: str
+    group_label: str
+    region: str
+    type: str
+    image: str | None
+    status: str
+    ipv6: str | None
+    ipv6_rdns: str | None
+    vcpus: int
+    memory: int
+    disk: int
+    transfer: int
+    gpus: int
+    alerts: dict[str, int]
+    watchdog_enabled: bool
+    backups_enabled: bool
+    backup_day: str | None
+    backup_window: str | None
+    last_successful: str | None
+    created: str
+    updated: str
+    host: int | None
+    booted_config: int | None
+    backups_cancelled: str | None
+    migration_pending: bool
+
+
+_ALL = select(*(instance.c[name] for name in Instance.__struct_fields__))
+_MINE = _ALL.where(instance.c.account_id == bindparam("account_id"))
+_ONE = query(_MINE.where(instance.c.id == bindparam("id")), Instance)
+_ANYONES = query(_ALL.where(instance.c.id == bindparam("id")), Instance)
+_THESE = query(_MINE.where(among(instance.c.id, "ids")), Instance)
+_IDS = query(
+    select(instance.c.id).where(instance.c.account_id == bindparam("account_id"), among(instance.c.id, "ids"))
+)
+_LABELS = query(
+    select(instance.c.id, instance.c.label)
+    .where(instance.c.account_id == bindparam("account_id"))
+    .order_by(instance.c.id),
+    lambda number, label: (number, label),
+)
+
+
+_LABEL = query(
+    select(instance.c.id).where(
+        instance.c.account_id == bindparam("account_id"), instance.c.label == bindparam("label")
+    )
+)
+
+
+def _has_tag(condition: Any) -> Any:
+    return exists(
+        select(tagged.c.tag_id)
+        .join(tag, tag.c.id == tagged.c.tag_id)
+        .where(tagged.c.kind == KIND, tagged.c.object_id == instance.c.id, condition)
+    )
+
+
+def _has_address(condition: Any) -> Any:
+    return exists(select(address.c.address).where(address.c.instance_id == instance.c.id, condition))
+
+
+_COLUMNS: dict[str, Any] = {
+    "id": instance.c.id,
+    "label": instance.c.label,
+    "group": instance.c.group_label,
+    "region": instance.c.region,
+    "image": instance.c.image,
+    "ipv4": Field(address.c.address, element_of=_has_address),
+    "tags": Field(tag.c.label, element_of=_has_tag),
+}
+_GRANTED = and_(grant.c.kind == KIND, grant.c.object_id == instance.c.id)
+
+ALL = Collection(InstanceView, _MINE, Instance, key=instance.c.id, columns=_COLUMNS, tally=_TALLY)
+GRANTED = Collection(
+    InstanceView,
+    _MINE.join(grant, _GRANTED).where(grant.c.user_id == bindparam("user_id")),
+    Instance,
+    key=instance.c.id,
+    columns=_COLUMNS,
+)
+
+
+def one(ctx: Context, compute_id: int) -> Instance:
+    return ctx.db.one(_ONE, account_id=ctx.account_id, id=compute_id)
+
+
+def again(ctx: Context, instance_id: int) -> Instance:
+    """The instance as it is now, whoever owns it by now; for steps of operations."""
+    found = ctx.db.maybe(_ANYONES, id=instance_id)
+    if found is None:
+        raise NotFound
+    return found
+
+
+def these(ctx: Context, ids: Sequence[int]) -> list[Instance]:
+    return ctx.db.all(_THESE, account_id=ctx.account_id, ids=list(ids))
+
+
+def existing(ctx: Context, ids: Sequence[int]) -> set[int]:
+    return set(ctx.db.column(_IDS, account_id=ctx.account_id, ids=list(ids)))
+
+
+def has_label(ctx: Context, label: str) -> bool:
+    return ctx.db.value(_LABEL, account_id=ctx.account_id, label=label) is not None
+
+
+def labels(ctx: Context) -> list[tuple[int, str]]:
+    """Every instance of the account by id and label."""
+    return ctx.db.all(_LABELS, account_id=ctx.account_id)
+
+
+def entity(found: Instance) -> Entity:
+    return Entity(KIND, found.id, found.label, f"/v4/compute/instances/{found.id}")

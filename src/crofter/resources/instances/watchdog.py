@@ -1,0 +1,120 @@
+"""What happens to an instance without anybody asking: noticed, shown, and where it should be, undone."""
+
+from __future__ import annotations
+
+import logging
+
+from sqlalchemy import bindparam, func, select
+
+from crofter import clock
+from crofter.context import Actor, Context, World
+from crofter.db import Session, meta, query
+from crofter.drivers.hypervisor import Change, DomainRef, ObservedDomain
+from crofter.engine import Operation, Sleep, Work, admit, step
+from crofter.errors import Busy, Invalid
+from crofter.housekeeping import Nothing
+from crofter.journal import event
+from crofter.resources.instances import hands, rules, states, store
+from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.operations import looking
+from crofter.resources.instances.operations.power import WATCHDOG_BOOT, BootArgs
+from crofter.resources.instances.store import Instance
+
+log = logging.getLogger("crofter")
+
+BOOTS = 5
+PERIOD = 15 * clock.MINUTE
+_CURSOR = "hypervisor_changes"
+_BOOTED = query(
+    select(func.count()).where(
+        event.c.account_id == bindparam("account_id"),
+        event.c.action == WATCHDOG_BOOT.action,
+        event.c.entity_type == store.KIND,
+        event.c.entity_id == bindparam("entity_id"),
+        event.c.created > bindparam("since"),
+    )
+)
+
+
+def attend(world: World) -> int:
+    """Look at every machine that went on or off by itself since the last time; how many there were."""
+    with world.database.read() as db:
+        last = int(meta.get(db, _CURSOR, 0))
+    seen = 0
+    while changes := hands.hypervisor(world).changes(last):
+        for change in changes:
+            _look(world, change)
+            last = change.number
+            seen += 1
+    return seen
+
+
+def _look(world: World, change: Change) -> None:
+    # Observed before the transaction begins: a driver may keep its own books in the same database.
+    observed = hands.hypervisor(world).observe(change.ref)
+    with world.database.write() as db:
+        meta.put(db, _CURSOR, change.number)
+        settle(world, db, observed)
+
+
+def settle(world: World, db: Session, observed: ObservedDomain) -> None:
+    """Show what is so; boot what went off by itself, unless it does that all the time."""
+    instance = hands.exists(Context(world, db), observed.ref.id)
+    if instance is None or observed.power in ("unknown", "absent") or instance.status == "deleting":
+        return
+    ctx = house_context(world, db, instance)
+    try:
+        admit(ctx, states.key(instance.id))
+    except Busy:
+        return  # the job that is under way looks for itself when it ends
+    shown = looking.status(observed)
+    if shown != instance.status:
+        states.show(ctx, instance.id, shown)
+    if shown == "offline" and instance.status == "running" and observed.reason in ("guest", "crashed"):
+        _bring_back(ctx, store.again(ctx, instance.id))
+
+
+def house_context(world: World, db: Session, instance: Instance) -> Context:
+    """The house acting on an account of its own accord."""
+    db.hold(instance.account_id)
+    return Context(world, db, Actor(instance.account_id, 0, "", False, 0, frozenset({"*"})))
+
+
+def _bring_back(ctx: Context, instance: Instance) -> None:
+    if not instance.watchdog_enabled:
+        return
+    booted = ctx.db.value(
+        _BOOTED,
+        account_id=instance.account_id,
+        entity_id=str(instance.id),
+        since=clock.text(ctx.now - PERIOD),
+    )
+    if int(booted) >= BOOTS:
+        log.info("watchdog gives up on instance %s", instance.id)
+        return
+    try:
+        config = rules.bootable_config(ctx, instance, None)
+    except Invalid:
+        return
+    args = BootArgs(instance.id, config.id)
+    states.follow(ctx, WATCHDOG_BOOT, instance, args, secondary=configs.entity(config))
+
+
+def look_at(world: World, instance_id: int) -> None:
+    """Look at one machine now."""
+    with world.database.read() as db:
+        instance = hands.exists(Context(world, db), instance_id)
+    if instance is None or instance.host is None:
+        return
+    observed = hands.hypervisor(world).observe(DomainRef(instance.host, instance.id))
+    with world.database.write() as db:
+        settle(world, db, observed)
+
+
+@step(deadline=600)
+def attend_changes(work: Work) -> Sleep | None:
+    attend(work.world)
+    return None
+
+
+ATTEND = Operation(kind="house.attend", args=Nothing, steps=(attend_changes,), keep=False)

@@ -1,0 +1,1 @@
+"""Kernels: what a configuration profile can boot."""

@@ -1,0 +1,1 @@
+"""The profile of the user who asks."""

@@ -1,0 +1,1 @@
+"""SSH keys of the user who asks."""

@@ -1,0 +1,1 @@
+"""StackScripts: what runs inside a new instance when it first boots."""

@@ -1,0 +1,126 @@
+"""User-defined fields: what a script asks of whoever deploys it, in lines such as ``# <UDF name="port" default="80" />``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType
+
+from crofter.errors import Reason
+
+MASK = "<REDACTED>"
+MAX_FIELDS = 100
+MAX_VALUE = 65535
+ATTRIBUTES = {"name", "label", "example", "default", "oneof", "manyof"}
+_TAG = re.compile(r"<udf\b(?P<attributes>(?:\s+\w+\s*=\s*(?:\"[^\"]*\"|'[^']*'))+)\s*/?>", re.IGNORECASE)
+_BEGUN = re.compile(r"<udf\s+\w", re.IGNORECASE)
+_ATTRIBUTE = re.compile(r"(\w+)\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+
+
+class UdfError(ValueError):
+    """A script's user-defined fields cannot be understood. The text says where, and why."""
+
+
+class UserDefinedField(Struct, frozen=True, omit_defaults=True, rename={"one_of": "oneOf", "many_of": "manyOf"}):
+    """One thing that a script asks for. What was not said is not shown."""
+
+    label: str
+    name: str
+    example: str
+    one_of: str | UnsetType = UNSET
+    many_of: str | UnsetType = UNSET
+    default: str | UnsetType = UNSET
+
+    @property
+    def secret(self) -> bool:
+        return "password" in self.name.lower()
+
+
+def parse(script: str) -> list[UserDefinedField]:
+    """The fields that a script asks for, in its order; raises UdfError."""
+    fields: dict[str, UserDefinedField] = {}
+    for number, line in enumerate(script.splitlines(), 1):
+        tags = _TAG.findall(line)
+        if not tags and _BEGUN.search(line):
+            raise UdfError(f"Line {number}: the UDF tag cannot be read")
+        for attributes in tags:
+            field = _field(attributes, number)
+            if field.name in fields:
+                raise UdfError(f"Line {number}: there is another UDF with the name {field.name}")
+            fields[field.name] = field
+    if len(fields) > MAX_FIELDS:
+        raise UdfError(f"There are more than {MAX_FIELDS} UDFs")
+    return list(fields.values())
+
+
+def _field(attributes: str, number: int) -> UserDefinedField:
+    said = {name.lower(): double or single for name, double, single in _ATTRIBUTE.findall(attributes)}
+    unknown = sorted(set(said) - ATTRIBUTES)
+    if unknown:
+        raise UdfError(f"Line {number}: a UDF has no {unknown[0]}")
+    name = said.get("name", "")
+    if not _NAME.match(name):
+        raise UdfError(f"Line {number}: the name of a UDF must be letters, digits and underscores, and no digit first")
+    if not said.get("label"):
+        raise UdfError(f"Line {number}: the UDF {name} has no label")
+    if "oneof" in said and "manyof" in said:
+        raise UdfError(f"Line {number}: the UDF {name} has both oneof and manyof")
+    for choice in ("oneof", "manyof"):
+        if choice in said and not all(_options(said[choice])):
+            raise UdfError(f"Line {number}: an option of the UDF {name} is empty")
+    return UserDefinedField(
+        label=said["label"],
+        name=name,
+        example=said.get("example", ""),
+        one_of=said.get("oneof", UNSET),
+        many_of=said.get("manyof", UNSET),
+        default=said.get("default", UNSET),
+    )
+
+
+def complaints(fields: Sequence[UserDefinedField], data: Mapping[str, Any]) -> Iterator[Reason]:
+    """What is wrong with the data of a deployment. What the script does not ask for is passed over."""
+    for field in fields:
+        value = data.get(field.name)
+        if value is None or (value == "" and field.default is UNSET):
+            reason = f"{field.name} is required" if field.default is UNSET else None
+        else:
+            reason = _complaint(field, value)
+        if reason is not None:
+            yield Reason(reason, f"stackscript_data.{field.name}")
+
+
+def _complaint(field: UserDefinedField, value: Any) -> str | None:
+    if not isinstance(value, str):
+        return "Must be of type String"
+    if len(value) > MAX_VALUE:
+        return f"Length must be 0-{MAX_VALUE} characters"
+    if isinstance(field.one_of, str) and value not in (options := _options(field.one_of)):
+        return "Must be one of " + ", ".join(options)
+    if isinstance(field.many_of, str) and value:
+        options = _options(field.many_of)
+        if not set(_options(value)) <= set(options):
+            return "Must be one of " + ", ".join(options)
+    return None
+
+
+def values(fields: Sequence[UserDefinedField], data: Mapping[str, Any]) -> dict[str, str]:
+    """What the script will find in its environment: what was given, else the default."""
+    found = {}
+    for field in fields:
+        given = data.get(field.name)
+        found[field.name] = given if isinstance(given, str) else field.default or ""
+    return found
+
+
+def masked(fields: Sequence[UserDefinedField], data: Mapping[str, Any]) -> dict[str, Any]:
+    """The data as it may be shown: passwords are not."""
+    secret = {field.name for field in fields if field.secret}
+    return {name: MASK if name in secret else value for name, value in data.items()}
+
+
+def _options(listed: str) -> list[str]:
+    return [option.strip() for option in listed.split(",")]

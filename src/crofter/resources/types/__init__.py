@@ -1,0 +1,1 @@
+"""Types: the sizes that instances come in, and what they cost."""

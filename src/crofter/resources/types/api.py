@@ -1,0 +1,32 @@
+"""Types: list and view, for everybody."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from crofter.context import Context
+from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.listing import Listing
+from crofter.resources.types import store
+from crofter.resources.types.shapes import TypeView
+from crofter.shapes import Page
+
+TheType = Annotated[store.Type, Found(store.one, "type_id")]
+
+
+@endpoint("GET /v4/compute/types", scope="none", grant="any")
+def list_types(ctx: Context, listing: Listing) -> Page[TypeView]:
+    """List the types that new instances can have."""
+    return listing.of(ctx, store.CURRENT, lambda rows: [row.view() for row in rows])
+
+
+@endpoint("GET /v4/compute/types-legacy", scope="none", grant="any")
+def list_legacy_types(ctx: Context, listing: Listing) -> Page[TypeView]:
+    """List the deprecated types, each with the type that its instances can be upgraded to."""
+    return listing.of(ctx, store.LEGACY, lambda rows: [row.view() for row in rows])
+
+
+@endpoint("GET /v4/compute/types/{type_id}", scope="none", grant="any")
+def view_type(ctx: Context, type: TheType) -> TypeView:
+    """View one type, current or deprecated."""
+    return type.view()

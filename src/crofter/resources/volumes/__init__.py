@@ -1,0 +1,1 @@
+"""Volumes: block storage that outlives the instance it is attached to."""

@@ -1,0 +1,133 @@
+"""Changing the master key: what is sealed is wrapped anew, and the keys for hashing live on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import Column, LargeBinary, Table, Text, bindparam, cast, func, select, update
+
+from crofter.context import World
+from crofter.db import Row, Sealed, Session, metadata, query, table
+from crofter.engine.tables import operation
+from crofter.errors import Unavailable
+from crofter.keyring import HEADER, MARK, OVERHEAD, Keyring, Unopenable
+
+BATCH = 500
+DOCUMENTS: tuple[tuple[Table, str], ...] = ((operation, "input"), (operation, "vars"))
+"""Columns of JSON that may hold sealed values in hexadecimal: arguments of operations under way."""
+
+_IN_TEXT = re.compile(MARK.hex() + "[0-9a-f]{%d,}" % (2 * (OVERHEAD - len(MARK))))
+
+# Tokens cannot be hashed again, since nobody knows them, and a chain of marks cannot be made again without trusting
+# what it marks. So the keys for both are kept here, sealed, from the first master on.
+house_key = table(
+    "house_key",
+    Column("name", Text, primary_key=True),
+    Column("value", Sealed, nullable=False),
+)
+
+
+class HouseKey(Row):
+    name: str
+    value: bytes
+
+
+_KEYS = query(select(house_key.c.name, house_key.c.value), HouseKey)
+
+
+def settle(keyring: Keyring, db: Session) -> None:
+    """Take up the keys for hashing that this database was begun with; keep them if it is new."""
+    kept = {row.name: bytes(row.value) for row in db.all(_KEYS)}
+    if not kept:
+        for name, value in (("pepper", keyring.pepper), ("audit", keyring.audit)):
+            db.insert(house_key, name=name, value=keyring.seal(value, f"house_key:{name}"))
+        return
+    try:
+        opened = {name: keyring.open(value, f"house_key:{name}") for name, value in kept.items()}
+    except Unopenable:
+        raise Unavailable("the secret key is not the one that this database was sealed with") from None
+    keyring.adopt(opened["pepper"], opened["audit"])
+
+
+class Left(Struct, frozen=True):
+    """A sealed value that could not be wrapped anew, because no key at hand opens it."""
+
+    table: str
+    column: str
+    key: tuple[Any, ...]
+
+
+class Rotated(Struct):
+    rewrapped: int = 0
+    left: list[Left] = []
+
+
+def rotate(world: World) -> Rotated:
+    """Wrap everything sealed with a former master under the current one, a batch per transaction.
+
+    May be stopped and run again. When nothing is left, the former master can be thrown away.
+    """
+    done = Rotated()
+    for place, column in _sealed_columns():
+        while _batch(world, place, column, done):
+            pass
+    for place, name in DOCUMENTS:
+        with world.database.write() as db:
+            _documents(world.keyring, db, place, name, done)
+    return done
+
+
+def _sealed_columns() -> Iterator[tuple[Table, Column[Any]]]:
+    for place in metadata.sorted_tables:
+        for column in place.columns:
+            if isinstance(column.type, Sealed):
+                yield place, column
+
+
+def _batch(world: World, place: Table, column: Column[Any], done: Rotated) -> bool:
+    """Whether there may be more."""
+    keys = list(place.primary_key.columns)
+    old = select(*keys, column).where(
+        column.is_not(None), func.substr(column, 1, HEADER) != bindparam("header", type_=LargeBinary)
+    )
+    found = query(old.order_by(*keys).limit(BATCH + len(done.left)), lambda *values: values)
+    known = {(one.table, one.column, one.key) for one in done.left}
+    moved = 0
+    with world.database.write() as db:
+        for *key, sealed in db.all(found, header=world.keyring.header):
+            if (place.name, column.name, tuple(key)) in known:
+                continue
+            moved += 1
+            try:
+                anew = world.keyring.rewrap(bytes(sealed))
+            except Unopenable:
+                done.left.append(Left(place.name, column.name, tuple(key)))
+                continue
+            where = {one.name: value for one, value in zip(keys, key, strict=True)}
+            done.rewrapped += db.update(place, {**where, column.name: sealed}, **{column.name: anew})
+    return moved > 0
+
+
+def _documents(keyring: Keyring, db: Session, place: Table, name: str, done: Rotated) -> None:
+    text = cast(place.c[name], Text)
+    found = query(select(place.c.id, text).where(text.like(f"%{MARK.hex()}%")), lambda *values: values)
+    # Text in, text out: a document that is only looked through need not be taken apart.
+    changed = query(
+        update(place)
+        .where(place.c.id == bindparam("row"), text == bindparam("before", type_=Text))
+        .values({name: bindparam("after", type_=Text)})
+    )
+    for row, document in db.all(found):
+        anew, failures = document, 0
+        for sealed in {one for one in _IN_TEXT.findall(document) if not one.startswith(keyring.header.hex())}:
+            try:
+                anew = anew.replace(sealed, keyring.rewrap(bytes.fromhex(sealed)).hex())
+            except Unopenable:
+                failures += 1
+        if failures:
+            done.left.append(Left(place.name, name, (row,)))
+        if anew != document:
+            done.rewrapped += db.run(changed, row=row, before=document, after=anew)

@@ -1,0 +1,220 @@
+"""Drivers with one defect each, to prove that the contract's checks can fail."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from crofter.drivers.hypervisor import (
+    Change,
+    DiskRef,
+    DiskSpec,
+    DomainRef,
+    DomainSpec,
+    Empty,
+    FromBackup,
+    FromDisk,
+    Inventory,
+    ObservedDomain,
+    Order,
+    Progress,
+    Source,
+)
+from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
+from crofter.drivers.hypervisor.simulated.performing import Task, perform
+from crofter.drivers.hypervisor.simulated.plans import Plan, one
+from crofter.drivers.hypervisor.simulated.scene import Scene
+from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing
+
+Driver = type[SimulatedHypervisor]
+_fresh = itertools.count()
+
+
+class _Restarts(Scene):
+    def take(self, document: type[D], known: Thing[D], order: Order, *, anew: bool) -> Thing[D]:
+        return super().take(document, known, order, anew=True)
+
+
+class _Unfenced(Scene):
+    def admit(self, document: type[D], known: Thing[D] | None, order: Order) -> None:
+        """Everybody may."""
+
+
+class _KnowsNoFollowers(Scene):
+    def admit(self, document: type[D], known: Thing[D] | None, order: Order) -> None:
+        if known is not None and known.operation == order.operation:
+            super().admit(document, known, order)
+
+
+class _SeesNoUse(Scene):
+    def user(self, disk: Thing[Disk]) -> Thing[Domain] | None:
+        return None
+
+
+class _ForgetsTheDead(Scene):
+    def find(self, document: type[D], number: int) -> Thing[D] | None:
+        found = super().find(document, number)
+        return None if found is None or found.doc is None else found
+
+
+class _HoldsNothing(Scene):
+    def hold(self, hosts: Iterable[int]) -> None:
+        """Leaves time for another one to look before either writes."""
+
+    def find(self, document: type[D], number: int) -> Thing[D] | None:
+        found = super().find(document, number)
+        time.sleep(0.05)
+        return found
+
+
+def _with_orders(name: str, reading: Callable[[SimulatedHypervisor, Order], Order]) -> Driver:
+    """A driver that takes each order for another one. The order is every verb's last argument by position."""
+
+    def misread(verb: str) -> Callable[..., Progress]:
+        def call(self: SimulatedHypervisor, *arguments: Any, **options: Any) -> Progress:
+            *others, order = arguments
+            done: Progress = getattr(SimulatedHypervisor, verb)(self, *others, reading(self, order), **options)
+            return done
+
+        return call
+
+    verbs = [verb for verb in vars(SimulatedHypervisor) if verb.startswith("ensure_")]
+    return type(name, (SimulatedHypervisor,), {verb: misread(verb) for verb in verbs} | {"scene": _Restarts})
+
+
+def _with_scene(name: str, scene: type[Scene]) -> Driver:
+    return type(name, (SimulatedHypervisor,), {"scene": scene})
+
+
+class UnknownIsOff(SimulatedHypervisor):
+    def observe(self, ref: Any) -> Any:
+        seen = super().observe(ref)
+        return replace(seen, power="off") if isinstance(seen, ObservedDomain) and seen.power == "unknown" else seen
+
+
+class TellsNoReasons(SimulatedHypervisor):
+    def observe(self, ref: Any) -> Any:
+        seen = super().observe(ref)
+        return replace(seen, reason="ours") if isinstance(seen, ObservedDomain) and seen.reason else seen
+
+
+class TellsNoChanges(SimulatedHypervisor):
+    def changes(self, after: int, limit: int = 100) -> tuple[Change, ...]:
+        return ()
+
+
+class CopiesNothing(SimulatedHypervisor):
+    def ensure_disk(self, ref: DiskRef, spec: DiskSpec, source: Source, order: Order) -> Progress:
+        if isinstance(source, FromDisk | FromBackup):
+            source = Empty()
+        return super().ensure_disk(ref, spec, source, order)
+
+
+class ShrinksAnything(SimulatedHypervisor):
+    def ensure_size(self, ref: DiskRef, size: int, order: Order) -> Progress:
+        def plan(_scene: Scene, thing: Thing[Disk], _ends: int) -> Plan:
+            assert thing.doc is not None
+            return one(Disk, thing, replace(thing.doc, size=size))
+
+        return perform(self._books, Task("size", Disk, ref, order, plan))
+
+
+class LeavesDisksBehind(SimulatedHypervisor):
+    def ensure_moved(self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order) -> Progress:
+        return super().ensure_moved(ref, to, (), order)
+
+
+class AppliesAtOnce(SimulatedHypervisor):
+    def observe(self, ref: Any) -> Any:
+        seen = super().observe(ref)
+        return replace(seen, active=seen.spec) if isinstance(seen, ObservedDomain) and seen.active else seen
+
+
+class ListsTheAttachedOnly(SimulatedHypervisor):
+    def list(self, host: int | None = None) -> Inventory:
+        seen = super().list(host)
+        specs = [self.observe(ref).spec or DomainSpec(1, 1) for ref in seen.domains]
+        attached = {number for spec in specs for number in spec.disks}
+        return replace(seen, disks=tuple(ref for ref in seen.disks if ref.id in attached))
+
+
+class HidesItsBlindSpots(SimulatedHypervisor):
+    def list(self, host: int | None = None) -> Inventory:
+        return replace(super().list(host), unreachable=())
+
+
+DEFECTS: dict[str, tuple[Driver, str]] = {
+    name: (driver, caught)
+    for name, driver, caught in (
+        (
+            "ignores tokens",
+            _with_orders("IgnoresTokens", lambda _, order: replace(order, step=f"{order.step}{next(_fresh)}")),
+            "each_verb_repeated_when_done_changes_nothing: seed",
+        ),
+        (
+            "begins again what is half done",
+            _with_orders("BeginsAgain", lambda _, order: replace(order, step=f"{order.step}{next(_fresh)}")),
+            "each_verb_repeated_half_way_goes_on_where_it_was: size",
+        ),
+        (
+            "boots again what it has booted",
+            _with_orders("BootsAgain", lambda _, order: replace(order, step=f"{order.step}{next(_fresh)}")),
+            "a_boot_that_was_done_does_not_boot_a_guest_that_went_off_since",
+        ),
+        (
+            "keeps its books in memory",
+            _with_orders("InMemory", lambda driver, order: replace(order, step=f"{order.step}{id(driver)}")),
+            "each_verb_is_finished_by_a_driver_that_did_not_begin_it: moved",
+        ),
+        (
+            "compares the fences of all operations",
+            _with_orders("OneForAll", lambda _, order: replace(order, operation=1, step=f"{order.operation}")),
+            "the_fences_of_two_operations_do_not_compare",
+        ),
+        ("ignores fences", _with_scene("IgnoresFences", _Unfenced), "each_verb_refuses_an_older_fence: running"),
+        (
+            "ignores fences of new steps",
+            _with_scene("IgnoresFences", _Unfenced),
+            "each_verb_refuses_an_older_fence_in_a_new_step: size",
+        ),
+        (
+            "lets operations come back",
+            _with_scene("KnowsNoFollowers", _KnowsNoFollowers),
+            "each_verb_refuses_an_operation_that_was_followed: off",
+        ),
+        (
+            "lets a late boot through",
+            _with_scene("KnowsNoFollowers", _KnowsNoFollowers),
+            "a_late_boot_does_not_switch_on_what_was_shut_down_since",
+        ),
+        ("brings the dead back", _with_scene("ForgetsTheDead", _ForgetsTheDead), "a_late_creation_brings_nothing_back"),
+        (
+            "resizes disks in use",
+            _with_scene("SeesNoUse", _SeesNoUse),
+            "a_disk_in_use_is_not_resized_and_keeps_its_size",
+        ),
+        (
+            "writes to disks in use",
+            _with_scene("SeesNoUse", _SeesNoUse),
+            "a_disk_in_use_is_neither_written_nor_deleted",
+        ),
+        ("shrinks below the files", ShrinksAnything, "a_disk_cannot_shrink_below_what_its_files_need"),
+        ("takes unknown for off", UnknownIsOff, "a_host_that_does_not_answer_makes_its_machines_unknown"),
+        ("tells no reasons", TellsNoReasons, "a_guest_that_shuts_itself_down_is_told_from_one_that_dies"),
+        ("tells no changes", TellsNoChanges, "machines_go_off_and_come_on_with_their_host"),
+        ("clones nothing", CopiesNothing, "a_clone_has_the_same_bytes_and_a_life_of_its_own"),
+        ("restores nothing", CopiesNothing, "a_backup_of_a_running_machine_is_restored_byte_for_byte"),
+        ("leaves disks behind", LeavesDisksBehind, "a_machine_moves_with_all_its_disks"),
+        ("changes what runs", AppliesAtOnce, "a_new_definition_counts_from_the_next_boot"),
+        ("lists no orphans", ListsTheAttachedOnly, "a_list_finds_orphans"),
+        ("hides its blind spots", HidesItsBlindSpots, "a_list_tells_which_hosts_it_could_not_see"),
+    )
+}
+"""Each with the check that has to catch it."""
+
+RACING = _with_scene("HoldsNothing", _HoldsNothing)
+"""Looks and then writes, and leaves others time in between. SQLite's one writer hides it."""

@@ -1,0 +1,97 @@
+"""The simulated world survives kill -9 at any moment, and is shared by several processes."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from crofter.db import open_database
+from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
+from crofter.drivers.hypervisor.simulated.things import digest
+from tests.databases import PostgresServer, create_tables
+from tests.drivers.lives import life, open_driver
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A store where work takes no time."""
+    if request.param == "sqlite":
+        found = str(tmp_path)
+        database = open_database(None, tmp_path)
+        create_tables(database.url)
+        database.close()
+    else:
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        found = server.address(server.create())
+    database, driver = open_driver(found)
+    driver.set_transitions({"*": Transition(seconds=0)})
+    database.close()
+    return found
+
+
+Spawn = Callable[[str, int], subprocess.Popen[str]]
+
+
+@pytest.fixture
+def spawn() -> Iterator[Spawn]:
+    """Start a process at work. Whatever the test does, none is left behind."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(address: str, fence: int) -> subprocess.Popen[str]:
+        code = f"from tests.drivers.lives import work; work({address!r}, {fence})"
+        started.append(subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def _killed(process: subprocess.Popen[str], after: float) -> int:
+    """Let it work for a while, then kill it; the last number that it said was done."""
+    assert process.stdout is not None
+    process.stdout.readline()
+    time.sleep(after)
+    process.send_signal(signal.SIGKILL)
+    said = process.stdout.read().split()
+    process.wait()
+    return int(said[-1]) if said else 1
+
+
+def _finish(driver: SimulatedHypervisor, last: int, fence: int) -> None:
+    """Go through all lives once more: everything is there, and nothing was done twice."""
+    numbers = list(range(1, last + 2))
+    for number in numbers:
+        life(driver, number, fence)
+    listed = driver.list()
+    assert [ref.id for ref in listed.domains] == numbers
+    assert [ref.id for ref in listed.disks] == [2 * number for number in numbers]
+    for ref, number in zip(listed.disks, numbers, strict=True):
+        seen = driver.observe(ref)
+        assert seen.size == 200
+        assert seen.content == digest("seed", digest("empty", "ext4"), f"{number}:seed", (), None), "written twice"
+
+
+def test_killed_at_any_moment_it_goes_on_where_it_was(address: str, spawn: Spawn) -> None:
+    pauses = (0.05, 0.11, 0.08)
+    last = max(_killed(spawn(address, fence), pause) for fence, pause in enumerate(pauses, start=1))
+    database, driver = open_driver(address)
+    _finish(driver, last, fence=9)
+    database.close()
+
+
+@pytest.mark.parametrize("address", ["postgresql"], indirect=True)
+def test_two_processes_with_the_same_orders_do_each_of_them_once(address: str, spawn: Spawn) -> None:
+    pair = [spawn(address, 1), spawn(address, 1)]
+    reached = [_killed(process, 0.2) for process in pair]
+    assert min(reached) > 1
+    database, driver = open_driver(address)
+    _finish(driver, max(reached), fence=1)
+    database.close()

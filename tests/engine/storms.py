@@ -1,0 +1,184 @@
+"""Crews of worker processes that are killed and stopped, and the audit of what they leave behind."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import signal
+import sqlite3
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from msgspec import Struct
+
+from crofter.context import Context
+from crofter.engine import Operation, enqueue
+from tests.engine import deeds
+from tests.engine.deeds import Nothing, Trace
+
+_fork = multiprocessing.get_context("forkserver")
+_fork.set_forkserver_preload(["tests.engine.deeds", "tests.engine.defects", "crofter.db.postgres", "crofter.db.lite"])
+PATIENCE = 60.0
+"""Seconds until a test that waits for something gives up. Never a measure of anything."""
+
+
+def until(condition: Callable[[], Any], what: str, pause: float = 0.01) -> None:
+    give_up = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < give_up, f"waited in vain for {what}"
+        time.sleep(pause)
+
+
+class Audit(Struct, frozen=True):
+    """What went wrong, each as a number that should be 0, and how much went on."""
+
+    unfinished: int
+    missing: int
+    duplicated: int
+    skipped: int
+    inversions: int
+    overlaps: int
+    repeated: int
+    crashes: int
+    processes: int
+
+    @property
+    def faults(self) -> dict[str, int]:
+        wrong = ("unfinished", "missing", "duplicated", "skipped", "inversions", "overlaps")
+        return {name: getattr(self, name) for name in wrong if getattr(self, name)}
+
+
+class Crew:
+    """Worker processes on one database, which this process looks at but never works on."""
+
+    def __init__(self, address: str, folder: Path, **settings: Any) -> None:
+        self.address = address
+        self.trace = Trace(folder / "trace")
+        self._settings = settings
+        self.members: list[Any] = []
+
+    # ---- the database, looked at from outside -----------------------------------------------------------------------
+
+    def ask(self, sql: str) -> list[tuple[Any, ...]]:
+        if "://" in self.address:
+            with psycopg.connect(self.address, autocommit=True) as postgres:
+                return postgres.execute(sql.encode()).fetchall()
+        connection = sqlite3.connect(Path(self.address) / "crofter.db", timeout=30)
+        try:
+            return connection.execute(sql).fetchall()
+        finally:
+            connection.close()
+
+    def tell(self, sql: str) -> None:
+        with psycopg.connect(self.address, autocommit=True) as postgres:
+            postgres.execute(sql.encode())
+
+    def live(self) -> int:
+        return int(self.ask("SELECT count(*) FROM operation WHERE state IN ('queued', 'running', 'waiting')")[0][0])
+
+    def prepare(self, kind: Operation, keys: Iterable[str | None]) -> list[int]:
+        """Queue one operation per key, and let go of the database: on SQLite only one process may have it."""
+        database = deeds.open_at(self.address)
+        world = deeds.make_world(database)
+        with database.write() as db:
+            db.raw("CREATE TABLE IF NOT EXISTS effect (op BIGINT, step TEXT, pid INT)")
+        with database.write() as db:
+            ids = [enqueue(Context(world, db), kind, Nothing(), key=key) for key in keys]
+        database.close()
+        return [one for one in ids if one is not None]
+
+    # ---- the processes ----------------------------------------------------------------------------------------------
+
+    def hire(self, **more: Any) -> Any:
+        """A new worker process, once it is at work."""
+        process = _fork.Process(
+            target=deeds.work_until_killed,
+            args=(self.address, self.trace.path),
+            kwargs={**self._settings, **more},
+            daemon=True,
+        )
+        process.start()
+        self.members.append(process)
+        until(lambda: self.trace.count("up", process.pid) or not process.is_alive(), "a worker to come up")
+        return process
+
+    def run(self, what: Callable[..., None], *args: Any) -> None:
+        """Another process that does one thing, and may die over it."""
+        process = _fork.Process(target=what, args=(self.address, *args), daemon=True)
+        process.start()
+        process.join()
+
+    def kill(self, process: Any) -> None:
+        os.kill(process.pid, signal.SIGKILL)
+        process.join()
+        self.members.remove(process)
+
+    def dismiss(self) -> None:
+        for process in tuple(self.members):
+            if process.is_alive():
+                os.kill(process.pid, signal.SIGCONT)
+                self.kill(process)
+
+    def storm(self, workers: int, kills: int, dice: random.Random) -> None:
+        """Keep ``workers`` at it, kill one of them again and again, and let the last ones finish."""
+        for _ in range(workers):
+            self.hire()
+        while kills and self.live():
+            time.sleep(dice.uniform(0.03, 0.25))
+            self.kill(dice.choice(self.members))
+            self.hire()
+            kills -= 1
+        until(lambda: not self.live(), "the last operations", 0.05)
+        self.dismiss()
+
+    # ---- the audit --------------------------------------------------------------------------------------------------
+
+    def audit(self, ids: list[int], effects: Iterable[str], outside: Iterable[str]) -> Audit:
+        left = Counter((op, step) for op, step in self.ask("SELECT op, step FROM effect"))
+        wanted = {(one, step) for one in ids for step in effects}
+        lines = [line for line in self.trace.lines() if line[0] in ("begin", "end")]
+        begun = Counter((int(line[1]), line[2]) for line in lines if line[0] == "begin")
+        return Audit(
+            unfinished=self.ask("SELECT count(*) FROM operation WHERE state <> 'done'")[0][0],
+            missing=len(wanted - set(left)),
+            duplicated=sum(1 for amount in left.values() if amount > 1),
+            skipped=sum(1 for one in ids for step in outside if not begun[(one, step)]),
+            inversions=_inversions(lines),
+            overlaps=_overlaps(lines),
+            repeated=sum(amount - 1 for amount in begun.values()),
+            crashes=int(self.ask("SELECT coalesce(sum(crashes), 0) FROM operation")[0][0]),
+            processes=len({line[3] for line in lines}),
+        )
+
+
+def _inversions(lines: list[list[str]]) -> int:
+    """How often an operation acted after a later one of the same key had begun to."""
+    furthest: dict[str, int] = defaultdict(int)
+    found = 0
+    for word, op, _, _, key, _ in lines:
+        if word == "begin" and key != "-":
+            found += int(op) < furthest[key]
+            furthest[key] = max(furthest[key], int(op))
+    return found
+
+
+def _overlaps(lines: list[list[str]]) -> int:
+    """How often an operation acted while another one of the same key, in a process that lived on, still did."""
+    ended = {(line[1], line[2], line[3]) for line in lines if line[0] == "end"}
+    active: dict[str, set[tuple[str, str, str]]] = defaultdict(set)
+    found = 0
+    for word, op, step, pid, key, _ in sorted(lines, key=lambda line: int(line[5])):
+        if key == "-":
+            continue
+        if word == "begin":
+            found += any(other[0] != op for other in active[key])
+            if (op, step, pid) in ended:  # otherwise it was killed over it, and is active no more
+                active[key].add((op, step, pid))
+        else:
+            active[key].discard((op, step, pid))
+    return found

@@ -1,0 +1,213 @@
+"""Nothing is lost, doubled or out of order, whatever is done to the processes that do the work."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crofter.engine import Worker
+from tests.databases import PostgresServer
+from tests.engine import deeds
+from tests.engine.deeds import DEADLY, EFFECTS, FIVE, HOLD, HOT, OUTSIDE
+from tests.engine.storms import Crew, until
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def address(request: pytest.FixtureRequest) -> str:
+    """Where processes find a fresh database: a folder, or an address."""
+    return str(request.getfixturevalue("sqlite_folder" if request.param == "sqlite" else "postgres_address"))
+
+
+@pytest.fixture
+def crew(address: str, tmp_path: Path) -> Iterator[Any]:
+    made: list[Crew] = []
+
+    def make(**settings: Any) -> Crew:
+        made.append(Crew(address, tmp_path, **settings))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.dismiss()
+
+
+postgres_only = pytest.mark.parametrize("address", ["postgresql"], indirect=True)
+sqlite_only = pytest.mark.parametrize("address", ["sqlite"], indirect=True)
+
+
+def storm(crew: Crew, *, workers: int, kills: int, operations: int, seed: int = 1) -> dict[str, int]:
+    ids = crew.prepare(FIVE, [f"k{number % 8}" for number in range(operations)])
+    crew.storm(workers, kills, random.Random(seed))
+    audit = crew.audit(ids, EFFECTS, OUTSIDE)
+    assert audit.crashes, "no kill has hit an operation: the storm proves nothing"
+    return audit.faults
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_storm_of_kills_loses_nothing_and_doubles_nothing(crew: Any, address: str, workers: int) -> None:
+    if workers > 1 and "://" not in address:
+        pytest.skip("one process by rule")
+    assert storm(crew(), workers=workers, kills=4, operations=60) == {}
+
+
+@sqlite_only
+def test_the_storm_sees_an_effect_that_commits_apart_from_its_checkpoint(crew: Any) -> None:
+    assert "duplicated" in storm(crew(defect="checkpoint apart"), workers=1, kills=4, operations=60)
+
+
+@postgres_only
+def test_the_storm_sees_an_effect_that_commits_after_its_checkpoint(crew: Any) -> None:
+    assert "missing" in storm(crew(defect="effect late"), workers=2, kills=4, operations=60)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("workers", [1, 2, 3])
+def test_a_long_storm(crew: Any, address: str, workers: int, seed: int) -> None:
+    if workers > 1 and "://" not in address:
+        pytest.skip("one process by rule")
+    assert storm(crew(), workers=workers, kills=40, operations=1500, seed=seed) == {}
+
+
+# ---- stopped, not dead ----------------------------------------------------------------------------------------------
+
+
+def stopped_and_woken(crew: Crew) -> int:
+    """A worker is stopped in the middle of a step; another takes over; then the first wakes. The effects left."""
+    [op] = crew.prepare(HOLD, ["k"])
+    sleeper = crew.hire()
+    until(lambda: crew.trace.count("holding", sleeper.pid), "the step")
+    os.kill(sleeper.pid, signal.SIGSTOP)
+    crew.hire()
+    until(lambda: not crew.live(), "the successor")
+    crew.trace.path.with_suffix(".gate").touch()
+    os.kill(sleeper.pid, signal.SIGCONT)
+    until(lambda: crew.trace.count("fenced", sleeper.pid) + crew.trace.count("done", sleeper.pid), "the sleeper")
+    crew.dismiss()
+    return int(crew.ask(f"SELECT count(*) FROM effect WHERE op = {op}")[0][0])
+
+
+@postgres_only
+def test_a_worker_that_was_only_asleep_finds_the_fence_closed(crew: Any) -> None:
+    assert stopped_and_woken(crew(lease=1.0, threads=1)) == 1
+
+
+@postgres_only
+def test_without_the_fence_the_sleeper_would_write_again(crew: Any) -> None:
+    assert stopped_and_woken(crew(lease=1.0, threads=1, defect="no fence")) == 2
+
+
+# ---- two processes, few keys ----------------------------------------------------------------------------------------
+
+
+def hot_keys(crew: Crew, operations: int) -> dict[str, int]:
+    ids = crew.prepare(HOT, [f"k{number % 3}" for number in range(operations)])
+    crew.hire()
+    crew.hire()
+    until(lambda: not crew.live(), "the operations", 0.05)
+    crew.dismiss()
+    audit = crew.audit(ids, (), ("touch",))
+    assert audit.processes == 2, "only one process took part: nothing was contested"
+    return audit.faults
+
+
+@postgres_only
+def test_two_processes_never_meet_on_a_key_and_never_pass_each_other(crew: Any) -> None:
+    assert hot_keys(crew(threads=6), 250) == {}
+
+
+@postgres_only
+def test_the_quick_claim_would_let_a_later_one_pass(crew: Any) -> None:
+    assert "inversions" in hot_keys(crew(threads=6, defect="no order"), 250)
+
+
+@postgres_only
+def test_without_exclusion_they_would_meet(crew: Any) -> None:
+    lawless = crew(threads=6, defect="no exclusion")
+    lawless.prepare(HOT, [])
+    lawless.tell("DROP INDEX op_one_per_key")
+    assert "overlaps" in hot_keys(lawless, 250)
+
+
+@pytest.mark.soak
+@postgres_only
+@pytest.mark.parametrize("_round", range(10))
+def test_hot_keys_for_long(crew: Any, _round: int) -> None:
+    assert hot_keys(crew(threads=8), 3000) == {}
+
+
+# ---- a step that kills whoever does it ------------------------------------------------------------------------------
+
+
+def test_an_operation_that_kills_its_workers_is_given_up(crew: Any) -> None:
+    gang = crew(cap=3, threads=1)
+    gang.prepare(DEADLY, [None])
+    for _ in range(3):
+        gang.hire().join()
+    assert gang.live() == 1
+    survivor = gang.hire()
+    until(lambda: not gang.live(), "the end of it")
+    assert survivor.is_alive()
+    assert gang.ask("SELECT state, crashes FROM operation") == [("failed", 3)]
+
+
+# ---- killed around the commit ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("moment", "left"), [("before", 0), ("after", 1)])
+def test_a_request_killed_around_its_commit_leaves_all_or_nothing(crew: Any, moment: str, left: int) -> None:
+    client = crew()
+    client.prepare(FIVE, [])
+    client.run(deeds.request_killed, moment)
+    assert client.ask("SELECT count(*) FROM operation") == [(left,)]
+    assert client.ask("SELECT count(*) FROM effect") == [(left,)]
+
+
+# ---- the database goes away -----------------------------------------------------------------------------------------
+
+
+def database_killed(crew: Crew, server: PostgresServer, *, forgetful: bool = False) -> dict[str, int]:
+    ids = crew.prepare(FIVE, [f"k{number % 8}" for number in range(120)])
+    if forgetful:
+        name = crew.ask("SELECT current_database()")[0][0]
+        crew.tell(f"ALTER DATABASE {name} SET synchronous_commit = off")
+    crew.hire()
+    crew.hire()
+    for enough in (30, 120):
+        until(lambda enough=enough: crew.trace.count("begin") > enough, "some work")
+        server.crash()
+        server.start()
+    until(lambda: not crew.live(), "the rest of the work", 0.05)
+    assert all(member.is_alive() for member in crew.members)
+    crew.dismiss()
+    return crew.audit(ids, EFFECTS, OUTSIDE).faults
+
+
+@postgres_only
+def test_work_goes_on_after_the_database_was_killed(crew: Any, postgres_server: PostgresServer) -> None:
+    assert database_killed(crew(lease=3.0), postgres_server) == {}
+
+
+@postgres_only
+def test_a_database_that_forgets_commits_is_seen(crew: Any, postgres_server: PostgresServer) -> None:
+    assert database_killed(crew(lease=3.0), postgres_server, forgetful=True) != {}
+
+
+def test_a_conductor_that_dies_leaves_a_clock_that_runs(crew: Any, address: str) -> None:
+    team = crew()
+    team.prepare(DEADLY, [None])
+    team.run(deeds.conduct)
+    assert team.ask("SELECT value FROM meta WHERE name = 'conducting'") == [("true",)]
+    database = deeds.open_at(address)
+    world = deeds.make_world(database)
+    worker = Worker(world, deeds.OPERATIONS, {}, lease=0.3)
+    worker.start()
+    until(lambda: world.clock.setting.mode == "real", "somebody to notice")
+    worker.stop()
+    database.close()
