@@ -32,10 +32,11 @@ class Cloud:
 
     def __init__(self, database: str | None = None, **settings: Any) -> None:
         flags = {"data": ":memory:", "database": database, "log": "off", "bootstrap_token": ADMIN, "mode": "sandbox"}
-        self.house = assembly.build(load({**flags, **settings}, {}))
-        self.world = self.house.world
         listening = socket.create_server(("127.0.0.1", 0))
-        self.url = "http://127.0.0.1:%d" % listening.getsockname()[1]
+        port = listening.getsockname()[1]
+        self.house = assembly.build(load({**flags, "port": port, **settings}, {}))
+        self.world = self.house.world
+        self.url = f"http://127.0.0.1:{port}"
         self._server = _Server(configured(self.house.app))
         self._thread = threading.Thread(target=self._serve, args=(listening,), daemon=True)
         self._thread.start()

@@ -9,9 +9,26 @@ import httpx2
 import pytest
 
 from tests.cloud import Cloud
-from tests.databases import PostgresServer, database, postgres_database, postgres_server, sqlite_database
+from tests.databases import (
+    PostgresServer,
+    database,
+    postgres_address,
+    postgres_database,
+    postgres_server,
+    sqlite_database,
+    sqlite_folder,
+    sqlite_template,
+)
 
-__all__ = ["database", "postgres_database", "postgres_server", "sqlite_database"]
+__all__ = [
+    "database",
+    "postgres_address",
+    "postgres_database",
+    "postgres_server",
+    "sqlite_database",
+    "sqlite_folder",
+    "sqlite_template",
+]
 
 
 @pytest.fixture(scope="session")

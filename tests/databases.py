@@ -33,13 +33,10 @@ QUICK = "fsync = off\nfull_page_writes = off\nwal_writer_delay = 10s\nmax_connec
 
 def create_tables(database_url: str) -> None:
     """All tables of the house, as a first start would make them."""
+    import crofter.corridor
     import crofter.db.meta
-    import crofter.engine.tables
-    import crofter.resources.account.store
-    import crofter.resources.users.store  # noqa: F401
+    import crofter.engine.tables  # noqa: F401
 
-    with suppress(ModuleNotFoundError):
-        import crofter.corridor  # noqa: F401
     engine = create_engine(database_url)
     metadata.create_all(engine)
     engine.dispose()

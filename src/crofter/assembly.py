@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from functools import lru_cache
 from typing import Any
@@ -201,9 +202,26 @@ def _doors(house: House, faults: Faults) -> dict[str, ASGIApp]:
         "docs": doors.page(lambda: (200, _docs(), "text/html; charset=utf-8"), doors.OWN_STYLE_ONLY),
         "console": doors.page(lambda: (200, NO_CONSOLE, "text/html; charset=utf-8"), doors.OWN_STYLE_ONLY),
     }
+    opened |= dict.fromkeys(("login", "oauth", ".well-known"), _login(house))
     if world.settings.sandbox:
         opened["_sandbox"] = SandboxApp(Desk(world, house.conductor, faults, lambda: reset(house, faults)))
     return opened
+
+
+def _login(house: House) -> ASGIApp:
+    """The login service, loaded when somebody first comes to sign in: machines never do."""
+
+    @lru_cache(maxsize=1)
+    def service() -> ASGIApp:
+        from crofter.login.app import LoginApp  # noqa: PLC0415
+
+        parts = house.app.parts
+        return LoginApp(house.world, parts.limits, parts.observer)
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await (await asyncio.get_running_loop().run_in_executor(None, service))(scope, receive, send)
+
+    return app
 
 
 # What describes the interface is made when somebody asks for it: most processes are never asked.

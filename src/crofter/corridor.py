@@ -4,42 +4,89 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from crofter import housekeeping
+from crofter import housekeeping, mail
 from crofter.catalogue import Shelf
+from crofter.drivers.mail import outbox as outbox_tables
 from crofter.edge.endpoint import Endpoint, endpoints_of
 from crofter.engine.chores import Chore
 from crofter.engine.operation import Operation
 from crofter.faults import FaultKind
 from crofter.kinds import Kind
+from crofter.login import chores as login_chores
 from crofter.login import store as login_tables
 from crofter.resources.events import api as events
+from crofter.resources.firewalls import api as firewalls
 from crofter.resources.images import api as images
 from crofter.resources.images.shelf import IMAGES
 from crofter.resources.instances import api as instances
 from crofter.resources.instances import jobs as instance_jobs
+from crofter.resources.instances.configs import api as instance_configs
+from crofter.resources.instances.disks import api as instance_disks
 from crofter.resources.instances.ips import api as instance_ips
 from crofter.resources.instances.kind import COMPUTE
 from crofter.resources.kernels import api as kernels
 from crofter.resources.kernels.shelf import KERNELS
-from crofter.resources.logins import store as login_history
-from crofter.resources.oauth import store as oauth_tables
+from crofter.resources.logins import api as logins
+from crofter.resources.nodebalancers import api as nodebalancers
+from crofter.resources.oauth import api as oauth
+from crofter.resources.profile import api as profile
+from crofter.resources.profile.apps import api as profile_apps
+from crofter.resources.profile.devices import api as profile_devices
+from crofter.resources.profile.preferences import api as profile_preferences
+from crofter.resources.profile.sshkeys import api as profile_sshkeys
+from crofter.resources.profile.tokens import api as profile_tokens
+from crofter.resources.profile.two_factor import api as profile_two_factor
 from crofter.resources.regions import api as regions
 from crofter.resources.regions.shelf import REGIONS
+from crofter.resources.stackscripts import store as stackscript_tables
 from crofter.resources.tags import api as tags
 from crofter.resources.types import api as types
 from crofter.resources.types.shelf import TYPES
+from crofter.resources.users import api as users
+from crofter.resources.users.grants import api as user_grants
+from crofter.resources.volumes import api as volumes
 
-ROOMS: tuple[ModuleType, ...] = (events, images, instances, instance_ips, kernels, regions, tags, types)
+ROOMS: tuple[ModuleType, ...] = (
+    events,
+    firewalls,
+    images,
+    instance_configs,
+    instance_disks,
+    instance_ips,
+    instances,
+    kernels,
+    logins,
+    nodebalancers,
+    oauth,
+    profile,
+    profile_apps,
+    profile_devices,
+    profile_preferences,
+    profile_sshkeys,
+    profile_tokens,
+    profile_two_factor,
+    regions,
+    tags,
+    types,
+    user_grants,
+    users,
+    volumes,
+)
 
 ENDPOINTS: list[Endpoint] = [one for room in ROOMS for one in endpoints_of(room)]
 
 KINDS: tuple[Kind, ...] = (COMPUTE,)
 
-OPERATIONS: tuple[Operation, ...] = (*housekeeping.OPERATIONS, *instance_jobs.OPERATIONS)
+OPERATIONS: tuple[Operation, ...] = (
+    *housekeeping.OPERATIONS,
+    *instance_jobs.OPERATIONS,
+    *login_chores.OPERATIONS,
+    *mail.OPERATIONS,
+)
 
-CHORES: tuple[Chore, ...] = (*housekeeping.CHORES, *instance_jobs.CHORES)
+CHORES: tuple[Chore, ...] = (*housekeeping.CHORES, *instance_jobs.CHORES, *login_chores.CHORES)
 
-TABLES: tuple[ModuleType, ...] = (login_history, login_tables, oauth_tables)
+TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, stackscript_tables)
 """Rooms that are here for their tables alone."""
 
 SHELVES: tuple[Shelf, ...] = (REGIONS, TYPES, KERNELS, IMAGES)

@@ -11,6 +11,7 @@ from crofter.engine.chores import Chore
 from crofter.engine.operation import Operation, Sleep, step, tx_step
 from crofter.engine.work import Work
 from crofter.resources.events import store as events
+from crofter.resources.logins import store as logins
 
 BATCH = 2000
 """Rows per transaction, so that a big clean-up never keeps a request waiting."""
@@ -23,6 +24,12 @@ class Nothing(Struct, frozen=True):
 @tx_step()
 def forget_events(ctx: Context, work: Work) -> Sleep | None:
     return Sleep(0) if events.prune(ctx.db, ctx.now, BATCH) == BATCH else None
+
+
+@tx_step()
+def forget_logins(ctx: Context, work: Work) -> Sleep | None:
+    logins.prune(ctx.db, ctx.now)
+    return None
 
 
 @tx_step()
@@ -42,7 +49,7 @@ PRUNE = Operation(
     args=Nothing,
     lane="bulk",
     keep=False,
-    steps=(forget_events, forget_answers, forget_operations),
+    steps=(forget_events, forget_logins, forget_answers, forget_operations),
 )
 
 OPERATIONS = (PRUNE,)

@@ -40,6 +40,8 @@ class Kind(Struct, frozen=True):
     views: Callable[[Context, Sequence[int]], dict[int, Any]]
     """The objects as their own endpoint shows them, by id."""
     taggable: bool = False
+    labelled: Callable[[Context], Sequence[tuple[int, str | None]]] = lambda _ctx: ()
+    """Every object of the caller's account with its label, in the order of ids: what grants can be given on."""
 
     def entity(self, object_id: int, label: str | None) -> Entity:
         return Entity(self.name, object_id, label, self.url.format(id=object_id))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-
 from msgspec import Struct
 
 from crofter.context import Context, World
@@ -39,7 +37,7 @@ def send(ctx: Context, to: str, subject: str, text: str) -> str:
         mailer.keep(ctx.db, Mail(message_id, to, subject, text))
         return message_id
     sealed = ctx.world.keyring.seal(text.encode(), _place(message_id))
-    enqueue(ctx, SEND, Letter(message_id, to, subject, base64.b64encode(sealed).decode()))
+    enqueue(ctx, SEND, Letter(message_id, to, subject, sealed.hex()))
     return message_id
 
 
@@ -59,7 +57,7 @@ def driver(world: World) -> Mailer:
 @step(deadline=60.0, retries=3)
 def deliver(work: Work) -> Sleep | None:
     letter: Letter = work.args
-    text = work.world.keyring.open(base64.b64decode(letter.sealed), _place(letter.message_id)).decode()
+    text = work.world.keyring.open(bytes.fromhex(letter.sealed), _place(letter.message_id)).decode()
     try:
         driver(work.world).send(Mail(letter.message_id, letter.to, letter.subject, text))
     except Undeliverable as error:

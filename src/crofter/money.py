@@ -6,11 +6,13 @@ from decimal import Decimal
 
 DOLLAR = 1_000_000
 """Micro-dollars."""
+MOST = Decimal(2**53 // DOLLAR)
+"""In dollars. Beyond that a JSON number is no longer exact."""
 
 
 def micros(dollars: Decimal) -> int:
     """Micro-dollars of an amount that somebody wrote; ValueError unless it is a whole number of them, 0 or more."""
-    if not dollars.is_finite() or dollars < 0:
+    if not dollars.is_finite() or not 0 <= dollars <= MOST:
         raise ValueError(f"{dollars} is not an amount of money")
     amount = dollars * DOLLAR
     if amount != amount.to_integral_value():

@@ -19,7 +19,7 @@ BATCH = 500
 DOCUMENTS: tuple[tuple[Table, str], ...] = ((operation, "input"), (operation, "vars"))
 """Columns of JSON that may hold sealed values in hexadecimal: arguments of operations under way."""
 
-_IN_TEXT = re.compile(MARK.hex() + "[0-9a-f]{%d,}" % (2 * (OVERHEAD - len(MARK))))
+_IN_TEXT = re.compile(MARK.hex() + f"[0-9a-f]{{{2 * (OVERHEAD - len(MARK))},}}")
 
 # Tokens cannot be hashed again, since nobody knows them, and a chain of marks cannot be made again without trusting
 # what it marks. So the keys for both are kept here, sealed, from the first master on.

@@ -10,15 +10,16 @@ pytest.register_assert_rewrite("tests.drivers.bench", "tests.drivers.checks")
 
 from crofter.db import Database, open_database  # noqa: E402 - what is imported first would not be rewritten
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor  # noqa: E402
-from tests.databases import PostgresServer, create_tables  # noqa: E402
+from tests.databases import PostgresServer  # noqa: E402
 from tests.drivers.bench import Yard  # noqa: E402
+from tests.drivers.lives import create_store  # noqa: E402
 from tests.drivers.simulated_bench import SimulatedBench  # noqa: E402
 
 
 @pytest.fixture(scope="module")
 def sqlite_store() -> Iterator[Database]:
     opened = open_database(None, None)
-    create_tables(opened.url)
+    create_store(opened)
     yield opened
     opened.close()
 

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sqlalchemy import create_engine
+
 from crofter.clock import Clock
 from crofter.db import Database, open_database
 from crofter.drivers.hypervisor import DiskRef, DiskSpec, DomainRef, DomainSpec, Empty, Order, Seed
-from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
+from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, tables
 
 REGIONS = ("us-east",)
 STEPS = ("disk", "size", "seed", "domain", "gone")
+
+
+def create_store(database: Database) -> None:
+    """Only the driver's own tables: it needs nothing else of the house."""
+    engine = create_engine(database.url)
+    tables.thing.metadata.create_all(engine, tables=[tables.thing, tables.work, tables.change, tables.setting])
+    engine.dispose()
 
 
 def open_driver(address: str) -> tuple[Database, SimulatedHypervisor]:

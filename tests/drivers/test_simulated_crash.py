@@ -14,8 +14,8 @@ import pytest
 from crofter.db import open_database
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
 from crofter.drivers.hypervisor.simulated.things import digest
-from tests.databases import PostgresServer, create_tables
-from tests.drivers.lives import life, open_driver
+from tests.databases import PostgresServer
+from tests.drivers.lives import create_store, life, open_driver
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -24,7 +24,7 @@ def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         found = str(tmp_path)
         database = open_database(None, tmp_path)
-        create_tables(database.url)
+        create_store(database)
         database.close()
     else:
         server: PostgresServer = request.getfixturevalue("postgres_server")

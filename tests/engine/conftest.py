@@ -6,32 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Boolean, Column, Integer, Text
+from sqlalchemy import Boolean, Column, Integer, Text, bindparam, select
 
 from crofter.context import Actor, Context, World
-from crofter.db import Database
+from crofter.db import Database, query
 from crofter.engine import Conductor, Operation, Worker
+from crofter.engine.tables import operation
 from crofter.resources.account.store import account
-from tests.databases import (
-    database,
-    postgres_address,
-    postgres_database,
-    postgres_server,
-    sqlite_database,
-    sqlite_folder,
-    sqlite_template,
-)
 from tests.engine.deeds import make_world
-
-__all__ = [
-    "database",
-    "postgres_address",
-    "postgres_database",
-    "postgres_server",
-    "sqlite_database",
-    "sqlite_folder",
-    "sqlite_template",
-]
 
 
 @pytest.fixture
@@ -64,6 +46,16 @@ class Bench:
     def write(self, do: Callable[[Context], Any], actor: Actor | None = None) -> Any:
         with self.world.database.write() as db:
             return do(Context(self.world, db, actor))
+
+    def operation(self, op_id: int | None, *columns: str) -> Any:
+        """These columns of one operation, or None if there is no such row."""
+        statement = select(*(operation.c[name] for name in columns)).where(operation.c.id == bindparam("id"))
+        with self.world.database.read() as db:
+            return db.maybe(query(statement, lambda *values: values), id=op_id)
+
+    def states(self) -> list[str]:
+        with self.world.database.read() as db:
+            return [state for (state,) in db.raw("SELECT state FROM operation ORDER BY id").fetchall()]
 
 
 @pytest.fixture

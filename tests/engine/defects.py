@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import bindparam, func, literal_column, select, update
 
 from crofter.context import Context
-from crofter.db import Database, Session, query
+from crofter.db import Database, Query, Session, query
 from crofter.engine import queue
 from crofter.engine.tables import CLAIMED, Claimed, operation
 from crofter.engine.work import Work
@@ -69,9 +69,8 @@ def effect_late(database: Database) -> None:
     deeds.leave = leave_later
 
 
-def no_order(_: Database) -> None:
-    """The quick claim that does not ask what is ahead of it on the key. On PostgreSQL a head that is just being
-    taken is skipped, and its successor passes it."""
+def claim_without_order() -> Query[Claimed]:
+    """The quick claim that does not ask what is ahead of it on the key."""
     one, held = operation.alias("one"), operation.alias("held")
     taken = select(held.c.key).where(held.c.state.in_(_words("running", "waiting")), held.c.key.is_not(None))
     ready = (
@@ -79,7 +78,12 @@ def no_order(_: Database) -> None:
         .where(one.c.state.in_(_words("queued", "waiting")), one.c.due <= bindparam("now"))
         .where(one.c.lane == bindparam("lane"), (one.c.state == "waiting") | one.c.key.not_in(taken))
     )
-    _install(ready.order_by(one.c.due, one.c.id).limit(1).with_for_update(skip_locked=True).cte("first"))
+    return _claim(ready.order_by(one.c.due, one.c.id))
+
+
+def no_order(_: Database) -> None:
+    """On PostgreSQL a head that is just being taken is skipped, and its successor passes it."""
+    queue.CLAIM_LANE = claim_without_order()
 
 
 def no_exclusion(_: Database) -> None:
@@ -88,12 +92,13 @@ def no_exclusion(_: Database) -> None:
     ready = select(one.c.id).where(
         one.c.state.in_(_words("queued", "waiting")), one.c.due <= bindparam("now"), one.c.lane == bindparam("lane")
     )
-    _install(ready.order_by(one.c.due, one.c.id).limit(1).with_for_update(skip_locked=True).cte("first"))
+    queue.CLAIM_LANE = _claim(ready.order_by(one.c.due, one.c.id))
 
 
-def _install(first: Any) -> None:
+def _claim(ready: Any) -> Query[Claimed]:
+    first = ready.limit(1).with_for_update(skip_locked=True).cte("first")
     slowly = func.pg_sleep(0.002).is_not(None)  # between taking the row and writing it: the window, made wide
-    queue.CLAIM_LANE = query(
+    return query(
         update(operation)
         .where(operation.c.id.in_(select(first.c.id)), slowly)
         .values(state="running", owner=bindparam("me"), epoch=operation.c.epoch + 1)

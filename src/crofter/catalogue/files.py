@@ -87,12 +87,22 @@ def _converted(shelf: Shelf, listed: list[Any], problems: list[str]) -> list[Ent
 
 def _called(sent: Any, number: int) -> str:
     name = sent.get("id") if isinstance(sent, dict) else None
-    return f"entry {number} ({name})" if isinstance(name, str) and name else f"entry {number}"
+    return f"entry {number} ({name})" if isinstance(name, str) and name.isprintable() else f"entry {number}"
+
+
+_PLAINER = {
+    "Object missing required field": "lacks",
+    "Object contains unknown field": "has no",
+    "Expected": "expected",
+    "Invalid": "invalid",
+}
 
 
 def _reason(error: Exception) -> str:
     """``vcpus: expected `int`, got `str```: the field first, as an operator looks for it."""
     text, _, where = str(error).partition(" - at `$")
-    text = text.replace("Object missing required field", "lacks").replace("Object contains unknown field", "has no")
+    for start, plainer in _PLAINER.items():
+        if text.startswith(start):
+            text = plainer + text.removeprefix(start)
     where = where.strip("`.")
-    return f"{where}: {text[:1].lower()}{text[1:]}" if where else text[:1].lower() + text[1:]
+    return f"{where}: {text}" if where else text

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import msgspec
 import uvicorn
 
 from crofter import __version__
@@ -61,6 +62,7 @@ def serve(settings: Settings) -> int:
         if settings.role == "worker":
             return _work(settings)
         listening = _bind(settings)
+        settings = msgspec.structs.replace(settings, port=listening.getsockname()[1])
         if settings.workers > 1:
             return _several(settings, listening)
         return _one(settings, listening)

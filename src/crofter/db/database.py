@@ -32,6 +32,12 @@ class Database(Protocol):
     def write(self) -> AbstractContextManager[Session]:
         """A transaction that commits when the block ends, or leaves no trace when it raises."""
 
+    def together(self) -> AbstractContextManager[None]:
+        """One commit for all that this thread writes in the block, where there is only one writer anyway.
+
+        Each write still stands or falls alone; none is done before the block has ended. Raises Unavailable.
+        """
+
     def close(self) -> None: ...
 
 

@@ -8,8 +8,7 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO
 
@@ -19,6 +18,8 @@ from crofter.errors import Unavailable
 
 WRITE_WAIT = 2.0
 """Seconds a writer waits for its turn before the caller is told to come back later."""
+_NO_BUGS = ("full", "locked", "disk I/O", "readonly")
+"""What SQLite's complaint contains when the disk is full, or a lock is not ours."""
 
 
 class SqliteDatabase:
@@ -40,6 +41,7 @@ class SqliteDatabase:
         self._readers = threading.local()
         self._open: list[sqlite3.Connection] = []
         self._writer = self._connect()
+        self._shared: _Shared | None = None
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=WRITE_WAIT)
@@ -50,37 +52,54 @@ class SqliteDatabase:
         self._open.append(connection)
         return connection
 
-    @contextmanager
-    def read(self) -> Iterator[Session]:
+    def read(self) -> AbstractContextManager[Session]:
+        if self._shares():
+            return nullcontext(self._session(self._writer))
         connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
         if connection is None:
             connection = self._readers.connection = self._connect()
             connection.execute("PRAGMA query_only=ON")
-        with _storage_faults():
-            connection.execute("BEGIN")
-            try:
-                yield Session(self.dialect, connection.execute, sqlite3.IntegrityError, _no_lock)
-            finally:
-                connection.execute("COMMIT")
+        return _Reading(self._session(connection), connection)
 
-    @contextmanager
-    def write(self) -> Iterator[Session]:
+    def write(self) -> AbstractContextManager[Session]:
+        if self._shares():
+            assert self._shared is not None
+            return _Part(self._shared, self._session(self._writer), self._writer)
+        return _Writing(self, self._session(self._writer))
+
+    def together(self) -> AbstractContextManager[None]:
+        return _Shared(self)
+
+    def _shares(self) -> bool:
+        """Whether this thread is inside a transaction that several writes share."""
+        return self._shared is not None and self._shared.thread == threading.get_ident()
+
+    def _session(self, connection: sqlite3.Connection) -> Session:
+        return Session(self.dialect, connection.execute, sqlite3.IntegrityError, _no_lock)
+
+    def begin(self, shared: _Shared | None = None) -> None:
+        """Take the writer's turn and begin its transaction, or be unavailable."""
         if not self._turn.acquire(timeout=WRITE_WAIT):
             raise Unavailable
-        session = Session(self.dialect, self._writer.execute, sqlite3.IntegrityError, _no_lock)
         try:
-            with _storage_faults():
-                self._writer.execute("BEGIN IMMEDIATE")
-                try:
-                    yield session
-                    self._writer.execute("COMMIT")
-                except BaseException:
-                    if self._writer.in_transaction:
-                        self._writer.execute("ROLLBACK")
-                    raise
-        finally:
+            self._writer.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
             self._turn.release()
-        session.tell(self.signals)
+            raise Unavailable from error
+        self._shared = shared
+
+    def end(self, error: BaseException | None) -> None:
+        """Commit, or leave no trace of what went wrong; the turn is the next one's."""
+        try:
+            if error is None:
+                self._writer.execute("COMMIT")
+        except sqlite3.OperationalError as failure:
+            raise Unavailable from failure
+        finally:
+            if self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+            self._shared = None
+            self._turn.release()
 
     def close(self) -> None:
         for connection in self._open:
@@ -103,13 +122,101 @@ def _hold_alone(path: Path) -> IO[str]:
     return held
 
 
-@contextmanager
-def _storage_faults() -> Iterator[None]:
+def _raise_unavailable(error: BaseException | None) -> None:
     """A full disk or a lock that is not ours makes the service unavailable; it is no bug."""
-    try:
-        yield
-    except sqlite3.OperationalError as error:
-        words = str(error)
-        if "full" in words or "locked" in words or "disk I/O" in words or "readonly" in words:
+    if isinstance(error, sqlite3.OperationalError) and any(words in str(error) for words in _NO_BUGS):
+        raise Unavailable from error
+
+
+# Blocks are classes here: each request opens one or two, and a generator costs several times as much.
+
+
+class _Reading:
+    __slots__ = ("_connection", "_session")
+
+    def __init__(self, session: Session, connection: sqlite3.Connection) -> None:
+        self._session = session
+        self._connection = connection
+
+    def __enter__(self) -> Session:
+        try:
+            self._connection.execute("BEGIN")
+        except sqlite3.OperationalError as error:
             raise Unavailable from error
-        raise
+        return self._session
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("COMMIT")
+        _raise_unavailable(error)
+
+
+class _Writing:
+    """One write with a commit of its own."""
+
+    __slots__ = ("_database", "_session")
+
+    def __init__(self, database: SqliteDatabase, session: Session) -> None:
+        self._database = database
+        self._session = session
+
+    def __enter__(self) -> Session:
+        self._database.begin()
+        return self._session
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._database.end(error)
+        _raise_unavailable(error)
+        if error is None:
+            self._session.tell(self._database.signals)
+
+
+class _Shared:
+    """A transaction that several writes of one thread share, so that they wait for the disk once."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self.thread = threading.get_ident()
+        self.sessions: list[Session] = []
+        self.lost: BaseException | None = None
+        """What made SQLite give up the whole transaction, if anything did."""
+        self._database = database
+
+    def __enter__(self) -> None:
+        self._database.begin(self)
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._database.end(error or self.lost)
+        if self.lost is not None:
+            raise Unavailable from self.lost
+        if error is None:
+            for session in self.sessions:
+                session.tell(self._database.signals)
+
+
+class _Part:
+    """One of several writes that are committed together; it stands or falls alone."""
+
+    __slots__ = ("_connection", "_session", "_shared")
+
+    def __init__(self, shared: _Shared, session: Session, connection: sqlite3.Connection) -> None:
+        self._shared = shared
+        self._session = session
+        self._connection = connection
+
+    def __enter__(self) -> Session:
+        if self._shared.lost is not None:
+            raise Unavailable
+        self._connection.execute("SAVEPOINT part")
+        return self._session
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if not self._connection.in_transaction:
+            # A full disk takes the parts that were done already with it.
+            self._shared.lost = error or Unavailable()
+        elif error is not None:
+            self._connection.execute("ROLLBACK TO part")
+            self._connection.execute("RELEASE part")
+        else:
+            self._connection.execute("RELEASE part")
+            self._shared.sessions.append(self._session)
+        _raise_unavailable(error)

@@ -46,11 +46,14 @@ class Compiled:
     __slots__ = ("binds", "defaults", "results", "sql")
 
     def __init__(self, statement: ClauseElement, dialect: str) -> None:
-        compiled: Any = statement.compile(dialect=DIALECTS[dialect], compile_kwargs={"render_postcompile": True})
-        self.sql: str = compiled.string
-        self.defaults: dict[str, Any] = {
-            name: value for name, value in compiled.params.items() if not compiled.binds[name].required
-        }
+        compiled: Any = statement.compile(dialect=DIALECTS[dialect])
+        sql, values = compiled.string, compiled.params
+        required = {name for name, bind in compiled.binds.items() if bind.required}
+        if "POSTCOMPILE" in sql:  # a fixed list after IN is written out once, here
+            expanded = compiled.construct_expanded_state(dict.fromkeys(required))
+            sql, values = expanded.statement, expanded.parameters
+        self.sql: str = sql
+        self.defaults: dict[str, Any] = {name: value for name, value in values.items() if name not in required}
         self.binds: list[tuple[str, Callable[[Any], Any]]] = [
             (name, _to_document) for name, bind in compiled.binds.items() if isinstance(bind.type, Json)
         ]

@@ -15,6 +15,7 @@ from msgspec import Struct
 from crofter.edge import headers, streams
 from crofter.edge.endpoint import MAX_JSON, Endpoint
 from crofter.edge.hub import Hub
+from crofter.edge.lane import Lane
 from crofter.edge.limits import RateLimits, Standing
 from crofter.edge.observe import Observer
 from crofter.edge.perform import Answer, Performer, Request, bearer, refused
@@ -28,6 +29,7 @@ Send = Callable[[Any], Awaitable[None]]
 ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_WAIT = 60
+MOST_DISCARDED = 64 * 1024 * 1024
 
 
 class Gone(Exception):
@@ -58,6 +60,7 @@ class App:
         self.parts = parts
         self._pool = ThreadPoolExecutor(parts.threads, thread_name_prefix="request")
         self._inline = not parts.performer.world.database.reads_block
+        self._lane = Lane(parts.performer)
         self._boot = parts.performer.world.dice.hex(8)
         self._serial = itertools.count(1)
         self._busy = 0
@@ -73,6 +76,7 @@ class App:
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         self.parts.hub.open()
+        self._lane.open()
         loop = asyncio.get_running_loop()
         for action in self.parts.on_start:
             await loop.run_in_executor(None, action)
@@ -81,6 +85,7 @@ class App:
         self.parts.hub.close()
         for action in self.parts.on_stop:
             await loop.run_in_executor(None, action)
+        self._lane.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
         await send({"type": "lifespan.shutdown.complete"})
 
@@ -137,7 +142,8 @@ class App:
         forced = self.parts.fault(scope["method"], path)
         if forced is not None:
             return streams.forced(forced), standing
-        body = await read_body(receive, sent, endpoint.max_body) if endpoint.writes else b""
+        read = read_upload if endpoint.upload is not None and endpoint.upload_type.heard_out else read_body
+        body = await read(receive, sent, endpoint.max_body) if endpoint.writes else b""
         request = Request(
             scope["method"],
             scope["raw_path"],
@@ -154,7 +160,9 @@ class App:
 
     async def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
         """Reads of SQLite are quicker than a change of thread; whatever may wait goes to one."""
-        if self._inline and not endpoint.writes:
+        if self._inline:
+            if endpoint.writes:
+                return await self._lane.perform(endpoint, values, request)
             return self.parts.performer.perform(endpoint, values, request)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, self.parts.performer.perform, endpoint, values, request)
@@ -245,4 +253,31 @@ async def read_body(receive: Receive, sent: Mapping[bytes, bytes], limit: int = 
         size += len(chunks[-1])
         if size > limit:
             raise TooLarge
+    return b"".join(chunks)
+
+
+async def read_upload(receive: Receive, sent: Mapping[bytes, bytes], limit: int) -> bytes:
+    """The whole upload, or a little more than the limit of one that is longer.
+
+    The rest is heard out and thrown away, unless it is boundless: a client that is still sending would
+    never see the answer.
+    """
+    length = sent.get(b"content-length", b"0")
+    if length.isdigit() and int(length) > MOST_DISCARDED:
+        raise TooLarge
+    chunks: list[bytes] = []
+    kept = size = 0
+    more = True
+    while more:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise Gone
+        chunk = message.get("body", b"")
+        size += len(chunk)
+        if size > MOST_DISCARDED:
+            raise TooLarge
+        if kept <= limit:
+            chunks.append(chunk)
+            kept += len(chunk)
+        more = message.get("more_body", False)
     return b"".join(chunks)

@@ -7,7 +7,7 @@ import types
 import typing
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -35,6 +35,9 @@ class Found:
 
 class Upload(Struct, frozen=True):
     """A body that is not JSON, as it came. A subclass may read it, which happens before the transaction begins."""
+
+    heard_out: ClassVar[bool] = False
+    """Whether one that is too long is heard to its end and given in part, for the room to say so; 413 otherwise."""
 
     content_type: str
     content: bytes

@@ -7,15 +7,18 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from crofter.clock import SECOND, Setting
 from crofter.engine import chores, queue, timekeeping
 from crofter.engine.pulse import CONDUCTOR
 from crofter.engine.run import Run
 from crofter.engine.worker import Worker
+from crofter.errors import Unavailable
 
 if TYPE_CHECKING:
+    from psycopg import Connection
+
     from crofter.db.postgres import PostgresDatabase
 
 LOOK_AGAIN = 0.02
@@ -86,9 +89,9 @@ class Conductor:
             self._runs_again = before.mode == "real"
             # Every claim reads the clock, so a standing one stops the workers of the other processes too.
             self._jump(self._world.clock.now())
-            while self._others_are_busy():
-                time.sleep(LOOK_AGAIN)
             try:
+                while self._others_are_busy():
+                    time.sleep(LOOK_AGAIN)
                 yield
             finally:
                 with self._world.database.read() as db:
@@ -108,10 +111,22 @@ class Conductor:
         if self._world.database.dialect == "sqlite":
             yield
             return
-        with cast("PostgresDatabase", self._world.database).connect() as line:
-            line.execute("SELECT pg_advisory_lock(%s, 1)", (CONDUCTOR,))
+        line = self._take_baton()
+        try:
             timekeeping.load(self._world)  # another one may have moved it while we waited
             yield
+        finally:
+            line.close()
+
+    def _take_baton(self) -> Connection[Any]:
+        import psycopg  # noqa: PLC0415 - only PostgreSQL has other processes
+
+        try:
+            line = cast("PostgresDatabase", self._world.database).connect()
+            line.execute("SELECT pg_advisory_lock(%s, 1)", (CONDUCTOR,))
+        except psycopg.OperationalError as error:
+            raise Unavailable from error
+        return line
 
     # ---- moving -----------------------------------------------------------------------------------------------------
 

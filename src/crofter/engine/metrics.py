@@ -7,7 +7,8 @@ from collections import Counter
 
 from sqlalchemy import func, select
 
-from crofter.db import Row, Session, query
+from crofter.db import Query, Row, Session, query
+from crofter.engine.queue import state_in
 from crofter.engine.tables import operation
 
 
@@ -50,19 +51,24 @@ class Depth(Row):
     oldest_due: int
 
 
-_DEPTH = query(
-    select(
-        operation.c.lane,
-        operation.c.state,
-        func.count().label("amount"),
-        func.min(operation.c.due).label("oldest_due"),
+def _depth(*states: str) -> Query[Depth]:
+    return query(
+        select(
+            operation.c.lane,
+            operation.c.state,
+            func.count().label("amount"),
+            func.min(operation.c.due).label("oldest_due"),
+        )
+        .where(state_in(operation, *states))
+        .group_by(operation.c.lane, operation.c.state),
+        Depth,
     )
-    .where(operation.c.finished.is_(None))
-    .group_by(operation.c.lane, operation.c.state),
-    Depth,
-)
+
+
+# Apart, because each half has an index that holds nothing of the past.
+_READY, _RUNNING = _depth("queued", "waiting"), _depth("running")
 
 
 def depth(db: Session) -> list[Depth]:
     """The queue as it is now, in all processes."""
-    return db.all(_DEPTH)
+    return db.all(_READY) + db.all(_RUNNING)

@@ -44,10 +44,11 @@ class Unregistered(Exception):
     """This process was taken for dead, and may not claim until it has signed in again."""
 
 
-def _state(column: ColumnElement[str], *states: str) -> ColumnElement[bool]:
+def state_in(rows: Any, *states: str) -> ColumnElement[bool]:
     """Written out, not bound: only then do both databases see that a partial index fits."""
     words: list[ColumnElement[str]] = [literal_column(f"'{state}'") for state in states]
-    return column.in_(words) if len(words) > 1 else column == words[0]
+    found: ColumnElement[bool] = rows.c.state.in_(words) if len(words) > 1 else rows.c.state == words[0]
+    return found
 
 
 # ---- the request's side -------------------------------------------------------------------------------------------
@@ -66,12 +67,15 @@ _INSERT: Query[Any] = query(
     )
     .columns(id=Id)
 )
+# One that sleeps or backs off is under way, whenever it is due; one that is queued for tomorrow is not.
 _LIVE = query(
     select(operation.c.id)
     .where(
         operation.c.key == bindparam("key"),
-        _state(operation.c.state, "queued", "running", "waiting"),
-        operation.c.due <= bindparam("now"),
+        or_(
+            state_in(operation, "running", "waiting"),
+            state_in(operation, "queued") & (operation.c.due <= bindparam("now")),
+        ),
     )
     .limit(1)
 )
@@ -139,23 +143,23 @@ def claim_statement(*, one_lane: bool) -> ClauseElement:
     worker is just taking; without NOT EXISTS its successor would then look like the first of the key.
     """
     one, held, ahead = operation.alias("one"), operation.alias("held"), operation.alias("ahead")
-    taken = select(held.c.key).where(_state(held.c.state, "running", "waiting"), held.c.key.is_not(None))
+    taken = select(held.c.key).where(state_in(held, "running", "waiting"), held.c.key.is_not(None))
     earlier = exists().where(
         ahead.c.key == one.c.key,
-        _state(ahead.c.state, "queued"),
+        state_in(ahead, "queued"),
         tuple_(ahead.c.due, ahead.c.id) < tuple_(one.c.due, one.c.id),
     )
     ready = select(one.c.id).where(
-        _state(one.c.state, "queued", "waiting"),
+        state_in(one, "queued", "waiting"),
         one.c.due <= bindparam("now"),
-        or_(_state(one.c.state, "waiting"), one.c.key.is_(None), one.c.key.not_in(taken) & ~earlier),
+        or_(state_in(one, "waiting"), one.c.key.is_(None), one.c.key.not_in(taken) & ~earlier),
     )
     if one_lane:
         ready = ready.where(one.c.lane == bindparam("lane"))
     first = ready.order_by(one.c.due, one.c.id).limit(1).with_for_update(skip_locked=True).cte("first")
     return (
         update(operation)
-        .where(operation.c.id.in_(select(first.c.id)), _state(operation.c.state, "queued", "waiting"))
+        .where(operation.c.id.in_(select(first.c.id)), state_in(operation, "queued", "waiting"))
         .values(
             state="running",
             owner=bindparam("me"),
@@ -191,7 +195,7 @@ FENCE = query(
         operation.c.id == bindparam("id"),
         operation.c.epoch == bindparam("epoch"),
         operation.c.cursor == bindparam("cursor"),
-        _state(operation.c.state, "running"),
+        state_in(operation, "running"),
     )
     .with_for_update()
 )
@@ -233,24 +237,19 @@ def save(db: Session, op_id: int, epoch: int, /, **changes: Any) -> None:
 # ---- looking at the whole -----------------------------------------------------------------------------------------
 
 _NEXT = select(func.min(operation.c.due)).where(
-    _state(operation.c.state, "queued", "waiting"), operation.c.due > bindparam("now")
+    state_in(operation, "queued", "waiting"), operation.c.due > bindparam("now")
 )
 _NEXT_ANY = query(_NEXT)
 _NEXT_LANE = query(_NEXT.where(operation.c.lane == bindparam("lane")))
 _ELSEWHERE = query(
     select(operation.c.id)
-    .where(_state(operation.c.state, "running"), operation.c.owner.is_distinct_from(bindparam("me", type_=Id)))
+    .where(state_in(operation, "running"), operation.c.owner.is_distinct_from(bindparam("me", type_=Id)))
     .limit(1)
 )
-_UNSETTLED = query(
-    select(operation.c.id)
-    .where(
-        or_(
-            _state(operation.c.state, "running", "waiting"),
-            _state(operation.c.state, "queued") & (operation.c.due <= bindparam("now")),
-        )
-    )
-    .limit(1)
+# Two questions, each with an index that holds nothing of the past.
+_UNDER_WAY = query(select(operation.c.id).where(state_in(operation, "running", "waiting")).limit(1))
+_DUE = query(
+    select(operation.c.id).where(state_in(operation, "queued", "waiting"), operation.c.due <= bindparam("now")).limit(1)
 )
 _PRUNE: Query[Any] = query(
     text(
@@ -273,7 +272,7 @@ def running_elsewhere(db: Session, me: int) -> bool:
 
 def unsettled(db: Session, now: int) -> bool:
     """Whether an operation is under way or due. One that waits for a later day does not count."""
-    return db.value(_UNSETTLED, now=now) is not None
+    return db.value(_UNDER_WAY) is not None or db.value(_DUE, now=now) is not None
 
 
 def prune(world: World, *, batch: int = 1000) -> int:

@@ -79,6 +79,8 @@ class Worker:
 
     def stop(self, grace: float = 10.0) -> None:
         """Finish the steps under way within ``grace`` seconds, hand back the rest, and sign out."""
+        if self._stopping.is_set():
+            return
         self._stopping.set()
         for deafen in self._deaf:
             deafen()

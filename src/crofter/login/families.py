@@ -8,11 +8,12 @@ import hmac
 
 from msgspec import Struct
 
-from crofter import clock
+from crofter import clock, scopes
 from crofter.clock import DAY, HOUR, MINUTE
 from crofter.context import Context
 from crofter.keyring import SHOWN, new_token
-from crofter.login import scopes, store
+from crofter.login import store
+from crofter.login.deeds import put_on_record
 from crofter.login.store import Allowed, Client, Presented, SignedIn
 from crofter.resources.oauth.store import authorization
 from crofter.resources.users.store import token
@@ -64,13 +65,14 @@ def allow(
         expiry=expiry,
         used=False,
     )
+    put_on_record(ctx, user.account_id, user.user_id, user.username, "allow_app", "/oauth/authorize", "scope")
     return plain
 
 
 def redeem(ctx: Context, client: Client, code: str, redirect_uri: str | None, verifier: str | None) -> Issued | Refusal:
     """Exchange a code for tokens. The second time it ends the family: one of the two who showed it stole it."""
     shown = ctx.db.maybe(store.CODE, digest=ctx.world.keyring.digest(code))
-    family = shown and ctx.db.maybe(store.ALLOWED, id=shown.authorization_id)
+    family = ctx.db.maybe(store.ALLOWED, id=shown.authorization_id) if shown else None
     if shown is None or family is None or family.client_id != client.id:
         return Refusal("invalid_grant", "The code is not known.")
     ctx.db.hold(family.account_id)
@@ -103,13 +105,13 @@ def _unfit(ctx: Context, shown: Presented, redirect_uri: str | None, verifier: s
 def renew(ctx: Context, client: Client, plain: str, narrower: list[str] | None) -> Issued | Refusal:
     """Exchange a refresh token for a new pair. The second time it ends the family."""
     shown = ctx.db.maybe(store.REFRESH, digest=ctx.world.keyring.digest(plain))
-    family = shown and ctx.db.maybe(store.ALLOWED, id=shown.authorization_id)
+    family = ctx.db.maybe(store.ALLOWED, id=shown.authorization_id) if shown else None
     if shown is None or family is None or family.client_id != client.id or shown.expiry <= ctx.moment:
         return Refusal("invalid_grant", "The refresh token is not known, or has expired.")
     ctx.db.hold(family.account_id)
     if shown.used:
         return _end_of(ctx, family, "The refresh token has been used already.")
-    if narrower is not None and not scopes.within(narrower, family.scopes.split()):
+    if narrower is not None and not scopes.within(narrower, frozenset(family.scopes.split())):
         return Refusal("invalid_scope", "The user has not allowed these scopes.")
     if not ctx.db.update(store.refresh, {"id": shown.id, "used": False}, used=True):
         return _end_of(ctx, family, "The refresh token has been used already.")
@@ -123,12 +125,16 @@ def revoke(ctx: Context, client: Client, plain: str) -> None:
     digest = ctx.world.keyring.digest(plain)
     for statement in (store.BY_ACCESS, store.BY_REFRESH):
         found = ctx.db.value(statement, digest=digest, client_id=client.id)
-        if found is not None:
-            ctx.db.delete(authorization, id=found)
+        family = ctx.db.maybe(store.ALLOWED, id=found) if found is not None else None
+        if family is not None:
+            ctx.db.hold(family.account_id)
+            ctx.db.delete(authorization, id=family.id)
+            _record(ctx, family, "revoke_app", "/oauth/revoke")
 
 
 def _end_of(ctx: Context, family: Allowed, reason: str) -> Refusal:
     ctx.db.delete(authorization, id=family.id)
+    _record(ctx, family, "revoke_stolen", "/oauth/token")
     return Refusal("invalid_grant", reason + " All tokens that came from it have been revoked.")
 
 
@@ -153,7 +159,12 @@ def _issue(ctx: Context, client: Client, family: Allowed, granted: str, ends: st
         expiry=ends,
         used=False,
     )
+    _record(ctx, family, "issue_token", "/oauth/token")
     return Issued(access, refresh, granted)
+
+
+def _record(ctx: Context, family: Allowed, operation: str, path: str) -> None:
+    put_on_record(ctx, family.account_id, family.user_id, family.username, operation, path)
 
 
 def s256(verifier: str) -> str:

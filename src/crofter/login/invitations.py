@@ -54,9 +54,7 @@ def remind(ctx: Context, user: Invited) -> None:
 def _send(ctx: Context, user: Invited, purpose: str, life: int, subject: str, words: str) -> None:
     secret, expiry = ctx.dice.hex(64), clock.text(ctx.now + life)
     ctx.db.delete(store.link, user_id=user.id)  # the latest link is the only one
-    ctx.db.insert(
-        store.link, user_id=user.id, digest=ctx.world.keyring.digest(secret), purpose=purpose, expiry=expiry
-    )
+    ctx.db.insert(store.link, user_id=user.id, digest=ctx.world.keyring.digest(secret), purpose=purpose, expiry=expiry)
     # From the settings, never from a request: whoever asks must not choose where the link leads.
     url = f"{ctx.world.settings.address}/login/password?token={secret}"
     mail.send(ctx, user.email, subject, words.format(username=user.username, url=url, until=expiry.replace("T", " ")))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-READ, WRITE = "read_only", "read_write"
+from crofter.scopes import EVERYTHING, READ, WRITE, parse
 
 # Resource: what reading it shows, what writing it changes.
 SENTENCES: dict[str, tuple[str, str]] = {
@@ -47,13 +47,11 @@ class Line(Struct, frozen=True):
     writes: bool
 
 
-def parse(text: str) -> list[str] | None:
-    """The scopes in a list of them, each once and in the house's order; None if one is unknown."""
-    asked = set(text.replace(",", " ").split())
-    if "*" in asked:
-        return ["*"] if _known(asked - {"*"}) else None
-    if not _known(asked):
-        return None
+def wanted(text: str) -> list[str]:
+    """The scopes that a client asks for, each resource once, in the house's order; ValueError names a strange one."""
+    asked = set(parse(text))
+    if EVERYTHING in asked:
+        return [EVERYTHING]
     return [
         f"{resource}:{WRITE if f'{resource}:{WRITE}' in asked else READ}"
         for resource in SENTENCES
@@ -61,31 +59,16 @@ def parse(text: str) -> list[str] | None:
     ]
 
 
-def _known(scopes: set[str]) -> bool:
-    return all(
-        (parts := scope.partition(":"))[0] in SENTENCES and parts[2] in (READ, WRITE) for scope in scopes
-    )
-
-
 def reduced(scopes: list[str], only_read: set[str]) -> list[str]:
     """The scopes with reading only for the named resources; ``*`` names all of them."""
-    if scopes == ["*"]:
-        return [f"{resource}:{READ}" for resource in SENTENCES] if "*" in only_read else scopes
-    return [
-        f"{resource}:{READ}" if (resource := scope.partition(":")[0]) in only_read else scope for scope in scopes
-    ]
-
-
-def within(asked: list[str], held: list[str]) -> bool:
-    """Whether every scope that is asked for is covered by one that is held."""
-    if held == ["*"]:
-        return True
-    return all(scope in held or scope.replace(READ, WRITE) in held for scope in asked)
+    if scopes == [EVERYTHING]:
+        return [f"{resource}:{READ}" for resource in SENTENCES] if EVERYTHING in only_read else scopes
+    return [f"{resource}:{READ}" if (resource := scope.partition(":")[0]) in only_read else scope for scope in scopes]
 
 
 def lines(scopes: list[str]) -> list[Line]:
-    if scopes == ["*"]:
-        return [Line("*", "Do everything that you may do, on all of your account", True)]
+    if scopes == [EVERYTHING]:
+        return [Line(EVERYTHING, "Do everything that you may do, on all of your account", True)]
     described = [Line("", "See your name, e-mail address and settings", False)]
     for scope in scopes:
         resource, _, level = scope.partition(":")
@@ -96,7 +79,7 @@ def lines(scopes: list[str]) -> list[Line]:
 
 def left_out(scopes: list[str]) -> list[str]:
     """What the app will not see, in words."""
-    if scopes == ["*"]:
+    if scopes == [EVERYTHING]:
         return []
     held = {scope.partition(":")[0] for scope in scopes}
     return [words for resource, words in WORRIES.items() if resource not in held]

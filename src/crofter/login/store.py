@@ -187,6 +187,7 @@ class Allowed(Row):
     user_id: int
     client_id: int
     scopes: str
+    username: str
 
 
 CODE = query(
@@ -198,8 +199,16 @@ REFRESH = query(
     Renewal,
 )
 ALLOWED = query(
-    select(*(authorization.c[name] for name in Allowed.__struct_fields__))
+    select(
+        authorization.c.id,
+        authorization.c.account_id,
+        authorization.c.user_id,
+        authorization.c.client_id,
+        authorization.c.scopes,
+        user.c.username,
+    )
     .join_from(authorization, account, account.c.id == authorization.c.account_id)
+    .join(user, user.c.id == authorization.c.user_id)
     .where(authorization.c.id == bindparam("id"), _OPEN),
     Allowed,
 )

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Callable
-from http.cookies import CookieError, SimpleCookie
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
+
+from starlette.requests import cookie_parser
 
 from crofter.context import Context, World
 from crofter.db.database import TryAgain
@@ -26,20 +27,21 @@ class Forged(Forbidden):
 
 
 class Visit:
-    def __init__(self, world: World, scope: Any, query: Fields, form: Fields) -> None:
+    def __init__(self, world: World, scope: Any, request_id: str) -> None:
         self.world = world
         self.method: str = scope["method"]
         self.path: str = scope["path"]
         self.query_string: str = scope["query_string"].decode("latin-1")
-        self.query = query
-        self.form = form
+        self.request_id = request_id
+        self.query: Fields = {}
+        self.form: Fields = {}
         self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
         self.address = _address(world, scope, self.headers)
         # A browser keeps __Host- cookies only when they come encrypted; a sandbox on this machine need not be.
         self.secure = not (world.settings.sandbox and scope.get("scheme") == "http")
-        self.origin = world.settings.base_url or f"{scope.get('scheme', 'http')}://{self.headers.get('host', '')}"
-        self.origin = self.origin.rstrip("/")
-        self._sent = _cookies(self.headers.get("cookie", ""))
+        scheme = "https" if world.settings.behind_proxy else scope.get("scheme", "http")
+        self.origin = (world.settings.base_url or f"{scheme}://{self.headers.get('host', '')}").rstrip("/")
+        self._sent = cookie_parser(self.headers.get("cookie", ""))
         self.cookies: dict[str, tuple[str, int]] = {}
         """Cookies to set, by their plain name: value, and seconds to live (0: until the browser closes)."""
         self._session: SignedIn | None = None
@@ -49,13 +51,13 @@ class Visit:
 
     def read(self, look: Callable[[Context], T]) -> T:
         with self.world.database.read() as db:
-            return look(Context(self.world, db, address=self.address))
+            return look(Context(self.world, db, address=self.address, request_id=self.request_id))
 
     def write(self, change: Callable[[Context], T]) -> T:
         for _ in range(TRIES):
             try:
                 with self.world.database.write() as db:
-                    return change(Context(self.world, db, address=self.address))
+                    return change(Context(self.world, db, address=self.address, request_id=self.request_id))
             except TryAgain:
                 continue
         raise Unavailable
@@ -121,13 +123,6 @@ class Visit:
             self.form_token().encode(), self.field("form_token").encode()
         ):
             raise Forged
-
-
-def _cookies(header: str) -> dict[str, str]:
-    try:
-        return {name: morsel.value for name, morsel in SimpleCookie(header).items()}
-    except CookieError:
-        return {}
 
 
 def _address(world: World, scope: Any, headers: dict[str, str]) -> str:

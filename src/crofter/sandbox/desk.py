@@ -7,9 +7,10 @@ from typing import Any
 
 from sqlalchemy import func, select
 
-from crofter import __version__, clock
+from crofter import __version__, clock, mail
 from crofter.context import World
 from crofter.db import meta, query
+from crofter.drivers.mail import Outbox
 from crofter.engine.conductor import Conductor
 from crofter.engine.tables import operation
 from crofter.errors import Invalid
@@ -127,7 +128,8 @@ class Desk:
         self.faults.clear()
 
     def outbox(self) -> dict[str, list[Any]]:
-        return {"mails": [], "webhooks": []}
+        mailer = mail.driver(self.world)
+        return {"mails": mailer.mails() if isinstance(mailer, Outbox) else [], "webhooks": []}
 
 
 def _checked_scopes(scopes: str) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Column, LargeBinary, Text, bindparam, select
+from sqlalchemy import Column, Text, bindparam, select
 
 from crofter import clock
-from crofter.db import Moment, Row, Session, identity, query, table
+from crofter.db import Moment, Row, Sealed, Session, identity, query, table
 from crofter.drivers.mail.contract import Mail
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ outbox = table(
     Column("message_id", Text, nullable=False, unique=True),
     Column("recipient", Text, nullable=False),
     Column("subject", Text, nullable=False),
-    Column("body", LargeBinary, nullable=False),  # sealed: links that set a password are secrets
+    Column("body", Sealed, nullable=False),  # links that set a password are secrets
     Column("at", Moment, nullable=False),
 )
 

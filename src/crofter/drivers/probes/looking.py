@@ -11,8 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from crofter.drivers.probes.addresses import Address, Network, Refused, Target, judge, networks, parse, within
-from crofter.drivers.probes.addresses import LOOPBACK
+from crofter.drivers.probes.addresses import LOOPBACK, Address, Network, Refused, Target, judge, networks, parse, within
 from crofter.drivers.probes.wire import Answer, Ask
 
 ATTEMPTS = 3
@@ -71,9 +70,7 @@ async def _attempt(ask: Ask, resolver: Resolve, connect: Connect) -> tuple[bool,
         return False, "it could not be reached", False
 
 
-async def _once(
-    target: Target, ask: Ask, allowed: Sequence[Network], resolver: Resolve, connect: Connect
-) -> str:
+async def _once(target: Target, ask: Ask, allowed: Sequence[Network], resolver: Resolve, connect: Connect) -> str:
     addresses = await _judged(target, allowed, resolver)
     reader, writer = await _connected(target, addresses, connect)
     try:

@@ -7,8 +7,7 @@ import contextlib
 import os
 import resource
 import socket
-import sys
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from crofter.drivers.probes.looking import look, trust
@@ -18,7 +17,8 @@ AT_ONCE = 1000
 GROUP_AT_ONCE = 8
 LOOKUPS = 64
 GROUP_LOOKUPS = 4
-"""A name server that never answers keeps a thread busy for long, and cannot be told to stop."""
+"""A name server that never answers keeps a thread for long, and a thread cannot be told to stop."""
+MEMORY = 1 << 30
 NOBODY = 65534
 
 
@@ -28,8 +28,118 @@ class Places:
     def __init__(self, total: int, each: int) -> None:
         self._total = asyncio.Semaphore(total)
         self._each = each
-        self._groups: dict[int, tuple[asyncio.Semaphore, int]] = {}
+        self._groups: dict[int, asyncio.Semaphore] = {}
+        self._wanted: dict[int, int] = {}
+
+    async def enter(self, group: int) -> None:
+        places = self._groups.setdefault(group, asyncio.Semaphore(self._each))
+        self._wanted[group] = self._wanted.get(group, 0) + 1
+        try:
+            await places.acquire()
+            try:
+                await self._total.acquire()
+            except BaseException:
+                places.release()
+                raise
+        except BaseException:
+            self._drop(group)
+            raise
+
+    def leave(self, group: int) -> None:
+        self._total.release()
+        self._groups[group].release()
+        self._drop(group)
+
+    def _drop(self, group: int) -> None:
+        self._wanted[group] -= 1
+        if not self._wanted[group]:
+            del self._wanted[group], self._groups[group]
 
     @contextlib.asynccontextmanager
-    async def take(self, group: int) -> contextlib.AsyncIterator[None] if False else object:  # type: ignore[misc]
-        yield
+    async def taken(self, group: int) -> AsyncIterator[None]:
+        await self.enter(group)
+        try:
+            yield
+        finally:
+            self.leave(group)
+
+
+class Lookout:
+    """Answers what it is asked, each as soon as it is known, in no particular order."""
+
+    def __init__(self, output: int) -> None:
+        self._output = output
+        self._places = Places(AT_ONCE, GROUP_AT_ONCE)
+        self._lookups = Places(LOOKUPS, GROUP_LOOKUPS)
+        self._threads = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="lookup")
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def begin(self, ask: Ask) -> None:
+        task = asyncio.get_running_loop().create_task(self._answer(ask))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, ask: Ask) -> None:
+        async def resolve(host: str, port: int) -> Sequence[str]:
+            return await self._resolve(ask.group, host, port)
+
+        async with self._places.taken(ask.group):
+            try:
+                answer = await look(ask, resolver=resolve)
+            except Exception as error:  # a mistake of ours; whoever asked must not wait for ever
+                answer = Answer(ask.id, False, f"it could not be looked at ({type(error).__name__})")
+        os.write(self._output, frame(answer))  # shorter than a pipe's atomic size, and somebody always reads
+
+    async def _resolve(self, group: int, host: str, port: int) -> Sequence[str]:
+        await self._lookups.enter(group)
+        lookup = asyncio.wrap_future(self._threads.submit(_addresses, host, port))
+
+        def through(done: asyncio.Future[Sequence[str]]) -> None:
+            done.exception()  # looked at, in case that nobody waits for it any more
+            self._lookups.leave(group)
+
+        lookup.add_done_callback(through)
+        return await asyncio.shield(lookup)
+
+
+def _addresses(host: str, port: int) -> Sequence[str]:
+    return [str(one[4][0]) for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+
+
+def confine() -> None:
+    """Give up what looking at addresses does not need."""
+    trust()  # reads the certificates while it still may, as this does the code for names
+    "localhost".encode("idna")
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 4096) if most > 0 else 4096, most))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+
+
+async def serve(source: int, output: int) -> None:
+    """Until nobody is there to ask."""
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb"))
+    lookout = Lookout(output)
+    with contextlib.suppress(asyncio.IncompleteReadError, BrokenPipeError):
+        while True:
+            size = length(await reader.readexactly(HEAD.size))
+            lookout.begin(read_ask(await reader.readexactly(size)))
+
+
+def main() -> None:
+    source, output = os.dup(0), os.dup(1)
+    os.dup2(2, 1)  # whatever prints must not speak in between
+    confine()
+    asyncio.run(serve(source, output))
+    os._exit(0)  # lookups that hang must not keep it
+
+
+if __name__ == "__main__":
+    main()

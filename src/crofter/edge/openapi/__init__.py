@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +17,9 @@ from crofter.edge.openapi.parameters import SHARED, parameters_of
 from crofter.edge.openapi.schemas import Schemas
 
 METHODS = ("GET", "POST", "PUT", "DELETE")
+WIDTH = 100
+SHORT = re.compile(r'\[\n(?:\s+(?:"[^"\\]*"|-?[0-9.]+|null),?\n)+\s+\]|\{\n\s+"\$ref": "[^"]*"\n\s+\}')
+"""A list of plain values, or a lone reference."""
 DESCRIPTION = """\
 The account and compute service of this address, in JSON over HTTP.
 
@@ -26,8 +30,14 @@ Every failure has the same body, with a `field` where one is to blame."""
 
 
 def render(endpoints: Sequence[Endpoint]) -> str:
-    """The document as it is committed and served."""
-    return json.dumps(document(endpoints, __version__), indent=2, ensure_ascii=False) + "\n"
+    """The document as it is committed and served: indented, with what is short on one line."""
+    text = json.dumps(document(endpoints, __version__), indent=2, ensure_ascii=False)
+    return SHORT.sub(lambda found: _one_line(found[0]), text) + "\n"
+
+
+def _one_line(text: str) -> str:
+    joined = " ".join(line.strip() for line in text.split("\n"))
+    return f"{joined[0]}{joined[1:-1].strip()}{joined[-1]}" if len(joined) < WIDTH else text
 
 
 def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:

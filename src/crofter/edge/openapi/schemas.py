@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import types
 import typing
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -33,14 +34,14 @@ class Schemas:
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         shapes = list(dict.fromkeys(shape for one in endpoints for shape in _shapes(one)))
         found, components = msgspec.json.schema_components(shapes, ref_template=PREFIX + "{name}")
-        names = {name: _name(schema.get("title", name)) for name, schema in components.items()}
+        names = _names(components)
         renamed = json.loads(_renamed(json.dumps([list(found), components]), names))
         self._by_shape = {shape: tidy(schema) for shape, schema in zip(shapes, renamed[0], strict=True)}
         self.components: dict[str, Schema] = {names[name]: tidy(schema) for name, schema in renamed[1].items()}
         for body in {one.body for one in endpoints if one.body is not None}:
             _optional_may_be_null(self.resolved(self.of(body)))
         for name, schema in self.components.items():
-            if schema.get("type") == "object" and "examples" not in schema:
+            if schema.get("type") == "object" and "examples" not in schema and not name.endswith("Page"):
                 schema["examples"] = [example(schema, self.components, name)]
 
     def of(self, shape: Any) -> Schema:
@@ -63,6 +64,18 @@ def _shapes(one: Endpoint) -> Iterator[Any]:
     if one.body is not None:
         yield one.body
     yield from (shape for shape in answered(one) if shape is not None and shape not in NOT_JSON)
+
+
+def _names(components: dict[str, Schema]) -> dict[str, str]:
+    """What each component is called: as its class, with its room before it where two rooms use the same name."""
+    names = {key: _name(schema.get("title", key)) for key, schema in components.items()}
+    often = Counter(names.values())
+    return {key: name if often[name] == 1 else _room(key) + name for key, name in names.items()}
+
+
+def _room(key: str) -> str:
+    """``Devices`` of ``crofter.resources.profile.devices.shapes.DeviceView``."""
+    return key.split(".")[-3].replace("_", " ").title().replace(" ", "")
 
 
 def _name(title: str) -> str:

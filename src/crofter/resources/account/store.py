@@ -22,12 +22,18 @@ account = table(
 )
 
 _BACKUPS = query(select(account.c.backups_enabled).where(account.c.id == bindparam("account_id")))
+_NETWORK_HELPER = query(select(account.c.network_helper).where(account.c.id == bindparam("account_id")))
 _PUBLIC_IPS = query(select(account.c.public_ips).where(account.c.id == bindparam("account_id")))
 
 
 def backups_enabled(ctx: Context) -> bool:
     """Whether new instances are backed up unless they say otherwise."""
     return bool(ctx.db.value(_BACKUPS, account_id=ctx.account_id))
+
+
+def network_helper(ctx: Context) -> bool:
+    """Whether new profiles set up the guest's network unless they say otherwise."""
+    return bool(ctx.db.value(_NETWORK_HELPER, account_id=ctx.account_id))
 
 
 def public_ips(ctx: Context) -> int:

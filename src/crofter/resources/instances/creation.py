@@ -181,13 +181,9 @@ def from_backup(ctx: Context, instance: Instance, backup: Backup, *, booted: boo
     numbers: dict[int, int] = {}
     plans: list[DiskPlan] = []
     for kept in backup.disks:
-        disk = disks.insert(
-            ctx, instance.id, label=kept["label"], size=kept["size"], filesystem=kept["filesystem"]
-        )
+        disk = disks.insert(ctx, instance.id, label=kept["label"], size=kept["size"], filesystem=kept["filesystem"])
         numbers[kept["id"]] = disk.id
-        plans.append(
-            DiskPlan(disk.id, backup_id=backup.id, backup_host=backup.host, backup_disk=kept["id"])
-        )
+        plans.append(DiskPlan(disk.id, backup_id=backup.id, backup_host=backup.host, backup_disk=kept["id"]))
     made = [_config_again(ctx, instance, kept, numbers) for kept in backup.configs]
     boot = made[0].id if booted and made else None
     return DeployArgs(instance.id, disks=plans, boot_config=boot)

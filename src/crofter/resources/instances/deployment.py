@@ -80,9 +80,7 @@ def from_image(
     plans = [DiskPlan(root.id, image=image.slug, minimum=image.size)]
     devices = {"sda": {"disk_id": root.id}}
     if swap_size:
-        swap = disks.insert(
-            ctx, instance.id, label=f"{swap_size} MB Swap Image", size=swap_size, filesystem="swap"
-        )
+        swap = disks.insert(ctx, instance.id, label=f"{swap_size} MB Swap Image", size=swap_size, filesystem="swap")
         plans.append(DiskPlan(swap.id))
         devices["sdb"] = {"disk_id": swap.id}
     config = configs.insert(

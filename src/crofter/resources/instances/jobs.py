@@ -5,11 +5,12 @@ from __future__ import annotations
 from crofter.engine import Chore, Operation
 from crofter.housekeeping import Nothing
 from crofter.resources.instances import watchdog
+from crofter.resources.instances.disks import operations as disks
 from crofter.resources.instances.ips.rules import REWIRE
 from crofter.resources.instances.operations import deletion, deploy, looking, power
 from crofter.resources.instances.states import Job
 
-JOBS: tuple[Job, ...] = (*deploy.JOBS, *power.JOBS, *deletion.JOBS)
+JOBS: tuple[Job, ...] = (*deploy.JOBS, *power.JOBS, *disks.JOBS, *deletion.JOBS)
 
 CHORES = (Chore("house.attend", watchdog.ATTEND, "every 3600", Nothing()),)
 """The simulated hypervisor tells of changes at once; this is the net below."""

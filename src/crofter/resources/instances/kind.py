@@ -21,4 +21,5 @@ COMPUTE = Kind(
     existing=store.existing,
     views=_views,
     taggable=True,
+    labelled=store.labels,
 )

@@ -97,9 +97,7 @@ _MINE = _ALL.where(instance.c.account_id == bindparam("account_id"))
 _ONE = query(_MINE.where(instance.c.id == bindparam("id")), Instance)
 _ANYONES = query(_ALL.where(instance.c.id == bindparam("id")), Instance)
 _THESE = query(_MINE.where(among(instance.c.id, "ids")), Instance)
-_IDS = query(
-    select(instance.c.id).where(instance.c.account_id == bindparam("account_id"), among(instance.c.id, "ids"))
-)
+_IDS = query(select(instance.c.id).where(instance.c.account_id == bindparam("account_id"), among(instance.c.id, "ids")))
 _LABELS = query(
     select(instance.c.id, instance.c.label)
     .where(instance.c.account_id == bindparam("account_id"))

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Index, LargeBinary, Text
+from typing import Any
 
-from crofter.db import Flag, Id, Moment, identity, owned, table
+from sqlalchemy import Column, ForeignKey, Index, LargeBinary, Text, bindparam, delete, select
+
+from crofter import clock
+from crofter.context import Context
+from crofter.db import Flag, Id, Moment, Row, Session, identity, owned, query, table
+from crofter.edge.listing import Collection
+from crofter.resources.logins.shapes import LoginView
+
+WINDOW = 90 * clock.DAY
+"""How long a login can be read."""
 
 login = table(
     "login",
@@ -18,6 +27,7 @@ login = table(
     Column("at", Moment, nullable=False),
     Index("ix_login_account_id", "account_id", "id"),
     Index("ix_login_user_id", "user_id", "id"),
+    Index("ix_login_at", "at"),
 )
 
 device = table(
@@ -31,3 +41,45 @@ device = table(
     Column("last_authenticated", Moment, nullable=False),
     Column("last_remote_addr", Text, nullable=False),
 )
+
+
+class Login(Row):
+    at: str
+    id: int
+    ip: str
+    restricted: bool
+    status: str
+    username: str
+
+
+_SHOWN = select(*(login.c[name] for name in Login.__struct_fields__)).where(
+    login.c.account_id == bindparam("account_id"), login.c.at >= bindparam("since")
+)
+_OWN = _SHOWN.where(login.c.user_id == bindparam("user_id"))
+OF_ACCOUNT = Collection(LoginView, _SHOWN, Login, key=login.c.id, columns={}, newest_first=True)
+OF_USER = Collection(LoginView, _OWN, Login, key=login.c.id, columns={}, newest_first=True)
+_ONE = query(_SHOWN.where(login.c.id == bindparam("login_id")), Login)
+_OWN_ONE = query(_OWN.where(login.c.id == bindparam("login_id")), Login)
+_OLD = query(delete(login).where(login.c.at < bindparam("since")))
+
+
+def scope(ctx: Context) -> dict[str, Any]:
+    """The values that every look at an account's logins is bounded by."""
+    return {"account_id": ctx.account_id, "since": clock.text(ctx.now - WINDOW)}
+
+
+def own_scope(ctx: Context) -> dict[str, Any]:
+    return {**scope(ctx), "user_id": ctx.actor.user_id}
+
+
+def one(ctx: Context, login_id: int) -> Login:
+    return ctx.db.one(_ONE, login_id=login_id, **scope(ctx))
+
+
+def own(ctx: Context, login_id: int) -> Login:
+    return ctx.db.one(_OWN_ONE, login_id=login_id, **own_scope(ctx))
+
+
+def prune(db: Session, now: int) -> int:
+    """Remove logins that can no longer be read."""
+    return db.run(_OLD, since=clock.text(now - WINDOW))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Index, LargeBinary, Text
+from sqlalchemy import Column, ForeignKey, Index, LargeBinary, Text, bindparam, select
 
-from crofter.db import Flag, Id, Moment, identity, owned, table
+from crofter.context import Context
+from crofter.db import Flag, Id, Moment, Row, identity, owned, query, table
+from crofter.edge.listing import Collection
+from crofter.resources.oauth.shapes import OAuthClientView
 
 client = table(
     "oauth_client",
@@ -33,3 +36,44 @@ authorization = table(
     Column("created", Moment, nullable=False),
     Column("expiry", Moment),
 )
+
+
+class Client(Row):
+    id: int
+    public_id: str
+    label: str
+    redirect_uri: str
+    public: bool
+    status: str
+    pictured: bool
+
+
+_OF_ACCOUNT = select(
+    *(client.c[name] for name in Client.__struct_fields__ if name != "pictured"),
+    client.c.thumbnail.is_not(None).label("pictured"),
+).where(client.c.account_id == bindparam("account_id"))
+CLIENTS = Collection(
+    OAuthClientView, _OF_ACCOUNT, Client, key=client.c.id, columns={"label": client.c.label, "public": client.c.public}
+)
+_ONE = query(_OF_ACCOUNT.where(client.c.public_id == bindparam("public_id")), Client)
+
+
+class Thumbnail(Row):
+    content: bytes
+
+
+_THUMBNAIL = query(
+    select(client.c.thumbnail.label("content")).where(
+        client.c.public_id == bindparam("public_id"), client.c.thumbnail.is_not(None)
+    ),
+    Thumbnail,
+)
+
+
+def one(ctx: Context, client_id: str) -> Client:
+    return ctx.db.one(_ONE, account_id=ctx.account_id, public_id=client_id)
+
+
+def thumbnail(ctx: Context, client_id: str) -> Thumbnail:
+    """The picture of any account's client: whoever is asked to trust it sees it."""
+    return ctx.db.one(_THUMBNAIL, public_id=client_id)

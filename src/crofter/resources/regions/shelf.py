@@ -23,6 +23,13 @@ Capability = Literal[
 ]
 
 
+def _is_address(text: str, version: int) -> bool:
+    try:
+        return ipaddress.ip_address(text).version == version
+    except ValueError:
+        return False
+
+
 class Resolvers(Struct, frozen=True, forbid_unknown_fields=True):
     """Addresses, comma separated."""
 
@@ -30,9 +37,10 @@ class Resolvers(Struct, frozen=True, forbid_unknown_fields=True):
     ipv6: str
 
     def __post_init__(self) -> None:
-        for text, kind in ((self.ipv4, ipaddress.IPv4Address), (self.ipv6, ipaddress.IPv6Address)):
+        for text, version in ((self.ipv4, 4), (self.ipv6, 6)):
             for address in text.split(","):
-                kind(address.strip())
+                if not _is_address(address.strip(), version):
+                    raise ValueError(f"{address.strip()!r} is not an IPv{version} address")
 
 
 class RegionEntry(Entry, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -18,9 +18,7 @@ UNSUPPORTED = "The requested distribution is not supported by this stackscript."
 NOT_YOURS = "You do not have permission to access this StackScript"
 
 
-def complaints(
-    ctx: Context, stackscript_id: int, data: Mapping[str, Any], image: Image | None
-) -> Iterator[Reason]:
+def complaints(ctx: Context, stackscript_id: int, data: Mapping[str, Any], image: Image | None) -> Iterator[Reason]:
     """What is wrong with deploying a script; an image that is not there is for the caller of this to complain of."""
     script = store.find(ctx, stackscript_id)
     if script is None:

@@ -1,4 +1,4 @@
-"""User-defined fields: what a script asks of whoever deploys it, in lines such as ``# <UDF name="port" default="80" />``."""
+"""User-defined fields: what a script asks of its deployer, in lines such as ``# <UDF name="port" label="Port" />``."""
 
 from __future__ import annotations
 

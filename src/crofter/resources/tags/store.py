@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from sqlalchemy import (
     Column,
+    ColumnElement,
     ForeignKey,
     Index,
     PrimaryKeyConstraint,
@@ -13,6 +15,7 @@ from sqlalchemy import (
     UniqueConstraint,
     and_,
     bindparam,
+    exists,
     or_,
     select,
 )
@@ -20,6 +23,7 @@ from sqlalchemy import (
 from crofter.context import Context
 from crofter.db import Clash, Id, Row, among, identity, owned, query, table
 from crofter.db.tally import Tally
+from crofter.edge.filters import Field
 from crofter.edge.listing import Collection
 from crofter.errors import Invalid
 from crofter.resources.tags.shapes import TaggedObject, TagView
@@ -132,3 +136,16 @@ def labels(ctx: Context, kind: str, ids: Sequence[int]) -> dict[int, list[str]]:
     for row in ctx.db.all(_LABELS, kind=kind, ids=list(ids)):
         found.setdefault(row.object_id, []).append(row.label)
     return found
+
+
+def field_of(kind: str, object_id: ColumnElement[Any]) -> Field:
+    """The tags of an object as a field that a collection of its kind can be filtered on."""
+
+    def carries(condition: ColumnElement[bool]) -> ColumnElement[bool]:
+        return exists(
+            select(tagged.c.tag_id)
+            .join(tag, tag.c.id == tagged.c.tag_id)
+            .where(tagged.c.kind == kind, tagged.c.object_id == object_id, condition)
+        )
+
+    return Field(tag.c.label, element_of=carries)

@@ -32,6 +32,17 @@ def permits(ctx: Context, kind: str, object_id: int, level: str) -> bool:
     return held == "read_write" or held == level
 
 
+def entrust(ctx: Context, kind: str, object_id: int) -> None:
+    """A restricted user who creates an object may do everything with it."""
+    if ctx.actor.restricted:
+        ctx.db.insert(store.grant, user_id=ctx.actor.user_id, kind=kind, object_id=object_id, level="read_write")
+
+
+def forget(ctx: Context, kind: str, object_id: int) -> None:
+    """Nobody holds a grant on an object that is gone, or that is another account's now."""
+    ctx.db.delete(store.grant, kind=kind, object_id=object_id)
+
+
 def permits_globally(ctx: Context, grant: str, level: str | None = None) -> bool:
     """Whether the caller holds a global grant: a yes or no, or an access level."""
     if not ctx.actor.restricted:

@@ -34,7 +34,18 @@ config = table(
 )
 
 
-KEPT = ("label", "comments", "devices", "helpers", "interfaces", "kernel", "memory_limit", "root_device", "run_level", "virt_mode")
+KEPT = (
+    "label",
+    "comments",
+    "devices",
+    "helpers",
+    "interfaces",
+    "kernel",
+    "memory_limit",
+    "root_device",
+    "run_level",
+    "virt_mode",
+)
 """What a backup remembers of a profile, and a clone copies."""
 
 
@@ -105,6 +116,14 @@ def insert(ctx: Context, instance_id: int, *, label: str, devices: dict[str, Any
         **more,
     }
     return Config(ctx.db.insert(config, **values), **values)
+
+
+def without_disk(ctx: Context, instance_id: int, disk_id: int) -> None:
+    """Empty every slot that holds a disk which is going."""
+    for found in of(ctx, instance_id):
+        left = {slot: device for slot, device in found.devices.items() if device.get("disk_id") != disk_id}
+        if left != found.devices:
+            ctx.db.update(config, {"id": found.id}, devices=left, updated=ctx.moment)
 
 
 def entity(found: Config) -> Entity:

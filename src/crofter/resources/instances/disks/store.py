@@ -73,9 +73,7 @@ def reserved(ctx: Context, instance_id: int) -> int:
     return int(ctx.db.value(_RESERVED, instance_id=instance_id))
 
 
-def insert(
-    ctx: Context, instance_id: int, *, label: str, size: int, filesystem: str, image: str | None = None
-) -> Disk:
+def insert(ctx: Context, instance_id: int, *, label: str, size: int, filesystem: str, image: str | None = None) -> Disk:
     """A disk that is written down and not made yet."""
     values = {
         "account_id": ctx.account_id,

@@ -141,6 +141,15 @@ def define_first(work: Work) -> Sleep | None:
     )
 
 
+@step(weight=5)
+def define_if_new(work: Work) -> Sleep | None:
+    """An instance whose first disk this is becomes known to its host; any other is left alone."""
+    instance = hands.current(work)
+    if hands.hypervisor(work.world).observe(hands.domain(instance)).power != "absent":
+        return None
+    return define_first.run(work)
+
+
 @tx_step(weight=5)
 def hand_over(ctx: Context, work: Work) -> Sleep | None:
     """The instance is there: off, or about to boot."""

@@ -24,9 +24,7 @@ class BootArgs(Struct, frozen=True):
 def power_off(work: Work) -> Sleep | None:
     instance = hands.current(work)
     driver = hands.hypervisor(work.world)
-    return hands.carry_out(
-        work, [lambda order: driver.ensure_off(hands.domain(instance), order, grace=SHUTDOWN_GRACE)]
-    )
+    return hands.carry_out(work, [lambda order: driver.ensure_off(hands.domain(instance), order, grace=SHUTDOWN_GRACE)])
 
 
 @step(weight=10)

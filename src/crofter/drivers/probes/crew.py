@@ -1,0 +1,126 @@
+"""The house's side of the probe process: hands over what to look at, and collects what was seen."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import logging
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Collection, Sequence
+from typing import IO
+
+from msgspec.structs import replace
+
+from crofter.drivers.probes.wire import HEAD, Answer, Ask, frame, length, read_answer
+
+log = logging.getLogger("crofter")
+
+KEPT = 600.0
+"""Seconds that an answer waits to be collected: whoever asked may have died."""
+COMMAND = (sys.executable, "-I", "-m", "crofter.drivers.probes.process")
+
+
+class Crew:
+    """One probe process, started when it is first needed and again whenever it has gone."""
+
+    def __init__(self, command: Sequence[str] = COMMAND) -> None:
+        self._command = command
+        self._ids = itertools.count(1)
+        self._news = threading.Condition()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._asked: dict[int, int] = {}
+        """Asks under way, and what each is about."""
+        self._answers: dict[int, tuple[float, Answer]] = {}
+
+    # ---- asking -----------------------------------------------------------------------------------------------------
+
+    def ask(self, asks: Sequence[tuple[int, Ask]]) -> list[int]:
+        """Hand over looks, each with a number of what it is about; their own numbers, in that order."""
+        with self._news:
+            pipe = self._pipe()
+            self._forget_old()
+            numbered = [(subject, replace(ask, id=next(self._ids))) for subject, ask in asks]
+            self._asked.update((ask.id, subject) for subject, ask in numbered)
+        try:
+            pipe.write(b"".join(frame(ask) for _, ask in numbered))
+            pipe.flush()
+        except OSError:
+            log.warning("the probe process is gone")  # and its reader has told so already, or is about to
+        return [ask.id for _, ask in numbered]
+
+    def busy(self) -> set[int]:
+        """What is being looked at just now."""
+        with self._news:
+            return set(self._asked.values())
+
+    def collect(self, ids: Collection[int], patience: float) -> tuple[dict[int, Answer], list[int]]:
+        """The answers to these asks that are there within ``patience`` seconds, and the asks still under way.
+
+        An ask in neither was lost with its process.
+        """
+        with self._news:
+            self._news.wait_for(lambda: not any(one in self._asked for one in ids), timeout=patience)
+            found = {one: self._answers.pop(one)[1] for one in ids if one in self._answers}
+            return found, [one for one in ids if one in self._asked]
+
+    def _forget_old(self) -> None:
+        before = time.monotonic() - KEPT
+        while self._answers and (oldest := next(iter(self._answers))) and self._answers[oldest][0] < before:
+            del self._answers[oldest]
+
+    # ---- the process ------------------------------------------------------------------------------------------------
+
+    def _pipe(self) -> IO[bytes]:
+        process = self._process
+        if process is None or process.poll() is not None:
+            # Nothing of the house goes with it: no variables, no open files, no terminal.
+            process = self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={},
+                cwd="/",
+                start_new_session=True,
+            )
+            atexit.register(process.kill)
+            threading.Thread(target=self._hear, args=(process,), name="probe answers", daemon=True).start()
+        assert process.stdin is not None
+        return process.stdin
+
+    def _hear(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        try:
+            while head := process.stdout.read(HEAD.size):
+                self._heard(read_answer(process.stdout.read(length(head))))
+        except Exception:
+            log.exception("the probe process cannot be understood")
+            process.kill()
+        process.wait()
+        with self._news:
+            if self._process is process:
+                self._process = None
+                self._asked.clear()
+                self._news.notify_all()
+
+    def _heard(self, answer: Answer) -> None:
+        with self._news:
+            if self._asked.pop(answer.id, None) is not None:
+                self._answers[answer.id] = (time.monotonic(), answer)
+                self._news.notify_all()
+
+    def close(self) -> None:
+        with self._news:
+            process, self._process = self._process, None
+            self._asked.clear()
+            self._news.notify_all()
+        if process is not None:
+            atexit.unregister(process.kill)
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()

@@ -1,0 +1,157 @@
+"""The login service as an ASGI application: from a request to the function that answers it."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+import logging
+import time
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import parse_qsl
+
+from starlette.datastructures import Headers
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.responses import Response
+
+from crofter.context import World
+from crofter.edge.app import Gone, read_body
+from crofter.edge.limits import RateLimits
+from crofter.edge.observe import Observer
+from crofter.edge.perform import Answer
+from crofter.edge.problems import Fault, MethodNotAllowed, TooLarge, UnsupportedMediaType, status_of
+from crofter.errors import Invalid, NotFound, Problem, TooMany, Unavailable
+from crofter.login import consent, exchange, forgotten, pages, signin
+from crofter.login.families import Refusal
+from crofter.login.visit import Fields, Visit
+
+log = logging.getLogger("crofter")
+
+MAX_BODY = 64 * 1024
+MAX_FIELDS = 100
+THREADS = 32
+"""More than may wait for a password to be checked, so that a page never waits behind those."""
+
+Handler = Callable[[Visit], Response]
+ROUTES: dict[str, dict[str, Handler]] = {
+    "/login": {"GET": signin.show, "POST": signin.submit},
+    "/login/logout": {"GET": signin.ask_to_leave, "POST": signin.leave},
+    "/login/reset": {"GET": forgotten.ask, "POST": forgotten.mail_link},
+    "/login/password": {"GET": forgotten.choose, "POST": forgotten.set_password},
+    "/login/style.css": {"GET": pages.stylesheet},
+    "/oauth/authorize": {"GET": consent.show, "POST": consent.decide},
+    "/oauth/token": {"POST": exchange.token, "OPTIONS": exchange.preflight},
+    "/oauth/revoke": {"POST": exchange.revoke, "OPTIONS": exchange.preflight},
+    "/.well-known/oauth-authorization-server": {"GET": exchange.metadata, "OPTIONS": exchange.preflight},
+}
+_FOR_PROGRAMS = ("/oauth/token", "/oauth/revoke", "/.well-known")
+_TITLES = {403: "Not allowed", 404: "Not found", 429: "Too many requests", 500: "Something went wrong"}
+_ERRORS = {429: "temporarily_unavailable", 500: "server_error", 503: "temporarily_unavailable"}
+
+
+class LoginApp:
+    def __init__(self, world: World, limits: RateLimits, observer: Observer) -> None:
+        self._world = world
+        self._limits = limits
+        self._observer = observer
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="login")
+        self._boot = world.dice.hex(8)
+        self._serial = itertools.count(1)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        began = time.perf_counter()
+        request_id = f"{self._boot}-l{next(self._serial):x}"
+        try:
+            response = await self._answer(scope, receive, request_id)
+        except Gone:
+            return
+        response.headers["x-request-id"] = request_id
+        await response(scope, receive, send)
+        self._observer.request(scope, None, Answer(response.status_code, b""), request_id, time.perf_counter() - began)
+
+    async def _answer(self, scope: Any, receive: Any, request_id: str) -> Response:
+        visit = Visit(self._world, scope, request_id)
+        try:
+            self._limits.hit("general", visit.address)
+            handler = _route(scope["method"], scope["path"])
+            visit.query.update(_pairs(scope["query_string"]))
+            if scope["method"] == "POST":
+                visit.form.update(await _form(scope, receive))
+            return await asyncio.get_running_loop().run_in_executor(self._pool, handler, visit)
+        except Problem as problem:
+            return _refused(visit, problem)
+        except Gone:
+            raise
+        except Exception:
+            log.exception("request %s failed", request_id)
+            return _refused(visit, Fault())
+
+
+def _route(method: str, path: str) -> Handler:
+    methods = ROUTES.get(path.rstrip("/"))
+    if methods is None:
+        raise NotFound
+    handler = methods.get("GET" if method == "HEAD" else method)
+    if handler is None:
+        raise MethodNotAllowed
+    return handler
+
+
+def _refused(visit: Visit, problem: Problem) -> Response:
+    status = status_of(problem)
+    reason = problem.reasons[0].reason
+    if visit.path.startswith(_FOR_PROGRAMS):
+        response = exchange.refuse(visit, Refusal(_ERRORS.get(status, "invalid_request"), reason, status))
+    else:
+        title = _TITLES.get(status, "This did not work")
+        response = pages.message(visit, title, reason.rstrip(".") + ".", status=status)
+    if isinstance(problem, MethodNotAllowed):
+        response.headers["allow"] = ", ".join(ROUTES[visit.path.rstrip("/")])
+    if isinstance(problem, (TooMany, Unavailable)):
+        standing = getattr(problem, "standing", None)
+        response.headers["retry-after"] = str(standing.seconds if standing else 1)
+    if isinstance(problem, TooLarge):
+        response.headers["connection"] = "close"
+    return response
+
+
+async def _form(scope: Any, receive: Any) -> Fields:
+    """The fields of a form, sent in either of the two ways that forms are sent."""
+    headers = Headers(scope=scope)
+    body = await read_body(receive, dict(scope["headers"]), MAX_BODY)
+    kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        return await _multipart(headers, body)
+    if kind == "application/x-www-form-urlencoded" or not body:
+        return _pairs(body)
+    raise UnsupportedMediaType
+
+
+async def _multipart(headers: Headers, body: bytes) -> Fields:
+    async def stream() -> AsyncIterator[bytes]:
+        yield body
+        yield b""
+
+    try:
+        parsed = await MultiPartParser(headers, stream(), max_files=0, max_fields=MAX_FIELDS).parse()  # type: ignore[arg-type]
+    except MultiPartException as error:
+        raise Invalid("The form cannot be read") from error
+    return _gathered([(name, value) for name, value in parsed.multi_items() if isinstance(value, str)])
+
+
+def _pairs(raw: bytes) -> Fields:
+    try:
+        text = raw.decode("ascii")
+        return _gathered(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS))
+    except ValueError as error:
+        raise Invalid("The form cannot be read") from error
+
+
+def _gathered(pairs: list[tuple[str, str]]) -> Fields:
+    fields: Fields = {}
+    for name, value in pairs:
+        if "\0" in name or "\0" in value:
+            raise Invalid("The form cannot be read")
+        fields.setdefault(name, []).append(value)
+    return fields

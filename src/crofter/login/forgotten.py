@@ -1,0 +1,96 @@
+"""Choosing a password with a link from a mail, and asking for that mail."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from crofter import passwords
+from crofter.context import Context
+from crofter.journal import Author, write
+from crofter.kinds import Entity
+from crofter.login import attempts, invitations, pages, sessions, store
+from crofter.login.attempts import Wait
+from crofter.login.deeds import put_on_record
+from crofter.login.store import Person
+from crofter.login.visit import Visit
+from crofter.resources.users.store import user as users
+
+
+def ask(visit: Visit) -> Response:
+    return pages.page(visit, "reset.html")
+
+
+def mail_link(visit: Visit) -> Response:
+    """The same answer whoever is named: it must not tell who has an account here."""
+    visit.check_form()
+    typed = visit.field("username")
+    counted = attempts.subjects(visit.world, "login", f"reset {typed}")
+    counted += attempts.subjects(visit.world, "login_address", f"reset {visit.address}")
+
+    def change(ctx: Context) -> None:
+        attempts.count(ctx, counted)
+        person = ctx.db.maybe(store.BY_USERNAME, username=typed)
+        if person is not None:
+            invitations.remind(ctx, person)
+
+    try:
+        visit.write(change)
+    except Wait as wait:
+        response = pages.message(visit, "Too many requests", "Look into your mailbox, or try again later.", status=429)
+        response.headers["retry-after"] = str(wait.seconds)
+        return response
+    return pages.message(visit, "Look into your mailbox", "If there is such a user, a mail with a link is on its way.")
+
+
+def choose(visit: Visit) -> Response:
+    """Looking at the page does not use up the link: programs that read mail open links too."""
+    given = visit.query.get("token", [""])
+    secret = given[0] if len(given) == 1 else ""
+    person = visit.read(lambda ctx: invitations.holder(ctx, secret))
+    return _form(visit, person, secret) if person else _dead(visit)
+
+
+def set_password(visit: Visit) -> Response:
+    visit.check_form()
+    secret, password = visit.field("token"), visit.field("password")
+    person = visit.read(lambda ctx: invitations.holder(ctx, secret))
+    if person is None:
+        return _dead(visit)
+    problem = passwords.weakness(password, person.username, person.email)
+    if problem is None and password != visit.field("again"):
+        problem = "The two passwords are not the same."
+    if problem is not None:
+        return _form(visit, person, secret, problem)
+    hashed = passwords.of(visit.world).hash(password)
+
+    def change(ctx: Context) -> bool:
+        if invitations.holder(ctx, secret) is None:
+            return False
+        replace(ctx, person, hashed)
+        return True
+
+    if not visit.write(change):
+        return _dead(visit)
+    visit.set_cookie("session", "")
+    return pages.redirect(visit, "/login/?notice=password")
+
+
+def replace(ctx: Context, person: Person, hashed: str) -> None:
+    """Set the password. Whoever was signed in with the old one is not any more."""
+    ctx.db.update(users, {"id": person.id}, password=hashed)
+    ctx.db.delete(store.link, user_id=person.id)
+    sessions.end_all(ctx, person.id)
+    author = Author(person.account_id, person.id, person.username)
+    entity = Entity("profile", None, person.username, "/v4/profile")
+    write(ctx.db, ctx.now, author, "profile_update", "notification", entity)
+    put_on_record(ctx, person.account_id, person.id, person.username, "set_password", "/login/password", "password")
+
+
+def _form(visit: Visit, person: Person, secret: str, problem: str = "") -> Response:
+    status = 400 if problem else 200
+    return pages.page(visit, "password.html", status=status, person=person, secret=secret, problem=problem)
+
+
+def _dead(visit: Visit) -> Response:
+    text = "It has been used, or it is too old. Ask for another one."
+    return pages.message(visit, "This link does not work any more", text, status=410)

@@ -1,0 +1,1 @@
+"""Firewalls: which traffic reaches an instance, and which leaves it."""

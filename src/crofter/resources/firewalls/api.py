@@ -1,0 +1,29 @@
+"""Firewalls: those of an instance."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from crofter.context import Context
+from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.listing import Listing
+from crofter.resources.firewalls import store
+from crofter.resources.firewalls.shapes import FirewallView
+from crofter.resources.instances import store as instances
+from crofter.shapes import Page
+
+TheInstance = Annotated[instances.Instance, Found(instances.one, "compute_id")]
+
+
+@endpoint("GET /v4/compute/instances/{compute_id}/firewalls", scope="computes:read_only", grant="compute:read_only")
+def list_instance_firewalls(ctx: Context, instance: TheInstance, listing: Listing) -> Page[FirewallView]:
+    """List the firewalls that guard an instance."""
+    return listing.of(
+        ctx,
+        store.OF_OBJECT[ctx.actor.restricted],
+        lambda rows: store.views(ctx, rows),
+        account_id=ctx.account_id,
+        user_id=ctx.actor.user_id,
+        kind=instances.KIND,
+        object_id=instance.id,
+    )

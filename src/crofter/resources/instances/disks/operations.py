@@ -1,0 +1,135 @@
+"""What is done to a disk."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from crofter.context import Context
+from crofter.drivers.hypervisor import DiskRef, DiskSpec, FromDisk
+from crofter.engine import Failed, Operation, Sleep, Work, step, tx_step
+from crofter.resources.instances import hands, store
+from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.disks import store as disks
+from crofter.resources.instances.disks.store import Disk
+from crofter.resources.instances.operations.deploy import DeployArgs, define_if_new, make_disks, place, seed_root
+from crofter.resources.instances.operations.looking import look
+from crofter.resources.instances.states import Job
+from crofter.resources.instances.store import Instance
+
+
+class DiskArgs(Struct, frozen=True):
+    instance_id: int
+    disk_id: int
+    size: int = 0
+
+
+class CopyArgs(Struct, frozen=True):
+    instance_id: int
+    disk_id: int
+    """The new disk."""
+    source_id: int
+
+
+def _both(work: Work, disk_id: int) -> tuple[Instance, Disk]:
+    with work.read() as ctx:
+        instance = store.again(ctx, work.args.instance_id)
+        found = next((one for one in disks.of(ctx, instance.id) if one.id == disk_id), None)
+    if found is None:
+        raise Failed("The disk is gone.")
+    return instance, found
+
+
+def unmade(ctx: Context, work: Work, _reason: str) -> None:
+    """A disk that could not be made is not there."""
+    plans = work.args.disks if isinstance(work.args, DeployArgs) else [work.args]
+    for plan in plans:
+        ctx.db.delete(disks.disk, id=plan.disk_id)
+
+
+@step(weight=90)
+def copy(work: Work) -> Sleep | None:
+    instance, target = _both(work, work.args.disk_id)
+    wanted = DiskSpec(target.size, target.filesystem)  # type: ignore[arg-type]
+    origin = FromDisk(hands.volume(instance, work.args.source_id))
+    driver = hands.hypervisor(work.world)
+    return hands.carry_out(
+        work, [lambda order: driver.ensure_disk(hands.volume(instance, target), wanted, origin, order)]
+    )
+
+
+@tx_step(weight=10)
+def ready(ctx: Context, work: Work) -> Sleep | None:
+    ctx.db.update(disks.disk, {"id": work.args.disk_id}, status="ready", updated=ctx.moment)
+    return None
+
+
+@step(weight=90)
+def resize(work: Work) -> Sleep | None:
+    """Refused by the hypervisor while the disk is in use, or below what its files need."""
+    instance, disk = _both(work, work.args.disk_id)
+    driver = hands.hypervisor(work.world)
+    return hands.carry_out(
+        work, [lambda order: driver.ensure_size(hands.volume(instance, disk), work.args.size, order)]
+    )
+
+
+@tx_step(weight=10)
+def resized(ctx: Context, work: Work) -> Sleep | None:
+    size = work.args.size
+    ctx.db.update(disks.disk, {"id": work.args.disk_id}, size=size, reserved=size, status="ready", updated=ctx.moment)
+    return None
+
+
+def as_before(ctx: Context, work: Work, _reason: str) -> None:
+    """A resize that failed leaves the size, and gives back the room it had asked for."""
+    found = disks.find(ctx, work.args.instance_id, work.args.disk_id)
+    if found is not None:
+        ctx.db.update(disks.disk, {"id": found.id}, reserved=found.size, status="ready", updated=ctx.moment)
+
+
+@step(weight=90)
+def erase(work: Work) -> Sleep | None:
+    instance = hands.current(work)
+    if instance.host is None:
+        return None
+    ref = DiskRef(instance.host, work.args.disk_id)
+    driver = hands.hypervisor(work.world)
+    return hands.carry_out(work, [lambda order: driver.ensure_gone(ref, order)])
+
+
+@tx_step(weight=10)
+def forget(ctx: Context, work: Work) -> Sleep | None:
+    configs.without_disk(ctx, work.args.instance_id, work.args.disk_id)
+    ctx.db.delete(disks.disk, id=work.args.disk_id)
+    return None
+
+
+CREATE = Job(
+    operation=Operation(
+        kind="disk_create",
+        args=DeployArgs,
+        steps=(place, make_disks, seed_root, define_if_new, look),
+        failed=unmade,
+        erased=("seed",),
+    ),
+    action="disk_create",
+)
+COPY = Job(
+    operation=Operation(kind="disk_duplicate", args=CopyArgs, steps=(copy, ready), failed=unmade),
+    action="disk_duplicate",
+)
+RESIZE = Job(
+    operation=Operation(kind="disk_resize", args=DiskArgs, steps=(resize, resized), failed=as_before),
+    action="disk_resize",
+)
+DELETE = Job(
+    operation=Operation(kind="disk_delete", args=DiskArgs, steps=(erase, forget), failed=as_before),
+    action="disk_delete",
+)
+PASSWORD = Job(
+    operation=Operation(kind="password_reset", args=DeployArgs, steps=(seed_root,), erased=("seed",)),
+    action="password_reset",
+    accepts=("offline",),
+)
+
+JOBS = (CREATE, COPY, RESIZE, DELETE, PASSWORD)

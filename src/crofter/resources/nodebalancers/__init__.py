@@ -1,0 +1,1 @@
+"""Load balancers: one address in front of several instances."""

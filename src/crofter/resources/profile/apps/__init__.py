@@ -1,0 +1,1 @@
+"""Applications that the user who asks has let in."""

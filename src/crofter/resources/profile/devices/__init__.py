@@ -1,0 +1,1 @@
+"""Browsers that the user who asks trusts."""

@@ -1,0 +1,46 @@
+"""Browsers that a user trusts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import bindparam, select
+
+from crofter.context import Context
+from crofter.db import Row, query
+from crofter.edge.listing import Collection
+from crofter.resources.logins.store import device
+from crofter.resources.profile.devices.shapes import TrustedDeviceView
+
+
+class Device(Row):
+    created: str
+    expiry: str
+    id: int
+    last_authenticated: str
+    last_remote_addr: str
+    user_agent: str
+
+
+_TRUSTED = select(*(device.c[name] for name in Device.__struct_fields__)).where(
+    device.c.user_id == bindparam("user_id"), device.c.expiry > bindparam("moment")
+)
+DEVICES = Collection(TrustedDeviceView, _TRUSTED, Device, key=device.c.id, columns={})
+_ONE = query(_TRUSTED.where(device.c.id == bindparam("device_id")), Device)
+
+
+def scope(ctx: Context) -> dict[str, Any]:
+    """The values that every look at one's devices is bounded by."""
+    return {"user_id": ctx.actor.user_id, "moment": ctx.moment}
+
+
+def one(ctx: Context, device_id: int) -> Device:
+    return ctx.db.one(_ONE, device_id=device_id, **scope(ctx))
+
+
+def delete(ctx: Context, device_id: int) -> None:
+    ctx.db.delete(device, user_id=ctx.actor.user_id, id=device_id)
+
+
+def delete_all(ctx: Context) -> None:
+    ctx.db.delete(device, user_id=ctx.actor.user_id)

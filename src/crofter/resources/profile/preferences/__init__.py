@@ -1,0 +1,1 @@
+"""Whatever a client wants to remember for the user who asks."""

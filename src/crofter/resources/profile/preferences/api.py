@@ -1,0 +1,47 @@
+"""Preferences: a document of the client's own making, kept for each user and client."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from crofter.context import Context
+from crofter.edge import bodies
+from crofter.edge.endpoint import Upload, endpoint
+from crofter.errors import Invalid
+from crofter.resources.profile.preferences import store
+
+MAX_SIZE = 64 * 1024
+
+
+class Document(Upload, frozen=True):
+    """A JSON object of any shape."""
+
+    def __post_init__(self) -> None:
+        if not isinstance(bodies.parse(self.content), dict):
+            raise Invalid("Must be of type Object")
+
+    @property
+    def value(self) -> dict[str, Any]:
+        found: dict[str, Any] = msgspec.json.decode(self.content or b"{}")
+        return found
+
+
+@endpoint("GET /v4/profile/preferences", scope="account:read_only", grant="any")
+def view_preferences(ctx: Context) -> dict[str, Any]:
+    """View what this client remembers for you."""
+    return store.document(ctx)
+
+
+@endpoint(
+    "PUT /v4/profile/preferences",
+    scope="account:read_write",
+    grant="any",
+    accepts=("application/json",),
+    max_body=MAX_SIZE,
+)
+def update_preferences(ctx: Context, body: Document) -> dict[str, Any]:
+    """Replace what this client remembers for you."""
+    store.replace(ctx, body.value)
+    return body.value

@@ -1,0 +1,1 @@
+"""Personal access tokens of the user who asks."""

@@ -1,0 +1,115 @@
+"""Setting up a second factor, and checking its codes."""
+
+from __future__ import annotations
+
+import hmac
+
+import pyotp
+
+from crofter import clock
+from crofter.context import Context, World
+from crofter.db import Session
+from crofter.errors import Invalid
+from crofter.journal import record
+from crofter.kinds import Entity
+from crofter.resources.profile.devices import store as devices
+from crofter.resources.profile.two_factor import store
+from crofter.resources.profile.two_factor.shapes import TwoFactorScratchView, TwoFactorSecretView
+
+LIFE = clock.DAY
+"""How long a new secret waits to be confirmed."""
+STEP = 30
+SECRET_LENGTH = 32
+_BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
+_SCRATCH = "abcdefghijkmnpqrstuvwxyz23456789"
+REFUSED = "Invalid token. Two-factor auth not enabled. Please try again."
+
+
+def begin(ctx: Context) -> TwoFactorSecretView:
+    """A new secret. Whatever holds now goes on to hold until the new one is confirmed."""
+    secret = ctx.dice.letters(SECRET_LENGTH, _BASE32)
+    expiry = clock.text(ctx.now + LIFE)
+    user_id = ctx.actor.user_id
+    sealed = ctx.world.keyring.seal(secret.encode(), _place(user_id, "tfa_pending"))
+    store.update(ctx.db, user_id, tfa_pending=sealed, tfa_expiry=expiry)
+    return TwoFactorSecretView(expiry, secret)
+
+
+def confirm(ctx: Context, code: str) -> TwoFactorScratchView:
+    """The code proves that the app knows the secret, so from now on logins ask for one."""
+    user_id = ctx.actor.user_id
+    factor = store.factor(ctx.db, user_id)
+    if factor.tfa_pending is None or (factor.tfa_expiry or "") <= ctx.moment:
+        raise Invalid("There is no secret to confirm, or it has expired", field="tfa_code")
+    keyring = ctx.world.keyring
+    secret = keyring.open(bytes(factor.tfa_pending), _place(user_id, "tfa_pending"))
+    used = _step_of(secret.decode(), _bare(code), ctx.now, after=0)
+    if used is None:
+        raise Invalid(REFUSED, field="tfa_code")
+    scratch = ctx.dice.letters(16, _SCRATCH)
+    store.update(
+        ctx.db,
+        user_id,
+        tfa_enabled=True,
+        tfa_secret=keyring.seal(secret, _place(user_id, "tfa_secret")),
+        tfa_pending=None,
+        tfa_expiry=None,
+        tfa_last_step=used,
+        tfa_scratch=keyring.digest(scratch),
+    )
+    devices.delete_all(ctx)  # a browser that skipped the old factor shows the new one once
+    record(ctx, "tfa_enabled", _entity(ctx))
+    return TwoFactorScratchView(scratch)
+
+
+def disable(ctx: Context) -> None:
+    user_id = ctx.actor.user_id
+    enabled = store.factor(ctx.db, user_id).tfa_enabled
+    nothing = dict.fromkeys(("tfa_secret", "tfa_pending", "tfa_expiry", "tfa_last_step", "tfa_scratch"))
+    store.update(ctx.db, user_id, tfa_enabled=False, **nothing)
+    devices.delete_all(ctx)
+    if enabled:
+        record(ctx, "tfa_disabled", _entity(ctx))
+
+
+def accepts(world: World, db: Session, user_id: int, code: str) -> bool:
+    """Whether a code lets the user in, now and this once: of the app, or the scratch code. Uses it up."""
+    factor = store.factor(db, user_id)
+    if not factor.tfa_enabled or factor.tfa_secret is None:
+        return False
+    keyring = world.keyring
+    given = _bare(code)
+    secret = keyring.open(bytes(factor.tfa_secret), _place(user_id, "tfa_secret")).decode()
+    used = _step_of(secret, given, world.clock.now(), after=factor.tfa_last_step or 0)
+    if used is not None:
+        store.update(db, user_id, tfa_last_step=used)
+        return True
+    if factor.tfa_scratch is not None and hmac.compare_digest(keyring.digest(given.lower()), bytes(factor.tfa_scratch)):
+        store.update(db, user_id, tfa_scratch=None)
+        return True
+    return False
+
+
+def _bare(code: str) -> str:
+    """Without the spaces and dashes that make a code readable."""
+    return code.replace(" ", "").replace("-", "")
+
+
+def _step_of(secret: str, code: str, now: int, *, after: int) -> int | None:
+    """The time step whose code this is: the present one or a neighbour, for clocks that differ; none used before."""
+    present = now // (STEP * clock.SECOND)
+    codes = pyotp.TOTP(secret, interval=STEP)
+    fitting = [
+        step
+        for step in (present - 1, present, present + 1)
+        if hmac.compare_digest(codes.generate_otp(step).encode(), code.encode()) and step > after
+    ]
+    return fitting[0] if fitting else None
+
+
+def _place(user_id: int, column: str) -> str:
+    return f"account_user:{user_id}:{column}"
+
+
+def _entity(ctx: Context) -> Entity:
+    return Entity("profile", None, ctx.actor.username, "/v4/profile")

@@ -1,0 +1,91 @@
+"""Tickets and replies as they are sent and shown."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+from msgspec.structs import force_setattr
+
+from crofter.edge.endpoint import Upload
+from crofter.edge.uploads import file_named
+from crofter.resources.support import files
+from crofter.shapes import Body, Filtered, Id, Moment, Raw, View
+
+Summary = Annotated[str, Meta(min_length=1, max_length=64, description="What it is about, in one line.")]
+Description = Annotated[str, Meta(min_length=1, max_length=65000, description="What the matter is.")]
+Gravatar = Annotated[str, Meta(description="MD5 of the writer's email address, for an avatar.")]
+VlanLabel = Annotated[str, Meta(min_length=1, max_length=64, description="Label of a VLAN; needs `region`.")]
+TicketStatus = Literal["closed", "new", "open"]
+
+
+class TicketEntity(View):
+    """The object that a ticket is about."""
+
+    id: Annotated[Raw, Meta(extra_json_schema={"type": ["integer", "string", "null"]})]
+    label: str | None
+    type: str
+    url: str | None
+
+
+class TicketView(View):
+    """A support ticket."""
+
+    attachments: Annotated[list[str], Meta(description="Names of the attached files.")]
+    closable: Annotated[bool, Meta(description="Whether the ticket may be closed by its account.")]
+    closed: Filtered[Moment | None]
+    description: str
+    entity: TicketEntity | None
+    gravatar_id: Gravatar
+    id: Id
+    opened: Filtered[Moment]
+    opened_by: str
+    status: TicketStatus
+    summary: str
+    updated: Filtered[Moment]
+    updated_by: str | None
+
+
+class ReplyView(View):
+    """A reply to a ticket."""
+
+    created: Moment
+    created_by: str
+    description: str
+    from_compute: Annotated[bool, Meta(description="Whether it comes from the support staff.")]
+    gravatar_id: Gravatar
+    id: Id
+
+
+class TicketCreate(Body):
+    description: Description
+    summary: Summary
+    domain_id: Id | None = None
+    compute_id: Id | None = None
+    lkecluster_id: Id | None = None
+    longviewclient_id: Id | None = None
+    nodebalancer_id: Id | None = None
+    volume_id: Id | None = None
+    managed_issue: bool = False
+    region: Annotated[str, Meta(description="Region of the VLAN.")] | None = None
+    vlan: VlanLabel | None = None
+
+
+class ReplyCreate(Body):
+    description: Annotated[str, Meta(min_length=1, max_length=65535)]
+
+
+class TicketFile(Upload):
+    """A form with one file in its part ``file``."""
+
+    heard_out = True
+
+    filename: str = ""
+    data: bytes = b""
+
+    def __post_init__(self) -> None:
+        files.check_size(self.content)
+        part = file_named(self.content_type, self.content, files.FIELD)
+        filename = files.checked(part.filename, part.content)
+        force_setattr(self, "filename", filename)
+        force_setattr(self, "data", part.content)

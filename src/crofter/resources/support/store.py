@@ -1,0 +1,217 @@
+"""Tickets, replies and attachments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Text,
+    UniqueConstraint,
+    and_,
+    bindparam,
+    case,
+    cast,
+    exists,
+    or_,
+    select,
+)
+
+from crofter.context import Context
+from crofter.db import Flag, Id, Moment, Row, among, identity, owned, query, table
+from crofter.edge.listing import Collection
+from crofter.resources.support.shapes import ReplyView, TicketView
+from crofter.resources.users.store import grant
+
+ticket = table(
+    "ticket",
+    identity(),
+    owned(),
+    Column("summary", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("opened", Moment, nullable=False),
+    Column("opened_by", Text, nullable=False),
+    Column("opener_id", Id),  # null when the house opened it; stays when the user is gone
+    Column("gravatar_id", Text, nullable=False),
+    Column("closed", Moment),
+    Column("closable", Flag, nullable=False),
+    Column("updated", Moment, nullable=False),
+    Column("updated_by", Text),
+    Column("entity_type", Text),
+    Column("entity_id", Text),  # a JSON scalar, as in the journal
+    Column("entity_label", Text),
+    Column("entity_url", Text),
+    Column("nature", Text, nullable=False),  # customer, monitoring, important, abuse
+    Index("ix_ticket_account_id", "account_id", "id"),
+    Index("ix_ticket_open", "closed", "id"),
+)
+reply = table(
+    "ticket_reply",
+    identity(),
+    owned(),
+    Column("ticket_id", Id, ForeignKey("ticket.id", ondelete="CASCADE"), nullable=False),
+    Column("created", Moment, nullable=False),
+    Column("created_by", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("from_staff", Flag, nullable=False),
+    Column("gravatar_id", Text, nullable=False),
+    Index("ix_ticket_reply_ticket_id", "ticket_id", "id"),
+)
+attachment = table(
+    "ticket_attachment",
+    identity(),
+    owned(),
+    Column("ticket_id", Id, ForeignKey("ticket.id", ondelete="CASCADE"), nullable=False),
+    Column("filename", Text, nullable=False),
+    Column("size", Integer, nullable=False),
+    Column("created", Moment, nullable=False),
+    Column("created_by", Text, nullable=False),
+    UniqueConstraint("ticket_id", "filename"),
+)
+# Apart from the rest, so that lists do not carry files about.
+content = table(
+    "ticket_attachment_content",
+    Column(
+        "attachment_id",
+        Id,
+        ForeignKey("ticket_attachment.id", ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    Column("content", LargeBinary, nullable=False),
+)
+
+
+class Ticket(Row):
+    id: int
+    account_id: int
+    summary: str
+    description: str
+    status: str
+    opened: str
+    opened_by: str
+    opener_id: int | None
+    gravatar_id: str
+    closed: str | None
+    closable: bool
+    updated: str
+    updated_by: str | None
+    entity_type: str | None
+    entity_id: str | None
+    entity_label: str | None
+    entity_url: str | None
+    nature: str
+
+
+class Reply(Row):
+    id: int
+    created: str
+    created_by: str
+    description: str
+    from_staff: bool
+    gravatar_id: str
+
+
+class Attachment(Row):
+    ticket_id: int
+    filename: str
+
+
+class File(Row):
+    filename: str
+    content: bytes
+
+
+EVERY = select(*(ticket.c[name] for name in Ticket.__struct_fields__))
+_MINE = EVERY.where(ticket.c.account_id == bindparam("account_id"))
+# A restricted user sees the tickets it opened, and those about objects that it sees.
+_VISIBLE = _MINE.where(
+    or_(
+        ticket.c.opener_id == bindparam("user_id"),
+        exists(
+            select(grant.c.object_id).where(
+                grant.c.user_id == bindparam("user_id"),
+                grant.c.kind == ticket.c.entity_type,
+                cast(grant.c.object_id, Text) == ticket.c.entity_id,
+            )
+        ),
+    )
+)
+_FILTERED: dict[str, Any] = {"closed": ticket.c.closed, "opened": ticket.c.opened, "updated": ticket.c.updated}
+OPEN_FIRST = (case((ticket.c.closed.is_(None), 0), else_=1), ticket.c.id.desc())
+ALL = Collection(TicketView, _MINE, Ticket, key=ticket.c.id, columns=_FILTERED, order=OPEN_FIRST)
+VISIBLE = Collection(TicketView, _VISIBLE, Ticket, key=ticket.c.id, columns=_FILTERED, order=OPEN_FIRST)
+_ONE = {
+    restricted: query(statement.where(ticket.c.id == bindparam("id")), Ticket)
+    for restricted, statement in ((False, _MINE), (True, _VISIBLE))
+}
+_URGENT = query(
+    _MINE.where(ticket.c.closed.is_(None), ticket.c.nature.in_(("important", "abuse"))).order_by(ticket.c.id), Ticket
+)
+REPLIES = Collection(
+    ReplyView,
+    select(*(reply.c[name] for name in Reply.__struct_fields__)).where(reply.c.ticket_id == bindparam("ticket_id")),
+    Reply,
+    key=reply.c.id,
+    columns={},
+)
+_ATTACHED = query(
+    select(attachment.c.ticket_id, attachment.c.filename)
+    .where(among(attachment.c.ticket_id, "ids"))
+    .order_by(attachment.c.id),
+    Attachment,
+)
+_FILE = query(
+    select(attachment.c.filename, content.c.content)
+    .join(content, content.c.attachment_id == attachment.c.id)
+    .where(
+        and_(attachment.c.ticket_id == bindparam("ticket_id"), attachment.c.filename == bindparam("filename")),
+    ),
+    File,
+)
+
+
+def scope(ctx: Context) -> dict[str, Any]:
+    """The values that every look at tickets is bounded by."""
+    bounds = {"account_id": ctx.account_id}
+    return {**bounds, "user_id": ctx.actor.user_id} if ctx.actor.restricted else bounds
+
+
+def one(ctx: Context, ticket_id: int) -> Ticket:
+    return ctx.db.one(_ONE[ctx.actor.restricted], id=ticket_id, **scope(ctx))
+
+
+def file(ctx: Context, ticket_id: int, filename: str) -> File:
+    return ctx.db.one(_FILE, ticket_id=one(ctx, ticket_id).id, filename=filename)
+
+
+def urgent(ctx: Context) -> list[Ticket]:
+    """Open tickets that the account should not overlook: what notifications are made from."""
+    return ctx.db.all(_URGENT, account_id=ctx.account_id)
+
+
+def attached(ctx: Context, ids: Sequence[int]) -> dict[int, list[str]]:
+    """The names of the files of many tickets at once."""
+    found: dict[int, list[str]] = {}
+    for row in ctx.db.all(_ATTACHED, ids=list(ids)) if ids else ():
+        found.setdefault(row.ticket_id, []).append(row.filename)
+    return found
+
+
+def attach(ctx: Context, one: Ticket, filename: str, data: bytes, by: str) -> None:
+    number = ctx.db.insert(
+        attachment,
+        account_id=one.account_id,
+        ticket_id=one.id,
+        filename=filename,
+        size=len(data),
+        created=ctx.moment,
+        created_by=by,
+    )
+    ctx.db.insert(content, attachment_id=number, content=data)

@@ -1,0 +1,1 @@
+"""Grants: what a restricted user may do, on the account and with each object."""

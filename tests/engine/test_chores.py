@@ -1,0 +1,147 @@
+"""Schedules: when an occurrence falls, which missed ones are made up for, and that each is made once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+from msgspec import Struct
+
+from crofter.clock import DAY, HOUR, MINUTE, SECOND, Setting, parse, text
+from crofter.context import Context
+from crofter.db import Database
+from crofter.engine import Chore, Operation, Work, chores, timekeeping, tx_step
+from crofter.engine.chores import following, occurrences
+from tests.engine.conftest import Bench
+from tests.engine.deeds import make_world
+from tests.engine.storms import until
+
+Benches = Callable[..., Bench]
+NOON = parse("2026-11-15T12:00:00")
+ran: list[str] = []
+
+
+class Named(Struct, frozen=True):
+    name: str = "x"
+
+
+@pytest.fixture(autouse=True)
+def _forget() -> None:
+    ran.clear()
+
+
+@tx_step()
+def note(ctx: Context, work: Work) -> None:
+    ran.append(f"{work.args.name} of {text(work.vars['occurrence'])}")
+
+
+NOTE = Operation(kind="t.note", args=Named, steps=(note,))
+
+
+def at(house: Bench, moment: int) -> None:
+    timekeeping.put(house.world, Setting("frozen", 0, moment))
+
+
+@pytest.mark.parametrize(
+    ("rule", "after", "expected"),
+    [
+        ("every 60", "2026-11-15T12:00:00", "2026-11-15T12:01:00"),
+        ("daily 12:00", "2026-11-15T11:59:59", "2026-11-15T12:00:00"),
+        ("daily 12:00", "2026-11-15T12:00:00", "2026-11-16T12:00:00"),
+        ("daily 02:30", "2026-12-31T23:00:00", "2027-01-01T02:30:00"),
+        ("daily 00:00", "2028-02-28T12:00:00", "2028-02-29T00:00:00"),
+        ("monthly", "2026-11-15T12:00:00", "2026-12-01T00:00:00"),
+        ("monthly", "2026-12-01T00:00:00", "2027-01-01T00:00:00"),
+        ("monthly", "2027-01-31T23:59:59", "2027-02-01T00:00:00"),
+    ],
+)
+def test_the_next_occurrence(rule: str, after: str, expected: str) -> None:
+    assert text(following(rule, parse(after))) == expected
+
+
+def test_a_rule_that_says_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match="no such rule"):
+        following("sometimes", NOON)
+
+
+def test_which_missed_occurrences_are_made_up_for() -> None:
+    now = NOON + 3 * HOUR + 30 * MINUTE
+    hours = [NOON + number * HOUR for number in range(4)]
+    assert occurrences("every 3600", NOON, now, "all") == (hours, NOON + 4 * HOUR)
+    assert occurrences("every 3600", NOON, now, "last") == (hours[-1:], NOON + 4 * HOUR)
+    assert occurrences("every 3600", NOON, now, "none") == ([], NOON + 4 * HOUR)
+    assert occurrences("every 3600", NOON, hours[3] + SECOND, "none") == (hours[-1:], NOON + 4 * HOUR)
+    assert occurrences("every 3600", NOON + HOUR, NOON, "all") == ([], NOON + HOUR)
+
+
+@pytest.mark.parametrize(("catchup", "made"), [("all", 3), ("last", 1), ("none", 0)])
+def test_a_house_that_was_down_catches_up(bench: Benches, catchup: chores.Catchup, made: int) -> None:
+    house = bench(NOTE)
+    at(house, NOON)
+    house.write(lambda ctx: chores.plan(ctx, "n", NOTE, Named(), "daily 06:00", catchup=catchup))
+    at(house, NOON + 3 * DAY)
+    assert house.conductor.drain() == made
+    assert ran == [f"x of 2026-11-{day}T06:00:00" for day in (16, 17, 18)][3 - made :]
+
+
+def test_pumping_from_many_sides_makes_each_occurrence_once(bench: Benches, database: Database) -> None:
+    house = bench(NOTE)
+    at(house, NOON)
+    for number in range(8):
+        name = f"n{number}"
+        house.write(lambda ctx, name=name: chores.plan(ctx, name, NOTE, Named(name), "every 60", catchup="all"))
+    at(house, NOON + 10 * MINUTE)
+    worlds = [make_world(database) for _ in range(4)]
+    for world in worlds:
+        world.services["operations"] = house.worker.book
+        world.clock.setting = house.world.clock.setting
+    made: list[int] = []
+    threads = [threading.Thread(target=lambda world=world: made.append(chores.pump(world))) for world in worlds]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(made) == len(house.states()) == 80
+
+
+def test_without_moving_the_schedule_in_the_same_transaction_dedup_still_holds(bench: Benches) -> None:
+    house = bench(NOTE)
+    at(house, NOON)
+    house.write(lambda ctx: chores.plan(ctx, "n", NOTE, Named(), "every 60"))
+    at(house, NOON + MINUTE)
+    assert chores.pump(house.world) == 1
+    house.write(lambda ctx: ctx.db.raw(f"UPDATE schedule SET next_due = {NOON + MINUTE}"))
+    assert chores.pump(house.world) == 0
+    assert len(house.states()) == 1
+
+
+def test_a_changed_rule_starts_afresh_and_an_unchanged_one_keeps_its_time(bench: Benches) -> None:
+    house = bench(NOTE)
+    at(house, NOON)
+    house.write(lambda ctx: chores.ensure(ctx, [Chore("n", NOTE, "every 3600", Named("old"))]))
+    at(house, NOON + 30 * MINUTE)
+    house.write(lambda ctx: chores.ensure(ctx, [Chore("n", NOTE, "every 3600", Named("new"))]))
+    house.conductor.advance(30 * 60)
+    assert ran == ["new of 2026-11-15T13:00:00"]
+    house.write(lambda ctx: chores.ensure(ctx, [Chore("n", NOTE, "daily 20:00", Named("daily"))]))
+    house.conductor.advance(8 * 3600)
+    assert ran[1:] == ["daily of 2026-11-15T20:00:00"]
+    assert house.write(lambda ctx: chores.unplan(ctx, "n"))
+    assert house.conductor.advance(2 * 86400)[1] == 0
+
+
+def test_a_schedule_waits_its_turn_on_its_key_or_gives_way(bench: Benches) -> None:
+    shy = Operation(kind="t.shy", args=Named, steps=(note,), admission="reject")
+    house = bench(NOTE, shy)
+    at(house, NOON)
+    house.write(lambda ctx: chores.plan(ctx, "a", NOTE, Named("a"), "every 60", key="k"))
+    house.write(lambda ctx: chores.plan(ctx, "b", shy, Named("b"), "every 60", key="k"))
+    house.conductor.advance(60)
+    assert ran == ["a of 2026-11-15T12:01:00"]
+
+
+def test_chores_run_by_themselves_while_the_clock_runs(bench: Benches) -> None:
+    house = bench(NOTE, lanes={"std": 1}, poll=0.02)
+    house.write(lambda ctx: chores.plan(ctx, "n", NOTE, Named(), "every 0.05"))
+    until(lambda: len(ran) >= 2, "two occurrences")

@@ -1,0 +1,156 @@
+"""A commit whose answer never comes: it may have happened, not have happened, or be about to happen."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import bindparam, func, select
+
+from crofter.context import Context
+from crofter.db import Database, Session, query
+from crofter.engine import Operation, Sleep, Work, enqueue, queue, tx_step
+from crofter.errors import Unavailable
+from tests.engine import defects
+from tests.engine.conftest import Bench
+from tests.engine.deeds import Nothing, effect, leave
+
+Fate = Callable[[Any], None]
+
+
+def forgotten(transaction: Any) -> None:
+    """The commit never reached the database."""
+    transaction.__exit__(Unavailable, Unavailable(), None)
+
+
+def unheard(transaction: Any) -> None:
+    """The commit happened, its answer was lost."""
+    transaction.__exit__(None, None, None)
+
+
+def late(transaction: Any) -> None:
+    """The answer was lost, and the commit happens only when everybody has begun to look for it."""
+    threading.Timer(0.15, transaction.__exit__, (None, None, None)).start()
+
+
+class Faulty:
+    """A real database behind a line that breaks at the commit of a step's transaction, once."""
+
+    def __init__(self, database: Database, fate: Fate) -> None:
+        self._database = database
+        self._fate = fate
+        self.armed = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+    @contextmanager
+    def write(self) -> Iterator[Session]:
+        transaction = self._database.write()
+        session = transaction.__enter__()
+        try:
+            yield session
+        except BaseException as error:
+            transaction.__exit__(type(error), error, error.__traceback__)
+            raise
+        if not self.armed:
+            transaction.__exit__(None, None, None)
+            return
+        self.armed = False
+        try:
+            self._fate(transaction)
+        except Unavailable:
+            pass
+        raise Unavailable
+
+
+_EFFECTS = query(select(func.count()).select_from(effect).where(effect.c.step == bindparam("step")))
+
+
+def run_with(fate: Fate, bench: Callable[..., Bench], kind: Callable[[Faulty], Operation]) -> Bench:
+    house = bench()
+    faulty = Faulty(house.world.database, fate)
+    house.world.database = faulty  # type: ignore[assignment]
+    house.write(lambda ctx: ctx.db.raw("CREATE TABLE effect (op BIGINT, step TEXT, pid INT)"))
+    operation = kind(faulty)
+    house.worker.book.__init__((operation,))  # type: ignore[misc]
+    house.write(lambda ctx: enqueue(ctx, operation, Nothing(), key="k"))
+    house.conductor.settle()
+    assert not faulty.armed
+    return house
+
+
+def effects(house: Bench, name: str) -> int:
+    with house.world.database.read() as db:
+        return int(db.value(_EFFECTS, step=name))
+
+
+def two_steps(faulty: Faulty) -> Operation:
+    @tx_step()
+    def first(ctx: Context, work: Work) -> None:
+        leave(ctx, work, "first")
+        faulty.armed = not work.world.services.setdefault("broke", False)
+        work.world.services["broke"] = True
+
+    @tx_step()
+    def second(ctx: Context, work: Work) -> None:
+        leave(ctx, work, "second")
+
+    return Operation(kind="t.two", args=Nothing, steps=(first, second))
+
+
+def sleeper(faulty: Faulty) -> Operation:
+    @tx_step()
+    def sleep_once(ctx: Context, work: Work) -> Sleep | None:
+        leave(ctx, work, "sleep_once")
+        if work.vars.get("slept"):
+            return None
+        work.vars["slept"] = True
+        faulty.armed = not work.world.services.setdefault("broke", False)
+        work.world.services["broke"] = True
+        return Sleep(5)
+
+    return Operation(kind="t.sleeper", args=Nothing, steps=(sleep_once,))
+
+
+def one_step(faulty: Faulty) -> Operation:
+    @tx_step()
+    def only(ctx: Context, work: Work) -> None:
+        leave(ctx, work, "only")
+        faulty.armed = not work.world.services.setdefault("broke", False)
+        work.world.services["broke"] = True
+
+    return Operation(kind="t.one", args=Nothing, steps=(only,), keep=False)
+
+
+@pytest.mark.parametrize("fate", [forgotten, unheard, late])
+def test_a_step_whose_commit_is_in_doubt_takes_effect_once(bench: Callable[..., Bench], fate: Fate) -> None:
+    house = run_with(fate, bench, two_steps)
+    assert (effects(house, "first"), effects(house, "second")) == (1, 1)
+    assert house.states() == ["done"]
+    assert house.worker.metrics["unavailable"] >= 1
+
+
+@pytest.mark.parametrize("fate", [forgotten, unheard, late])
+def test_a_sleep_whose_commit_is_in_doubt_is_slept_once(bench: Callable[..., Bench], fate: Fate) -> None:
+    house = run_with(fate, bench, sleeper)
+    assert effects(house, "sleep_once") == 2
+    assert house.states() == ["done"]
+
+
+@pytest.mark.parametrize("fate", [forgotten, unheard, late])
+def test_an_end_in_doubt_of_an_operation_that_leaves_no_row(bench: Callable[..., Bench], fate: Fate) -> None:
+    house = run_with(fate, bench, one_step)
+    assert effects(house, "only") == 1
+    assert house.states() == []
+
+
+def test_without_the_cursor_in_the_fence_a_late_commit_counts_twice(
+    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(queue, "FENCE", queue.FENCE)  # so that it is put back afterwards
+    defects.no_cursor_in_fence(bench().world.database)
+    assert effects(run_with(late, bench, two_steps), "first") == 2

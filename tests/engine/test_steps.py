@@ -1,0 +1,377 @@
+"""What a step may rely on: when it runs, what it keeps, and what becomes of it when it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+from sqlalchemy import bindparam, select
+
+from crofter import journal
+from crofter.context import Actor, Context
+from crofter.db import query
+from crofter.engine import Failed, Operation, Sleep, Work, enqueue, step, tx_step
+from crofter.engine.endings import NEUTRAL
+from crofter.journal import Author
+from tests.engine.conftest import Bench
+
+
+class Named(Struct, frozen=True):
+    name: str = "x"
+    secret: str | None = None
+
+
+_EVENT = query(
+    select(journal.event.c.status, journal.event.c.percent, journal.event.c.message, journal.event.c.finished).where(
+        journal.event.c.id == bindparam("id")
+    ),
+    lambda *columns: columns,
+)
+
+
+def event(bench: Bench, event_id: int) -> tuple[Any, ...]:
+    with bench.world.database.read() as db:
+        return db.one(_EVENT, id=event_id)
+
+
+def start(bench: Bench, kind: Operation, actor: Actor, args: Named | None = None) -> tuple[int, int]:
+    """As a request would: an event, and the operation that drives it."""
+
+    def write(ctx: Context) -> tuple[int, int]:
+        author = Author(actor.account_id, actor.user_id, actor.username)
+        event_id = journal.write(ctx.db, ctx.now, author, "test", "scheduled")
+        op_id = enqueue(ctx, kind, args or Named(), key="k", event_id=event_id)
+        assert op_id is not None
+        return op_id, event_id
+
+    found: tuple[int, int] = bench.write(write, actor)
+    return found
+
+
+def test_steps_run_in_order_and_the_event_follows(bench: Callable[..., Bench], alice: Actor) -> None:
+    seen: list[Any] = []
+
+    @step(weight=30)
+    def fetch(work: Work) -> None:
+        seen.append((work.token, work.args.name, work.actor.username if work.actor else None))
+        seen.append(event(house, event_id)[:2])
+        work.vars["fetched"] = 1
+
+    @tx_step(weight=10)
+    def write(ctx: Context, work: Work) -> None:
+        seen.append((work.token, work.vars, ctx.account_id == alice.account_id))
+
+    @step(weight=60)
+    def finish(work: Work) -> None:
+        seen.append(event(house, event_id)[:2])
+
+    kind = Operation(kind="t.order", args=Named, steps=(fetch, write, finish))
+    house = bench(kind)
+    op_id, event_id = start(house, kind, alice, Named("web"))
+    assert event(house, event_id)[:2] == ("scheduled", None)
+    assert house.conductor.drain() == 1
+    assert seen == [
+        (f"op{op_id}.fetch", "web", "alice"),
+        ("started", 0),
+        (f"op{op_id}.write", {"fetched": 1}, True),
+        ("started", 40),
+    ]
+    assert event(house, event_id)[:3] == ("finished", 100, "")
+    assert house.operation(op_id, "state", "owner", "error") == ("done", None, None)
+
+
+def test_a_failed_attempt_is_repeated_later_and_leaves_nothing_behind(
+    bench: Callable[..., Bench], alice: Actor
+) -> None:
+    moments: list[int] = []
+    notes: list[dict[str, Any]] = []
+
+    @step(retries=3)
+    def stumble(work: Work) -> None:
+        moments.append(work.world.clock.now())
+        notes.append(dict(work.vars))
+        work.vars["dirt"] = True
+        work.then(lambda ctx: notes.append({"never": True}))
+        if len(moments) < 4:
+            raise ConnectionError("a passing fault")
+        work.vars = {}
+        work.writes.clear()
+
+    kind = Operation(kind="t.stumble", args=Named, steps=(stumble,))
+    house = bench(kind)
+    house.conductor.freeze()
+    op_id, event_id = start(house, kind, alice)
+    house.conductor.settle()
+    assert [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)] == [1000, 2000, 4000]
+    assert notes == [{}, {}, {}, {}]
+    assert event(house, event_id)[0] == "finished"
+    assert house.worker.metrics["retries"] == 3
+
+
+def test_after_the_last_retry_it_fails_and_the_user_reads_nothing_of_ours(
+    bench: Callable[..., Bench], alice: Actor
+) -> None:
+    @tx_step(retries=2)
+    def break_down(ctx: Context, work: Work) -> None:
+        raise RuntimeError("host 10.0.0.7 is on fire")
+
+    kind = Operation(kind="t.break", args=Named, steps=(break_down,))
+    house = bench(kind)
+    op_id, event_id = start(house, kind, alice)
+    house.conductor.settle()
+    assert event(house, event_id)[:3] == ("failed", 0, NEUTRAL)
+    state, error, attempt = house.operation(op_id, "state", "error", "attempt")
+    assert (state, attempt) == ("failed", 2)
+    assert error == "break_down: RuntimeError: host 10.0.0.7 is on fire"
+
+
+def test_what_cannot_succeed_fails_at_once_with_its_own_words(bench: Callable[..., Bench], alice: Actor) -> None:
+    told: list[str] = []
+
+    @step(weight=50)
+    def prepare(work: Work) -> None:
+        work.vars["prepared"] = 1
+
+    @step(weight=50)
+    def refuse(work: Work) -> None:
+        work.vars["refused"] = 1
+        raise Failed("The disk is in use.")
+
+    def failed(ctx: Context, work: Work, reason: str) -> None:
+        told.append(f"{reason} {work.vars}")
+        journal.record(ctx, "told_in_the_same_transaction")
+
+    kind = Operation(kind="t.refuse", args=Named, steps=(prepare, refuse), failed=failed)
+    house = bench(kind)
+    _, event_id = start(house, kind, alice)
+    house.conductor.drain()
+    assert told == ["The disk is in use. {'prepared': 1}"]
+    status, percent, message, finished = event(house, event_id)
+    assert (status, percent, message) == ("failed", 50, "The disk is in use.")
+    assert finished is not None
+
+
+def test_an_operation_ends_even_if_its_failed_hook_raises(bench: Callable[..., Bench], alice: Actor) -> None:
+    @step()
+    def refuse(work: Work) -> None:
+        raise Failed("No.")
+
+    def failed(ctx: Context, work: Work, reason: str) -> None:
+        journal.record(ctx, "rolled_back")
+        raise RuntimeError("the hook is broken too")
+
+    kind = Operation(kind="t.hook", args=Named, steps=(refuse,), failed=failed)
+    house = bench(kind)
+    op_id, event_id = start(house, kind, alice)
+    house.conductor.drain()
+    assert event(house, event_id)[0] == "failed"
+    assert "the hook is broken too" in house.operation(op_id, "error")[0]
+    with house.world.database.read() as db:
+        assert journal.EVENTS.total(db, alice.account_id) == 1
+
+
+def test_sleep_is_durable_keeps_the_key_and_runs_the_same_step_again(bench: Callable[..., Bench], alice: Actor) -> None:
+    order: list[str] = []
+
+    @step()
+    def boot(work: Work) -> Sleep | None:
+        work.vars["looks"] = work.vars.get("looks", 0) + 1
+        order.append(f"{work.args.name}{work.vars['looks']}")
+        return Sleep(10) if work.vars["looks"] < 3 else None
+
+    kind = Operation(kind="t.boot", args=Named, steps=(boot,))
+    house = bench(kind)
+    house.conductor.freeze()
+    start(house, kind, alice, Named("a"))
+    start(house, kind, alice, Named("b"))
+    assert house.conductor.advance(19.999)[1] == 0
+    assert order == ["a1", "a2"]
+    now, ended = house.conductor.settle()
+    assert order == ["a1", "a2", "a3", "b1", "b2", "b3"]
+    assert ended == 2
+
+
+def test_writes_handed_over_commit_with_the_checkpoint_or_not_at_all(bench: Callable[..., Bench], alice: Actor) -> None:
+    tries: list[int] = []
+
+    @step(retries=1)
+    def call(work: Work) -> None:
+        tries.append(1)
+        work.then(lambda ctx: journal.record(ctx, "first_write") and None)
+        if len(tries) == 1:
+            work.then(lambda ctx: 1 // 0 and None)
+
+    kind = Operation(kind="t.then", args=Named, steps=(call,))
+    house = bench(kind)
+    start(house, kind, alice)
+    house.conductor.settle()
+    with house.world.database.read() as db:
+        assert journal.EVENTS.total(db, alice.account_id) == 2  # the operation's own, and one record
+    assert len(tries) == 2
+
+
+def test_the_done_hook_belongs_to_the_last_step(bench: Callable[..., Bench], alice: Actor) -> None:
+    calls: list[str] = []
+
+    @tx_step(retries=1)
+    def only(ctx: Context, work: Work) -> None:
+        calls.append("step")
+
+    def done(ctx: Context, work: Work) -> None:
+        calls.append("done")
+        if len(calls) == 2:
+            raise RuntimeError("not yet")
+
+    kind = Operation(kind="t.done", args=Named, steps=(only,), done=done)
+    house = bench(kind)
+    op_id, _ = start(house, kind, alice)
+    house.conductor.settle()
+    assert calls == ["step", "done", "step", "done"]
+    assert house.operation(op_id, "state") == ("done",)
+
+
+def test_secrets_are_forgotten_when_it_ends(bench: Callable[..., Bench], alice: Actor) -> None:
+    seen: list[str | None] = []
+
+    @step()
+    def use(work: Work) -> None:
+        seen.append(work.args.secret)
+
+    kind = Operation(kind="t.secret", args=Named, steps=(use,), erased=("secret",))
+    house = bench(kind)
+    op_id, _ = start(house, kind, alice, Named("web", "sealed"))
+    assert "sealed" in str(house.operation(op_id, "input"))
+    house.conductor.drain()
+    assert seen == ["sealed"]
+    assert house.operation(op_id, "input") == ({"name": "web"},)
+
+
+def test_an_operation_that_is_not_kept_leaves_only_its_event(bench: Callable[..., Bench], alice: Actor) -> None:
+    @tx_step()
+    def probe(ctx: Context, work: Work) -> None: ...
+
+    kind = Operation(kind="t.probe", args=Named, steps=(probe,), keep=False)
+    house = bench(kind)
+    op_id, event_id = start(house, kind, alice)
+    assert house.conductor.drain() == 1
+    assert house.operation(op_id, "state") is None
+    assert event(house, event_id)[0] == "finished"
+
+
+def test_progress_within_a_step_is_weighed_and_never_goes_back(
+    bench: Callable[..., Bench], alice: Actor, monkeypatch: Any
+) -> None:
+    monkeypatch.setattr("crofter.engine.work.PROGRESS_EVERY", 0.0)
+    seen: list[Any] = []
+
+    @step(weight=20)
+    def prepare(work: Work) -> None: ...
+
+    @step(weight=80)
+    def copy(work: Work) -> None:
+        for percent in (0, 50, 25, 100):
+            work.progress(percent, rate="8 MB/s", remaining=3.0)
+            seen.append(event(house, event_id)[1])
+
+    kind = Operation(kind="t.copy", args=Named, steps=(prepare, copy))
+    house = bench(kind)
+    _, event_id = start(house, kind, alice)
+    house.conductor.drain()
+    assert seen == [20, 60, 60, 99]
+
+
+def test_progress_is_written_once_a_second(bench: Callable[..., Bench], alice: Actor) -> None:
+    seen: set[int] = set()
+
+    @step()
+    def copy(work: Work) -> None:
+        for percent in (30, 31, 32):
+            work.progress(percent)
+            seen.add(event(house, event_id)[1])
+
+    kind = Operation(kind="t.throttled", args=Named, steps=(copy,))
+    house = bench(kind)
+    _, event_id = start(house, kind, alice)
+    house.conductor.drain()
+    assert seen == {30}
+
+
+def test_a_renamed_step_is_found_by_its_former_name(bench: Callable[..., Bench], alice: Actor) -> None:
+    ran: list[str] = []
+
+    @step()
+    def wipe(work: Work) -> Sleep:
+        return Sleep(5)
+
+    @step()
+    def erase(work: Work) -> None:
+        work.progress(50)
+        ran.append(work.token)
+
+    before = Operation(kind="t.rename", args=Named, steps=(wipe,))
+    after = Operation(kind="t.rename", args=Named, steps=(erase,), aliases={"wipe": "erase"})
+    old = bench(before)
+    op_id, event_id = start(old, before, alice)
+    old.conductor.drain()
+    old.worker.stop()
+    new = bench(after)
+    new.conductor.settle()
+    assert ran == [f"op{op_id}.erase"]
+    assert event(new, event_id)[:2] == ("finished", 100)
+
+
+def test_an_older_version_is_finished_by_its_own_steps(bench: Callable[..., Bench], alice: Actor) -> None:
+    ran: list[int] = []
+
+    @step()
+    def one(work: Work) -> None:
+        ran.append(work.operation.version)
+
+    versions = [Operation(kind="t.version", args=Named, steps=(one,), version=number) for number in (1, 2)]
+    house = bench(*versions)
+    for kind in versions:
+        start(house, kind, alice)
+    house.conductor.drain()
+    assert ran == [1, 2]
+
+
+def test_work_of_newer_code_is_left_to_who_knows_it(bench: Callable[..., Bench], alice: Actor) -> None:
+    @step()
+    def one(work: Work) -> None: ...
+
+    unknown = Operation(kind="t.unknown", args=Named, steps=(one,))
+    house = bench()
+    op_id, _ = start(house, unknown, alice)
+    house.conductor.drain()
+    assert house.operation(op_id, "state", "attempt", "crashes") == ("waiting", 0, 0)
+    house.worker.stop()
+    newer = bench(unknown)
+    newer.conductor.settle()
+    assert newer.operation(op_id, "state") == ("done",)
+
+
+def test_arguments_that_cannot_be_read_fail_the_operation(bench: Callable[..., Bench], alice: Actor) -> None:
+    class Other(Struct):
+        size: int
+
+    @step()
+    def one(work: Work) -> None: ...
+
+    house = bench(Operation(kind="t.args", args=Other, steps=(one,)))
+    op_id, event_id = start(house, Operation(kind="t.args", args=Named, steps=(one,)), alice)
+    house.conductor.drain()
+    assert house.operation(op_id, "state") == ("failed",)
+    assert event(house, event_id)[2] == NEUTRAL
+
+
+def test_an_exit_inside_a_step_is_a_failure_like_any_other(bench: Callable[..., Bench], alice: Actor) -> None:
+    @step(retries=0)
+    def leave(work: Work) -> None:
+        raise SystemExit(1)
+
+    kind = Operation(kind="t.exit", args=Named, steps=(leave,))
+    house = bench(kind)
+    op_id, _ = start(house, kind, alice)
+    house.conductor.drain()
+    assert house.operation(op_id, "state") == ("failed",)
