@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +17,8 @@ from pathlib import Path
 from bench import client, machine
 from bench.ceiling import ADDED_BY_SERVER, Recorded
 
+COMPILED = str(Path(tempfile.gettempdir()) / "crofter-bench-bytecode")
+"""As on a server that has started before: nothing is compiled at the start. The first round fills it."""
 TOKEN = "the-token-of-the-benchmark-user"
 
 
@@ -23,7 +26,8 @@ class Server:
     """A process that prints where it serves."""
 
     def __init__(self, command: list[str], helpers: Callable[[], list[int]] = list) -> None:
-        environment = {**os.environ, "CROFTER_BOOTSTRAP_TOKEN": TOKEN}
+        environment = {**os.environ, "CROFTER_BOOTSTRAP_TOKEN": TOKEN, "PYTHONPYCACHEPREFIX": COMPILED}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         self._helpers = helpers
         """Other processes that work for this one, such as a database's."""
         self._began = time.perf_counter()

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[0] = str(ROOT)  # so that "tools" is found, and tools/coverage.py is not taken for a library of that name
+if __name__ == "__main__":
+    sys.path[0] = str(ROOT)  # so that "tools" is found, and tools/coverage.py is not taken for a library of that name
 
 from crofter.corridor import ENDPOINTS  # noqa: E402
 from crofter.edge import openapi  # noqa: E402

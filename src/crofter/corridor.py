@@ -19,6 +19,7 @@ from crofter.resources.firewalls import api as firewalls
 from crofter.resources.images import api as images
 from crofter.resources.images.shelf import IMAGES
 from crofter.resources.instances import api as instances
+from crofter.resources.instances import changes_api as instance_changes
 from crofter.resources.instances import jobs as instance_jobs
 from crofter.resources.instances.configs import api as instance_configs
 from crofter.resources.instances.disks import api as instance_disks
@@ -50,6 +51,7 @@ ROOMS: tuple[ModuleType, ...] = (
     events,
     firewalls,
     images,
+    instance_changes,
     instance_configs,
     instance_disks,
     instance_ips,

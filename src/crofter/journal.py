@@ -44,7 +44,8 @@ event = table(
     Index("ix_event_account_id", "account_id", "id"),
     Index("ix_event_created", "account_id", "created", "id"),
     Index("ix_event_action", "account_id", "action", "id"),
-    Index("ix_event_entity", "account_id", "entity_type", "entity_id", "id"),
+    Index("ix_event_entity_type", "account_id", "entity_type", "id"),
+    Index("ix_event_entity_id", "account_id", "entity_id", "entity_type", "id"),
 )
 EVENTS = Tally(event)
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from sqlalchemy import bindparam, func, select
 
-from crofter.context import Context
+from crofter.context import Context, World
 from crofter.db import Database, Session, query
 from crofter.engine import Operation, Sleep, Work, enqueue, queue, tx_step
 from crofter.errors import Unavailable
@@ -19,6 +19,7 @@ from tests.engine.conftest import Bench
 from tests.engine.deeds import Nothing, effect, leave
 
 Fate = Callable[[Any], None]
+Benches = Callable[..., Bench]
 
 
 def forgotten(transaction: Any) -> None:
@@ -42,7 +43,10 @@ class Faulty:
     def __init__(self, database: Database, fate: Fate) -> None:
         self._database = database
         self._fate = fate
-        self.armed = False
+        self.armed = self._used = False
+
+    def arm_once(self) -> None:
+        self.armed, self._used = not self._used, True
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._database, name)
@@ -70,13 +74,12 @@ class Faulty:
 _EFFECTS = query(select(func.count()).select_from(effect).where(effect.c.step == bindparam("step")))
 
 
-def run_with(fate: Fate, bench: Callable[..., Bench], kind: Callable[[Faulty], Operation]) -> Bench:
-    house = bench()
-    faulty = Faulty(house.world.database, fate)
-    house.world.database = faulty  # type: ignore[assignment]
-    house.write(lambda ctx: ctx.db.raw("CREATE TABLE effect (op BIGINT, step TEXT, pid INT)"))
+def run_with(fate: Fate, world: World, bench: Benches, kind: Callable[[Faulty], Operation]) -> Bench:
+    faulty = Faulty(world.database, fate)
+    world.database = faulty  # type: ignore[assignment]
     operation = kind(faulty)
-    house.worker.book.__init__((operation,))  # type: ignore[misc]
+    house = bench(operation)
+    house.write(lambda ctx: ctx.db.raw("CREATE TABLE effect (op BIGINT, step TEXT, pid INT)"))
     house.write(lambda ctx: enqueue(ctx, operation, Nothing(), key="k"))
     house.conductor.settle()
     assert not faulty.armed
@@ -92,8 +95,7 @@ def two_steps(faulty: Faulty) -> Operation:
     @tx_step()
     def first(ctx: Context, work: Work) -> None:
         leave(ctx, work, "first")
-        faulty.armed = not work.world.services.setdefault("broke", False)
-        work.world.services["broke"] = True
+        faulty.arm_once()
 
     @tx_step()
     def second(ctx: Context, work: Work) -> None:
@@ -109,8 +111,7 @@ def sleeper(faulty: Faulty) -> Operation:
         if work.vars.get("slept"):
             return None
         work.vars["slept"] = True
-        faulty.armed = not work.world.services.setdefault("broke", False)
-        work.world.services["broke"] = True
+        faulty.arm_once()
         return Sleep(5)
 
     return Operation(kind="t.sleeper", args=Nothing, steps=(sleep_once,))
@@ -120,37 +121,36 @@ def one_step(faulty: Faulty) -> Operation:
     @tx_step()
     def only(ctx: Context, work: Work) -> None:
         leave(ctx, work, "only")
-        faulty.armed = not work.world.services.setdefault("broke", False)
-        work.world.services["broke"] = True
+        faulty.arm_once()
 
     return Operation(kind="t.one", args=Nothing, steps=(only,), keep=False)
 
 
 @pytest.mark.parametrize("fate", [forgotten, unheard, late])
-def test_a_step_whose_commit_is_in_doubt_takes_effect_once(bench: Callable[..., Bench], fate: Fate) -> None:
-    house = run_with(fate, bench, two_steps)
+def test_a_step_whose_commit_is_in_doubt_takes_effect_once(world: World, bench: Benches, fate: Fate) -> None:
+    house = run_with(fate, world, bench, two_steps)
     assert (effects(house, "first"), effects(house, "second")) == (1, 1)
     assert house.states() == ["done"]
     assert house.worker.metrics["unavailable"] >= 1
 
 
 @pytest.mark.parametrize("fate", [forgotten, unheard, late])
-def test_a_sleep_whose_commit_is_in_doubt_is_slept_once(bench: Callable[..., Bench], fate: Fate) -> None:
-    house = run_with(fate, bench, sleeper)
+def test_a_sleep_whose_commit_is_in_doubt_is_slept_once(world: World, bench: Benches, fate: Fate) -> None:
+    house = run_with(fate, world, bench, sleeper)
     assert effects(house, "sleep_once") == 2
     assert house.states() == ["done"]
 
 
 @pytest.mark.parametrize("fate", [forgotten, unheard, late])
-def test_an_end_in_doubt_of_an_operation_that_leaves_no_row(bench: Callable[..., Bench], fate: Fate) -> None:
-    house = run_with(fate, bench, one_step)
+def test_an_end_in_doubt_of_an_operation_that_leaves_no_row(world: World, bench: Benches, fate: Fate) -> None:
+    house = run_with(fate, world, bench, one_step)
     assert effects(house, "only") == 1
     assert house.states() == []
 
 
 def test_without_the_cursor_in_the_fence_a_late_commit_counts_twice(
-    bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+    world: World, bench: Benches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue, "FENCE", queue.FENCE)  # so that it is put back afterwards
-    defects.no_cursor_in_fence(bench().world.database)
-    assert effects(run_with(late, bench, two_steps), "first") == 2
+    defects.no_cursor_in_fence(world.database)
+    assert effects(run_with(late, world, bench, two_steps), "first") == 2

@@ -146,3 +146,23 @@ def _among_postgresql(element: among, compiler: Any, **kw: Any) -> str:
     cast = "TEXT" if isinstance(element.column.type, Text) else "BIGINT"
     array = compiler.process(element.list, **kw)
     return f"{column} IN (SELECT CAST(value AS {cast}) FROM json_array_elements_text(CAST({array} AS json)))"
+
+
+class unindexed(ColumnElement[Any]):  # noqa: N801 - reads as a word of SQL
+    """A column that SQLite must not look for an index on, since another one gives the wanted order."""
+
+    inherit_cache = True
+
+    def __init__(self, column: ColumnElement[Any]) -> None:
+        self.column = column
+        self.type = column.type
+
+
+@compiles(unindexed)
+def _unindexed(element: unindexed, compiler: Any, **kw: Any) -> str:
+    return str(compiler.process(element.column, **kw))  # PostgreSQL knows its rows well enough to choose
+
+
+@compiles(unindexed, "sqlite")
+def _unindexed_sqlite(element: unindexed, compiler: Any, **kw: Any) -> str:
+    return f"+{compiler.process(element.column, **kw)}"

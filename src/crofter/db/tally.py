@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import DDL, Column, PrimaryKeyConstraint, Table, Text, bindparam, event, select
+from sqlalchemy import DDL, Column, PrimaryKeyConstraint, Table, Text, bindparam, event, func, select
 
 from crofter.db.query import query
 from crofter.db.session import Session
@@ -47,15 +47,38 @@ _BLOCKS = query(
 )
 
 
+_BLOCKS_BEFORE = query(
+    select(func.sum(tally.c.amount)).where(
+        tally.c.counted == bindparam("counted"),
+        tally.c.owner == bindparam("owner"),
+        tally.c.block > TOTAL,
+        tally.c.block < bindparam("before"),
+    )
+)
+
+
 class Tally:
     """The count of a table's rows per owner."""
 
     def __init__(self, counted: Table, owner: str = "account_id") -> None:
         self.name = counted.name
+        self._part = query(
+            select(func.count()).where(
+                counted.c[owner] == bindparam("owner"),
+                counted.c.id >= bindparam("low"),
+                counted.c.id < bindparam("high"),
+            )
+        )
         _install(counted, owner)
 
     def total(self, db: Session, owner: int) -> int:
         return int(db.value(_TOTAL, counted=self.name, owner=owner) or 0)
+
+    def before(self, db: Session, owner: int, first: int) -> int:
+        """How many rows have a smaller id than ``first``."""
+        block = first >> BLOCK_BITS
+        whole = db.value(_BLOCKS_BEFORE, counted=self.name, owner=owner, before=block)
+        return int(whole or 0) + int(db.value(self._part, owner=owner, low=block << BLOCK_BITS, high=first))
 
     def skip(self, db: Session, owner: int, rows: int, *, descending: bool) -> tuple[int, int]:
         """Where row number ``rows`` lies: an id to start from, and how many rows to pass over from there."""

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import BigInteger, Boolean, ColumnElement, Float, Integer, Text, and_, bindparam, func, not_, or_
 
 from crofter import clock
+from crofter.db.query import unindexed
 from crofter.db.tables import Moment
 from crofter.errors import Invalid, Reason
 
@@ -30,9 +31,12 @@ class Field:
         expression: ColumnElement[Any],
         convert: Callable[[Any], Any] | None = None,
         *,
+        lower_case: bool = False,
         element_of: Callable[[ColumnElement[bool]], ColumnElement[bool]] | None = None,
     ) -> None:
         self.expression = expression
+        self.lower_case = lower_case
+        """Whether all stored values are, so that an index on the column itself serves."""
         self.element_of = element_of
         """For a field that holds several values: from "an element is so" to "the row has such an element"."""
         self.text = isinstance(expression.type, Text) and convert is None
@@ -190,31 +194,46 @@ def _cannot(key: str) -> Reason:
     return Reason(f"Cannot filter on {key}", "X-Filter")
 
 
-def clause(node: Node, fields: Mapping[str, Field]) -> ColumnElement[bool]:
-    """The shape of a filter as a WHERE clause."""
+def clause(node: Node, fields: Mapping[str, Field], *, ordered: bool = False) -> ColumnElement[bool]:
+    """The shape of a filter as a WHERE clause.
+
+    ``ordered``: the rows are wanted in an order that an index gives. Then only what must hold for every row and
+    equals one value may choose another index, which is in that order too; the rest is looked at row by row.
+    """
     if node[0] == "and":
-        return and_(True, *(clause(child, fields) for child in node[1:]))
+        return and_(True, *(clause(child, fields, ordered=ordered) for child in node[1:]))
     if node[0] == "or":
-        return or_(False, *(clause(child, fields) for child in node[1:]))
-    field = fields[node[1]]
+        return or_(False, *(_alternative(child, fields, ordered) for child in node[1:]))
+    return _term(node, fields[node[1]], free=ordered and (node[0] != "is" or node[2] != "="))
+
+
+def _alternative(node: Node, fields: Mapping[str, Field], ordered: bool) -> ColumnElement[bool]:
+    if node[0] in ("and", "or"):
+        join = and_ if node[0] == "and" else or_
+        return join(node[0] == "and", *(_alternative(child, fields, ordered) for child in node[1:]))
+    return _term(node, fields[node[1]], free=ordered)
+
+
+def _term(node: Node, field: Field, *, free: bool) -> ColumnElement[bool]:
+    column = unindexed(field.expression) if free else field.expression
     negated = node[2] is True or node[2] == "!="
-    condition = field.expression.is_(None) if node[0] == "null" else _condition(field, node[2], node[3])
+    condition = column.is_(None) if node[0] == "null" else _condition(field, column, node[2], node[3])
     if field.element_of is not None:
         condition = field.element_of(condition)
     if not negated:
         return condition
-    return (
-        not_(condition) if node[0] == "null" or field.element_of else or_(not_(condition), field.expression.is_(None))
-    )
+    return not_(condition) if node[0] == "null" or field.element_of else or_(not_(condition), column.is_(None))
 
 
-def _condition(field: Field, operator: str, parameter: str) -> Any:
-    column = field.expression
+def _condition(field: Field, column: ColumnElement[Any], operator: str, parameter: str) -> Any:
     value: Any = bindparam(parameter, type_=column.type)
+    if field.text:
+        value = func.lower(value)
+        column = column if field.lower_case else func.lower(column)
     if operator == "contains":
-        return func.lower(column).like(func.lower(value), escape="\\")
+        return column.like(value, escape="\\")
     if operator in ("=", "!="):
-        return func.lower(column) == func.lower(value) if field.text else column == value
+        return column == value
     if operator == "+gt":
         return column > value
     if operator == "+gte":

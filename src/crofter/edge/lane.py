@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 import time
 from queue import Empty, SimpleQueue
@@ -12,7 +13,10 @@ from msgspec import Struct
 
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.perform import Answer, Performer, Request, refused
+from crofter.edge.problems import Fault
 from crofter.errors import Problem, Unavailable
+
+log = logging.getLogger("crofter")
 
 MOST = 64
 """Requests in one commit."""
@@ -76,6 +80,9 @@ class Lane:
                 return [self._perform(job) for job in jobs]
         except Problem as problem:
             return [refused(problem, None) for _ in jobs]
+        except Exception:
+            log.exception("%d writes failed together", len(jobs))
+            return [refused(Fault(), None) for _ in jobs]
 
     def _perform(self, job: _Job) -> Answer:
         if time.monotonic() - job.since > PATIENCE:

@@ -63,7 +63,7 @@ class Collection(Generic[R]):
         newest_first: bool = False,
         order: tuple[ColumnElement[Any], ...] = (),
         tally: Tally | None = None,
-        unseen: Query[Any] | None = None,
+        floor: str | None = None,
     ) -> None:
         self.view = view
         self.row = row
@@ -73,8 +73,8 @@ class Collection(Generic[R]):
         self._newest_first = newest_first
         self._order = order or ((key.desc(),) if newest_first else (key.asc(),))
         self._tally = None if order else tally
-        self._unseen = unseen
-        """Counts rows that the tally counts and the statement does not show."""
+        self._floor = floor
+        """The bound value that is the lowest id shown, where the tally counts lower ones too."""
         self._plain = self._page_query(statement, self._order)
         edge = key <= bindparam("edge") if newest_first else key >= bindparam("edge")
         self._deep = self._page_query(statement.where(edge), self._order)
@@ -89,16 +89,21 @@ class Collection(Generic[R]):
         passed = (number - 1) * size
         if self._tally is None:
             total = int(ctx.db.value(self._total, **values))
-        else:
-            total = self._tally.total(ctx.db, owner)
-            if self._unseen is not None:
-                total -= int(ctx.db.value(self._unseen, **values))
+            return total, self._shallow(ctx, size, passed, values) if passed < total else []
+        hidden = self._tally.before(ctx.db, owner, values[self._floor]) if self._floor else 0
+        total = self._tally.total(ctx.db, owner) - hidden
         if passed >= total:
             return total, []
-        if passed <= SHALLOW or self._tally is None:
-            return total, ctx.db.all(self._plain, rows=size, passed=passed, **values)
-        edge, passed = self._tally.skip(ctx.db, owner, passed, descending=self._newest_first)
-        return total, ctx.db.all(self._deep, rows=size, passed=passed, edge=edge, **values)
+        if passed <= SHALLOW:
+            return total, self._shallow(ctx, size, passed, values)
+        before = passed if self._newest_first else passed + hidden
+        edge, rest = self._tally.skip(ctx.db, owner, before, descending=self._newest_first)
+        if self._floor and not self._newest_first and edge < values[self._floor]:
+            return total, self._shallow(ctx, size, passed, values)
+        return total, ctx.db.all(self._deep, rows=size, passed=rest, edge=edge, **values)
+
+    def _shallow(self, ctx: Context, size: int, passed: int, values: dict[str, Any]) -> list[R]:
+        return ctx.db.all(self._plain, rows=size, passed=passed, **values)
 
     def filtered(
         self, ctx: Context, wanted: Filter, number: int, size: int, values: dict[str, Any]
@@ -116,10 +121,11 @@ class Collection(Generic[R]):
         key = (wanted.node, wanted.order_by, wanted.descending)
         found = self._shapes.get(key)
         if found is None:
-            statement = self._statement
+            statement = counted = self._statement
             if wanted.node is not None:
-                statement = statement.where(filters.clause(wanted.node, self.fields))
-            count = query(select(func.count()).select_from(statement.order_by(None).subquery()))
+                counted = statement.where(filters.clause(wanted.node, self.fields))
+                statement = statement.where(filters.clause(wanted.node, self.fields, ordered=True))
+            count = query(select(func.count()).select_from(counted.order_by(None).subquery()))
             found = self._shapes[key] = (self._page_query(statement, self._wanted_order(wanted)), count)
             if len(self._shapes) > CACHED_SHAPES:
                 self._shapes.popitem(last=False)

@@ -23,4 +23,4 @@ def forget(ctx: Context, work: Work) -> Sleep | None:
 
 PRUNE = Operation(kind="login.prune", args=Nothing, lane="bulk", keep=False, steps=(forget,))
 OPERATIONS = (PRUNE,)
-CHORES = (Chore("login.prune", PRUNE, "every 3600", Nothing()),)
+CHORES = (Chore("login.prune", PRUNE, "daily 04:10", Nothing()),)

@@ -18,6 +18,8 @@ SCALARS: dict[str, Schema] = {
     "Number": {"type": "number"},
     "Text": {"type": "string"},
 }
+
+
 def filterable(schema: Schema, schemas: Schemas) -> Iterator[tuple[str, Schema]]:
     """The fields of a view that may be filtered on; those of nested objects with dots."""
     for name, field in schemas.resolved(schema).get("properties", {}).items():

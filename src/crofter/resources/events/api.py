@@ -23,13 +23,11 @@ LastEventId = Annotated[int | None, Header("last-event-id"), Meta(description="T
 def list_events(ctx: Context, listing: Listing, after: After = None, wait: Wait = None) -> Page[EventView]:
     """List what happened on the account in the last 90 days, newest first."""
     restricted = ctx.actor.restricted
-    bounds = store.scope(ctx)
     if after is None:
         collection = store.VISIBLE if restricted else store.ALL
     else:
         collection = store.VISIBLE_AFTER if restricted else store.ALL_AFTER
-        bounds["after"] = after
-    return listing.of(ctx, collection, lambda rows: rules.views(ctx, rows), **bounds)
+    return listing.of(ctx, collection, lambda rows: rules.views(ctx, rows), **store.window(ctx, after or 0))
 
 
 @endpoint("GET /v4/account/events/stream", scope="events:read_only", grant="any")

@@ -74,14 +74,16 @@ class Event(Row):
 PERSONAL = ("profile", "token", "user_ssh_key")
 """Entities whose events a restricted user sees when they are its own."""
 
-_SHOWN = (
+_ROWS = (
     select(
         *(event.c[name] for name in Event.__struct_fields__ if name != "read"),
         case((event_read.c.event_id.is_(None), 0), else_=1).label("read"),
     )
     .outerjoin(event_read, and_(event_read.c.event_id == event.c.id, event_read.c.user_id == bindparam("user_id")))
-    .where(event.c.account_id == bindparam("account_id"), event.c.created >= bindparam("since"))
+    .where(event.c.account_id == bindparam("account_id"))
 )
+# Ids and moments grow together, so that the window is a range of ids, in which every index is ordered.
+_SHOWN = _ROWS.where(event.c.id >= bindparam("first"))
 _VISIBLE = or_(
     exists(
         select(grant.c.object_id).where(
@@ -92,9 +94,14 @@ _VISIBLE = or_(
     ),
     and_(event.c.user_id == bindparam("user_id"), event.c.entity_type.in_(PERSONAL)),
 )
-_BEFORE_WINDOW = query(
-    select(func.count()).where(event.c.account_id == bindparam("account_id"), event.c.created < bindparam("since"))
+_FIRST = query(
+    select(event.c.id)
+    .where(event.c.account_id == bindparam("account_id"), event.c.created >= bindparam("since"))
+    .order_by(event.c.created, event.c.id)
+    .limit(1)
 )
+NEVER = 1 << 62
+"""An id that no event reaches."""
 
 
 def _entity_id(value: Any) -> str:
@@ -105,10 +112,10 @@ def _entity_id(value: Any) -> str:
 
 _COLUMNS: dict[str, ColumnElement[Any] | Field] = {
     "id": event.c.id,
-    "action": event.c.action,
+    "action": Field(event.c.action, lower_case=True),
     "created": event.c.created,
     "entity.id": Field(event.c.entity_id, _entity_id),
-    "entity.type": event.c.entity_type,
+    "entity.type": Field(event.c.entity_type, lower_case=True),
 }
 
 
@@ -121,25 +128,25 @@ def _collection(statement: Select[Any], *, newest_first: bool, counted: bool = F
         columns=_COLUMNS,
         newest_first=newest_first,
         tally=TALLY if counted else None,
-        unseen=_BEFORE_WINDOW if counted else None,
+        floor="first" if counted else None,
     )
 
 
 ALL = _collection(_SHOWN, newest_first=True, counted=True)
 VISIBLE = _collection(_SHOWN.where(_VISIBLE), newest_first=True)
-_AFTER = _SHOWN.where(event.c.id > bindparam("after"))
-ALL_AFTER = _collection(_AFTER, newest_first=False)
-VISIBLE_AFTER = _collection(_AFTER.where(_VISIBLE), newest_first=False)
+ALL_AFTER = _collection(_SHOWN, newest_first=False, counted=True)
+VISIBLE_AFTER = _collection(_SHOWN.where(_VISIBLE), newest_first=False)
 
+_RECENT = _ROWS.where(event.c.created >= bindparam("since"))
 _ONE = {
     restricted: query(statement.where(event.c.id == bindparam("event_id")), Event)
-    for restricted, statement in ((False, _SHOWN), (True, _SHOWN.where(_VISIBLE)))
+    for restricted, statement in ((False, _RECENT), (True, _RECENT.where(_VISIBLE)))
 }
 _NEXT = {
     restricted: query(statement.order_by(event.c.id).limit(100), Event)
-    for restricted, statement in ((False, _AFTER), (True, _AFTER.where(_VISIBLE)))
+    for restricted, statement in ((False, _SHOWN), (True, _SHOWN.where(_VISIBLE)))
 }
-_THESE = query(_SHOWN.where(among(event.c.id, "ids")), Event)
+_THESE = query(_RECENT.where(among(event.c.id, "ids")), Event)
 _LATEST = query(select(func.max(event.c.id)).where(event.c.account_id == bindparam("account_id")))
 _SEEN = query(select(event_seen.c.up_to).where(event_seen.c.user_id == bindparam("user_id")))
 _IS_READ = query(
@@ -154,24 +161,32 @@ _OLD = query(
 )
 
 
-def scope(ctx: Context) -> dict[str, Any]:
-    """The values that every look into the journal is bounded by."""
-    actor = ctx.actor
-    since = clock.text(ctx.now - WINDOW)
-    return {"account_id": actor.account_id, "user_id": actor.user_id, "since": since}
+def window(ctx: Context, after: int = 0) -> dict[str, Any]:
+    """The values that bound a list: the account's events of the window, after one of them."""
+    first = ctx.db.value(_FIRST, account_id=ctx.account_id, since=_since(ctx))
+    first = NEVER if first is None else max(first, min(after, NEVER) + 1)
+    return {"account_id": ctx.account_id, "user_id": ctx.actor.user_id, "first": first}
+
+
+def _since(ctx: Context) -> str:
+    return clock.text(ctx.now - WINDOW)
+
+
+def _recent(ctx: Context) -> dict[str, Any]:
+    return {"account_id": ctx.account_id, "user_id": ctx.actor.user_id, "since": _since(ctx)}
 
 
 def one(ctx: Context, event_id: int) -> Event:
-    return ctx.db.one(_ONE[ctx.actor.restricted], event_id=event_id, **scope(ctx))
+    return ctx.db.one(_ONE[ctx.actor.restricted], event_id=event_id, **_recent(ctx))
 
 
 def after(ctx: Context, last: int) -> list[Event]:
     """The next hundred events in the order of their ids."""
-    return ctx.db.all(_NEXT[ctx.actor.restricted], after=last, **scope(ctx))
+    return ctx.db.all(_NEXT[ctx.actor.restricted], **window(ctx, last))
 
 
 def these(ctx: Context, ids: list[int]) -> list[Event]:
-    return ctx.db.all(_THESE, ids=ids, **scope(ctx)) if ids else []
+    return ctx.db.all(_THESE, ids=ids, **_recent(ctx)) if ids else []
 
 
 def latest_id(ctx: Context) -> int:

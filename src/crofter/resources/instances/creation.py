@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypeVar
 
 from msgspec import Struct
@@ -14,14 +14,14 @@ from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
-from crofter.resources.instances import deployment, rules, states, store
+from crofter.resources.instances import deployment, layout, rules, states, store
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.backups.store import Backup
-from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs import vlans
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.ips import store as ips
-from crofter.resources.instances.operations.deploy import CREATE, DeployArgs, DiskPlan
+from crofter.resources.instances.layout import DiskPlan
+from crofter.resources.instances.operations.deploy import CREATE, DeployArgs
 from crofter.resources.instances.shapes import InstanceCreate, InstanceView
 from crofter.resources.instances.store import Instance
 from crofter.resources.regions import store as regions
@@ -78,7 +78,8 @@ def _plan(ctx: Context, body: InstanceCreate) -> Plan:
     ]
     if reasons:
         raise Invalid.all(reasons)
-    assert plan_type is not None and region is not None
+    assert plan_type is not None
+    assert region is not None
     return Plan(plan_type, region, image, backup)
 
 
@@ -138,7 +139,7 @@ def _insert(ctx: Context, body: InstanceCreate, plan: Plan) -> Instance:
     return insert(ctx, body.label, values)
 
 
-def insert(ctx: Context, label: str | None, values: dict[str, object]) -> Instance:
+def insert(ctx: Context, label: str | None, values: Mapping[str, object]) -> Instance:
     """A new row; without a label it is called after its number."""
     # Every row has a label of its own from the start; nobody sees this one.
     first = label or f"new-{ctx.dice.hex(24)}"
@@ -170,7 +171,7 @@ def default_alerts(vcpus: int) -> dict[str, int]:
 def _written_down(ctx: Context, body: InstanceCreate, plan: Plan, instance: Instance) -> DeployArgs:
     """Disks and profile as rows, before anything is made of them."""
     if plan.image is not None:
-        return deployment.from_image(ctx, instance, plan.image, body, swap_size=body.swap_size, booted=body.booted)
+        return deployment.from_image(ctx, instance, plan.image, body)
     if plan.backup is not None:
         return from_backup(ctx, instance, plan.backup, booted=body.booted)
     return DeployArgs(instance.id)
@@ -184,16 +185,6 @@ def from_backup(ctx: Context, instance: Instance, backup: Backup, *, booted: boo
         disk = disks.insert(ctx, instance.id, label=kept["label"], size=kept["size"], filesystem=kept["filesystem"])
         numbers[kept["id"]] = disk.id
         plans.append(DiskPlan(disk.id, backup_id=backup.id, backup_host=backup.host, backup_disk=kept["id"]))
-    made = [_config_again(ctx, instance, kept, numbers) for kept in backup.configs]
+    made = [layout.config_again(ctx, instance, kept, numbers) for kept in backup.configs]
     boot = made[0].id if booted and made else None
     return DeployArgs(instance.id, disks=plans, boot_config=boot)
-
-
-def _config_again(ctx: Context, instance: Instance, kept: dict[str, object], numbers: dict[int, int]) -> configs.Config:
-    devices: dict[str, dict[str, int | None]] = {}
-    for slot, device in kept["devices"].items():  # type: ignore[attr-defined]
-        number = numbers.get(device.get("disk_id"))
-        if number is not None:
-            devices[slot] = {"disk_id": number}
-    more = {name: kept[name] for name in configs.KEPT if name != "devices"}
-    return configs.insert(ctx, instance.id, devices=devices, **more)  # type: ignore[arg-type]

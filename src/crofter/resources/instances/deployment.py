@@ -9,17 +9,13 @@ from crofter import ssh
 from crofter.context import Context
 from crofter.errors import Invalid, Reason
 from crofter.resources.images.store import Image
-from crofter.resources.instances import strength
-from crofter.resources.instances.configs import store as configs
-from crofter.resources.instances.configs import vlans
-from crofter.resources.instances.disks import store as disks
-from crofter.resources.instances.operations.deploy import DeployArgs, DiskPlan, SeedPlan, sealed
+from crofter.resources.instances import layout, strength
+from crofter.resources.instances.operations.deploy import DeployArgs, SeedPlan, sealed
+from crofter.resources.instances.shapes import InstanceCreate
 from crofter.resources.instances.store import Instance
 from crofter.resources.profile.sshkeys import store as ssh_keys
 from crofter.resources.stackscripts import rules as stackscripts
 from crofter.resources.users import store as users
-
-DEPLOYED_KERNEL = "compute/grub2"
 
 
 class Deploying(Protocol):
@@ -65,36 +61,12 @@ def seed(ctx: Context, instance_id: int, disk_id: int, body: Deploying) -> str:
     return sealed(ctx, instance_id, SeedPlan(disk_id, body.root_pass, keys, script))
 
 
-def from_image(
-    ctx: Context, instance: Instance, image: Image, body: Any, *, swap_size: int = 512, booted: bool = True
-) -> DeployArgs:
-    """A root disk, a swap disk unless none is wanted, and the profile that boots them."""
-    root = disks.insert(
-        ctx,
-        instance.id,
-        label=f"{image.label} Disk"[:48],
-        size=instance.disk - swap_size,
-        filesystem=image.filesystem,
-        image=image.slug,
-    )
-    plans = [DiskPlan(root.id, image=image.slug, minimum=image.size)]
-    devices = {"sda": {"disk_id": root.id}}
-    if swap_size:
-        swap = disks.insert(ctx, instance.id, label=f"{swap_size} MB Swap Image", size=swap_size, filesystem="swap")
-        plans.append(DiskPlan(swap.id))
-        devices["sdb"] = {"disk_id": swap.id}
-    config = configs.insert(
-        ctx,
-        instance.id,
-        label=f"My {image.label} Disk Profile"[:48],
-        devices=devices,
-        kernel=DEPLOYED_KERNEL,
-        memory_limit=instance.memory,
-        interfaces=vlans.make(ctx, instance.region, getattr(body, "interfaces", [])),
-    )
+def from_image(ctx: Context, instance: Instance, image: Image, body: InstanceCreate) -> DeployArgs:
+    """Everything that creating an instance from an image writes down."""
+    planned = layout.from_image(ctx, instance, image, swap_size=body.swap_size, interfaces=body.interfaces)
     return DeployArgs(
         instance.id,
-        disks=plans,
-        seed=seed(ctx, instance.id, root.id, body),
-        boot_config=config.id if booted else None,
+        disks=planned.disks,
+        seed=seed(ctx, instance.id, planned.root_id, body),
+        boot_config=planned.config_id if body.booted else None,
     )

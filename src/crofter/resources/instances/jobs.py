@@ -7,10 +7,10 @@ from crofter.housekeeping import Nothing
 from crofter.resources.instances import watchdog
 from crofter.resources.instances.disks import operations as disks
 from crofter.resources.instances.ips.rules import REWIRE
-from crofter.resources.instances.operations import deletion, deploy, looking, power
+from crofter.resources.instances.operations import deletion, deploy, looking, moving, power, rebuild
 from crofter.resources.instances.states import Job
 
-JOBS: tuple[Job, ...] = (*deploy.JOBS, *power.JOBS, *disks.JOBS, *deletion.JOBS)
+JOBS: tuple[Job, ...] = (*deploy.JOBS, *power.JOBS, *disks.JOBS, *rebuild.JOBS, *moving.JOBS, *deletion.JOBS)
 
 CHORES = (Chore("house.attend", watchdog.ATTEND, "every 3600", Nothing()),)
 """The simulated hypervisor tells of changes at once; this is the net below."""
@@ -19,5 +19,6 @@ OPERATIONS: tuple[Operation, ...] = (
     looking.LOOK,
     REWIRE,
     watchdog.ATTEND,
+    moving.RECOVER,
     *{job.operation.kind: job.operation for job in JOBS}.values(),
 )

@@ -127,7 +127,7 @@ def bootable_config(ctx: Context, instance: Instance, config_id: int | None) -> 
             raise Invalid("config_id is not valid", field="config_id")
         chosen = known[config_id]
     elif instance.booted_config in known:
-        chosen = known[instance.booted_config]  # type: ignore[index]
+        chosen = known[instance.booted_config]
     elif len(known) == 1:
         (chosen,) = known.values()
     elif not known:

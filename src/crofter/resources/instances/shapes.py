@@ -98,16 +98,6 @@ class InterfaceBody(Body):
 Interfaces = Annotated[list[InterfaceBody], Meta(max_length=3)]
 
 
-class Deployment(Body):
-    """What goes onto a new disk."""
-
-    root_pass: RootPass | None = None
-    authorized_keys: Keys = []
-    authorized_users: Usernames = []
-    stackscript_id: Id | None = None
-    stackscript_data: dict[str, Any] = {}
-
-
 class InstanceCreate(Body):
     type: str
     region: str
@@ -156,3 +146,40 @@ class InstanceUpdate(Body):
 
 class WithConfig(Body):
     config_id: Id | None = None
+
+
+class Rebuild(Body, kw_only=True):
+    image: str | None = None
+    root_pass: RootPass
+    authorized_keys: Keys = []
+    authorized_users: Usernames = []
+    booted: bool = True
+    stackscript_id: Id | None = None
+    stackscript_data: dict[str, Any] = {}
+
+
+class Resize(Body):
+    type: str
+    allow_auto_disk_resize: bool = True
+
+
+class Mutate(Body):
+    allow_auto_disk_resize: bool = True
+
+
+class Migrate(Body):
+    region: str | None = None
+    upgrade: bool = False
+
+
+class PasswordReset(Body):
+    root_pass: str
+
+
+class RescueDevice(Body):
+    disk_id: Id | None = None
+    volume_id: Id | None = None
+
+
+class Rescue(Body):
+    devices: dict[str, RescueDevice | None] = {}

@@ -39,7 +39,6 @@ ABOUT = {
 MOST_FILES = 20
 _EMAIL = query(select(user.c.email).where(user.c.id == bindparam("user_id")))
 _MANAGED = query(select(account.c.managed).where(account.c.id == bindparam("account_id")))
-_REGION = query(select(regions.region.c.slug).where(regions.region.c.slug == bindparam("slug")))
 
 
 # ---- what is shown --------------------------------------------------------------------------------------------------
@@ -140,7 +139,7 @@ def _check(ctx: Context, body: TicketCreate) -> None:
         reasons.append(Reason("region is required", "region"))
     elif body.region is not None and body.vlan is None:
         reasons.append(Reason("region may only be set together with vlan", "region"))
-    elif body.region is not None and ctx.db.value(_REGION, slug=body.region) is None:
+    elif body.region is not None and regions.find(ctx, body.region) is None:
         reasons.append(Reason("region is not valid", "region"))
     if reasons:
         raise Invalid.all(reasons)

@@ -16,7 +16,6 @@ from sqlalchemy import (
     bindparam,
     exists,
     or_,
-    or_,
     select,
     true,
 )

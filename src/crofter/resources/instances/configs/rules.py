@@ -166,7 +166,7 @@ def _about_devices(ctx: Context, instance: Instance, sent: Devices) -> Iterator[
         if device.volume_id is not None and not volumes.usable(ctx, device.volume_id, instance):
             yield Reason("volume_id is not valid", f"{path}.volume_id")
         for what in (("disk", device.disk_id), ("volume", device.volume_id)):
-            if what[1] is not None and what in used:  # type: ignore[comparison-overlap]
+            if what[1] is not None and what in used:
                 yield Reason(f"The {what[0]} is assigned to another slot already", path)
             elif what[1] is not None:
                 used.add((what[0], what[1]))

@@ -16,7 +16,8 @@ from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.operations import CopyArgs, DiskArgs
 from crofter.resources.instances.disks.shapes import DiskCreate, DiskUpdate, DiskView
 from crofter.resources.instances.disks.store import Disk
-from crofter.resources.instances.operations.deploy import DeployArgs, DiskPlan, SeedPlan, sealed
+from crofter.resources.instances.layout import DiskPlan
+from crofter.resources.instances.operations.deploy import DeployArgs, SeedPlan, sealed
 from crofter.resources.instances.store import Instance
 from crofter.shapes import UNSET
 

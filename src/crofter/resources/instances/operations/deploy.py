@@ -8,33 +8,36 @@ import msgspec
 from msgspec import Struct
 
 from crofter.context import Context
-from crofter.drivers.hypervisor import BackupRef, DiskSpec, Empty, FromBackup, FromImage, Seed, Source
+from crofter.drivers.hypervisor import (
+    BackupRef,
+    DiskRef,
+    DiskSpec,
+    Empty,
+    FromBackup,
+    FromDisk,
+    FromImage,
+    Seed,
+    Source,
+)
 from crofter.engine import Failed, Operation, Sleep, Work, step, tx_step
 from crofter.resources.instances import hands, specs, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
+from crofter.resources.instances.layout import DiskPlan
 from crofter.resources.instances.operations.looking import look_again
 from crofter.resources.instances.operations.power import BOOT, BootArgs
 from crofter.resources.instances.states import Job
 
 
-class DiskPlan(Struct, frozen=True):
-    """One disk to make: its number, and what it starts as."""
-
-    disk_id: int
-    image: str | None = None
-    minimum: int = 0
-    backup_id: int | None = None
-    backup_host: int | None = None
-    backup_disk: int | None = None
-
-    @property
-    def source(self) -> Source:
-        if self.image is not None:
-            return FromImage(self.image, self.minimum)
-        if self.backup_id is not None and self.backup_host is not None and self.backup_disk is not None:
-            return FromBackup(BackupRef(self.backup_host, self.backup_id), self.backup_disk)
-        return Empty()
+def source(plan: DiskPlan) -> Source:
+    """What a disk starts as, in the hypervisor's words."""
+    if plan.image is not None:
+        return FromImage(plan.image, plan.minimum)
+    if plan.backup_id is not None and plan.backup_host is not None and plan.backup_disk is not None:
+        return FromBackup(BackupRef(plan.backup_host, plan.backup_id), plan.backup_disk)
+    if plan.from_disk is not None and plan.disk_host is not None:
+        return FromDisk(DiskRef(plan.disk_host, plan.from_disk))
+    return Empty()
 
 
 class SeedPlan(Struct, frozen=True):
@@ -93,14 +96,23 @@ def make_disks(work: Work) -> Sleep | None:
     def make(plan: DiskPlan) -> hands.Call:
         disk = known[plan.disk_id]
         wanted = DiskSpec(disk.size, disk.filesystem)  # type: ignore[arg-type]
-        return lambda order: driver.ensure_disk(hands.volume(instance, disk), wanted, plan.source, order)
+        return lambda order: driver.ensure_disk(hands.volume(instance, disk), wanted, source(plan), order)
 
-    if any(plan.disk_id not in known for plan in work.args.disks):
+    plans = planned(work)
+    if any(plan.disk_id not in known for plan in plans):
         raise Failed("A disk of the deployment is gone.")
-    waiting = hands.carry_out(work, [make(plan) for plan in work.args.disks])
+    waiting = hands.carry_out(work, [make(plan) for plan in plans])
     if waiting is None:
-        work.then(lambda ctx: _ready(ctx, [plan.disk_id for plan in work.args.disks]))
+        work.then(lambda ctx: _ready(ctx, [plan.disk_id for plan in plans]))
     return waiting
+
+
+def planned(work: Work) -> list[DiskPlan]:
+    """The disks to make: known from the start, or written down by an earlier step."""
+    if "disks" in work.vars:
+        return msgspec.convert(work.vars["disks"], list[DiskPlan])
+    found: list[DiskPlan] = work.args.disks
+    return found
 
 
 def _ready(ctx: Context, ids: list[int]) -> None:
@@ -116,10 +128,9 @@ def seed_root(work: Work) -> Sleep | None:
     instance = hands.current(work)
     plan = _opened(work)
     wanted = Seed(password=plan.password, keys=tuple(plan.keys), hostname=instance.label, script=plan.script)
+    root = hands.volume(instance, int(work.vars.get("root_id", plan.disk_id)))
     driver = hands.hypervisor(work.world)
-    return hands.carry_out(
-        work, [lambda order: driver.ensure_seed(hands.volume(instance, plan.disk_id), wanted, order)]
-    )
+    return hands.carry_out(work, [lambda order: driver.ensure_seed(root, wanted, order)])
 
 
 @step(weight=10)

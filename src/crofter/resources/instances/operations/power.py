@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crofter.context import Context
 from crofter.engine import Failed, Operation, Sleep, Work, step
@@ -18,6 +19,11 @@ SHUTDOWN_GRACE = 120
 class BootArgs(Struct, frozen=True):
     instance_id: int
     config_id: int
+
+
+class RescueArgs(Struct, frozen=True):
+    instance_id: int
+    devices: dict[str, dict[str, int]] = {}
 
 
 @step(weight=30)
@@ -62,6 +68,22 @@ def _booted(ctx: Context, work: Work) -> None:
     ctx.db.update(store.instance, {"id": work.args.instance_id}, booted_config=work.args.config_id)
 
 
+@step(weight=10)
+def define_rescue(work: Work) -> Sleep | None:
+    """The rescue system boots, with the disks beside it."""
+    instance = hands.current(work)
+    wanted = replace(specs.bare(instance), devices=specs.devices(work.args.devices), rescue=True)
+    driver = hands.hypervisor(work.world)
+    return hands.carry_out(work, [lambda order: driver.ensure_domain(hands.domain(instance), wanted, order)])
+
+
+@step(weight=60)
+def power_on_rescue(work: Work) -> Sleep | None:
+    instance = hands.current(work)
+    driver = hands.hypervisor(work.world)
+    return hands.carry_out(work, [lambda order: driver.ensure_running(hands.domain(instance), order)])
+
+
 def boot_operation(kind: str) -> Operation:
     """Booting is one thing; whether the owner, the watchdog or the host asked for it is told by its name."""
     return Operation(kind=kind, args=BootArgs, steps=(define, power_on, look), failed=look_again)
@@ -86,4 +108,25 @@ SHUTDOWN = Job(
     during="shutting_down",
 )
 
-JOBS = (BOOT, WATCHDOG_BOOT, REBOOT, SHUTDOWN)
+RESCUE = {
+    "running": Job(
+        operation=Operation(
+            kind="rescue_reboot",
+            args=RescueArgs,
+            steps=(power_off, define_rescue, power_on_rescue, look),
+            failed=look_again,
+        ),
+        action="compute_reboot",
+        during="rebooting",
+    ),
+    "offline": Job(
+        operation=Operation(
+            kind="rescue_boot", args=RescueArgs, steps=(define_rescue, power_on_rescue, look), failed=look_again
+        ),
+        action="compute_boot",
+        during="booting",
+    ),
+}
+"""By what the instance is when rescue is asked for."""
+
+JOBS = (BOOT, WATCHDOG_BOOT, REBOOT, SHUTDOWN, *RESCUE.values())

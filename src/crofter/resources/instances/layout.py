@@ -1,0 +1,79 @@
+"""What an image is deployed to, as rows: a root disk, a swap disk, and the profile that boots them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from crofter.context import Context
+from crofter.resources.images.store import Image
+from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.configs import vlans
+from crofter.resources.instances.disks import store as disks
+from crofter.resources.instances.store import Instance
+
+DEPLOYED_KERNEL = "compute/grub2"
+SWAP = 512
+
+
+class DiskPlan(Struct, frozen=True):
+    """One disk to make: its number, and what it starts as."""
+
+    disk_id: int
+    image: str | None = None
+    minimum: int = 0
+    backup_id: int | None = None
+    backup_host: int | None = None
+    backup_disk: int | None = None
+    disk_host: int | None = None
+    from_disk: int | None = None
+
+
+class Layout(Struct, frozen=True):
+    """Disks to make, the one that root lives on, and the profile to boot."""
+
+    disks: list[DiskPlan]
+    root_id: int
+    config_id: int
+
+
+def from_image(
+    ctx: Context, instance: Instance, image: Image, *, swap_size: int = SWAP, interfaces: Sequence[Any] = ()
+) -> Layout:
+    root = disks.insert(
+        ctx,
+        instance.id,
+        label=f"{image.label} Disk"[:48],
+        size=instance.disk - swap_size,
+        filesystem=image.filesystem,
+        image=image.slug,
+    )
+    plans = [DiskPlan(root.id, image=image.slug, minimum=image.size)]
+    devices = {"sda": {"disk_id": root.id}}
+    if swap_size:
+        swap = disks.insert(ctx, instance.id, label=f"{swap_size} MB Swap Image", size=swap_size, filesystem="swap")
+        plans.append(DiskPlan(swap.id))
+        devices["sdb"] = {"disk_id": swap.id}
+    config = configs.insert(
+        ctx,
+        instance.id,
+        label=f"My {image.label} Disk Profile"[:48],
+        devices=devices,
+        kernel=DEPLOYED_KERNEL,
+        memory_limit=instance.memory,
+        interfaces=vlans.make(ctx, instance.region, interfaces),
+    )
+    return Layout(plans, root.id, config.id)
+
+
+def config_again(ctx: Context, instance: Instance, kept: dict[str, Any], numbers: dict[int, int]) -> configs.Config:
+    """A remembered profile, with the new numbers of its disks; slots of others stay empty."""
+    devices: dict[str, dict[str, int | None]] = {}
+    for slot, device in kept["devices"].items():
+        number = numbers.get(device.get("disk_id"))
+        if number is not None:
+            devices[slot] = {"disk_id": number}
+    more = {name: kept[name] for name in configs.KEPT if name != "devices"}
+    return configs.insert(ctx, instance.id, devices=devices, **more)

@@ -1,0 +1,90 @@
+"""Rebuild: everything on an instance goes, and an image is deployed in its place."""
+
+from __future__ import annotations
+
+import msgspec
+from msgspec import Struct
+
+from crofter.context import Context
+from crofter.drivers.hypervisor import DiskRef
+from crofter.engine import Failed, Operation, Sleep, Work, step, tx_step
+from crofter.resources.images import store as images
+from crofter.resources.instances import hands, layout, specs, store
+from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.disks import store as disks
+from crofter.resources.instances.operations.deploy import define_first, make_disks, place, seed_root
+from crofter.resources.instances.operations.looking import look, look_again
+from crofter.resources.instances.operations.power import power_off
+from crofter.resources.instances.states import Job
+
+
+class RebuildArgs(Struct, frozen=True):
+    instance_id: int
+    image: str
+    seed: str | None
+    booted: bool
+
+
+@step(weight=10)
+def erase(work: Work) -> Sleep | None:
+    with work.read() as ctx:
+        instance = store.again(ctx, work.args.instance_id)
+        old = [DiskRef(instance.host or 0, disk.id) for disk in disks.of(ctx, instance.id)]
+    driver = hands.hypervisor(work.world)
+    return hands.carry_out(work, [lambda order, ref=ref: driver.ensure_gone(ref, order) for ref in old])  # type: ignore[misc]
+
+
+@tx_step(weight=5)
+def plan(ctx: Context, work: Work) -> Sleep | None:
+    """The old disks and profiles are forgotten, and the new ones written down before they are made."""
+    instance = store.again(ctx, work.args.instance_id)
+    image = images.find(ctx, work.args.image)
+    if image is None:
+        raise Failed("The image is gone.")
+    ctx.db.delete(disks.disk, instance_id=instance.id)
+    ctx.db.delete(configs.config, instance_id=instance.id)
+    planned = layout.from_image(ctx, instance, image)
+    ctx.db.update(store.instance, {"id": instance.id}, image=image.slug, booted_config=None, updated=ctx.moment)
+    work.vars["disks"] = msgspec.to_builtins(planned.disks)
+    work.vars["root_id"] = planned.root_id
+    work.vars["config_id"] = planned.config_id
+    return None
+
+
+@step(weight=20)
+def boot_inside(work: Work) -> Sleep | None:
+    """Booting is part of the rebuild and has no event of its own."""
+    if not work.args.booted:
+        return None
+    config_id = int(work.vars["config_id"])
+    with work.read() as ctx:
+        instance = store.again(ctx, work.args.instance_id)
+        wanted = specs.spec(ctx, instance, configs.one(ctx, instance.id, config_id))
+    driver = hands.hypervisor(work.world)
+    ref = hands.domain(instance)
+    waiting = hands.carry_out(
+        work,
+        [lambda order: driver.ensure_domain(ref, wanted, order)],
+    ) or hands.carry_out(work, [lambda order: driver.ensure_running(ref, order)])
+    if waiting is None:
+        work.then(lambda ctx: _booted(ctx, instance.id, config_id))
+    return waiting
+
+
+def _booted(ctx: Context, instance_id: int, config_id: int) -> None:
+    ctx.db.update(store.instance, {"id": instance_id}, booted_config=config_id)
+
+
+REBUILD = Job(
+    operation=Operation(
+        kind="compute_rebuild",
+        args=RebuildArgs,
+        steps=(place, power_off, erase, plan, make_disks, seed_root, define_first, boot_inside, look),
+        failed=look_again,
+        erased=("seed",),
+    ),
+    action="compute_rebuild",
+    during="rebuilding",
+)
+
+JOBS = (REBUILD,)

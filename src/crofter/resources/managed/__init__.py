@@ -1,0 +1,1 @@
+"""Managed: monitoring of services, and what the experts need to set them right."""

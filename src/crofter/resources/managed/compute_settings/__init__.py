@@ -1,0 +1,1 @@
+"""How the support staff gets into each instance."""

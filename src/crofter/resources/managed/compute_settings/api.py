@@ -1,0 +1,35 @@
+"""Managed compute settings: list, view, update."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from crofter.context import Context
+from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.listing import Listing
+from crofter.resources.managed.compute_settings import rules, store
+from crofter.resources.managed.compute_settings.shapes import ComputeSettingsUpdate, ComputeSettingsView
+from crofter.resources.managed.membership import Member
+from crofter.shapes import Page
+
+TheSetting = Annotated[store.Setting, Found(store.one, "compute_id")]
+
+
+@endpoint("GET /v4/managed/compute-settings", scope="account:read_only", grant="unrestricted")
+def list_managed_compute_settings(ctx: Context, member: Member, listing: Listing) -> Page[ComputeSettingsView]:
+    """List how the support staff gets into each instance."""
+    return listing.of(ctx, store.SETTINGS, lambda rows: [row.view() for row in rows], account_id=ctx.account_id)
+
+
+@endpoint("GET /v4/managed/compute-settings/{compute_id}", scope="account:read_only", grant="unrestricted")
+def view_managed_compute_settings(ctx: Context, setting: TheSetting) -> ComputeSettingsView:
+    """View how the support staff gets into one instance."""
+    return setting.view()
+
+
+@endpoint("PUT /v4/managed/compute-settings/{compute_id}", scope="account:read_write", grant="unrestricted")
+def update_managed_compute_settings(
+    ctx: Context, setting: TheSetting, body: ComputeSettingsUpdate
+) -> ComputeSettingsView:
+    """Change how the support staff gets into an instance."""
+    return rules.update(ctx, setting, body)

@@ -1,0 +1,1 @@
+"""Contacts: people who are told when something is wrong."""

@@ -1,0 +1,1 @@
+"""Credentials: what the experts sign in with, sealed."""

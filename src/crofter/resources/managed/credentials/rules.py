@@ -1,0 +1,111 @@
+"""How credentials are kept, and the key pair of each account."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from crofter import audit
+from crofter.audit import Deed
+from crofter.context import Context
+from crofter.resources.managed.credentials import store
+from crofter.resources.managed.credentials.shapes import (
+    CredentialCreate,
+    CredentialSecrets,
+    CredentialUpdate,
+    CredentialView,
+    SshKeyView,
+)
+from crofter.resources.managed.credentials.store import Credential
+from crofter.shapes import UNSET
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+
+def views(rows: Sequence[Credential]) -> list[CredentialView]:
+    return [view(row) for row in rows]
+
+
+def view(row: Credential) -> CredentialView:
+    return CredentialView(row.id, row.label, row.last_decrypted)
+
+
+def create(ctx: Context, body: CredentialCreate) -> CredentialView:
+    number = store.insert(ctx, body.label)
+    store.put(ctx, number, "password", body.password)
+    store.put(ctx, number, "username", body.username)
+    return CredentialView(number, body.label, None)
+
+
+def rename(ctx: Context, credential: Credential, body: CredentialUpdate) -> CredentialView:
+    if body.label is not UNSET:
+        store.rename(ctx, credential.id, body.label)
+        credential.label = body.label
+    return view(credential)
+
+
+def change_secrets(ctx: Context, credential: Credential, body: CredentialSecrets) -> None:
+    store.put(ctx, credential.id, "password", body.password)
+    if body.username is not UNSET:
+        store.put(ctx, credential.id, "username", body.username)
+
+
+# ---- the key pair ---------------------------------------------------------------------------------------------------
+# Made from the house's key for hashing, which outlives changes of the master key. So there is nothing to keep, and
+# nothing to lose: the pair of an account is the same whenever it is asked for.
+
+
+def public_key(ctx: Context) -> SshKeyView:
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat  # noqa: PLC0415 - slow to import
+
+    public = _key(ctx, ctx.account_id).public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH)
+    return SshKeyView(f"{public.decode()} managed@crofter")
+
+
+def private_key(ctx: Context, account_id: int, *, by: str) -> str:
+    """In OpenSSH's form, for the support staff; on record."""
+    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+    )
+
+    _put_on_record(ctx, account_id, by, "managed ssh key", f"/v4/managed/credentials/sshkey of account {account_id}")
+    key = _key(ctx, account_id)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
+
+
+def _key(ctx: Context, account_id: int) -> Ed25519PrivateKey:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
+
+    seed = ctx.world.keyring.digest(f"managed ssh key of account {store.euuid(ctx, account_id)}")
+    return Ed25519PrivateKey.from_private_bytes(seed)
+
+
+# ---- the staff's side -----------------------------------------------------------------------------------------------
+
+
+def decrypt(ctx: Context, credential_id: int, *, by: str) -> dict[str, str | None]:
+    """What is secret, for the eyes of the support staff. The owner sees that it was looked at, and the audit by whom."""
+    found = store.any_credential(ctx, credential_id)
+    _put_on_record(ctx, found.account_id, by, "managed credential decrypt", f"/v4/managed/credentials/{found.id}")
+    ctx.db.update(store.credential, {"id": found.id}, last_decrypted=ctx.moment)
+    return store.opened(ctx, found.id)
+
+
+def _put_on_record(ctx: Context, account_id: int, by: str, operation: str, path: str) -> None:
+    deed = Deed(
+        account_id=account_id,
+        at=ctx.moment,
+        user_id=None,
+        username=by,
+        token_id=None,
+        address=ctx.address,
+        request_id=ctx.request_id,
+        operation=operation,
+        path=path,
+        fields=[],
+        events=[],
+    )
+    audit.append(ctx.world.keyring, ctx.db, deed)

@@ -1,0 +1,1 @@
+"""Issues: outages that monitoring has found."""

@@ -1,0 +1,62 @@
+"""Issues, each with the ticket that it opened and the services it is about."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, ForeignKey, Index, bindparam, select
+
+from crofter.context import Context
+from crofter.db import Id, Json, Moment, Row, identity, owned, query, table
+from crofter.edge.listing import Collection
+from crofter.resources.managed import membership
+from crofter.resources.managed.issues.shapes import IssueEntity, IssueView
+from crofter.resources.support.store import ticket
+
+issue = table(
+    "managed_issue",
+    identity(),
+    owned(),
+    Column("ticket_id", Id, ForeignKey("ticket.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("services", Json, nullable=False),  # stays as it was when a service is deleted
+    Column("created", Moment, nullable=False),
+    Column("closed", Moment),
+    Index("ix_managed_issue_account_id", "account_id", "id"),
+)
+
+
+class Issue(Row):
+    id: int
+    ticket_id: int
+    summary: str
+    services: list[int]
+    created: str
+    closed: str | None
+
+    def view(self) -> IssueView:
+        entity = IssueEntity(self.ticket_id, self.summary, "ticket", f"/v4/support/tickets/{self.ticket_id}")
+        return IssueView(self.created, entity, self.id, self.services)
+
+
+_EVERY = select(
+    issue.c.id, issue.c.ticket_id, ticket.c.summary, issue.c.services, issue.c.created, issue.c.closed
+).join_from(issue, ticket, ticket.c.id == issue.c.ticket_id)
+_MINE = _EVERY.where(issue.c.account_id == bindparam("account_id"))
+ISSUES = Collection(IssueView, _MINE, Issue, key=issue.c.id, columns={})
+_ONE = query(_MINE.where(issue.c.id == bindparam("id")), Issue)
+_ANY = query(_EVERY.where(issue.c.id == bindparam("id")), Issue)
+
+
+def one(ctx: Context, issue_id: int) -> Issue:
+    membership.required(ctx)
+    return ctx.db.one(_ONE, account_id=ctx.account_id, id=issue_id)
+
+
+def any_issue(ctx: Context, issue_id: int) -> Issue:
+    return ctx.db.one(_ANY, id=issue_id)
+
+
+def insert(ctx: Context, account_id: int, ticket_id: int, services: list[int]) -> int:
+    return ctx.db.insert(issue, account_id=account_id, ticket_id=ticket_id, services=services, created=ctx.moment)
+
+
+def close(ctx: Context, issue_id: int) -> None:
+    ctx.db.update(issue, {"id": issue_id}, closed=ctx.moment)

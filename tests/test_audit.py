@@ -1,0 +1,131 @@
+"""The audit log: what is put on record, and that nobody alters it unnoticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from httpx2 import Client
+
+from crofter import audit
+from crofter.audit import Entry, Tampering
+from tests.cloud import Cloud
+
+
+def record_of(cloud: Cloud, username: str) -> list[Entry]:
+    with cloud.world.database.read() as db:
+        found = [list(audit.entries(db, account)) for account in sorted(db.column(audit._ACCOUNTS))]
+    return next((entries for entries in found if entries[0].username == username), [])
+
+
+def verified(cloud: Cloud) -> list[Tampering]:
+    with cloud.world.database.read() as db:
+        return audit.verify(cloud.world.keyring, db)
+
+
+def test_every_write_leaves_one_entry(cloud: Cloud, alice: Client) -> None:
+    alice.post("/v4/tags", json={"label": "web"})
+    alice.put("/v4/profile", json={"timezone": "Europe/Berlin"})
+    alice.delete("/v4/tags/web")
+    entries = record_of(cloud, "alice")
+    assert [(entry.number, entry.operation, entry.path) for entry in entries] == [
+        (1, "create_tag", "/v4/tags"),
+        (2, "update_profile", "/v4/profile"),
+        (3, "delete_tag", "/v4/tags/web"),
+    ]
+    assert [entry.fields for entry in entries] == [["label"], ["timezone"], []]
+    assert entries[0].address == "127.0.0.1"
+    assert all(entry.token_id and entry.user_id and entry.request_id for entry in entries)
+    events = [event["id"] for event in alice.get("/v4/account/events").json()["data"]]
+    assert [entry.events for entry in entries] == [[event] for event in reversed(events)]
+    assert verified(cloud) == []
+
+
+def test_reads_and_refusals_leave_none(cloud: Cloud, alice: Client) -> None:
+    alice.get("/v4/tags")
+    alice.post("/v4/tags", json={"label": "x"})
+    alice.delete("/v4/tags/none")
+    assert record_of(cloud, "alice") == []
+
+
+def test_a_repeated_request_is_recorded_once(cloud: Cloud, alice: Client) -> None:
+    for _ in range(2):
+        assert alice.post("/v4/tags", json={"label": "web"}, headers={"Idempotency-Key": "k"}).status_code == 200
+    assert len(record_of(cloud, "alice")) == 1
+
+
+def test_each_account_has_a_chain_of_its_own(cloud: Cloud, alice: Client, mallory: Client) -> None:
+    for client in (alice, mallory, alice):
+        client.put("/v4/profile", json={})
+    assert [entry.number for entry in record_of(cloud, "alice")] == [1, 2]
+    assert [entry.number for entry in record_of(cloud, "mallory")] == [1]
+    assert verified(cloud) == []
+
+
+def test_secrets_are_not_on_record(cloud: Cloud, alice: Client) -> None:
+    made = alice.post("/v4/profile/tokens", json={"label": "canary-label"}).json()
+    entry = record_of(cloud, "alice")[-1]
+    assert made["token"] not in repr(entry)
+    assert "canary-label" not in repr(entry)
+
+
+HEX = "X'00'"
+TAMPERINGS: dict[str, tuple[list[str], int, str]] = {
+    "an entry is altered": (["UPDATE audit SET username = 'mallory' WHERE number = 2"], 2, "it was altered"),
+    "a time is altered": (["UPDATE audit SET at = '2001-01-01T00:00:00' WHERE number = 3"], 3, "it was altered"),
+    "an address is altered": (["UPDATE audit SET address = '192.0.2.1' WHERE number = 1"], 1, "it was altered"),
+    "events are altered": (["UPDATE audit SET events = '[]' WHERE number = 1"], 1, "it was altered"),
+    "an entry is removed": (["DELETE FROM audit WHERE number = 2"], 2, "an entry is missing"),
+    "the first is removed": (["DELETE FROM audit WHERE number = 1"], 1, "an entry is missing"),
+    "the last is removed": (["DELETE FROM audit WHERE number = 4"], 4, "entries are missing at the end"),
+    "all are removed": (["DELETE FROM audit"], 1, "entries are missing at the end"),
+    "the last is removed and the end moved": (
+        [
+            "DELETE FROM audit WHERE number = 4",
+            "UPDATE audit_head SET number = 3, mark = (SELECT mark FROM audit WHERE number = 3)",
+        ],
+        3,
+        "the end of the chain was altered",
+    ),
+    "the end is removed": (["DELETE FROM audit_head"], 4, "the end of the chain was altered"),
+    "two entries change places": (
+        [
+            "UPDATE audit SET number = -1 WHERE number = 2",
+            "UPDATE audit SET number = 2 WHERE number = 3",
+            "UPDATE audit SET number = 3 WHERE number = -1",
+        ],
+        2,
+        "it does not follow from the entry before",
+    ),
+    "one is removed and the rest renumbered": (
+        ["DELETE FROM audit WHERE number = 2", *(f"UPDATE audit SET number = {n - 1} WHERE number = {n}" for n in (3, 4))],
+        2,
+        "it does not follow from the entry before",
+    ),
+}
+
+
+@pytest.mark.parametrize("tampering", TAMPERINGS)
+def test_tampering_is_found_where_it_happened(cloud: Cloud, alice: Client, tampering: str) -> None:
+    statements, number, what = TAMPERINGS[tampering]
+    for label in ("one", "two", "three", "four"):
+        assert alice.post("/v4/tags", json={"label": label}).status_code == 200
+    assert verified(cloud) == []
+    with cloud.world.database.write() as db:
+        for statement in statements:
+            db.raw(statement)
+    (found,) = verified(cloud)
+    assert (found.number, found.what) == (number, what)
+
+
+def test_an_entry_cannot_be_forged_without_the_key(cloud: Cloud, alice: Client) -> None:
+    from crofter.dice import Dice
+    from crofter.keyring import Keyring
+
+    alice.post("/v4/tags", json={"label": "web"})
+    (entry,) = record_of(cloud, "alice")
+    forged: dict[str, Any] = {name: getattr(entry, name) for name in audit.Deed.__struct_fields__}
+    with cloud.world.database.write() as db:
+        audit.append(Keyring(bytes(32), Dice()), db, audit.Deed(**{**forged, "username": "mallory"}))
+    (found,) = verified(cloud)
+    assert (found.number, found.what) == (2, "it was altered")
