@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from tools import coverage, generated
 
 from crofter import __version__
 from crofter.context import Context
@@ -19,7 +20,6 @@ from crofter.edge import bodies, listing, openapi
 from crofter.edge.endpoint import Endpoint, NoContent, Reply, Stream, endpoint
 from crofter.errors import Invalid
 from crofter.shapes import Body, View
-from tools import coverage, generated
 
 DOCUMENT = openapi.document(ENDPOINTS, __version__)
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]

@@ -10,11 +10,12 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+from tools import coverage
+
 from crofter import __version__
 from crofter.corridor import ENDPOINTS
 from crofter.edge import docspage, openapi
 from tests.cloud import Cloud
-from tools import coverage
 
 PAGE = docspage.page(openapi.document(ENDPOINTS, __version__)).decode()
 EMPTY = {"meta", "link", "br", "hr", "img", "input"}

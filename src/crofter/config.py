@@ -58,6 +58,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Mebibytes that hashing one password takes: 19, or 1 in a sandbox."""
     password_passes: int | None = None
     """How often it goes over them: 2, or 1 in a sandbox."""
+    probe_networks: str = ""
+    """Private networks in which managed services may be looked at, by region: ``us-east=192.168.128.0/17 …``."""
     mail: str = "outbox"
     """``smtp://user:password@host:587`` (STARTTLS), ``smtps://…``, or ``outbox``: kept and shown, never sent."""
     mail_from: str = "crofter <no-reply@localhost>"

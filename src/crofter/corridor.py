@@ -21,6 +21,7 @@ from crofter.resources.images.shelf import IMAGES
 from crofter.resources.instances import api as instances
 from crofter.resources.instances import changes_api as instance_changes
 from crofter.resources.instances import jobs as instance_jobs
+from crofter.resources.instances.backups import api as instance_backups
 from crofter.resources.instances.configs import api as instance_configs
 from crofter.resources.instances.disks import api as instance_disks
 from crofter.resources.instances.ips import api as instance_ips
@@ -51,6 +52,7 @@ ROOMS: tuple[ModuleType, ...] = (
     events,
     firewalls,
     images,
+    instance_backups,
     instance_changes,
     instance_configs,
     instance_disks,

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import Table, select, update
+from sqlalchemy import Table, bindparam, insert, select, update
 
 from crofter.catalogue import files
 from crofter.catalogue.shelf import Entry, Shelf
 from crofter.db import Query, Session, query
+
+AT_ONCE = 100
+"""Rows that one statement inserts."""
 
 
 def load(db: Session, shelves: Sequence[Shelf], folder: str | None) -> None:
@@ -23,12 +27,30 @@ def _fill(db: Session, shelf: Shelf, entries: Sequence[Entry]) -> None:
     known = set(db.column(_slugs(shelf.table, shelf.slug)))
     if known:
         db.run(_unplaced(shelf.table))  # also frees the places, since no two rows may share one
+    new: list[dict[str, Any]] = []
     for position, entry in enumerate(entries, 1):
         values = {"position": position, **shelf.columns(entry)}
         if entry.id in known:
             db.update(shelf.table, {shelf.slug: entry.id}, **values)
         else:
-            db.insert(shelf.table, **{shelf.slug: entry.id}, **values)
+            new.append({shelf.slug: entry.id, **values})
+    for first in range(0, len(new), AT_ONCE):
+        _insert(db, shelf.table, new[first : first + AT_ONCE])
+
+
+def _insert(db: Session, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    values = {f"{name}_{number}": value for number, row in enumerate(rows) for name, value in row.items()}
+    db.run(_inserted(table, tuple(rows[0]), len(rows)), **values)
+
+
+@lru_cache
+def _inserted(table: Table, names: tuple[str, ...], count: int) -> Query[None]:
+    row = {name: table.c[name].type for name in names}
+    return query(
+        insert(table).values(
+            [{name: bindparam(f"{name}_{number}", type_=kind) for name, kind in row.items()} for number in range(count)]
+        )
+    )
 
 
 @lru_cache

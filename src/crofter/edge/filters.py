@@ -194,24 +194,26 @@ def _cannot(key: str) -> Reason:
     return Reason(f"Cannot filter on {key}", "X-Filter")
 
 
-def clause(node: Node, fields: Mapping[str, Field], *, ordered: bool = False) -> ColumnElement[bool]:
+def clause(node: Node, fields: Mapping[str, Field], order: ColumnElement[Any] | None = None) -> ColumnElement[bool]:
     """The shape of a filter as a WHERE clause.
 
-    ``ordered``: the rows are wanted in an order that an index gives. Then only what must hold for every row and
-    equals one value may choose another index, which is in that order too; the rest is looked at row by row.
+    ``order``: what the rows are wanted in the order of, which an index gives. Then only a bound on that column, and
+    what every row must equal, may choose an index: one that is in that order too. The rest is looked at row by row.
     """
     if node[0] == "and":
-        return and_(True, *(clause(child, fields, ordered=ordered) for child in node[1:]))
+        return and_(True, *(clause(child, fields, order) for child in node[1:]))
     if node[0] == "or":
-        return or_(False, *(_alternative(child, fields, ordered) for child in node[1:]))
-    return _term(node, fields[node[1]], free=ordered and (node[0] != "is" or node[2] != "="))
+        return or_(False, *(_alternative(child, fields, order) for child in node[1:]))
+    field = fields[node[1]]
+    bound = field.expression is order or node[2] == "="
+    return _term(node, field, free=order is not None and not bound)
 
 
-def _alternative(node: Node, fields: Mapping[str, Field], ordered: bool) -> ColumnElement[bool]:
+def _alternative(node: Node, fields: Mapping[str, Field], order: ColumnElement[Any] | None) -> ColumnElement[bool]:
     if node[0] in ("and", "or"):
         join = and_ if node[0] == "and" else or_
-        return join(node[0] == "and", *(_alternative(child, fields, ordered) for child in node[1:]))
-    return _term(node, fields[node[1]], free=ordered)
+        return join(node[0] == "and", *(_alternative(child, fields, order) for child in node[1:]))
+    return _term(node, fields[node[1]], free=order is not None)
 
 
 def _term(node: Node, field: Field, *, free: bool) -> ColumnElement[bool]:

@@ -124,7 +124,8 @@ class Collection(Generic[R]):
             statement = counted = self._statement
             if wanted.node is not None:
                 counted = statement.where(filters.clause(wanted.node, self.fields))
-                statement = statement.where(filters.clause(wanted.node, self.fields, ordered=True))
+                order = self._key if wanted.order_by is None else self.fields[wanted.order_by].expression
+                statement = statement.where(filters.clause(wanted.node, self.fields, order))
             count = query(select(func.count()).select_from(counted.order_by(None).subquery()))
             found = self._shapes[key] = (self._page_query(statement, self._wanted_order(wanted)), count)
             if len(self._shapes) > CACHED_SHAPES:

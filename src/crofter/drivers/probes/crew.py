@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import itertools
 import logging
+import os
 import subprocess
 import sys
 import threading
@@ -20,7 +21,12 @@ log = logging.getLogger("crofter")
 
 KEPT = 600.0
 """Seconds that an answer waits to be collected: whoever asked may have died."""
+SLOW = 1.0
+"""An answer that took longer than this may be used again where asking again would take as long."""
+FRESH = 10.0
 COMMAND = (sys.executable, "-I", "-m", "crofter.drivers.probes.process")
+
+Question = tuple[str, str, str | None]
 
 
 class Crew:
@@ -31,9 +37,12 @@ class Crew:
         self._ids = itertools.count(1)
         self._news = threading.Condition()
         self._process: subprocess.Popen[bytes] | None = None
-        self._asked: dict[int, int] = {}
+        self._asked: dict[int, tuple[int, Question]] = {}
         """Asks under way, and what each is about."""
         self._answers: dict[int, tuple[float, Answer]] = {}
+        self._slow: dict[Question, tuple[float, Answer]] = {}
+        self.name = f"{os.getpid()}-{time.monotonic_ns()}"
+        """Numbers of asks mean something to the crew that gave them, and to no other."""
 
     # ---- asking -----------------------------------------------------------------------------------------------------
 
@@ -43,7 +52,7 @@ class Crew:
             pipe = self._pipe()
             self._forget_old()
             numbered = [(subject, replace(ask, id=next(self._ids))) for subject, ask in asks]
-            self._asked.update((ask.id, subject) for subject, ask in numbered)
+            self._asked.update((ask.id, (subject, _question(ask))) for subject, ask in numbered)
         try:
             pipe.write(b"".join(frame(ask) for _, ask in numbered))
             pipe.flush()
@@ -54,7 +63,13 @@ class Crew:
     def busy(self) -> set[int]:
         """What is being looked at just now."""
         with self._news:
-            return set(self._asked.values())
+            return {subject for subject, _ in self._asked.values()}
+
+    def recent(self, ask: Ask) -> Answer | None:
+        """What was seen a few seconds ago, if it took long to see: for a house whose clock is being moved."""
+        with self._news:
+            at, answer = self._slow.get(_question(ask), (0.0, None))
+            return answer if at and time.monotonic() - at < FRESH else None
 
     def collect(self, ids: Collection[int], patience: float) -> tuple[dict[int, Answer], list[int]]:
         """The answers to these asks that are there within ``patience`` seconds, and the asks still under way.
@@ -67,7 +82,9 @@ class Crew:
             return found, [one for one in ids if one in self._asked]
 
     def _forget_old(self) -> None:
-        before = time.monotonic() - KEPT
+        now = time.monotonic()
+        self._slow = {question: seen for question, seen in self._slow.items() if now - seen[0] < FRESH}
+        before = now - KEPT
         while self._answers and (oldest := next(iter(self._answers))) and self._answers[oldest][0] < before:
             del self._answers[oldest]
 
@@ -108,8 +125,11 @@ class Crew:
 
     def _heard(self, answer: Answer) -> None:
         with self._news:
-            if self._asked.pop(answer.id, None) is not None:
+            asked = self._asked.pop(answer.id, None)
+            if asked is not None:
                 self._answers[answer.id] = (time.monotonic(), answer)
+                if answer.seconds > SLOW:
+                    self._slow[asked[1]] = (time.monotonic(), answer)
                 self._news.notify_all()
 
     def close(self) -> None:
@@ -124,3 +144,7 @@ class Crew:
             for pipe in (process.stdin, process.stdout):
                 if pipe is not None:
                     pipe.close()
+
+
+def _question(ask: Ask) -> Question:
+    return ask.kind, ask.address, ask.body

@@ -14,13 +14,13 @@ from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
-from crofter.resources.instances import deployment, layout, rules, states, store
+from crofter.resources.instances import deployment, rules, states, store
+from crofter.resources.instances.backups import operations as saving
+from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.configs import vlans
-from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.ips import store as ips
-from crofter.resources.instances.layout import DiskPlan
 from crofter.resources.instances.operations.deploy import CREATE, DeployArgs
 from crofter.resources.instances.shapes import InstanceCreate, InstanceView
 from crofter.resources.instances.store import Instance
@@ -58,6 +58,8 @@ def create(ctx: Context, body: InstanceCreate) -> InstanceView:
         tagging.put_on(ctx, store.KIND, instance.id, body.tags)
     if ctx.actor.restricted:
         ctx.db.insert(grant, user_id=ctx.actor.user_id, kind=store.KIND, object_id=instance.id, level="read_write")
+    if instance.backups_enabled:
+        schedule.begin(ctx, instance.id)
     args = _written_down(ctx, body, plan, instance)
     secondary = None if plan.image is None else Entity("image", plan.image.slug, plan.image.label, None)
     states.follow(ctx, CREATE, instance, args, secondary=secondary)
@@ -179,12 +181,6 @@ def _written_down(ctx: Context, body: InstanceCreate, plan: Plan, instance: Inst
 
 def from_backup(ctx: Context, instance: Instance, backup: Backup, *, booted: bool) -> DeployArgs:
     """The disks and profiles that the backup remembers, under new numbers."""
-    numbers: dict[int, int] = {}
-    plans: list[DiskPlan] = []
-    for kept in backup.disks:
-        disk = disks.insert(ctx, instance.id, label=kept["label"], size=kept["size"], filesystem=kept["filesystem"])
-        numbers[kept["id"]] = disk.id
-        plans.append(DiskPlan(disk.id, backup_id=backup.id, backup_host=backup.host, backup_disk=kept["id"]))
-    made = [layout.config_again(ctx, instance, kept, numbers) for kept in backup.configs]
+    plans, made = saving.write_down(ctx, instance, backup)
     boot = made[0].id if booted and made else None
     return DeployArgs(instance.id, disks=plans, boot_config=boot)

@@ -29,6 +29,9 @@ from crofter.resources.instances.store import Instance
 ASK_AGAIN = 5.0
 """Seconds of house time until a host that does not answer is asked again."""
 
+SEEN_AS = {"rescue_reboot": "compute_reboot", "rescue_boot": "compute_boot", "backups_automatic": "compute_snapshot"}
+"""Operations whose owner sees them as something else."""
+
 Call = Callable[[Order], Progress]
 
 
@@ -43,7 +46,7 @@ def order(work: Work) -> Order:
         operation=work.id,
         step=work.step.name,
         fence=work.epoch,
-        action=work.operation.kind,
+        action=SEEN_AS.get(work.operation.kind, work.operation.kind),
         until=work.operation.percent(work.step, 100),
     )
 

@@ -5,12 +5,22 @@ from __future__ import annotations
 from crofter.engine import Chore, Operation
 from crofter.housekeeping import Nothing
 from crofter.resources.instances import watchdog
+from crofter.resources.instances.backups import operations as saving
+from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.disks import operations as disks
 from crofter.resources.instances.ips.rules import REWIRE
 from crofter.resources.instances.operations import deletion, deploy, looking, moving, power, rebuild
 from crofter.resources.instances.states import Job
 
-JOBS: tuple[Job, ...] = (*deploy.JOBS, *power.JOBS, *disks.JOBS, *rebuild.JOBS, *moving.JOBS, *deletion.JOBS)
+JOBS: tuple[Job, ...] = (
+    *deploy.JOBS,
+    *power.JOBS,
+    *disks.JOBS,
+    *rebuild.JOBS,
+    *saving.JOBS,
+    *moving.JOBS,
+    *deletion.JOBS,
+)
 
 CHORES = (Chore("house.attend", watchdog.ATTEND, "every 3600", Nothing()),)
 """The simulated hypervisor tells of changes at once; this is the net below."""
@@ -20,5 +30,7 @@ OPERATIONS: tuple[Operation, ...] = (
     REWIRE,
     watchdog.ATTEND,
     moving.RECOVER,
+    schedule.CHOOSE,
+    *saving.OPERATIONS,
     *{job.operation.kind: job.operation for job in JOBS}.values(),
 )

@@ -9,6 +9,7 @@ from crofter.db import Clash
 from crofter.errors import Forbidden, Invalid, Reason
 from crofter.journal import record
 from crofter.resources.instances import states, store
+from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.store import Config
 from crofter.resources.instances.ips import store as ips
@@ -76,6 +77,7 @@ def update(ctx: Context, instance: Instance, body: InstanceUpdate) -> InstanceVi
     if body.tags is not UNSET:
         tagging.put_on(ctx, store.KIND, instance.id, body.tags)
     changed = store.one(ctx, instance.id)
+    schedule.plan(ctx, changed)
     record(ctx, "compute_update", store.entity(changed))
     return view(ctx, changed)
 

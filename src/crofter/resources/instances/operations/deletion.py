@@ -9,6 +9,7 @@ from crofter.db import query
 from crofter.engine import Operation, Sleep, Work, cancel, step, tx_step
 from crofter.engine.tables import operation
 from crofter.resources.instances import hands, states, store
+from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.ips import store as ips
@@ -62,6 +63,7 @@ def forget(ctx: Context, work: Work) -> Sleep | None:
     tags.detach(ctx, store.KIND, instance.id)
     ctx.db.delete(grant, kind=store.KIND, object_id=instance.id)
     volumes.detach_all(ctx, instance.id)
+    schedule.end(ctx, instance.id)
     ctx.db.delete(store.instance, id=instance.id)
     return None
 

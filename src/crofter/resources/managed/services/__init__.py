@@ -1,0 +1,1 @@
+"""Services: what is monitored, and what happens when it goes down."""

@@ -1,0 +1,47 @@
+"""Which addresses may be monitored, and from which networks they are let in."""
+
+from __future__ import annotations
+
+from crofter.config import Settings
+from crofter.context import Context
+from crofter.drivers.probes import Refused, Target, judge, parse, private
+from crofter.drivers.probes.addresses import LOOPBACK, Network, networks
+from crofter.errors import Invalid, Reason
+from crofter.resources.instances.ips.store import PUBLIC
+from crofter.resources.regions import store as regions
+
+
+def target(ctx: Context, service_type: str, address: str, region: str | None) -> Target:
+    """The address taken apart, if it may be monitored; or everything that is wrong with it."""
+    sandbox = ctx.world.settings.sandbox
+    reasons: list[Reason] = []
+    found: Target | None = None
+    inside = False
+    try:
+        found = parse(service_type, address, local=sandbox)  # type: ignore[arg-type]
+        if found.literal is not None:
+            inside = private(found.literal)
+            if not inside:
+                judge(found.literal, (*LOOPBACK, PUBLIC) if sandbox else ())
+    except Refused as error:
+        reasons.append(Reason(f"address is not valid: {error}", "address"))
+    if inside and region is None:
+        reasons.append(Reason("region is required", "region"))
+    elif region is not None and regions.find(ctx, region) is None:
+        reasons.append(Reason("region is not valid", "region"))
+    elif region is not None and found is not None and not inside and not reasons:
+        reasons.append(Reason("region may only be set for a private address", "region"))
+    if reasons or found is None:
+        raise Invalid.all(reasons)
+    return found
+
+
+def allowed(settings: Settings, region: str | None) -> tuple[str, ...]:
+    """The networks that are not public and may be looked at all the same."""
+    own: tuple[Network, ...] = LOOPBACK if settings.sandbox else ()
+    return tuple(str(network) for network in (*own, *(_of_region(settings, region) if region else ())))
+
+
+def _of_region(settings: Settings, region: str) -> tuple[Network, ...]:
+    pairs = (word.partition("=") for word in settings.probe_networks.split())
+    return networks(network for name, _, network in pairs if name == region)
