@@ -21,6 +21,7 @@ from crofter.resources.images.shelf import IMAGES
 from crofter.resources.instances import api as instances
 from crofter.resources.instances import changes_api as instance_changes
 from crofter.resources.instances import jobs as instance_jobs
+from crofter.resources.instances import usage_api as instance_usage
 from crofter.resources.instances.backups import api as instance_backups
 from crofter.resources.instances.configs import api as instance_configs
 from crofter.resources.instances.disks import api as instance_disks
@@ -29,6 +30,13 @@ from crofter.resources.instances.kind import COMPUTE
 from crofter.resources.kernels import api as kernels
 from crofter.resources.kernels.shelf import KERNELS
 from crofter.resources.logins import api as logins
+from crofter.resources.managed.compute_settings import api as managed_compute_settings
+from crofter.resources.managed.contacts import api as managed_contacts
+from crofter.resources.managed.credentials import api as managed_credentials
+from crofter.resources.managed.issues import api as managed_issues
+from crofter.resources.managed.services import api as managed_services
+from crofter.resources.managed.services import rounds as managed_rounds
+from crofter.resources.managed.services.faults import PROBE
 from crofter.resources.nodebalancers import api as nodebalancers
 from crofter.resources.oauth import api as oauth
 from crofter.resources.profile import api as profile
@@ -41,6 +49,7 @@ from crofter.resources.profile.two_factor import api as profile_two_factor
 from crofter.resources.regions import api as regions
 from crofter.resources.regions.shelf import REGIONS
 from crofter.resources.stackscripts import store as stackscript_tables
+from crofter.resources.support import api as support
 from crofter.resources.tags import api as tags
 from crofter.resources.types import api as types
 from crofter.resources.types.shelf import TYPES
@@ -57,9 +66,15 @@ ROOMS: tuple[ModuleType, ...] = (
     instance_configs,
     instance_disks,
     instance_ips,
+    instance_usage,
     instances,
     kernels,
     logins,
+    managed_compute_settings,
+    managed_contacts,
+    managed_credentials,
+    managed_issues,
+    managed_services,
     nodebalancers,
     oauth,
     profile,
@@ -70,6 +85,7 @@ ROOMS: tuple[ModuleType, ...] = (
     profile_tokens,
     profile_two_factor,
     regions,
+    support,
     tags,
     types,
     user_grants,
@@ -86,6 +102,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *instance_jobs.OPERATIONS,
     *login_chores.OPERATIONS,
     *mail.OPERATIONS,
+    *managed_rounds.OPERATIONS,
 )
 
 CHORES: tuple[Chore, ...] = (*housekeeping.CHORES, *instance_jobs.CHORES, *login_chores.CHORES)
@@ -96,5 +113,5 @@ TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, stackscript_table
 SHELVES: tuple[Shelf, ...] = (REGIONS, TYPES, KERNELS, IMAGES)
 """What the catalogue's files are read into."""
 
-FAULTS: tuple[FaultKind, ...] = ()
+FAULTS: tuple[FaultKind, ...] = (PROBE,)
 """What the sandbox door can make go wrong, beside HTTP calls."""

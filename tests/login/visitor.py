@@ -9,6 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 
 from crofter import passwords
+from crofter.clock import Setting
+from crofter.engine import timekeeping
 from crofter.resources.users.store import user
 from tests.cloud import Cloud
 
@@ -65,6 +67,11 @@ def give_password(cloud: Cloud, username: str, password: str = PASSWORD) -> None
     hashed = passwords.of(cloud.world).hash(password)
     with cloud.world.database.write() as db:
         assert db.update(user, {"username": username}, password=hashed) == 1
+
+
+def leap(cloud: Cloud, seconds: int) -> None:
+    """Move a standing clock without the work of every hour between."""
+    timekeeping.put(cloud.world, Setting("frozen", 0, cloud.world.clock.now() + seconds * 1000))
 
 
 def answer_of(page: httpx2.Response) -> dict[str, str]:

@@ -59,6 +59,8 @@ class SqliteDatabase:
         if connection is None:
             connection = self._readers.connection = self._connect()
             connection.execute("PRAGMA query_only=ON")
+        if connection.in_transaction:
+            return nullcontext(self._session(connection))  # a look within a look sees the same moment
         return _Reading(self._session(connection), connection)
 
     def write(self) -> AbstractContextManager[Session]:

@@ -37,7 +37,7 @@ class Crew:
         self._ids = itertools.count(1)
         self._news = threading.Condition()
         self._process: subprocess.Popen[bytes] | None = None
-        self._asked: dict[int, tuple[int, Question]] = {}
+        self._asked: dict[int, tuple[str, Question]] = {}
         """Asks under way, and what each is about."""
         self._answers: dict[int, tuple[float, Answer]] = {}
         self._slow: dict[Question, tuple[float, Answer]] = {}
@@ -46,8 +46,8 @@ class Crew:
 
     # ---- asking -----------------------------------------------------------------------------------------------------
 
-    def ask(self, asks: Sequence[tuple[int, Ask]]) -> list[int]:
-        """Hand over looks, each with a number of what it is about; their own numbers, in that order."""
+    def ask(self, asks: Sequence[tuple[str, Ask]]) -> list[int]:
+        """Hand over looks, each with a word for what it is about; their own numbers, in that order."""
         with self._news:
             pipe = self._pipe()
             self._forget_old()
@@ -60,7 +60,7 @@ class Crew:
             log.warning("the probe process is gone")  # and its reader has told so already, or is about to
         return [ask.id for _, ask in numbered]
 
-    def busy(self) -> set[int]:
+    def busy(self) -> set[str]:
         """What is being looked at just now."""
         with self._news:
             return {subject for subject, _ in self._asked.values()}

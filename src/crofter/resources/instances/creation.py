@@ -66,6 +66,11 @@ def create(ctx: Context, body: InstanceCreate) -> InstanceView:
     return rules.view(ctx, store.one(ctx, instance.id))
 
 
+def bare(ctx: Context, body: InstanceCreate) -> Instance:
+    """An instance with nothing on it yet, for something else to fill."""
+    return _insert(ctx, body, _plan(ctx, body))
+
+
 def _plan(ctx: Context, body: InstanceCreate) -> Plan:
     plan_type = _offered(types.find(ctx, body.type))
     region = _offered(regions.find(ctx, body.region))

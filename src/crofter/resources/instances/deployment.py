@@ -21,11 +21,16 @@ from crofter.resources.users import store as users
 class Deploying(Protocol):
     """A body that deploys something."""
 
-    root_pass: str | None
-    authorized_keys: list[str]
-    authorized_users: list[str]
-    stackscript_id: int | None
-    stackscript_data: dict[str, Any]
+    @property
+    def root_pass(self) -> str | None: ...
+    @property
+    def authorized_keys(self) -> list[str]: ...
+    @property
+    def authorized_users(self) -> list[str]: ...
+    @property
+    def stackscript_id(self) -> int | None: ...
+    @property
+    def stackscript_data(self) -> dict[str, Any]: ...
 
 
 def complaints(ctx: Context, body: Deploying, image: Image | None) -> Iterator[Reason]:

@@ -19,6 +19,7 @@ JOBS: tuple[Job, ...] = (
     *rebuild.JOBS,
     *saving.JOBS,
     *moving.JOBS,
+    *cloning.JOBS,
     *deletion.JOBS,
 )
 

@@ -183,3 +183,61 @@ class RescueDevice(Body):
 
 class Rescue(Body):
     devices: dict[str, RescueDevice | None] = {}
+
+
+class Clone(Body):
+    region: str | None = None
+    type: str | None = None
+    compute_id: Id | None = None
+    label: InstanceLabel | None = None
+    group: Annotated[str, Meta(max_length=64)] | None = None
+    backups_enabled: bool | None = None
+    private_ip: bool = False
+    disks: list[Id] | None = None
+    configs: list[Id] | None = None
+
+
+Series = list[list[float]]
+"""Pairs of a moment in milliseconds and a value."""
+
+
+class IoStats(View):
+    io: Series
+    swap: Series
+
+
+class NetStats(View, rename={"in_": "in"}):
+    in_: Series
+    out: Series
+    private_in: Series
+    private_out: Series
+
+
+class StatsData(View):
+    """Percent of one processor, blocks per second, bits per second."""
+
+    cpu: Series
+    io: IoStats
+    netv4: NetStats
+    netv6: NetStats
+
+
+class Stats(View):
+    """What an instance used over time."""
+
+    data: StatsData
+    title: str
+
+
+class TransferView(View):
+    """Traffic of the month: GB to be paid for, GB of the plan, bytes used."""
+
+    billable: int
+    quota: int
+    used: int
+
+
+class MonthTransfer(View):
+    bytes_in: int
+    bytes_out: int
+    bytes_total: int

@@ -75,7 +75,7 @@ class ReplyCreate(Body):
     description: Annotated[str, Meta(min_length=1, max_length=65535)]
 
 
-class TicketFile(Upload):
+class TicketFile(Upload, frozen=True):
     """A form with one file in its part ``file``."""
 
     heard_out = True

@@ -50,8 +50,12 @@ def listed(ctx: Context, instance: Instance) -> BackupsList:
     under_way = next((row for row in snapshots if row.status in UNDER_WAY), None)
     return BackupsList(
         automatic=[view(row) for row in rows if row.type == "auto" and row.status != "failed"],
-        snapshot=SnapshotView(current and view(current), under_way and view(under_way)),
+        snapshot=SnapshotView(_view_of(current), _view_of(under_way)),
     )
+
+
+def _view_of(row: Backup | None) -> BackupView | None:
+    return None if row is None else view(row)
 
 
 def snapshot(ctx: Context, instance: Instance, label: str) -> BackupView:

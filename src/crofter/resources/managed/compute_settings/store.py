@@ -15,9 +15,7 @@ from crofter.resources.managed.compute_settings.shapes import ANY, ComputeSettin
 
 setting = table(
     "managed_compute_setting",
-    Column(
-        "compute_id", Id, ForeignKey("instance.id", ondelete="CASCADE"), primary_key=True, autoincrement=False
-    ),
+    Column("compute_id", Id, ForeignKey("instance.id", ondelete="CASCADE"), primary_key=True, autoincrement=False),
     Column("access", Flag, nullable=False),
     Column("user", Text, nullable=False),
     Column("ip", Text, nullable=False),

@@ -87,7 +87,7 @@ def _key(ctx: Context, account_id: int) -> Ed25519PrivateKey:
 
 
 def decrypt(ctx: Context, credential_id: int, *, by: str) -> dict[str, str | None]:
-    """What is secret, for the eyes of the support staff. The owner sees that it was looked at, and the audit by whom."""
+    """What is secret, for the support staff: the owner sees that it was looked at, and the audit by whom."""
     found = store.any_credential(ctx, credential_id)
     _put_on_record(ctx, found.account_id, by, "managed credential decrypt", f"/v4/managed/credentials/{found.id}")
     ctx.db.update(store.credential, {"id": found.id}, last_decrypted=ctx.moment)

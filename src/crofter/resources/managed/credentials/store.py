@@ -44,9 +44,7 @@ CREDENTIALS = Collection(CredentialView, _MINE, Credential, key=credential.c.id,
 _ONE = query(_MINE.where(credential.c.id == bindparam("id")), Credential)
 _ANY = query(_EVERY.where(credential.c.id == bindparam("id")), Credential)
 _IDS = query(
-    select(credential.c.id).where(
-        credential.c.account_id == bindparam("account_id"), among(credential.c.id, "ids")
-    )
+    select(credential.c.id).where(credential.c.account_id == bindparam("account_id"), among(credential.c.id, "ids"))
 )
 _SECRETS = query(
     select(credential.c.username, credential.c.password).where(credential.c.id == bindparam("id")), Secrets

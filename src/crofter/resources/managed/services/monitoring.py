@@ -25,9 +25,9 @@ class Verdict(Struct, frozen=True):
     detail: str
 
 
-def news(service: Service, ok: bool) -> bool:
+def news(status: str, *, ok: bool) -> bool:
     """Whether a verdict changes anything; most do not, and nothing is written for them."""
-    return service.status != ("ok" if ok else "problem")
+    return status != ("ok" if ok else "problem")
 
 
 def note(ctx: Context, verdicts: Sequence[Verdict]) -> None:
@@ -38,16 +38,14 @@ def note(ctx: Context, verdicts: Sequence[Verdict]) -> None:
         service = store.any_service(ctx, verdict.service_id)
         if service is None or service.revision != verdict.revision or service.status == "disabled":
             continue
-        if news(service, verdict.ok):
+        if news(service.status, ok=verdict.ok):
             (_came_up if verdict.ok else _went_down)(ctx, service, verdict.detail)
 
 
 def _went_down(ctx: Context, service: Service, detail: str) -> None:
     words = f"The managed service {service.label} at {service.address} is down since {ctx.moment} UTC: {detail}."
     summary = f"Managed service {service.label} is down"
-    ticket_id = house.open_ticket(
-        ctx, service.account_id, summary, words, by=house.MONITORING, nature="monitoring"
-    )
+    ticket_id = house.open_ticket(ctx, service.account_id, summary, words, by=house.MONITORING, nature="monitoring")
     issue_id = issues.insert(ctx, service.account_id, ticket_id, [service.id])
     store.change(ctx, service.id, status="problem", issue_id=issue_id)
     _notify(ctx, service, summary, f"{words}\n\nTicket {ticket_id} has been opened.\n")

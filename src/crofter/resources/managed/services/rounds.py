@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 
+import msgspec
 from msgspec import Struct
 
 from crofter.clock import MINUTE, SECOND
@@ -17,7 +18,8 @@ from crofter.engine import chores
 from crofter.engine.operation import Operation, Sleep, step, tx_step
 from crofter.engine.queue import enqueue
 from crofter.engine.work import Work
-from crofter.resources.managed.services import machines, monitoring, policy, store
+from crofter.resources.managed.services import monitoring, policy, store
+from crofter.resources.managed.services.machines import known_answers
 from crofter.resources.managed.services.monitoring import Verdict
 from crofter.resources.managed.services.store import Service
 
@@ -81,66 +83,69 @@ def draw_breath(ctx: Context, work: Work) -> Sleep | None:
     return Sleep(FIRST_LOOK)
 
 
-class Asked(Struct):
-    """What a round is still waiting for. Kept in its notes."""
-
-    crew: str
-    since: float
-    """By the machine's clock, which the crew's process shares."""
-    services: dict[str, tuple[int, int, int, bool]] = {}
-    """By number of the ask: service, account, revision, and whether it counts as up so far."""
-
-
 @step(deadline=90.0, retries=1)
 def look(work: Work) -> Sleep | None:
-    """Ask about every service of the block; note what has changed; come back for the slow ones."""
-    kept = work.vars.get("asked")
+    """Ask about every service of the block, note what has changed, and come back for the slow ones."""
+    lookout = crew(work.world)
     verdicts: list[Verdict] = []
-    asked = _revived(kept) if kept else _ask(work, verdicts)
-    left = _collect(work.world, asked, verdicts)
+    kept = work.vars.get("asked")
+    asked = msgspec.convert(kept, Asked) if kept else _ask(work, lookout, verdicts)
+    if asked.crew == lookout.name:
+        _collect(lookout, asked, STANDING_PATIENCE if _stands(work.world) else AT_ONCE, verdicts)
+    else:
+        asked.services.clear()  # another process has asked, and died over it: the next round asks again
     if verdicts:
         work.then(lambda ctx: monitoring.note(ctx, verdicts))
-    if not left.services or time.monotonic() - left.since > LONGEST:
+    if not asked.services or time.monotonic() - asked.since > LONGEST:
         return None
-    work.vars["asked"] = {"crew": left.crew, "since": left.since, "services": left.services}
+    work.vars["asked"] = msgspec.to_builtins(asked)
     return Sleep(POLL)
 
 
-def _revived(kept: dict[str, object]) -> Asked:
-    import msgspec  # noqa: PLC0415
-
-    return msgspec.convert(kept, Asked)
+def _stands(world: World) -> bool:
+    return world.clock.setting.mode == "frozen"
 
 
-def _ask(work: Work, verdicts: list[Verdict]) -> Asked:
+class Asked(Struct):
+    """What a round still waits for. Kept in its notes."""
+
+    crew: str
+    since: float
+    """By the clock of the machine."""
+    services: dict[str, tuple[int, int, int, str]] = {}
+    """By number of the ask: service, account, revision, status."""
+
+
+def _ask(work: Work, lookout: Crew, verdicts: list[Verdict]) -> Asked:
     block: Block = work.args
-    lookout = crew(work.world)
     asked = Asked(lookout.name, time.monotonic())
     with work.read() as ctx:
         due = store.due(ctx, block.first, block.last)
-        known = machines.answers(ctx, due)
+        known = known_answers(ctx, due)
     if not due:
         work.then(lambda ctx: _retire(ctx, block))
-        return asked
     busy = lookout.busy()
-    standing = work.world.clock.setting.mode == "frozen"
     asks: list[tuple[Service, Ask]] = []
     for service in due:
-        seen = known.get(service.id)
-        ask = _question(work.world, service, standing=standing)
-        if seen is None and standing:
-            seen = lookout.recent(ask)
+        ask = _question(work.world, service)
+        seen = known.get(service.id) or (lookout.recent(ask) if _stands(work.world) else None)
         if seen is not None:
-            _judge(service, seen, verdicts)
-        elif service.id not in busy:
+            _judge((service.id, service.account_id, service.revision, service.status), seen, verdicts)
+        elif _subject(service) not in busy:
             asks.append((service, ask))
-    numbers = lookout.ask([(service.id, ask) for service, ask in asks]) if asks else []
+    numbers = lookout.ask([(_subject(service), ask) for service, ask in asks]) if asks else []
     for number, (service, _) in zip(numbers, asks, strict=True):
-        asked.services[str(number)] = (service.id, service.account_id, service.revision, service.status == "ok")
+        asked.services[str(number)] = (service.id, service.account_id, service.revision, service.status)
     return asked
 
 
-def _question(world: World, service: Service, *, standing: bool) -> Ask:
+def _subject(service: Service) -> str:
+    """What an ask is about: a service as it is, for one that was changed is another."""
+    return f"{service.id}/{service.revision}/{service.address}"
+
+
+def _question(world: World, service: Service) -> Ask:
+    standing = _stands(world)
     return Ask(
         id=0,
         group=service.account_id,
@@ -153,6 +158,19 @@ def _question(world: World, service: Service, *, standing: bool) -> Ask:
     )
 
 
-def _judge(service: Service, seen: Answer, verdicts: list[Verdict]) -> None:
-    if monitoring.news(service, seen.ok):
-        verdicts.append(Verdict(service.id, service.account_id, service.revision, seen.ok, seen.detail))
+def _collect(lookout: Crew, asked: Asked, patience: float, verdicts: list[Verdict]) -> None:
+    answers, left = lookout.collect([int(number) for number in asked.services], patience)
+    for number, answer in answers.items():
+        _judge(asked.services[str(number)], answer, verdicts)
+    asked.services = {str(number): asked.services[str(number)] for number in left}
+
+
+def _judge(about: tuple[int, int, int, str], seen: Answer, verdicts: list[Verdict]) -> None:
+    service_id, account_id, revision, status = about
+    if monitoring.news(status, ok=seen.ok):
+        verdicts.append(Verdict(service_id, account_id, revision, seen.ok, seen.detail))
+
+
+FIRST_CHECK = Operation(kind="managed.first_check", args=Block, lane="probe", keep=False, steps=(draw_breath, look))
+ROUND = Operation(kind="managed.round", args=Block, lane="probe", keep=False, steps=(look,))
+OPERATIONS = (FIRST_CHECK, ROUND)

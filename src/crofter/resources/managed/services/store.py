@@ -94,9 +94,7 @@ _HELPFUL = query(
     Helpful,
 )
 _AT = query(
-    select(service.c.id)
-    .where(service.c.account_id == bindparam("account_id"), among(service.c.host, "hosts"))
-    .limit(1)
+    select(service.c.id).where(service.c.account_id == bindparam("account_id"), among(service.c.host, "hosts")).limit(1)
 )
 _UNFORCE = query(service.update().where(service.c.forced.is_not(None)).values(forced=None))
 

@@ -1,0 +1,151 @@
+"""Cloning: which instance is copied onto, and what is copied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import bindparam, func, select
+
+from crofter.context import Context
+from crofter.db import query
+from crofter.engine import enqueue
+from crofter.errors import Forbidden, Invalid, Reason
+from crofter.journal import event, write
+from crofter.resources.instances import creation, layout, rules, states, store
+from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.configs.store import KEPT, Config
+from crofter.resources.instances.configs.vlans import CAPABILITY
+from crofter.resources.instances.disks import rules as disk_rules
+from crofter.resources.instances.disks import store as disks
+from crofter.resources.instances.disks.store import Disk
+from crofter.resources.instances.ips import store as ips
+from crofter.resources.instances.layout import DiskPlan
+from crofter.resources.instances.operations.cloning import CLONE, CloneArgs
+from crofter.resources.instances.shapes import Clone, InstanceCreate, InstanceView
+from crofter.resources.instances.store import Instance
+from crofter.resources.regions import store as regions
+from crofter.resources.tags import rules as tagging
+from crofter.resources.tags import store as tags
+from crofter.resources.users import access
+from crofter.resources.users.store import grant
+
+MOST = 5
+_UNDER_WAY = query(
+    select(func.count()).where(
+        event.c.account_id == bindparam("account_id"),
+        event.c.action == CLONE.action,
+        event.c.entity_type == store.KIND,
+        event.c.entity_id == bindparam("entity_id"),
+        event.c.status.in_(("scheduled", "started")),
+    )
+)
+
+
+def clone(ctx: Context, source: Instance, body: Clone) -> InstanceView:
+    reasons = list(_about_target(body))
+    if reasons:
+        raise Invalid.all(reasons)
+    copied = _chosen(ctx, source, body)
+    if ctx.db.value(_UNDER_WAY, account_id=ctx.account_id, entity_id=str(source.id)) >= MOST:
+        raise Invalid(f"At most {MOST} clones of a Compute can be under way at once.")
+    target = _existing(ctx, source, body) if body.compute_id is not None else _new(ctx, source, body)
+    _must_be_reachable(ctx, source, target)
+    needed = sum(disk.size for disk in copied[0])
+    if disks.reserved(ctx, target.id) + needed > target.disk:
+        raise Invalid(disk_rules.NO_ROOM)
+    args = _written_down(ctx, source, target, *copied)
+    # Seen as something that the source does, though it is the target that is kept busy.
+    event_id = write(
+        ctx.db,
+        ctx.now,
+        states.author(ctx),
+        CLONE.action,
+        "scheduled",
+        store.entity(source),
+        store.entity(target),
+        percent=0,
+    )
+    enqueue(ctx, CLONE.operation, args, key=states.key(target.id), event_id=event_id)
+    return rules.view(ctx, store.one(ctx, target.id))
+
+
+def _about_target(body: Clone) -> Iterator[Reason]:
+    if body.compute_id is None:
+        for field in ("type", "region"):
+            if getattr(body, field) is None:
+                yield Reason(f"{field} is required", field)
+        return
+    for field in ("region", "type", "label", "group", "backups_enabled"):
+        if getattr(body, field) is not None:
+            yield Reason("Cannot be combined with compute_id", field)
+
+
+def _chosen(ctx: Context, source: Instance, body: Clone) -> tuple[list[Disk], list[Config]]:
+    """All profiles and their disks unless said otherwise; disks that are named come along in any case."""
+    own_disks = {disk.id: disk for disk in disks.of(ctx, source.id)}
+    own_configs = {config.id: config for config in configs.of(ctx, source.id)}
+    wanted = list(own_configs) if body.configs is None else body.configs
+    named = body.disks or []
+    if set(wanted) - set(own_configs):
+        raise Invalid("configs is not valid", field="configs")
+    if set(named) - set(own_disks):
+        raise Invalid("disks is not valid", field="disks")
+    numbers = {number for config_id in wanted for number in own_configs[config_id].disks} | set(named)
+    return [own_disks[number] for number in sorted(numbers)], [own_configs[one] for one in sorted(set(wanted))]
+
+
+def _existing(ctx: Context, source: Instance, body: Clone) -> Instance:
+    assert body.compute_id is not None
+    ctx.world.kinds.require(ctx, store.KIND, [body.compute_id], "read_write", field="compute_id")
+    target = store.one(ctx, body.compute_id)
+    if target.id == source.id:
+        raise Invalid("A Compute cannot be cloned onto itself", field="compute_id")
+    states.must_be_idle(ctx, target, ("offline",))
+    return target
+
+
+def _new(ctx: Context, source: Instance, body: Clone) -> Instance:
+    if ctx.actor.restricted and not access.permits_globally(ctx, "add_computes"):
+        raise Forbidden
+    wanted = InstanceCreate(
+        type=body.type or "",
+        region=body.region or "",
+        label=body.label,
+        group=body.group or "",
+        backups_enabled=body.backups_enabled,
+        private_ip=body.private_ip,
+    )
+    target = creation.bare(ctx, wanted)
+    ctx.db.update(store.instance, {"id": target.id}, image=source.image)
+    copied = tags.labels(ctx, store.KIND, [source.id]).get(source.id, [])
+    if copied:
+        tagging.put_on(ctx, store.KIND, target.id, copied)
+    if ctx.actor.restricted:
+        ctx.db.insert(grant, user_id=ctx.actor.user_id, kind=store.KIND, object_id=target.id, level="read_write")
+    ips.allocate(ctx, target.id, target.region, public=True)
+    if body.private_ip:
+        ips.allocate(ctx, target.id, target.region, public=False)
+    return store.one(ctx, target.id)
+
+
+def _must_be_reachable(ctx: Context, source: Instance, target: Instance) -> None:
+    region = regions.find(ctx, target.region)
+    uses_vlan = any(one["purpose"] == "vlan" for config in configs.of(ctx, source.id) for one in config.interfaces)
+    if uses_vlan and region is not None and CAPABILITY not in region.capabilities:
+        raise Invalid("VLANs are not available in this region", field="region")
+
+
+def _written_down(
+    ctx: Context, source: Instance, target: Instance, chosen: list[Disk], profiles: list[Config]
+) -> CloneArgs:
+    numbers: dict[int, int] = {}
+    plans: list[DiskPlan] = []
+    for disk in chosen:
+        made = disks.insert(
+            ctx, target.id, label=disk.label, size=disk.size, filesystem=disk.filesystem, image=disk.image
+        )
+        numbers[disk.id] = made.id
+        plans.append(DiskPlan(made.id, from_disk=disk.id, disk_host=source.host))
+    kept = [{name: getattr(config, name) for name in KEPT} for config in profiles]
+    made_configs = [layout.config_again(ctx, target, one, numbers).id for one in kept]
+    return CloneArgs(target.id, plans, made_configs)

@@ -1,0 +1,51 @@
+"""Copying an instance's disks and profiles onto another."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from crofter.context import Context
+from crofter.engine import Operation, Sleep, Work, tx_step
+from crofter.resources.instances import states
+from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.disks import store as disks
+from crofter.resources.instances.layout import DiskPlan
+from crofter.resources.instances.operations.deploy import define_if_new, make_disks, place
+from crofter.resources.instances.operations.looking import look, look_again
+from crofter.resources.instances.states import Job
+
+
+class CloneArgs(Struct, frozen=True):
+    instance_id: int
+    """The instance that is copied onto."""
+    disks: list[DiskPlan]
+    configs: list[int]
+    """Profiles that were made for it."""
+
+
+@tx_step(weight=1)
+def begin(ctx: Context, work: Work) -> Sleep | None:
+    states.show(ctx, work.args.instance_id, "cloning")
+    return None
+
+
+def unmade(ctx: Context, work: Work, reason: str) -> None:
+    """What could not be copied is not there; the rest of the target is as it was."""
+    for plan in work.args.disks:
+        ctx.db.delete(disks.disk, id=plan.disk_id)
+    for config_id in work.args.configs:
+        ctx.db.delete(configs.config, id=config_id)
+    look_again(ctx, work, reason)
+
+
+CLONE = Job(
+    operation=Operation(
+        kind="compute_clone",
+        args=CloneArgs,
+        steps=(begin, place, make_disks, define_if_new, look),
+        failed=unmade,
+    ),
+    action="compute_clone",
+)
+
+JOBS = (CLONE,)

@@ -1,0 +1,109 @@
+"""What an instance used: statistics for graphs, and traffic for the bill."""
+
+from __future__ import annotations
+
+import calendar
+from datetime import UTC, datetime
+
+from crofter import clock
+from crofter.context import Context
+from crofter.drivers.hypervisor import DomainRef, Unreachable, Usage
+from crofter.errors import Invalid
+from crofter.resources.instances import hands
+from crofter.resources.instances.shapes import IoStats, MonthTransfer, NetStats, Stats, StatsData, TransferView
+from crofter.resources.instances.store import Instance
+
+NO_STATS = "Stats are unavailable at this time."
+POINT = 5 * clock.MINUTE
+LONG_POINT = 2 * clock.HOUR
+GIGABYTE = 10**9
+
+Series = list[list[float]]
+
+
+def recent(ctx: Context, instance: Instance) -> Stats:
+    """The last 24 hours, in points of five minutes."""
+    if ctx.now - clock.parse(instance.created) < POINT:
+        raise Invalid(NO_STATS)
+    stop = ctx.now // POINT * POINT
+    return _stats(ctx, instance, stop - clock.DAY, stop, POINT)
+
+
+def of_month(ctx: Context, instance: Instance, year: int, month: int) -> Stats:
+    """A month, in points of two hours."""
+    start, stop = bounds(ctx, year, month)
+    if stop <= clock.parse(instance.created) or ctx.now - clock.parse(instance.created) < POINT:
+        raise Invalid(NO_STATS)
+    return _stats(ctx, instance, start, min(stop, ctx.now), LONG_POINT)
+
+
+def bounds(ctx: Context, year: int, month: int) -> tuple[int, int]:
+    """The first moment of a month and of the next one; only months that have begun can be asked for."""
+    if not 2000 <= year <= 2037:
+        raise Invalid("Must be 2000-2037", field="year")
+    if not 1 <= month <= 12:
+        raise Invalid("Must be 1-12", field="month")
+    start = int(datetime(year, month, 1, tzinfo=UTC).timestamp()) * 1000
+    if start > ctx.now:
+        raise Invalid("Must be the current month or an earlier one")
+    return start, start + calendar.monthrange(year, month)[1] * clock.DAY
+
+
+def _history(ctx: Context, instance: Instance, start: int, stop: int, step: int) -> tuple[Usage, ...]:
+    if instance.host is None:
+        return ()
+    try:
+        return hands.hypervisor(ctx.world).history(DomainRef(instance.host, instance.id), start, stop, step)
+    except Unreachable:
+        raise Invalid(NO_STATS) from None
+
+
+def _stats(ctx: Context, instance: Instance, start: int, stop: int, step: int) -> Stats:
+    points = _history(ctx, instance, start, stop, step)
+
+    def series(field: str, per: float = 1.0) -> Series:
+        """Amounts as rates: per second of the point that they fall into."""
+        return [
+            [one.start, round(getattr(one, field) * per / max(1, (one.stop - one.start) / 1000), 2)] for one in points
+        ]
+
+    bits = 8.0
+    return Stats(
+        data=StatsData(
+            cpu=series("cpu", 0.1),  # milliseconds of a processor per second, as percent of one
+            io=IoStats(series("io"), series("swap")),
+            netv4=_net(series, "ipv4", bits),
+            netv6=_net(series, "ipv6", bits),
+        ),
+        title=f"{instance.label} (#{instance.id}) - day (5 min avg)"
+        if step == POINT
+        else f"{instance.label} (#{instance.id}) - month (2 h avg)",
+    )
+
+
+def _net(series: object, family: str, bits: float) -> NetStats:
+    make = series
+    assert callable(make)
+    return NetStats(
+        in_=make(f"{family}_in", bits),
+        out=make(f"{family}_out", bits),
+        private_in=make(f"{family}_private_in", bits),
+        private_out=make(f"{family}_private_out", bits),
+    )
+
+
+def transfer(ctx: Context, instance: Instance) -> TransferView:
+    """Traffic of the month so far, against what the plan gives for it."""
+    now = datetime.fromtimestamp(ctx.now / 1000, UTC)
+    used = month_transfer(ctx, instance, now.year, now.month).bytes_total
+    over = max(0, used - instance.transfer * GIGABYTE)
+    return TransferView(billable=-(-over // GIGABYTE), quota=instance.transfer, used=used)
+
+
+def month_transfer(ctx: Context, instance: Instance, year: int, month: int) -> MonthTransfer:
+    start, stop = bounds(ctx, year, month)
+    created = clock.parse(instance.created)
+    points = _history(ctx, instance, max(start, created), min(stop, ctx.now), clock.HOUR)
+    received = sum(one.ipv4_in + one.ipv6_in for one in points)
+    sent = sum(one.ipv4_out + one.ipv6_out for one in points)
+    return MonthTransfer(bytes_in=received, bytes_out=sent, bytes_total=received + sent)

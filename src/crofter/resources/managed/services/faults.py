@@ -1,0 +1,35 @@
+"""The fault ``probe``: checks of a service find it up or down, whatever is there."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from crofter.context import Context, World
+from crofter.engine.queue import enqueue
+from crofter.errors import Invalid
+from crofter.faults import FaultKind
+from crofter.resources.managed.services import rounds, store
+from crofter.shapes import Body, Id
+
+
+class ProbeFault(Body):
+    service_id: Id
+    result: Literal["up", "down"]
+
+
+def _start(world: World, fault: ProbeFault) -> None:
+    with world.database.write() as db:
+        ctx = Context(world, db)
+        service = store.any_service(ctx, fault.service_id)
+        if service is None:
+            raise Invalid("service_id is not valid", field="service_id")
+        store.change(ctx, service.id, forced=fault.result)
+        enqueue(ctx, rounds.ROUND, rounds.Block(service.id, service.id))
+
+
+def _clear(world: World) -> None:
+    with world.database.write() as db:
+        store.unforce(Context(world, db))
+
+
+PROBE = FaultKind(name="probe", body=ProbeFault, start=_start, clear=_clear, same=("service_id",))

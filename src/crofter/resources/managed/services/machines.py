@@ -1,0 +1,53 @@
+"""Answers that need no look outside: what the sandbox has been told, and machines that only seem to be there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import select
+
+from crofter.context import Context
+from crofter.db import Row, among, query
+from crofter.drivers.probes import Answer
+from crofter.resources.instances.ips.store import address
+from crofter.resources.instances.store import instance
+from crofter.resources.managed.services.store import Service
+
+
+class Machine(Row):
+    account_id: int
+    address: str
+    public: bool
+    region: str
+    status: str
+
+
+_AT = query(
+    select(address.c.account_id, address.c.address, address.c.public, address.c.region, instance.c.status)
+    .join(instance, instance.c.id == address.c.instance_id)
+    .where(among(address.c.address, "hosts")),
+    Machine,
+)
+
+
+def known_answers(ctx: Context, services: Sequence[Service]) -> dict[int, Answer]:
+    """Of these services, those whose state is known, by id."""
+    if not ctx.world.settings.sandbox:
+        return {}
+    known = {one.id: Answer(0, one.forced == "up", "the sandbox says so") for one in services if one.forced}
+    if ctx.world.settings.driver == "simulated":
+        known = {**_simulated(ctx, services), **known}
+    return known
+
+
+def _simulated(ctx: Context, services: Sequence[Service]) -> dict[int, Answer]:
+    """A simulated machine has no network: whatever is asked of it, it answers while it runs."""
+    hosts = [one.host for one in services if one.host[:1].isdigit()]
+    found = ctx.db.all(_AT, hosts=hosts) if hosts else []
+    return {
+        service.id: Answer(0, machine.status == "running", f"the instance is {machine.status}")
+        for service in services
+        for machine in found
+        if (machine.account_id, machine.address) == (service.account_id, service.host)
+        and (machine.public or machine.region == service.region)
+    }
