@@ -9,7 +9,7 @@ from crofter.resources.instances.backups import operations as saving
 from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.disks import operations as disks
 from crofter.resources.instances.ips.rules import REWIRE
-from crofter.resources.instances.operations import deletion, deploy, looking, moving, power, rebuild
+from crofter.resources.instances.operations import cloning, deletion, deploy, looking, moving, power, rebuild
 from crofter.resources.instances.states import Job
 
 JOBS: tuple[Job, ...] = (
