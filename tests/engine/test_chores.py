@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from msgspec import Struct
 
 from crofter.clock import DAY, HOUR, MINUTE, SECOND, Setting, parse, text
-from crofter.context import Context
+from crofter.context import Context, World
 from crofter.db import Database
 from crofter.engine import Chore, Operation, Work, chores, timekeeping, tx_step
 from crofter.engine.chores import following, occurrences
@@ -89,15 +90,19 @@ def test_pumping_from_many_sides_makes_each_occurrence_once(bench: Benches, data
     house = bench(NOTE)
     at(house, NOON)
     for number in range(8):
-        name = f"n{number}"
-        house.write(lambda ctx, name=name: chores.plan(ctx, name, NOTE, Named(name), "every 60", catchup="all"))
+        chore = Chore(f"n{number}", NOTE, "every 60", Named(), "all")
+        house.write(partial(chores.ensure, chores=[chore]))
     at(house, NOON + 10 * MINUTE)
     worlds = [make_world(database) for _ in range(4)]
     for world in worlds:
         world.services["operations"] = house.worker.book
         world.clock.setting = house.world.clock.setting
     made: list[int] = []
-    threads = [threading.Thread(target=lambda world=world: made.append(chores.pump(world))) for world in worlds]
+
+    def pump(world: World) -> None:
+        made.append(chores.pump(world))
+
+    threads = [threading.Thread(target=pump, args=(world,)) for world in worlds]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -76,7 +76,7 @@ _EFFECTS = query(select(func.count()).select_from(effect).where(effect.c.step ==
 
 def run_with(fate: Fate, world: World, bench: Benches, kind: Callable[[Faulty], Operation]) -> Bench:
     faulty = Faulty(world.database, fate)
-    world.database = faulty  # type: ignore[assignment]
+    world.database = faulty
     operation = kind(faulty)
     house = bench(operation)
     house.write(lambda ctx: ctx.db.raw("CREATE TABLE effect (op BIGINT, step TEXT, pid INT)"))

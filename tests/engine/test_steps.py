@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
@@ -101,9 +102,9 @@ def test_a_failed_attempt_is_repeated_later_and_leaves_nothing_behind(
     kind = Operation(kind="t.stumble", args=Named, steps=(stumble,))
     house = bench(kind)
     house.conductor.freeze()
-    op_id, event_id = start(house, kind, alice)
+    _, event_id = start(house, kind, alice)
     house.conductor.settle()
-    assert [later - earlier for earlier, later in zip(moments, moments[1:], strict=False)] == [1000, 2000, 4000]
+    assert [later - earlier for earlier, later in pairwise(moments)] == [1000, 2000, 4000]
     assert notes == [{}, {}, {}, {}]
     assert event(house, event_id)[0] == "finished"
     assert house.worker.metrics["retries"] == 3
@@ -187,7 +188,7 @@ def test_sleep_is_durable_keeps_the_key_and_runs_the_same_step_again(bench: Call
     start(house, kind, alice, Named("b"))
     assert house.conductor.advance(19.999)[1] == 0
     assert order == ["a1", "a2"]
-    now, ended = house.conductor.settle()
+    _, ended = house.conductor.settle()
     assert order == ["a1", "a2", "a3", "b1", "b2", "b3"]
     assert ended == 2
 
@@ -195,12 +196,18 @@ def test_sleep_is_durable_keeps_the_key_and_runs_the_same_step_again(bench: Call
 def test_writes_handed_over_commit_with_the_checkpoint_or_not_at_all(bench: Callable[..., Bench], alice: Actor) -> None:
     tries: list[int] = []
 
+    def write(ctx: Context) -> None:
+        journal.record(ctx, "written")
+
+    def stumble(ctx: Context) -> None:
+        raise ConnectionError
+
     @step(retries=1)
     def call(work: Work) -> None:
         tries.append(1)
-        work.then(lambda ctx: journal.record(ctx, "first_write") and None)
+        work.then(write)
         if len(tries) == 1:
-            work.then(lambda ctx: 1 // 0 and None)
+            work.then(stumble)
 
     kind = Operation(kind="t.then", args=Named, steps=(call,))
     house = bench(kind)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from crofter.context import Context
@@ -55,7 +56,7 @@ def test_a_commit_wakes_the_worker(bench: Benches) -> None:
     house = bench(QUICK, lanes={"std": 2}, **PATIENT)
     for _ in range(3):
         op_id = put(house, QUICK, key="k")
-        until(lambda op_id=op_id: ended(house, op_id), "the operation")
+        until(partial(ended, house, op_id), "the operation")
 
 
 def test_a_short_sleep_is_not_held_up_by_a_long_poll(bench: Benches) -> None:

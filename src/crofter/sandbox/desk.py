@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 from sqlalchemy import func, select
 
 from crofter import __version__, clock, mail
 from crofter.context import World
-from crofter.db import meta, query
+from crofter.db import query
+from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
 from crofter.drivers.mail import Outbox
 from crofter.engine.conductor import Conductor
 from crofter.engine.tables import operation
@@ -35,8 +37,6 @@ _COUNTED = {
     "operations": operation,
 }
 _COUNTS = {name: query(select(func.count()).select_from(table)) for name, table in _COUNTED.items()}
-TRANSITIONS = "transitions"
-DEFAULT_TRANSITIONS: dict[str, Any] = {"*": {"seconds": 2}}
 
 
 class Desk:
@@ -108,15 +108,17 @@ class Desk:
         return Moved(clock.text(result[0]), result[1])
 
     def transitions(self) -> Any:
-        with self.world.database.read() as db:
-            return meta.get(db, TRANSITIONS, DEFAULT_TRANSITIONS)
+        return self._simulated().transitions()
 
     def set_transitions(self, table: Anything) -> Any:
-        for action, rule in table.items():
-            _check_transition(action, rule)
-        with self.world.database.write() as db:
-            meta.put(db, TRANSITIONS, table)
-        return self.transitions()
+        checked = {action: _transition(action, rule) for action, rule in table.items()}
+        return self._simulated().set_transitions(checked)
+
+    def _simulated(self) -> SimulatedHypervisor:
+        driver = self.world.services["hypervisor"]
+        if not isinstance(driver, SimulatedHypervisor):
+            raise Invalid("Only the simulated hypervisor has transitions")
+        return driver
 
     def add_fault(self, raw: bytes) -> dict[str, int]:
         return {"id": self.faults.add(raw)}
@@ -143,11 +145,10 @@ def _checked_scopes(scopes: str) -> str:
     return " ".join(asked)
 
 
-def _check_transition(action: str, rule: Any) -> None:
+def _transition(action: str, rule: Any) -> Transition:
     if not isinstance(rule, dict) or not rule or set(rule) - {"seconds", "fail"}:
         raise Invalid("Must have seconds, fail or both", field=action)
-    seconds = rule.get("seconds", 0)
-    if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or seconds < 0:
-        raise Invalid("Must be a number of seconds, 0 or more", field=f"{action}.seconds")
-    if not isinstance(rule.get("fail", ""), str):
-        raise Invalid("Must be of type String", field=f"{action}.fail")
+    try:
+        return msgspec.convert(rule, Transition)
+    except msgspec.ValidationError as error:
+        raise Invalid(str(error).partition(" - at ")[0], field=action) from None

@@ -67,8 +67,12 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
 
 
 def _rooms(endpoints: Sequence[Endpoint]) -> list[dict[str, str]]:
-    described = {one.room: sys.modules[one.handler.__module__].__doc__ or "" for one in endpoints}
-    return [{"name": room, "description": words.strip()} for room, words in sorted(described.items())]
+    """Each room with the first words of its modules."""
+    modules = sorted({(one.room, one.handler.__module__) for one in endpoints})
+    described: dict[str, list[str]] = {}
+    for room, module in modules:
+        described.setdefault(room, []).append((sys.modules[module].__doc__ or "").strip())
+    return [{"name": room, "description": " ".join(words)} for room, words in described.items()]
 
 
 def _paths(endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Who may read which image."""
+"""Who may read and deploy which image."""
 
 from __future__ import annotations
 
@@ -8,7 +8,20 @@ from crofter.resources.images.store import Image
 from crofter.resources.users import access
 
 
+NOT_YOURS = "You do not have permission to access this Image"
+
+
 def must_be_readable(ctx: Context, image: Image) -> None:
-    """The house's images are everybody's; one of the account's needs a grant from a restricted user."""
-    if not image.is_public and not access.permits(ctx, "image", image.id, "read_only"):
+    if not _readable(ctx, image):
         raise Forbidden
+
+
+def must_be_deployable(ctx: Context, image: Image) -> None:
+    """The same, where a body names the image."""
+    if not _readable(ctx, image):
+        raise Forbidden(NOT_YOURS, field="image")
+
+
+def _readable(ctx: Context, image: Image) -> bool:
+    """The house's images are everybody's; for one of the account's a restricted user needs a grant."""
+    return image.is_public or access.permits(ctx, "image", image.id, "read_only")

@@ -107,6 +107,8 @@ def _about_place(ctx: Context, plan_type: Type | None, region: Region | None) ->
 def _about_source(body: InstanceCreate, image: Image | None, backup: Backup | None) -> Iterator[Reason]:
     if body.image is not None and (image is None or image.status != "available"):
         yield Reason("image is not valid", "image")
+    if body.image is None and body.stackscript_id is not None:
+        yield Reason("image is required", "image")
     if body.image is not None and body.backup_id is not None:
         yield Reason("Cannot be combined with image", "backup_id")
     elif body.backup_id is not None and (backup is None or backup.status != "successful"):

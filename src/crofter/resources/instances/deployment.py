@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from crofter import ssh
 from crofter.context import Context
 from crofter.errors import Invalid, Reason
+from crofter.resources.images import rules as images
 from crofter.resources.images.store import Image
 from crofter.resources.instances import layout, strength
 from crofter.resources.instances.operations.deploy import DeployArgs, SeedPlan, sealed
@@ -35,6 +36,8 @@ class Deploying(Protocol):
 
 def complaints(ctx: Context, body: Deploying, image: Image | None) -> Iterator[Reason]:
     """What is wrong with password, keys and script."""
+    if image is not None:
+        images.must_be_deployable(ctx, image)
     if image is not None or body.stackscript_id is not None:
         yield from _about_password(ctx, body.root_pass)
     unknown = set(body.authorized_users) - users.usernames(ctx, body.authorized_users)

@@ -36,6 +36,11 @@ _BOOTED = query(
 )
 
 
+_ON_HOST = query(
+    select(store.instance.c.id).where(store.instance.c.host == bindparam("host")).order_by(store.instance.c.id)
+)
+
+
 def attend(world: World) -> int:
     """Look at every machine that went on or off by itself since the last time; how many there were."""
     with world.database.read() as db:
@@ -109,6 +114,14 @@ def look_at(world: World, instance_id: int) -> None:
     observed = hands.hypervisor(world).observe(DomainRef(instance.host, instance.id))
     with world.database.write() as db:
         settle(world, db, observed)
+
+
+def look_at_host(world: World, host: int) -> None:
+    """Look at every machine of a host that has come or gone."""
+    with world.database.read() as db:
+        numbers = db.column(_ON_HOST, host=host)
+    for number in numbers:
+        look_at(world, number)
 
 
 @step(deadline=600)

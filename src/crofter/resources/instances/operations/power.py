@@ -93,6 +93,14 @@ BOOT = Job(operation=boot_operation("compute_boot"), action="compute_boot", acce
 WATCHDOG_BOOT = Job(
     operation=boot_operation("lassie_reboot"), action="lassie_reboot", accepts=("offline",), during="booting"
 )
+HOST_REBOOT = Job(
+    operation=Operation(
+        kind="host_reboot", args=BootArgs, steps=(power_off, define, power_on, look), failed=look_again
+    ),
+    action="host_reboot",
+    accepts=("running",),
+    during="rebooting",
+)
 REBOOT = Job(
     operation=Operation(
         kind="compute_reboot", args=BootArgs, steps=(power_off, define, power_on, look), failed=look_again
@@ -129,4 +137,4 @@ RESCUE = {
 }
 """By what the instance is when rescue is asked for."""
 
-JOBS = (BOOT, WATCHDOG_BOOT, REBOOT, SHUTDOWN, *RESCUE.values())
+JOBS = (BOOT, WATCHDOG_BOOT, HOST_REBOOT, REBOOT, SHUTDOWN, *RESCUE.values())

@@ -1,0 +1,128 @@
+"""What can be made to go wrong with instances, their hosts and their regions."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from crofter import clock
+from crofter.context import Context, World
+from crofter.drivers.hypervisor import DriverError
+from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
+from crofter.errors import Invalid
+from crofter.faults import FaultKind
+from crofter.resources.instances import hands, store, watchdog
+from crofter.resources.instances.store import Instance
+from crofter.resources.maintenance import rules as maintenance
+from crofter.resources.maintenance.shapes import MaintenanceType
+from crofter.resources.regions.store import region
+from crofter.shapes import Body, Id
+
+
+class OfInstance(Body):
+    compute_id: Id
+
+
+class OfRegion(Body):
+    region: str
+
+
+class Maintenance(Body):
+    compute_id: Id
+    type: MaintenanceType = "reboot"
+    when: str | None = None
+    reason: Annotated[str, Meta(max_length=1000)] = "Scheduled maintenance of the host"
+
+
+def _simulated(world: World) -> SimulatedHypervisor:
+    found = hands.hypervisor(world)
+    if not isinstance(found, SimulatedHypervisor):
+        raise Invalid("Only the simulated hypervisor can be made to fail", field="kind")
+    return found
+
+
+def _instance(world: World, compute_id: int) -> Instance:
+    with world.database.read() as db:
+        found = hands.exists(Context(world, db), compute_id)
+    if found is None:
+        raise Invalid("compute_id is not valid", field="compute_id")
+    return found
+
+
+def _power_off(world: World, body: OfInstance) -> None:
+    _instance(world, body.compute_id)
+    try:
+        _simulated(world).faults.power_off(body.compute_id)
+    except DriverError as error:
+        raise Invalid(error.reason, field="compute_id") from error
+    watchdog.attend(world)
+
+
+def _host(begins: bool) -> Any:
+    def change(world: World, body: OfInstance) -> None:
+        instance = _instance(world, body.compute_id)
+        if instance.host is None:
+            raise Invalid("The Compute is not on a host yet", field="compute_id")
+        _simulated(world).faults.maintenance(instance.host, begins=begins)
+        watchdog.attend(world)
+        watchdog.look_at_host(world, instance.host)
+
+    return change
+
+
+def _mend_hosts(world: World) -> None:
+    driver = _simulated(world)
+    hosts = sorted(driver.faults.world().maintenance)
+    driver.faults.mend()
+    watchdog.attend(world)
+    for host in hosts:
+        watchdog.look_at_host(world, host)
+
+
+def _region(begins: bool) -> Any:
+    def change(world: World, body: OfRegion) -> None:
+        try:
+            _simulated(world).faults.outage(body.region, begins=begins)
+        except DriverError as error:
+            raise Invalid("region is not valid", field="region") from error
+        with world.database.write() as db:
+            db.update(region, {"slug": body.region}, status="outage" if begins else "ok")
+
+    return change
+
+
+def _mend_regions(world: World) -> None:
+    driver = _simulated(world)
+    for slug in sorted(driver.faults.world().outages):
+        driver.faults.outage(slug, begins=False)
+    with world.database.write() as db:
+        db.update(region, {"status": "outage"}, status="ok")
+
+
+def _migration_pending(world: World, body: OfInstance) -> None:
+    instance = _instance(world, body.compute_id)
+    with world.database.write() as db:
+        db.update(store.instance, {"id": instance.id}, migration_pending=True)
+
+
+def _maintenance(world: World, body: Maintenance) -> None:
+    instance = _instance(world, body.compute_id)
+    try:
+        when = world.clock.now() + clock.DAY if body.when is None else clock.parse(body.when)
+    except ValueError:
+        raise Invalid("Must be a date-time", field="when") from None
+    with world.database.write() as db:
+        ctx = watchdog.house_context(world, db, instance)
+        maintenance.schedule(ctx, instance, body.type, when, body.reason)
+
+
+FAULTS = (
+    FaultKind("power_off", OfInstance, _power_off),
+    FaultKind("host_maintenance", OfInstance, _host(True), clear=_mend_hosts, same=("compute_id",)),
+    FaultKind("host_back", OfInstance, _host(False), ends=("host_maintenance",)),
+    FaultKind("region_outage", OfRegion, _region(True), clear=_mend_regions, same=("region",)),
+    FaultKind("region_back", OfRegion, _region(False), ends=("region_outage",)),
+    FaultKind("migration_pending", OfInstance, _migration_pending),
+    FaultKind("maintenance", Maintenance, _maintenance),
+)

@@ -1,0 +1,1 @@
+"""Maintenance that the operator has scheduled, as owners of instances see it."""

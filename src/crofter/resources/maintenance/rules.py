@@ -1,0 +1,67 @@
+"""Scheduling maintenance, and doing it when its time has come."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from crofter import clock
+from crofter.context import Context
+from crofter.engine import Operation, Sleep, Work, enqueue, tx_step
+from crofter.resources.instances import hands, states
+from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.operations.power import HOST_REBOOT, BootArgs
+from crofter.resources.instances.store import Instance
+from crofter.resources.maintenance import store
+
+LASTS = 3600
+"""Seconds until maintenance that has started is over."""
+
+
+class Args(Struct, frozen=True):
+    maintenance_id: int
+    instance_id: int
+
+
+def schedule(ctx: Context, instance: Instance, kind: str, when: int, reason: str) -> int:
+    number = ctx.db.insert(
+        store.maintenance,
+        account_id=instance.account_id,
+        instance_id=instance.id,
+        type=kind,
+        status="pending",
+        reason=reason,
+        when_=clock.text(when),
+    )
+    enqueue(ctx, MAINTAIN, Args(number, instance.id), due=when)
+    return number
+
+
+@tx_step()
+def begin(ctx: Context, work: Work) -> Sleep | None:
+    """The time has come: a running instance is rebooted, unless its owner is just doing something with it."""
+    started = ctx.db.update(store.maintenance, {"id": work.args.maintenance_id, "status": "pending"}, status="started")
+    instance = hands.exists(ctx, work.args.instance_id)
+    if not started or instance is None or instance.status != "running" or instance.booted_config is None:
+        return None
+    config = configs.find(ctx, instance.id, instance.booted_config)
+    if config is not None:
+        args = BootArgs(instance.id, config.id)
+        states.follow(ctx, HOST_REBOOT, instance, args, secondary=configs.entity(config))
+    return None
+
+
+@tx_step()
+def wait(ctx: Context, work: Work) -> Sleep | None:
+    """Shown for a while as started, then over."""
+    if "until" not in work.vars:
+        work.vars["until"] = ctx.now + LASTS * 1000
+    return Sleep(LASTS) if ctx.now < work.vars["until"] else None
+
+
+@tx_step()
+def end(ctx: Context, work: Work) -> Sleep | None:
+    ctx.db.delete(store.maintenance, id=work.args.maintenance_id)
+    return None
+
+
+MAINTAIN = Operation(kind="maintenance", args=Args, steps=(begin, wait, end), keep=False)

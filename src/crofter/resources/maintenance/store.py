@@ -1,0 +1,74 @@
+"""Scheduled maintenance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import Column, ForeignKey, Index, Select, Text, bindparam, exists, select
+
+from crofter.context import Context
+from crofter.db import Id, Moment, Row, identity, owned, query, table
+from crofter.edge.listing import Collection
+from crofter.resources.instances.store import KIND, instance
+from crofter.resources.maintenance.shapes import MaintenanceEntity, MaintenanceView
+from crofter.resources.users.store import grant
+
+maintenance = table(
+    "maintenance",
+    identity(),
+    owned(),
+    Column("instance_id", Id, ForeignKey("instance.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("type", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("when_", Moment, nullable=False),
+    Index("ix_maintenance_account_id", "account_id", "id"),
+)
+
+
+class Maintenance(Row):
+    id: int
+    instance_id: int
+    label: str
+    type: str
+    status: str
+    reason: str
+    when_: str
+
+    def view(self) -> MaintenanceView:
+        entity = MaintenanceEntity(self.instance_id, self.label, KIND, f"/v4/compute/instances/{self.instance_id}")
+        return MaintenanceView(entity, self.reason, self.status, self.type, self.when_)  # type: ignore[arg-type]
+
+
+_ALL = (
+    select(
+        maintenance.c.id,
+        maintenance.c.instance_id,
+        instance.c.label,
+        maintenance.c.type,
+        maintenance.c.status,
+        maintenance.c.reason,
+        maintenance.c.when_,
+    )
+    .join(instance, instance.c.id == maintenance.c.instance_id)
+    .where(maintenance.c.account_id == bindparam("account_id"))
+)
+_GRANTED = exists(
+    select(grant.c.object_id).where(
+        grant.c.user_id == bindparam("user_id"), grant.c.kind == KIND, grant.c.object_id == maintenance.c.instance_id
+    )
+)
+_COLUMNS = {"status": maintenance.c.status, "type": maintenance.c.type, "when": maintenance.c.when_}
+
+
+def _collection(statement: Select[Any]) -> Collection[Maintenance]:
+    return Collection(MaintenanceView, statement, Maintenance, key=maintenance.c.id, columns=_COLUMNS)
+
+
+BY_RESTRICTED = {False: _collection(_ALL), True: _collection(_ALL.where(_GRANTED))}
+"""What a caller sees, by whether it is restricted."""
+_LISTED = query(_ALL.order_by(maintenance.c.id), Maintenance)
+
+
+def listed(ctx: Context) -> list[Maintenance]:
+    return ctx.db.all(_LISTED, account_id=ctx.account_id)

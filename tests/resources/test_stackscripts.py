@@ -1,0 +1,110 @@
+"""Deploying StackScripts, through HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from httpx2 import Client
+
+from crofter.resources.stackscripts.store import stackscript
+from crofter.resources.users.store import grant, user
+from tests.cloud import Cloud
+
+SCRIPT = """#!/bin/sh
+# <UDF name="word" label="A word" />
+# <UDF name="color" label="A color" oneof="red,green" default="red" />
+echo "$word"
+"""
+NEW = {"region": "us-east", "type": "g6-nanode-1", "image": "compute/debian11", "root_pass": "a-long-Winding-r0ad"}
+INVALID = [{"field": "stackscript_id", "reason": "stackscript_id is an invalid stackscript"}]
+
+
+def script_of(cloud: Cloud, username: str, **changes: Any) -> int:
+    """A script of the user's account, as it will be kept once scripts can be made through the interface."""
+    with cloud.world.database.write() as db:
+        row = db.raw(f"SELECT id, account_id FROM account_user WHERE username = '{username}'").fetchone()
+        values: dict[str, Any] = {
+            "user_id": row[0],
+            "account_id": row[1],
+            "username": username,
+            "label": "hello",
+            "images": ["compute/debian11"],
+            "script": SCRIPT,
+            "user_defined_fields": [],
+            "is_public": False,
+            "created": "2026-01-01T00:00:00",
+            "updated": "2026-01-01T00:00:00",
+        }
+        return db.insert(stackscript, **{**values, **changes})
+
+
+def deploy(client: Client, script_id: int, data: dict[str, Any] | None = None, **changes: Any) -> Any:
+    sent = {**NEW, "stackscript_id": script_id, "stackscript_data": data or {}, **changes}
+    return client.post("/v4/compute/instances", json={name: value for name, value in sent.items() if value is not None})
+
+
+def test_a_script_is_deployed_with_its_data_and_counted(cloud: Cloud, alice: Client) -> None:
+    script_id = script_of(cloud, "alice")
+    made = deploy(alice, script_id, {"word": "hi"})
+    assert made.status_code == 200, made.text
+    cloud.settle()
+    assert alice.get(f"/v4/compute/instances/{made.json()['id']}").json()["status"] == "running"
+    with cloud.world.database.read() as db:
+        found = db.raw(f"SELECT deployments_total FROM stackscript WHERE id = {script_id}").fetchone()
+    assert found[0] == 1
+
+
+def test_data_is_checked_against_what_the_script_asks_for(cloud: Cloud, alice: Client) -> None:
+    refused = deploy(alice, script_of(cloud, "alice"), {"color": "blue"})
+    assert refused.status_code == 400
+    assert refused.json()["errors"] == [
+        {"field": "stackscript_data.word", "reason": "word is required"},
+        {"field": "stackscript_data.color", "reason": "Must be one of red, green"},
+    ]
+    assert alice.get("/v4/compute/instances").json()["results"] == 0
+
+
+@pytest.mark.parametrize(("listed", "status"), [(["compute/debian12"], 400), (["any/all"], 200), ([], 400)])
+def test_a_script_runs_on_the_images_that_it_lists(cloud: Cloud, alice: Client, listed: list[str], status: int) -> None:
+    answer = deploy(alice, script_of(cloud, "alice", images=listed), {"word": "hi"})
+    assert answer.status_code == status, answer.text
+    if status == 400:
+        assert answer.json()["errors"] == [
+            {"reason": "The requested distribution is not supported by this stackscript."}
+        ]
+
+
+def test_a_script_needs_an_image(cloud: Cloud, alice: Client) -> None:
+    refused = deploy(alice, script_of(cloud, "alice"), {"word": "hi"}, image=None)
+    assert refused.status_code == 400
+    assert refused.json()["errors"] == [{"field": "image", "reason": "image is required"}]
+
+
+def test_a_script_that_is_not_there_is_invalid(alice: Client) -> None:
+    refused = deploy(alice, 4711)
+    assert refused.status_code == 400
+    assert refused.json()["errors"] == INVALID
+
+
+def test_somebody_elses_script_can_be_deployed_when_it_is_public_only(
+    cloud: Cloud, alice: Client, mallory: Client
+) -> None:
+    private, public = script_of(cloud, "alice"), script_of(cloud, "alice", is_public=True)
+    assert deploy(mallory, private, {"word": "hi"}).json()["errors"] == INVALID
+    assert deploy(mallory, public, {"word": "hi"}).status_code == 200
+
+
+def test_a_restricted_user_needs_a_grant_on_an_own_script(cloud: Cloud, alice: Client) -> None:
+    granted, other, public = (script_of(cloud, "alice", is_public=public) for public in (False, False, True))
+    with cloud.world.database.write() as db:
+        user_id = db.raw("SELECT id FROM account_user WHERE username = 'alice'").fetchone()[0]
+        db.update(user, {"id": user_id}, restricted=True, global_grants={"add_computes": True})
+        db.insert(grant, user_id=user_id, kind="stackscript", object_id=granted, level="read_only")
+    assert deploy(alice, granted, {"word": "hi"}).status_code == 200
+    assert deploy(alice, public, {"word": "hi"}).status_code == 200
+    refused = deploy(alice, other, {"word": "hi"})
+    assert refused.status_code == 403
+    assert refused.json()["errors"] == [
+        {"field": "stackscript_id", "reason": "You do not have permission to access this StackScript"}
+    ]
