@@ -98,7 +98,10 @@ TAMPERINGS: dict[str, tuple[list[str], int, str]] = {
         "it does not follow from the entry before",
     ),
     "one is removed and the rest renumbered": (
-        ["DELETE FROM audit WHERE number = 2", *(f"UPDATE audit SET number = {n - 1} WHERE number = {n}" for n in (3, 4))],
+        [
+            "DELETE FROM audit WHERE number = 2",
+            *(f"UPDATE audit SET number = {n - 1} WHERE number = {n}" for n in (3, 4)),
+        ],
         2,
         "it does not follow from the entry before",
     ),

@@ -20,6 +20,7 @@ from crofter.db.schema import empty, prepare
 from crofter.dice import Dice
 from crofter.drivers.hypervisor import Hypervisor
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
+from crofter.drivers.payments import SimulatedGateway
 from crofter.edge import doors
 from crofter.edge.app import App, ASGIApp, Parts
 from crofter.edge.hub import Hub
@@ -160,6 +161,7 @@ def build(settings: Settings) -> House:
     world = build_world(settings)
     first_login = found(world)
     world.services["hypervisor"] = _hypervisor(world)
+    world.services["payments"] = SimulatedGateway(world.database)
     worker = Worker(world, corridor.OPERATIONS, {} if settings.role == "api" else LANES)
     conductor = Conductor(worker)
     hub = Hub(world.database.signals, ("events",))

@@ -14,6 +14,10 @@ from crofter.faults import FaultKind
 from crofter.kinds import Kind
 from crofter.login import chores as login_chores
 from crofter.login import store as login_tables
+from crofter.resources.account import api as account
+from crofter.resources.billing import api as billing
+from crofter.resources.billing import invoicing
+from crofter.resources.billing.cards import CARD_DECLINED
 from crofter.resources.events import api as events
 from crofter.resources.firewalls import api as firewalls
 from crofter.resources.images import api as images
@@ -61,6 +65,8 @@ from crofter.resources.users.grants import api as user_grants
 from crofter.resources.volumes import api as volumes
 
 ROOMS: tuple[ModuleType, ...] = (
+    account,
+    billing,
     events,
     firewalls,
     images,
@@ -104,13 +110,14 @@ KINDS: tuple[Kind, ...] = (COMPUTE,)
 OPERATIONS: tuple[Operation, ...] = (
     *housekeeping.OPERATIONS,
     *instance_jobs.OPERATIONS,
+    *invoicing.OPERATIONS,
     MAINTAIN,
     *login_chores.OPERATIONS,
     *mail.OPERATIONS,
     *managed_rounds.OPERATIONS,
 )
 
-CHORES: tuple[Chore, ...] = (*housekeeping.CHORES, *instance_jobs.CHORES, *login_chores.CHORES)
+CHORES: tuple[Chore, ...] = (*housekeeping.CHORES, *instance_jobs.CHORES, *invoicing.CHORES, *login_chores.CHORES)
 
 TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, stackscript_tables)
 """Rooms that are here for their tables alone."""
@@ -118,5 +125,5 @@ TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, stackscript_table
 SHELVES: tuple[Shelf, ...] = (REGIONS, TYPES, KERNELS, IMAGES)
 """What the catalogue's files are read into."""
 
-FAULTS: tuple[FaultKind, ...] = (*instance_faults.FAULTS, PROBE)
+FAULTS: tuple[FaultKind, ...] = (CARD_DECLINED, *instance_faults.FAULTS, PROBE)
 """What the sandbox door can make go wrong, beside HTTP calls."""

@@ -17,8 +17,7 @@ from crofter.drivers.probes.wire import Answer, Ask
 LOOPBACK = ("127.0.0.0/8", "::1/128")
 SOMEWHERE = "93.184.216.34"
 
-URLS = (
-    """
+URLS = """
 http://127.0.0.1/ http://127.1/ http://127.0.1/ http://0/ http://0.0.0.0/ http://2130706433/ http://0x7f000001/
 http://0x7f.0.0.1/ http://0x7f.1/ http://017700000001/ http://0177.0.0.1/ http://00127.0.0.1/ http://127.0.0.1./
 http://127.0.0.0x1/ http://1.2.3/ http://256.1.1.1/ http://localhost/ http://localhost./ http://LOCALHOST/
@@ -44,25 +43,24 @@ unix:///var/run/docker.sock jar:http://example.com!/ javascript:alert(1) data:te
 http:/example.com http:example.com http:// http://. http://.. http://a http://example http://-a.com/ http://a-.com/
 http://a..com/ http://.com/ http://*.example.com/ http://example.c/ http://example.com%2f@127.0.0.1/ http://ex%61mple.com/
 """.split()
-    + [
-        "http://exa\tmple.com/",
-        "http://example.com/\r\nHost: 127.0.0.1",
-        "http://example.com\\@127.0.0.1/",
-        "http://127.0.0.1\\.example.com/",
-        "http://①②⑦.⓪.⓪.①/",
-        "http://127。0。0。1/",
-        "http://ⓛocalhost/",
-        "http://example.com/\x00",
-        " http://example.com/",
-        "http://example.com/ ",
-        "http://ex ample.com/",
-        "http://" + "a" * 64 + ".com/",
-        "http://" + "a." * 130 + "com/",
-        "http://example.com/" + "a" * 2048,
-        "http://еxample.com/",
-        "",
-    ]
-)
+ODD_URLS = [
+    "http://exa\tmple.com/",
+    "http://example.com/\r\nHost: 127.0.0.1",
+    "http://example.com\\@127.0.0.1/",
+    "http://127.0.0.1\\.example.com/",
+    "http://①②⑦.⓪.⓪.①/",
+    "http://127。0。0。1/",
+    "http://ⓛocalhost/",
+    "http://example.com/\x00",
+    " http://example.com/",
+    "http://example.com/ ",
+    "http://ex ample.com/",
+    "http://" + "a" * 64 + ".com/",
+    "http://" + "a." * 130 + "com/",
+    "http://example.com/" + "a" * 2048,
+    "http://еxample.com/",
+    "",
+]
 CONNECTIONS = """
 127.0.0.1:80 localhost:80 tcp://127.0.0.1:22 [::1]:80 [::ffff:127.0.0.1]:80 169.254.169.254:80 2130706433:80 0x7f.1:80
 example.com example.com: example.com:0 example.com:65536 example.com:http user@example.com:22 tcp://example.com
@@ -94,10 +92,10 @@ def refused(answer: Answer) -> bool:
 
 
 def test_the_table_is_long_enough() -> None:
-    assert len(set(URLS)) + len(set(CONNECTIONS)) >= 150
+    assert len({*URLS, *ODD_URLS, *CONNECTIONS}) >= 150
 
 
-@pytest.mark.parametrize("address", URLS)
+@pytest.mark.parametrize("address", [*URLS, *ODD_URLS])
 def test_a_url_that_must_not_be_asked_is_refused_before_any_connection(address: str) -> None:
     assert refused(seen(asked(address)))
 
@@ -309,8 +307,7 @@ def test_a_redirect_is_never_followed() -> None:
 def test_a_slow_drip_takes_no_longer_than_the_timeout(reply: bytes) -> None:
     with server(reply, drip=True) as port:
         answer = at(port, timeout=0.5, body="hello")
-    assert not answer.ok
-    assert answer.seconds < 5
+    assert (answer.ok, answer.detail) == (False, "it did not answer in time")
 
 
 def test_a_closed_port_is_tried_three_times() -> None:

@@ -9,7 +9,7 @@ import pytest
 from httpx2 import Client
 
 from crofter.resources.images.store import image
-from crofter.resources.users.store import grant
+from crofter.resources.users.store import grant, user
 from tests.cloud import Cloud
 
 DEBIAN = {
@@ -63,9 +63,7 @@ def own_image(cloud: Cloud, username: str, label: str = "golden") -> int:
 def restrict(cloud: Cloud, username: str, *granted: int) -> None:
     with cloud.world.database.write() as db:
         user_id = user_of(cloud, username)
-        db.raw(
-            f"UPDATE account_user SET restricted = {'TRUE' if db.dialect == 'postgresql' else '1'} WHERE id = {user_id}"
-        )
+        db.update(user, {"id": user_id}, restricted=True)
         for object_id in granted:
             db.insert(grant, user_id=user_id, kind="image", object_id=object_id, level="read_only")
 
@@ -163,3 +161,16 @@ def test_images_come_in_pages_across_own_and_official_ones(cloud: Cloud, alice: 
     whole = ids(alice.get("/v4/images"))
     paged = [one for page in range(1, 20) for one in ids(alice.get(f"/v4/images?page_size=2&page={page}"))]
     assert paged == whole
+
+
+def test_a_restricted_user_deploys_own_images_that_were_granted(cloud: Cloud, alice: Client) -> None:
+    granted, other = own_image(cloud, "alice", "granted"), own_image(cloud, "alice", "other")
+    restrict(cloud, "alice", granted)
+    with cloud.world.database.write() as db:
+        db.update(user, {"id": user_of(cloud, "alice")}, global_grants={"add_computes": True})
+    body = {"region": "us-east", "type": "g6-nanode-1", "root_pass": "a-long-Winding-r0ad"}
+    made = alice.post("/v4/compute/instances", json={**body, "image": f"private/{granted}"})
+    assert made.status_code == 200, made.text
+    refused = alice.post("/v4/compute/instances", json={**body, "image": f"private/{other}"})
+    assert refused.status_code == 403
+    assert refused.json()["errors"] == [{"field": "image", "reason": "You do not have permission to access this Image"}]

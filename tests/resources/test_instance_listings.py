@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from httpx2 import Client
 
-from crofter.context import Context
 from crofter.resources.firewalls import store as firewalls
 from crofter.resources.nodebalancers import store as nodebalancers
 from crofter.resources.tags.store import tag, tagged
@@ -294,11 +293,10 @@ def test_the_lists_are_filtered(alice: Client, stock: Stock) -> None:
 
 def test_an_instance_that_goes_frees_its_volumes_and_its_firewalls(cloud: Cloud, alice: Client, stock: Stock) -> None:
     own = instance(alice)
-    volume_id = stock.volume(own)
-    stock.firewall(own)
-    with cloud.world.database.write() as db:
-        ctx = Context(cloud.world, db)
-        assert volumes.detach_all(ctx, own) == [volume_id]
-        assert volumes.detach_all(ctx, own) == []
-        assert firewalls.let_go(ctx, "compute", own) == 1
-    assert listed(alice, own, "volumes") == listed(alice, own, "firewalls") == []
+    volume_id, firewall_id = stock.volume(own), stock.firewall(own)
+    assert alice.delete(f"/v4/compute/instances/{own}").status_code == 200
+    cloud.settle()
+    with cloud.world.database.read() as db:
+        assert db.raw(f"SELECT instance_id FROM volume WHERE id = {volume_id}").fetchone()[0] is None
+        assert db.raw(f"SELECT count(*) FROM firewall WHERE id = {firewall_id}").fetchone()[0] == 1
+        assert db.raw(f"SELECT count(*) FROM firewall_device WHERE firewall_id = {firewall_id}").fetchone()[0] == 0

@@ -336,7 +336,7 @@ def test_other_types_and_big_files_are_not_taken(alice: Client) -> None:
 def test_a_picture_that_would_grow_too_big_is_shrunk(alice: Client) -> None:
     noise = Image.effect_noise((1500, 1500), 90)
     target = BytesIO()
-    noise.save(target, "JPEG", quality=15)
+    noise.save(target, "JPEG", quality=8)
     assert len(target.getvalue()) < 512 * 1024
     made = register(alice)
     assert put(alice, made["id"], target.getvalue(), "image/jpeg").status_code == 200

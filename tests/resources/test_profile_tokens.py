@@ -10,8 +10,11 @@ from sqlalchemy import select
 
 from crofter import clock
 from crofter.db import query
+from crofter.edge.perform import Request, _Deferred
+from crofter.errors import Unauthenticated
 from crofter.keyring import new_token, well_formed
 from crofter.resources.oauth.store import authorization, client
+from crofter.resources.users.access import authenticate
 from crofter.resources.users.store import BY_USERNAME, token
 from tests.cloud import Cloud
 
@@ -242,3 +245,20 @@ def test_an_application_cannot_make_tokens_beyond_its_scopes(cloud: Cloud, alice
     _, plain = authorise(cloud, alice, "alice", "account:read_write")
     answer = cloud.client(plain).post("/v4/profile/tokens", json={"scopes": "*"})
     assert answer.status_code == 400
+
+
+def test_a_token_revoked_while_its_request_waits_for_its_turn_is_refused(cloud: Cloud, alice: Client) -> None:
+    """The request was let in, another one revoked its token, and only then did it get to write."""
+    made = alice.post("/v4/profile/tokens", json={}).json()
+    parts = cloud.house.app.parts
+    headers = {b"authorization": f"Bearer {made['token']}".encode()}
+    request = Request("POST", b"/v4/tags", b"", headers, b'{"label": "late"}', "", "")
+    match = parts.router.match("POST", b"/v4/tags")
+    assert match is not None
+    assert match.endpoint is not None
+    with cloud.world.database.read() as db:
+        actor = authenticate(cloud.world, db, made["token"])
+    alice.delete(f"/v4/profile/tokens/{made['id']}")
+    with pytest.raises(Unauthenticated):
+        parts.performer._write(match.endpoint, {}, request, actor, _Deferred(match.endpoint, request))
+    assert alice.get("/v4/tags").json()["results"] == 0

@@ -233,9 +233,7 @@ def test_what_cannot_be_granted_is_refused(alice: Client) -> None:
 
 
 def make_instance(owner: Client, label: str) -> int:
-    answer = owner.post(
-        "/v4/compute/instances", json={"type": "g6-nanode-1", "region": "us-east", "label": label}
-    )
+    answer = owner.post("/v4/compute/instances", json={"type": "g6-nanode-1", "region": "us-east", "label": label})
     assert answer.status_code == 200, answer.text
     return int(answer.json()["id"])
 

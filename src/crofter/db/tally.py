@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import DDL, Column, PrimaryKeyConstraint, Table, Text, bindparam, event, func, select
 
-from crofter.db.query import query
+from crofter.db.query import Query, query
 from crofter.db.session import Session
 from crofter.db.tables import Id, Row, table
 
@@ -29,32 +29,30 @@ tally = table(
 )
 
 
-class Block(Row):
+_OWN = (tally.c.counted == bindparam("counted"), tally.c.owner == bindparam("owner"))
+_TOTAL = query(select(tally.c.amount).where(*_OWN, tally.c.block == TOTAL))
+_BEFORE = query(
+    select(func.sum(tally.c.amount)).where(*_OWN, tally.c.block > TOTAL, tally.c.block < bindparam("before"))
+)
+
+
+class _Place(Row):
+    """A block, and how many rows lie before it."""
+
     block: int
-    amount: int
+    passed: int
 
 
-_TOTAL = query(
-    select(tally.c.amount).where(
-        tally.c.counted == bindparam("counted"), tally.c.owner == bindparam("owner"), tally.c.block == TOTAL
-    )
-)
-_BLOCKS = query(
-    select(tally.c.block, tally.c.amount)
-    .where(tally.c.counted == bindparam("counted"), tally.c.owner == bindparam("owner"), tally.c.block > TOTAL)
-    .order_by(tally.c.block),
-    Block,
-)
+def _place(*, descending: bool) -> Query[_Place]:
+    """Blocks are added up from one end until the wanted row is among them."""
+    order = tally.c.block.desc() if descending else tally.c.block.asc()
+    upto = func.sum(tally.c.amount).over(order_by=order, rows=(None, 0))
+    sums = select(tally.c.block, (upto - tally.c.amount).label("passed"), upto.label("upto"))
+    blocks = sums.where(*_OWN, tally.c.block > TOTAL).subquery()
+    return query(select(blocks.c.block, blocks.c.passed).where(blocks.c.upto > bindparam("rows")).limit(1), _Place)
 
 
-_BLOCKS_BEFORE = query(
-    select(func.sum(tally.c.amount)).where(
-        tally.c.counted == bindparam("counted"),
-        tally.c.owner == bindparam("owner"),
-        tally.c.block > TOTAL,
-        tally.c.block < bindparam("before"),
-    )
-)
+_PLACES = {descending: _place(descending=descending) for descending in (False, True)}
 
 
 class Tally:
@@ -62,13 +60,18 @@ class Tally:
 
     def __init__(self, counted: Table, owner: str = "account_id") -> None:
         self.name = counted.name
-        self._part = query(
-            select(func.count()).where(
-                counted.c[owner] == bindparam("owner"),
-                counted.c.id >= bindparam("low"),
-                counted.c.id < bindparam("high"),
+        number, mine = counted.c.id, counted.c[owner] == bindparam("owner")
+        self._part = query(select(func.count()).where(mine, number >= bindparam("low"), number < bindparam("high")))
+        self._rows = {
+            descending: query(
+                select(number)
+                .where(mine, number <= bindparam("edge") if descending else number >= bindparam("edge"))
+                .order_by(number.desc() if descending else number.asc())
+                .limit(1)
+                .offset(bindparam("passed"))
             )
-        )
+            for descending in (False, True)
+        }
         _install(counted, owner)
 
     def total(self, db: Session, owner: int) -> int:
@@ -77,18 +80,20 @@ class Tally:
     def before(self, db: Session, owner: int, first: int) -> int:
         """How many rows have a smaller id than ``first``."""
         block = first >> BLOCK_BITS
-        whole = db.value(_BLOCKS_BEFORE, counted=self.name, owner=owner, before=block)
+        whole = db.value(_BEFORE, counted=self.name, owner=owner, before=block)
         return int(whole or 0) + int(db.value(self._part, owner=owner, low=block << BLOCK_BITS, high=first))
 
-    def skip(self, db: Session, owner: int, rows: int, *, descending: bool) -> tuple[int, int]:
-        """Where row number ``rows`` lies: an id to start from, and how many rows to pass over from there."""
-        blocks = db.all(_BLOCKS, counted=self.name, owner=owner)
-        for block in reversed(blocks) if descending else blocks:
-            if rows < block.amount:
-                edge = ((block.block + 1) << BLOCK_BITS) - 1 if descending else block.block << BLOCK_BITS
-                return edge, rows
-            rows -= block.amount
-        return (-1, 0) if descending else ((1 << 62), 0)
+    def locate(self, db: Session, owner: int, rows: int, *, descending: bool) -> int | None:
+        """The id of the row that so many others come before."""
+        total = self.total(db, owner)
+        if rows * 2 > total:  # the other end is nearer
+            rows, descending = total - 1 - rows, not descending
+        place = db.maybe(_PLACES[descending], counted=self.name, owner=owner, rows=rows)
+        if place is None:
+            return None
+        edge = ((place.block + 1) << BLOCK_BITS) - 1 if descending else place.block << BLOCK_BITS
+        found: int | None = db.value(self._rows[descending], owner=owner, edge=edge, passed=rows - int(place.passed))
+        return found
 
 
 def _install(counted: Table, owner: str) -> None:

@@ -159,6 +159,13 @@ class App:
         return await self.perform(endpoint, values, request), standing
 
     async def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
+        answer = await self._perform(endpoint, values, request)
+        if answer.outside is not None:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._pool, self.parts.performer.finish, endpoint, request, answer)
+        return answer
+
+    async def _perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
         """Reads of SQLite are quicker than a change of thread; whatever may wait goes to one."""
         if self._inline:
             if endpoint.writes:

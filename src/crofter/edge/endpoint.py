@@ -7,14 +7,16 @@ import types
 import typing
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from msgspec import Meta, Struct
 
 from crofter.context import Context
 from crofter.edge.listing import Listing
+from crofter.errors import Problem
 from crofter.shapes import Body, Page
 
+T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 PUBLIC = "none"
@@ -49,6 +51,16 @@ class Reply(Struct, frozen=True):
     content: bytes
     content_type: str
     headers: tuple[tuple[str, str], ...] = ()
+
+
+class Outside(Struct, Generic[T], frozen=True):
+    """An answer that needs the world outside: what was written so far is committed, then ``call`` is made, then
+    ``then`` writes down what came of it. Whoever is interrupted in between is found by the intent in the first part.
+    A Problem that ``then`` returns is answered as such, and what it wrote down stays written.
+    """
+
+    call: Callable[[], Any]
+    then: Callable[[Context, Any], T | Problem]
 
 
 class NoContent(Struct, frozen=True):
@@ -117,6 +129,8 @@ class Endpoint:
     def _read_signature(self) -> None:
         hints = typing.get_type_hints(self.handler, include_extras=True)
         self.answers = hints.pop("return", None)
+        if typing.get_origin(self.answers) is Outside:
+            (self.answers,) = typing.get_args(self.answers)
         hints.pop("ctx", None)
         parts = [segment.strip("{}") for segment in self.path.split("/") if segment.startswith("{")]
         self.parts: dict[str, type] = dict.fromkeys((part.partition(":")[0] for part in parts), str)

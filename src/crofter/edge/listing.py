@@ -11,7 +11,7 @@ from msgspec import inspect as shape
 from sqlalchemy import ColumnElement, Select, bindparam, func, select
 
 from crofter.context import Context
-from crofter.db import Query, query
+from crofter.db import Query, query, unindexed
 from crofter.db.tally import Tally
 from crofter.edge import filters
 from crofter.edge.filters import Field, Filter
@@ -22,8 +22,8 @@ R = TypeVar("R")
 V = TypeVar("V")
 
 DEFAULT_SIZE = 100
-SHALLOW = 4096
-"""Rows that may be passed over one by one; beyond that a page is looked for by blocks."""
+SHALLOW = 500
+"""Rows that may be passed over one by one; beyond that a page is found by its first row."""
 CACHED_SHAPES = 256
 
 
@@ -74,60 +74,68 @@ class Collection(Generic[R]):
         self._order = order or ((key.desc(),) if newest_first else (key.asc(),))
         self._tally = None if order else tally
         self._floor = floor
-        """The bound value that is the lowest id shown, where the tally counts lower ones too."""
-        self._plain = self._page_query(statement, self._order)
+        """The bound value that is the lowest key shown, where there are rows below it."""
+        shown = self._above_floor(key)
+        self._plain = self._page_query(shown, self._order)
         edge = key <= bindparam("edge") if newest_first else key >= bindparam("edge")
-        self._deep = self._page_query(statement.where(edge), self._order)
-        self._total = query(select(func.count()).select_from(statement.order_by(None).subquery()))
+        self._deep = self._page_query(shown.where(edge), self._order)
+        self._total = query(select(func.count()).select_from(shown.order_by(None).subquery()))
         self._shapes: OrderedDict[Any, tuple[Query[R], Query[Any]]] = OrderedDict()
+
+    def _above_floor(self, order: ColumnElement[Any]) -> Select[Any]:
+        """The statement, in which the floor chooses no index that is in the wrong order."""
+        if self._floor is None:
+            return self._statement
+        return self._statement.where(
+            (self._key if order is self._key else unindexed(self._key)) >= bindparam(self._floor)
+        )
 
     def _page_query(self, statement: Select[Any], order: tuple[ColumnElement[Any], ...]) -> Query[R]:
         return query(statement.order_by(*order).limit(bindparam("rows")).offset(bindparam("passed")), self.row)
 
+    def total(self, ctx: Context, owner: int, values: dict[str, Any]) -> tuple[int, int]:
+        """How many rows there are, and how many more are counted below the floor."""
+        if self._tally is None:
+            return int(ctx.db.value(self._total, **values)), 0
+        hidden = self._tally.before(ctx.db, owner, values[self._floor]) if self._floor else 0
+        return self._tally.total(ctx.db, owner) - hidden, hidden
+
     def page(self, ctx: Context, number: int, size: int, owner: int, values: dict[str, Any]) -> tuple[int, list[R]]:
         """The total, and the rows of one page, in the collection's own order."""
         passed = (number - 1) * size
-        if self._tally is None:
-            total = int(ctx.db.value(self._total, **values))
-            return total, self._shallow(ctx, size, passed, values) if passed < total else []
-        hidden = self._tally.before(ctx.db, owner, values[self._floor]) if self._floor else 0
-        total = self._tally.total(ctx.db, owner) - hidden
+        total, hidden = self.total(ctx, owner, values)
         if passed >= total:
             return total, []
-        if passed <= SHALLOW:
-            return total, self._shallow(ctx, size, passed, values)
+        if passed <= SHALLOW or self._tally is None:
+            return total, ctx.db.all(self._plain, rows=size, passed=passed, **values)
         before = passed if self._newest_first else passed + hidden
-        edge, rest = self._tally.skip(ctx.db, owner, before, descending=self._newest_first)
-        if self._floor and not self._newest_first and edge < values[self._floor]:
-            return total, self._shallow(ctx, size, passed, values)
-        return total, ctx.db.all(self._deep, rows=size, passed=rest, edge=edge, **values)
-
-    def _shallow(self, ctx: Context, size: int, passed: int, values: dict[str, Any]) -> list[R]:
-        return ctx.db.all(self._plain, rows=size, passed=passed, **values)
+        edge = self._tally.locate(ctx.db, owner, before, descending=self._newest_first)
+        return total, ctx.db.all(self._deep, rows=size, passed=0, edge=edge, **values)
 
     def filtered(
-        self, ctx: Context, wanted: Filter, number: int, size: int, values: dict[str, Any]
+        self, ctx: Context, wanted: Filter, number: int, size: int, owner: int, values: dict[str, Any]
     ) -> tuple[int, list[R]]:
         page, count = self._shaped(wanted)
-        values = {**values, **wanted.values}
         passed = (number - 1) * size
-        rows = ctx.db.all(page, rows=size, passed=passed, **values)
+        rows = ctx.db.all(page, rows=size, passed=passed, **values, **wanted.values)
         if rows and len(rows) < size:
             return passed + len(rows), rows  # the last page counts itself
-        return int(ctx.db.value(count, **values)), rows
+        if wanted.node is None:
+            return self.total(ctx, owner, values)[0], rows
+        return int(ctx.db.value(count, **values, **wanted.values)), rows
 
     def _shaped(self, wanted: Filter) -> tuple[Query[R], Query[Any]]:
         """The statements of a filter's shape, written once and then kept."""
         key = (wanted.node, wanted.order_by, wanted.descending)
         found = self._shapes.get(key)
         if found is None:
-            statement = counted = self._statement
+            order = self._key if wanted.order_by is None else self.fields[wanted.order_by].expression
+            rows, counted = self._above_floor(order), self._above_floor(self._key)
             if wanted.node is not None:
-                counted = statement.where(filters.clause(wanted.node, self.fields))
-                order = self._key if wanted.order_by is None else self.fields[wanted.order_by].expression
-                statement = statement.where(filters.clause(wanted.node, self.fields, order))
+                rows = rows.where(filters.clause(wanted.node, self.fields, order))
+                counted = counted.where(filters.clause(wanted.node, self.fields))
             count = query(select(func.count()).select_from(counted.order_by(None).subquery()))
-            found = self._shapes[key] = (self._page_query(statement, self._wanted_order(wanted)), count)
+            found = self._shapes[key] = (self._page_query(rows, self._wanted_order(wanted)), count)
             if len(self._shapes) > CACHED_SHAPES:
                 self._shapes.popitem(last=False)
         return found
@@ -170,14 +178,13 @@ class Listing:
         **values: Any,
     ) -> Page[V]:
         """A page of the collection. ``owner`` is whose rows are counted: the account unless said."""
-        if self._header:
-            wanted = filters.read(self._header, collection.fields)
-            if wanted != filters.NO_FILTER:
-                total, rows = collection.filtered(ctx, wanted, self.number, self.size, values)
-                return self.wrap(views(rows), total)
         if owner is None:
             owner = ctx.caller.account_id if ctx.caller else 0
-        total, rows = collection.page(ctx, self.number, self.size, owner, values)
+        wanted = filters.read(self._header, collection.fields)
+        if wanted is filters.NO_FILTER or wanted == filters.NO_FILTER:
+            total, rows = collection.page(ctx, self.number, self.size, owner, values)
+        else:
+            total, rows = collection.filtered(ctx, wanted, self.number, self.size, owner, values)
         return self.wrap(views(rows), total)
 
     def wrap(self, data: list[V], total: int) -> Page[V]:

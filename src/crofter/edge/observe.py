@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
+from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, TextIO
 
 import msgspec
-from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 from crofter.clock import Clock, text
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.perform import Answer
 
 _encode = msgspec.json.Encoder().encode
+
+BUCKETS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 
 
 class Line(msgspec.Struct, omit_defaults=True):
@@ -30,34 +37,51 @@ class Line(msgspec.Struct, omit_defaults=True):
     operation: str | None = None
 
 
+class Counts(Collector):
+    """How many requests there were and how long they took, in plain numbers: only the event loop counts."""
+
+    def __init__(self) -> None:
+        self._requests: dict[tuple[str, str, int], int] = {}
+        self._seconds: dict[str, list[float]] = {}
+        """For each route the requests in each bucket, and the sum of their times."""
+
+    def add(self, method: str, route: str, status: int, seconds: float) -> None:
+        key = (method, route, status)
+        self._requests[key] = self._requests.get(key, 0) + 1
+        times = self._seconds.get(route)
+        if times is None:
+            times = self._seconds[route] = [0.0] * (len(BUCKETS) + 2)
+        times[bisect_left(BUCKETS, seconds)] += 1
+        times[-1] += seconds
+
+    def collect(self) -> Iterator[Metric]:
+        requests = CounterMetricFamily("crofter_requests", "Requests answered.", labels=("method", "route", "status"))
+        for (method, route, status), amount in sorted(self._requests.items()):
+            requests.add_metric((method, route, str(status)), amount)
+        yield requests
+        seconds = HistogramMetricFamily(
+            "crofter_request_seconds", "Time from the request's arrival to its answer.", labels=("route",)
+        )
+        for route, (*amounts, total) in sorted(self._seconds.items()):
+            bounds = [*map(str, BUCKETS), "+Inf"]
+            seconds.add_metric((route,), list(zip(bounds, accumulate(amounts), strict=True)), total)
+        yield seconds
+
+
 class Observer:
     def __init__(self, clock: Clock, *, lines: TextIO | None = sys.stderr, pretty: bool = False) -> None:
         self.registry = CollectorRegistry()
         self._clock = clock
         self._lines = lines
         self._pretty = pretty
-        labels = ("method", "route", "status")
-        self._requests = Counter("crofter_requests", "Requests answered.", labels, registry=self.registry)
-        self._seconds = Histogram(
-            "crofter_request_seconds",
-            "Time from the request's arrival to its answer.",
-            ("route",),
-            buckets=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10),
-            registry=self.registry,
-        )
-        self._children: dict[tuple[str, str, int], tuple[Any, Any]] = {}
+        self._counts = Counts()
+        self.registry.register(self._counts)
 
     def request(self, scope: Any, endpoint: Endpoint | None, answer: Answer, request_id: str, seconds: float) -> None:
-        route = endpoint.path if endpoint else "-"
-        key = (scope["method"], route, answer.status)
-        counters = self._children.get(key)
-        if counters is None:
-            method = key[0] if endpoint else "-"  # a stranger's made-up method must not become a label
-            counters = (self._requests.labels(method, route, answer.status), self._seconds.labels(route))
-            if endpoint is not None:
-                self._children[key] = counters
-        counters[0].inc()
-        counters[1].observe(seconds)
+        if endpoint is None:
+            self._counts.add("-", "-", answer.status, seconds)  # what a stranger makes up must not become a label
+        else:
+            self._counts.add(scope["method"], endpoint.path, answer.status, seconds)
         if self._lines is not None:
             self._write(scope, endpoint, answer, request_id, seconds)
 

@@ -16,7 +16,7 @@ from crofter.context import Actor, Context, World
 from crofter.db import Session
 from crofter.db.database import TryAgain
 from crofter.edge import bodies, idempotency
-from crofter.edge.endpoint import ANY_TOKEN, Endpoint, NoContent, Reply, Stream, Upload
+from crofter.edge.endpoint import ANY_TOKEN, Endpoint, NoContent, Outside, Reply, Stream, Upload
 from crofter.edge.listing import Listing
 from crofter.edge.problems import Fault, UnsupportedMediaType, body_of, status_of
 from crofter.errors import Forbidden, Invalid, Problem, Reason, ScopeMissing, Unauthenticated, Unavailable
@@ -58,6 +58,7 @@ class Answer(msgspec.Struct, gc=False):
     rows: int = 0
     stream: Stream | None = None
     problem: Problem | None = None
+    outside: Outside[Any] | None = None
 
 
 class Performer:
@@ -124,8 +125,34 @@ class Performer:
             if earlier is not None:
                 return Answer(earlier[0], earlier[1], actor, headers=[(b"idempotent-replayed", b"true")])
             answer = self._change(endpoint, values, request, ctx, body)
-            idempotency.keep(ctx, name, print_, answer.status, answer.body)
+            if answer.outside is None:
+                idempotency.keep(ctx, name, print_, answer.status, answer.body)
             return answer
+
+    def finish(self, endpoint: Endpoint, request: Request, begun: Answer) -> Answer:
+        """The second half of a write that had to ask the world outside, which no transaction may wait for."""
+        actor, outside = begun.actor, begun.outside
+        assert outside is not None
+        assert actor is not None
+        try:
+            result = outside.call()
+            with self.world.database.write() as db:
+                db.hold(actor.account_id)
+                ctx = self._context(db, actor, request)
+                outcome = outside.then(ctx, result)
+                if isinstance(outcome, Problem):
+                    return refused(outcome, actor)  # said, and yet what was written down stays written
+                answer = answered(outcome, actor)
+                key = request.headers.get(b"idempotency-key")
+                if key is not None:
+                    print_ = idempotency.fingerprint(endpoint.method, request.path, request.body)
+                    idempotency.keep(ctx, idempotency.checked(key), print_, answer.status, answer.body)
+            return answer
+        except Problem as problem:
+            return refused(problem, actor)
+        except Exception:
+            log.exception("request %s failed", request.id)
+            return refused(Fault(), actor)
 
     def _change(
         self, endpoint: Endpoint, values: dict[str, Any], request: Request, ctx: Context, body: _Deferred
@@ -259,6 +286,8 @@ def answered(result: Any, actor: Actor | None) -> Answer:
         return Answer(200, result.content, actor, content_type=result.content_type, headers=headers)
     if isinstance(result, NoContent):
         return Answer(204, b"", actor)
+    if isinstance(result, Outside):
+        return Answer(202, b"{}", actor, outside=result)
     if isinstance(result, Stream):
         return Answer(200, b"", actor, stream=result)
     return Answer(200, _encode(result), actor)

@@ -18,6 +18,7 @@ from crofter.engine.tables import operation
 from crofter.errors import Invalid
 from crofter.journal import event
 from crofter.resources.account.store import account
+from crofter.resources.billing import cards
 from crofter.resources.tags.store import tag
 from crofter.resources.users import rules as users
 from crofter.resources.users import store as people
@@ -65,7 +66,7 @@ class Desk:
     def open_account(self, body: NewAccount) -> users.Opened:
         username = body.username or f"user-{self.world.dice.hex(10)}"
         with self.world.database.write() as db:
-            return users.open_account(
+            opened = users.open_account(
                 self.world,
                 db,
                 username=username,
@@ -73,6 +74,8 @@ class Desk:
                 managed=body.managed,
                 public_ips=body.public_ips,
             )
+            cards.give(self.world, db, opened.euuid, body.card)
+            return opened
 
     def issue_token(self, body: NewToken) -> dict[str, str]:
         scopes = _checked_scopes(body.scopes)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from msgspec.structs import replace
 
-from crofter.drivers.hypervisor import DiskRef, DiskSpec, Empty, Progress
+from crofter.drivers.hypervisor import DiskRef, DiskSpec, Empty, Progress, Seed
 from tests.drivers.bench import Yard
 from tests.drivers.verbs import Ordered
 
@@ -83,6 +83,25 @@ def a_boot_that_was_done_does_not_boot_a_guest_that_went_off_since(yard: Yard) -
     assert yard.power(machine.domain) == "off"
     yard.boot(machine.domain)
     assert yard.power(machine.domain) == "on"
+
+
+def work_on_what_the_same_operation_is_still_making_waits_for_it(yard: Yard) -> None:
+    machine, order = yard.machine(), yard.order("size")
+    if yard.driver.ensure_size(machine.root, 6000, order).done:
+        return
+    seed, boot = replace(order, step="seed"), replace(order, step="boot")
+    written = Seed(password="a-long-pass-phrase")
+    before = yard.bench.content(machine.root)
+    for early in (
+        yard.driver.ensure_seed(machine.root, written, seed),
+        yard.driver.ensure_running(machine.domain, boot),
+    ):
+        assert not early.done
+        assert early.remaining > 0
+    yard.done(lambda: yard.driver.ensure_seed(machine.root, written, seed))
+    assert yard.driver.observe(machine.root).size == 6000
+    assert yard.bench.content(machine.root) != before
+    yard.done(lambda: yard.driver.ensure_running(machine.domain, boot))
 
 
 def one_step_may_order_two_things_and_two_verbs(yard: Yard) -> None:

@@ -5,6 +5,7 @@ The house decides what should be; a driver makes it so, and tells what is. Four 
 - **The same order is the same work.** A verb may be repeated, by another worker, from another process, after
   a crash: work that was begun is not begun again, and work that was done is not done twice.
 - **Begin, then poll.** No verb waits. It begins the work and returns a Progress; the same call asks again.
+  A verb that needs what the same operation is still making has a Progress of nothing until that is done.
 - **A late worker is refused.** On each thing a driver remembers the operation it serves and the highest fence.
   A lower fence of that operation is Stale, and so is an operation that another one has followed.
 - **Unknown is not off.** A host that does not answer makes verbs raise Unreachable and observations

@@ -83,11 +83,11 @@ class Target(Struct, frozen=True):
 
 
 def parse(kind: Kind, address: str, *, local: bool = False) -> Target:
-    """Take an address apart, or refuse it. ``local``: this machine's own name is a name like others."""
+    """Take an address apart, or refuse it. ``local``: this machine may look at itself, under any name and port."""
     if len(address) > LONGEST or not _PLAIN.fullmatch(address):
         raise Refused("characters that do not belong into an address")
     scheme, written, port, path = _split(kind, address)
-    if not 1 <= port <= 65535 or (path is not None and port in _NOT_HTTP):
+    if not 1 <= port <= 65535 or (path is not None and port in _NOT_HTTP and not local):
         raise Refused("a port that is not looked at")
     literal = _literal(written)
     host = str(literal) if literal is not None else written.lower().removesuffix(".")

@@ -39,7 +39,7 @@ def parameters_of(one: Endpoint, schemas: Schemas) -> list[Schema]:
     listed = [_part(one, name, kind) for name, kind in one.parts.items()]
     if one.listing is not None:
         listed += [{"$ref": "#/components/parameters/Page"}, _page_size(one)]
-    hints = typing.get_type_hints(one.handler, include_extras=True)
+    hints = typing.get_type_hints(one.handler, include_extras=True) if one.query else {}
     listed += [_query(parameter, hints[parameter.name]) for parameter in one.query]
     if (name := name_of(one, schemas)) is not None:
         listed.append(_filter(name, list(fields_of(one, schemas))))

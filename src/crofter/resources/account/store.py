@@ -5,13 +5,25 @@ from __future__ import annotations
 from sqlalchemy import Column, Integer, Text, bindparam, false, select, true
 
 from crofter.context import Context
-from crofter.db import Flag, Moment, identity, query, table
+from crofter.db import Flag, Moment, Row, Session, identity, query, table
 
 account = table(
     "account",
     identity(),
     Column("euuid", Text, nullable=False, unique=True),
     Column("email", Text, nullable=False),
+    # Whom to bill, and where.
+    Column("company", Text, nullable=False, server_default=""),
+    Column("first_name", Text, nullable=False, server_default=""),
+    Column("last_name", Text, nullable=False, server_default=""),
+    Column("address_1", Text, nullable=False, server_default=""),
+    Column("address_2", Text, nullable=False, server_default=""),
+    Column("city", Text, nullable=False, server_default=""),
+    Column("state", Text, nullable=False, server_default=""),
+    Column("zip", Text, nullable=False, server_default=""),
+    Column("country", Text, nullable=False, server_default=""),
+    Column("phone", Text, nullable=False, server_default=""),
+    Column("tax_id", Text, nullable=False, server_default=""),
     Column("active_since", Moment, nullable=False),
     Column("closed", Flag, nullable=False),
     Column("managed", Flag, nullable=False),
@@ -20,6 +32,65 @@ account = table(
     Column("backups_enabled", Flag, nullable=False, server_default=false()),
     Column("network_helper", Flag, nullable=False, server_default=true()),
 )
+
+
+class Account(Row):
+    id: int
+    euuid: str
+    email: str
+    company: str
+    first_name: str
+    last_name: str
+    address_1: str
+    address_2: str
+    city: str
+    state: str
+    zip: str
+    country: str
+    phone: str
+    tax_id: str
+    active_since: str
+    closed: bool
+    managed: bool
+    public_ips: int
+    backups_enabled: bool
+    network_helper: bool
+
+
+_ONE = query(
+    select(*(account.c[name] for name in Account.__struct_fields__)).where(account.c.id == bindparam("account_id")),
+    Account,
+)
+_BY_EUUID = query(
+    select(*(account.c[name] for name in Account.__struct_fields__)).where(account.c.euuid == bindparam("euuid")),
+    Account,
+)
+
+
+def one(db: Session, account_id: int) -> Account:
+    return db.one(_ONE, account_id=account_id)
+
+
+def by_euuid(db: Session, euuid: str) -> Account | None:
+    return db.maybe(_BY_EUUID, euuid=euuid)
+
+
+def billing_address(found: Account) -> dict[str, str]:
+    """What an invoice says of the account, as it was when the invoice was made."""
+    names = (
+        "company",
+        "first_name",
+        "last_name",
+        "address_1",
+        "address_2",
+        "city",
+        "state",
+        "zip",
+        "country",
+        "tax_id",
+    )
+    return {name: getattr(found, name) for name in names}
+
 
 _BACKUPS = query(select(account.c.backups_enabled).where(account.c.id == bindparam("account_id")))
 _NETWORK_HELPER = query(select(account.c.network_helper).where(account.c.id == bindparam("account_id")))

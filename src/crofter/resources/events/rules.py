@@ -46,7 +46,7 @@ def _view(row: Event, seen: int, now: int) -> EventView:
         seen=row.id <= seen,
         status=row.status,  # type: ignore[arg-type]
         time_remaining=None if row.remaining is None else _clock_face(row.remaining),
-        username=row.username,
+        username=row.username or None,
     )
 
 

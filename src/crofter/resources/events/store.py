@@ -9,23 +9,25 @@ from sqlalchemy import (
     Column,
     ColumnElement,
     ForeignKey,
+    Integer,
     PrimaryKeyConstraint,
     Select,
     Text,
     and_,
     bindparam,
-    case,
     cast,
     delete,
     exists,
     func,
     or_,
     select,
+    type_coerce,
 )
 
 from crofter import clock
 from crofter.context import Context
 from crofter.db import Id, Row, Session, among, query, table
+from crofter.db.tally import Tally
 from crofter.edge.filters import Field
 from crofter.edge.listing import Collection
 from crofter.journal import EVENTS as TALLY
@@ -74,16 +76,15 @@ class Event(Row):
 PERSONAL = ("profile", "token", "user_ssh_key")
 """Entities whose events a restricted user sees when they are its own."""
 
-_ROWS = (
-    select(
-        *(event.c[name] for name in Event.__struct_fields__ if name != "read"),
-        case((event_read.c.event_id.is_(None), 0), else_=1).label("read"),
+_READ = exists(
+    select(event_read.c.event_id).where(
+        event_read.c.event_id == event.c.id, event_read.c.user_id == bindparam("user_id")
     )
-    .outerjoin(event_read, and_(event_read.c.event_id == event.c.id, event_read.c.user_id == bindparam("user_id")))
-    .where(event.c.account_id == bindparam("account_id"))
 )
-# Ids and moments grow together, so that the window is a range of ids, in which every index is ordered.
-_SHOWN = _ROWS.where(event.c.id >= bindparam("first"))
+_ROWS = select(
+    *(event.c[name] for name in Event.__struct_fields__ if name != "read"),
+    type_coerce(_READ, Integer).label("read"),  # a number costs SQLite's rows no conversion
+).where(event.c.account_id == bindparam("account_id"))
 _VISIBLE = or_(
     exists(
         select(grant.c.object_id).where(
@@ -119,7 +120,8 @@ _COLUMNS: dict[str, ColumnElement[Any] | Field] = {
 }
 
 
-def _collection(statement: Select[Any], *, newest_first: bool, counted: bool = False) -> Collection[Event]:
+def _collection(statement: Select[Any], tally: Tally | None, *, newest_first: bool) -> Collection[Event]:
+    # Ids and moments grow together, so that the window is a range of ids, in which every index is ordered.
     return Collection(
         EventView,
         statement,
@@ -127,15 +129,15 @@ def _collection(statement: Select[Any], *, newest_first: bool, counted: bool = F
         key=event.c.id,
         columns=_COLUMNS,
         newest_first=newest_first,
-        tally=TALLY if counted else None,
-        floor="first" if counted else None,
+        tally=tally,
+        floor="first",
     )
 
 
-ALL = _collection(_SHOWN, newest_first=True, counted=True)
-VISIBLE = _collection(_SHOWN.where(_VISIBLE), newest_first=True)
-ALL_AFTER = _collection(_SHOWN, newest_first=False, counted=True)
-VISIBLE_AFTER = _collection(_SHOWN.where(_VISIBLE), newest_first=False)
+ALL = _collection(_ROWS, TALLY, newest_first=True)
+ALL_AFTER = _collection(_ROWS, TALLY, newest_first=False)
+VISIBLE = _collection(_ROWS.where(_VISIBLE), None, newest_first=True)
+VISIBLE_AFTER = _collection(_ROWS.where(_VISIBLE), None, newest_first=False)
 
 _RECENT = _ROWS.where(event.c.created >= bindparam("since"))
 _ONE = {
@@ -143,8 +145,8 @@ _ONE = {
     for restricted, statement in ((False, _RECENT), (True, _RECENT.where(_VISIBLE)))
 }
 _NEXT = {
-    restricted: query(statement.order_by(event.c.id).limit(100), Event)
-    for restricted, statement in ((False, _SHOWN), (True, _SHOWN.where(_VISIBLE)))
+    restricted: query(statement.where(event.c.id >= bindparam("first")).order_by(event.c.id).limit(100), Event)
+    for restricted, statement in ((False, _ROWS), (True, _ROWS.where(_VISIBLE)))
 }
 _THESE = query(_RECENT.where(among(event.c.id, "ids")), Event)
 _LATEST = query(select(func.max(event.c.id)).where(event.c.account_id == bindparam("account_id")))

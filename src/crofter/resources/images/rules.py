@@ -7,7 +7,6 @@ from crofter.errors import Forbidden
 from crofter.resources.images.store import Image
 from crofter.resources.users import access
 
-
 NOT_YOURS = "You do not have permission to access this Image"
 
 

@@ -14,7 +14,7 @@ from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
-from crofter.resources.instances import deployment, rules, states, store
+from crofter.resources.instances import costs, deployment, rules, states, store
 from crofter.resources.instances.backups import operations as saving
 from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.backups import store as backups
@@ -145,7 +145,9 @@ def _insert(ctx: Context, body: InstanceCreate, plan: Plan) -> Instance:
         "backup_day": "Scheduling" if enabled else None,
         "backup_window": "Scheduling" if enabled else None,
     }
-    return insert(ctx, body.label, values)
+    made = insert(ctx, body.label, values)
+    costs.begin(ctx, made, plan.type)
+    return made
 
 
 def insert(ctx: Context, label: str | None, values: Mapping[str, object]) -> Instance:

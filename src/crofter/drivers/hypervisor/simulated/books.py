@@ -23,15 +23,18 @@ class Books:
         self._scene = scene
         self.fleet = fleet
 
+    def now(self) -> int:
+        return self._clock.now()
+
     @contextmanager
     def reading(self) -> Iterator[Scene]:
         with _store_faults(), self._database.read() as db:
-            yield self._scene(db, self._clock.now(), self.fleet)
+            yield self._scene(db, self._clock, self.fleet)
 
     @contextmanager
     def writing(self) -> Iterator[Scene]:
         with _store_faults(), self._database.write() as db:
-            yield self._scene(db, self._clock.now(), self.fleet)
+            yield self._scene(db, self._clock, self.fleet)
 
 
 @contextmanager

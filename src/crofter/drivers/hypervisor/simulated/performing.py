@@ -13,7 +13,7 @@ from crofter.drivers.hypervisor.reports import Progress
 from crofter.drivers.hypervisor.simulated import tables
 from crofter.drivers.hypervisor.simulated.books import Books
 from crofter.drivers.hypervisor.simulated.plans import Plan, Planner
-from crofter.drivers.hypervisor.simulated.scene import Scene, Work
+from crofter.drivers.hypervisor.simulated.scene import NotYet, Scene, Work
 from crofter.drivers.hypervisor.simulated.things import Thing, Wiring
 from crofter.drivers.hypervisor.specs import Ref
 
@@ -35,6 +35,13 @@ class Task(Struct, frozen=True):
 
 
 def perform(books: Books, task: Task) -> Progress:
+    try:
+        return _perform(books, task)
+    except NotYet as wait:  # nothing was written, and nothing begun: the next call tries again
+        return Progress(done=False, percent=0, remaining=max(wait.due - books.now(), 1) / 1000)
+
+
+def _perform(books: Books, task: Task) -> Progress:
     with books.reading() as scene:  # most calls are polls, and a poll writes nothing
         known = scene.find(task.document, task.ref.id)
         if known is not None and (known.operation, known.fence) == (task.order.operation, task.order.fence):
@@ -71,6 +78,7 @@ def _whereabouts(task: Task, known: Thing[Any]) -> int:
 
 def _begin(scene: Scene, task: Task, known: Thing[Any] | None, hosts: set[int]) -> Progress:
     scene.reach(known if task.anywhere else None, hosts)
+    scene.serving = task.order.operation
     thing = _subject(scene, task, known)
     ends, failure = scene.timing(task.order)
     plan = task.planner(scene, thing, ends)

@@ -61,7 +61,9 @@ def define(spec: DomainSpec) -> Planner[Domain]:
 
 def wire(ref: DomainRef, network: Network) -> Planner[Wiring]:
     def plan(scene: Scene, thing: Thing[Wiring], _ends: int) -> Plan:
-        scene.get(Domain, ref)
+        domain = scene.find(Domain, ref.id)
+        if domain is None or domain.doc is None or domain.host != ref.host:
+            raise Absent(f"There is no domain {ref.id} on host {ref.host}.")
         return one(Wiring, replace(thing, doc=thing.doc or Wiring()), Wiring(network))
 
     return plan

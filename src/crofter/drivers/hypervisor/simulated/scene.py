@@ -9,9 +9,10 @@ import msgspec
 from msgspec.structs import replace
 from sqlalchemy import and_, bindparam, delete, exists, func, or_, select
 
+from crofter.clock import Clock
 from crofter.db import Row, Session, query
 from crofter.drivers.hypervisor.contract import Order
-from crofter.drivers.hypervisor.errors import Absent, Refused, Stale, Unreachable
+from crofter.drivers.hypervisor.errors import Absent, Stale, Unreachable
 from crofter.drivers.hypervisor.reports import Progress
 from crofter.drivers.hypervisor.simulated import tables, world
 from crofter.drivers.hypervisor.simulated.fleet import Fleet
@@ -26,6 +27,14 @@ FAULTS = 0
 _things = tables.thing.c
 _work = tables.work.c
 _COLUMNS = [column for column in _things if column.name != "kind"]
+
+
+class NotYet(Exception):
+    """Earlier work of the same operation comes first, perhaps only because this clock is a moment behind."""
+
+    def __init__(self, due: int) -> None:
+        self.due = due
+        super().__init__(due)
 
 
 class Record(Row):
@@ -48,7 +57,8 @@ class Work(Row):
     failure: str | None
 
     def progress(self, now: int) -> Progress:
-        if now >= self.ends:
+        # Another process may be a moment ahead: work that takes no time is done, whatever the clock here says.
+        if now >= self.ends or self.begun == self.ends:
             return Progress() if self.failure is None else Progress(done=False, failure=self.failure)
         whole = self.ends - self.begun
         percent = min(99, max(0, 100 * (now - self.begun) // whole))
@@ -90,10 +100,13 @@ _LONG_GONE = query(
 
 
 class Scene:
-    def __init__(self, db: Session, now: int, fleet: Fleet) -> None:
+    def __init__(self, db: Session, clock: Clock, fleet: Fleet) -> None:
         self.db = db
-        self.now = now
         self.fleet = fleet
+        self.serving: int | None = None
+        """The operation on whose behalf things are looked for."""
+        self._clock = clock
+        self.now = clock.now()
         self.world = world.load(db)
 
     def hold(self, hosts: Iterable[int]) -> None:
@@ -101,7 +114,8 @@ class Scene:
         if self.db.dialect == "postgresql":
             for host in sorted(set(hosts)):
                 self.db.raw("SELECT pg_advisory_xact_lock(%s, %s)", (LOCKS, host))
-            self.world = world.load(self.db)  # it may have changed while this waited
+            self.now = self._clock.now()  # time has passed and the world may have changed while this waited
+            self.world = world.load(self.db)
 
     def find(self, document: type[D], number: int) -> Thing[D] | None:
         """The thing as it is now; gone ones too."""
@@ -109,11 +123,13 @@ class Scene:
         return None if record is None else _thing(document, record).at(self.now)
 
     def get(self, document: type[D], ref: Ref) -> Thing[D]:
-        """The thing on the host where it was put, or Absent."""
+        """The thing on the host where it was put, or Absent; NotYet while its own operation is still at it."""
         found = self.find(document, ref.id)
         if found is None or found.doc is None or found.host != ref.host:
             raise Absent(f"There is no {document.kind} {ref.id} on host {ref.host}.")
         self.fleet.must_reach(self.world, ref.host)
+        if found.due is not None and found.operation == self.serving:
+            raise NotYet(found.due)
         return found
 
     def all(self, document: type[D], host: int | None = None) -> list[Thing[D]]:
@@ -160,7 +176,7 @@ class Scene:
         """The thing in the service of this order; what another operation had begun on it is given up."""
         if known.due is not None:
             if known.operation == order.operation and not anew:
-                raise Refused(f"The last work on {document.kind} {known.id} is not done yet.")
+                raise NotYet(known.due)
             if document.kind == Domain.kind and known.heading is not None:
                 self._keep_together(known)
             known = replace(known, due=None, becomes=None, heading=None)

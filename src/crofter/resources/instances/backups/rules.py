@@ -6,7 +6,7 @@ from crofter import clock
 from crofter.context import Context
 from crofter.errors import Invalid
 from crofter.journal import record
-from crofter.resources.instances import states, store
+from crofter.resources.instances import costs, states, store
 from crofter.resources.instances.backups import operations, schedule
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.backups.operations import RestoreArgs, SaveArgs
@@ -82,6 +82,7 @@ def enable(ctx: Context, instance: Instance) -> None:
         updated=ctx.moment,
     )
     schedule.begin(ctx, instance.id)
+    costs.begin_backups(ctx, instance)
     record(ctx, "backups_enable", store.entity(instance))
 
 
@@ -100,6 +101,7 @@ def cancel(ctx: Context, instance: Instance) -> None:
         updated=ctx.moment,
     )
     schedule.end(ctx, instance.id)
+    costs.end_backups(ctx, instance)
     operations.forget(ctx, backups.of(ctx, instance.id))
     record(ctx, "backups_cancel", store.entity(instance))
 

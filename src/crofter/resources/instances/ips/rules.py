@@ -11,7 +11,7 @@ from crofter.errors import Invalid, NotFound
 from crofter.journal import record
 from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
-from crofter.resources.instances import hands, store
+from crofter.resources.instances import costs, hands, store
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.ips.shapes import IpAllocate, IpUpdate, Ipv4View, Ipv6View, IpView, NetworkingView
 from crofter.resources.instances.ips.store import Address
@@ -142,6 +142,7 @@ def delete(ctx: Context, instance: Instance, wanted: str) -> None:
 def _changed(ctx: Context, instance: Instance, action: str, address: str) -> None:
     url = f"/v4/networking/ips/{address}"
     record(ctx, action, store.entity(instance), Entity("ipaddress", address, address, url))
+    costs.count_addresses(ctx, instance, sum(one.public for one in ips.of(ctx, instance.id)))
     enqueue(ctx, REWIRE, Args(instance.id))
 
 

@@ -8,7 +8,8 @@ from crofter.context import Context
 from crofter.db import query
 from crofter.engine import Operation, Sleep, Work, cancel, step, tx_step
 from crofter.engine.tables import operation
-from crofter.resources.instances import hands, states, store
+from crofter.resources.firewalls import store as firewalls
+from crofter.resources.instances import costs, hands, states, store
 from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.disks import store as disks
@@ -63,7 +64,9 @@ def forget(ctx: Context, work: Work) -> Sleep | None:
     tags.detach(ctx, store.KIND, instance.id)
     ctx.db.delete(grant, kind=store.KIND, object_id=instance.id)
     volumes.detach_all(ctx, instance.id)
+    firewalls.let_go(ctx, store.KIND, instance.id)
     schedule.end(ctx, instance.id)
+    costs.end(ctx, instance)
     ctx.db.delete(store.instance, id=instance.id)
     return None
 

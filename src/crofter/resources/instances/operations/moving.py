@@ -7,7 +7,7 @@ from msgspec import Struct
 from crofter.context import Context
 from crofter.drivers.hypervisor import DiskRef
 from crofter.engine import Failed, Operation, Sleep, Work, enqueue, step, tx_step
-from crofter.resources.instances import hands, specs, states, store
+from crofter.resources.instances import costs, hands, specs, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.ips import store as ips
@@ -105,6 +105,7 @@ def change_plan(ctx: Context, work: Work) -> Sleep | None:
         gpus=plan.gpus,
         updated=ctx.moment,
     )
+    costs.change_plan(ctx, instance, plan)
     return None
 
 

@@ -9,7 +9,13 @@ from msgspec import Meta
 from crofter.resources.managed import naming
 from crofter.shapes import UNSET, Body, Id, Moment, Optional, View
 
-Kind = Annotated[Literal["url", "tcp"], Meta(description="How it is looked at: a GET of `address`, or a connection.")]
+Kind = Annotated[
+    Literal["url", "tcp"],
+    Meta(
+        description="How it is looked at: a GET of `address`, or a connection to it.",
+        extra={"reason": "Must be one of url, tcp"},  # in the interface's order
+    ),
+]
 Status = Literal["disabled", "pending", "ok", "problem"]
 ServiceAddress = Annotated[
     str,

@@ -1,0 +1,57 @@
+"""What every payment gateway promises.
+
+- **The same key is the same charge.** However often it is asked for, money moves once.
+- **In doubt is not declined.** A gateway that did not answer raises InDoubt; what became of the charge is looked
+  up by its key, never assumed.
+- **A card number goes in and never comes out.** The house keeps the gateway's token for it, and nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from msgspec import Struct
+
+
+class InDoubt(Exception):
+    """Nobody knows whether the money moved. Look it up by its key."""
+
+
+class Card(Struct, frozen=True):
+    """A card as it was typed in. Lives as long as the call that carries it."""
+
+    number: str
+    cvv: str
+    expiry_month: int
+    expiry_year: int
+
+    def __repr__(self) -> str:
+        return "Card(…)"  # must not reach a log or a traceback
+
+
+class KeptCard(Struct, frozen=True):
+    """What may be known of a card afterwards."""
+
+    token: str
+    card_type: str
+    last_four: str
+    expiry: str
+
+
+class Outcome(Struct, frozen=True):
+    """What became of a charge."""
+
+    paid: bool
+    reference: str
+    reason: str | None = None
+
+
+class Gateway(Protocol):
+    def keep(self, card: Card, key: str) -> KeptCard:
+        """Store a card with the gateway."""
+
+    def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
+        """Take money from a stored card, once per key. Raises InDoubt."""
+
+    def find(self, key: str) -> Outcome | None:
+        """What became of a charge; None if it never arrived."""

@@ -1,0 +1,87 @@
+"""A gateway that moves no money: some numbers are declined, and the next charges can be told to fail."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, Integer, Text, bindparam, select
+
+from crofter.db import Database, Flag, Id, Row, query, table
+from crofter.drivers.payments.contract import Card, KeptCard, Outcome
+
+DECLINED_NUMBERS = ("4000000000000002", "4000000000009995")
+DECLINED = "sim_declined_"
+GOOD = "sim_card_"
+_BRANDS = (
+    ("American Express", ("34", "37")),
+    ("Discover", ("6011", "65")),
+    ("JCB", ("35",)),
+    ("MasterCard", ("51", "52", "53", "54", "55", "22", "23", "24", "25", "26", "27")),
+    ("Visa", ("4",)),
+)
+
+charge = table(
+    "simulated_charge",
+    Column("key", Text, primary_key=True),
+    Column("customer", Text, nullable=False),
+    Column("token", Text, nullable=False),
+    Column("cents", Id, nullable=False),
+    Column("paid", Flag, nullable=False),
+)
+decline = table(
+    "simulated_decline",
+    Column("customer", Text, primary_key=True),
+    Column("times", Integer, nullable=False),
+)
+
+
+class _Charge(Row):
+    key: str
+    paid: bool
+
+
+_FIND = query(select(charge.c.key, charge.c.paid).where(charge.c.key == bindparam("key")), _Charge)
+_DECLINES = query(select(decline.c.times).where(decline.c.customer == bindparam("customer")).with_for_update())
+
+
+def brand(number: str) -> str:
+    return next((name for name, starts in _BRANDS if number.startswith(starts)), "Visa")
+
+
+class SimulatedGateway:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def keep(self, card: Card, key: str) -> KeptCard:
+        token = (DECLINED if card.number in DECLINED_NUMBERS else GOOD) + key
+        expiry = f"{card.expiry_month:02}/{card.expiry_year}"
+        return KeptCard(token, brand(card.number), card.number[-4:], expiry)
+
+    def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
+        with self._database.write() as db:
+            known = db.maybe(_FIND, key=key)
+            if known is None:
+                told_to_fail = int(db.value(_DECLINES, customer=customer) or 0)
+                if told_to_fail:
+                    db.update(decline, {"customer": customer}, times=told_to_fail - 1)
+                paid = not told_to_fail and not token.startswith(DECLINED)
+                db.insert(charge, key=key, customer=customer, token=token, cents=cents, paid=paid)
+                known = _Charge(key, paid)
+        return _outcome(known)
+
+    def find(self, key: str) -> Outcome | None:
+        with self._database.read() as db:
+            known = db.maybe(_FIND, key=key)
+        return None if known is None else _outcome(known)
+
+    def decline_next(self, customer: str, times: int) -> None:
+        """The next charges of this customer fail."""
+        with self._database.write() as db:
+            if not db.update(decline, {"customer": customer}, times=times):
+                db.insert(decline, customer=customer, times=times)
+
+    def mend(self) -> None:
+        with self._database.write() as db:
+            db.raw("DELETE FROM simulated_decline")
+
+
+def _outcome(known: _Charge) -> Outcome:
+    return Outcome(known.paid, known.key, None if known.paid else "The card was declined.")

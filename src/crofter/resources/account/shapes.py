@@ -1,0 +1,124 @@
+"""The account as it is sent and shown."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from crofter.resources.account.checks import check_country, check_email, check_phone, check_zip
+from crofter.shapes import UNSET, Body, Moment, Optional, View
+
+CAPABILITIES = [
+    "Computes",
+    "NodeBalancers",
+    "Block Storage",
+    "Object Storage",
+    "Kubernetes",
+    "Cloud Firewall",
+    "Vlans",
+    "Machine Images",
+]
+
+
+Text24 = Annotated[str, Meta(max_length=24)]
+Text50 = Annotated[str, Meta(max_length=50)]
+Text64 = Annotated[str, Meta(max_length=64)]
+Text100 = Annotated[str, Meta(max_length=100)]
+Text128 = Annotated[str, Meta(max_length=128)]
+Email = Annotated[str, Meta(max_length=128, extra={"check": check_email})]
+Phone = Annotated[str, Meta(max_length=32, extra={"check": check_phone})]
+Country = Annotated[
+    str,
+    Meta(max_length=2, description="Two letters.", extra={"check": check_country, "reason": "country is not valid"}),
+]
+Zip = Annotated[str, Meta(max_length=32, extra={"check": check_zip})]
+
+
+class CreditCard(View):
+    expiry: str | None
+    last_four: int | None
+
+
+class Promotion(View):
+    """A credit that an account has been given."""
+
+    credit_monthly_cap: str
+    credit_remaining: str
+    description: str
+    expire_dt: Moment | None
+    image_url: str
+    service_type: str
+    summary: str
+    this_month_credit_remaining: str
+
+
+class AccountView(View):
+    """Contact and billing data of the account."""
+
+    active_promotions: list[Promotion]
+    active_since: Moment
+    address_1: str
+    address_2: str
+    balance: float
+    balance_uninvoiced: float
+    capabilities: list[str]
+    city: str
+    company: str
+    country: str
+    credit_card: CreditCard
+    email: str
+    euuid: str
+    first_name: str
+    last_name: str
+    phone: str
+    state: str
+    tax_id: str
+    zip: str
+
+
+class AccountUpdate(Body):
+    active_promotions: Optional[list[Any]] = UNSET
+    address_1: Optional[Text64] = UNSET
+    address_2: Optional[Text64] = UNSET
+    city: Optional[Text24] = UNSET
+    company: Optional[Text128] = UNSET
+    country: Optional[Country] = UNSET
+    email: Optional[Email] = UNSET
+    first_name: Optional[Text50] = UNSET
+    last_name: Optional[Text50] = UNSET
+    phone: Optional[Phone] = UNSET
+    state: Optional[Text24] = UNSET
+    tax_id: Optional[Text100] = UNSET
+    zip: Optional[Zip] = UNSET
+
+
+class Cancel(Body):
+    comments: Annotated[str, Meta(max_length=65535)] | None = None
+
+
+class Cancelled(View):
+    survey_link: str
+
+
+class SettingsView(View):
+    """What holds for the whole account."""
+
+    backups_enabled: bool
+    longview_subscription: str | None
+    managed: bool
+    network_helper: bool
+    object_storage: Literal["disabled", "suspended", "active"]
+
+
+class SettingsUpdate(Body):
+    backups_enabled: Optional[bool] = UNSET
+    network_helper: Optional[bool] = UNSET
+
+
+class AccountTransfer(View):
+    """Traffic of the month over all instances, in GB."""
+
+    billable: int
+    quota: int
+    used: int

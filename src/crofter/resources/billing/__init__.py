@@ -1,0 +1,1 @@
+"""Money: what is metered, invoiced, owed and paid."""

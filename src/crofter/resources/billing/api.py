@@ -1,0 +1,122 @@
+"""Billing: invoices, cards, payments."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from crofter.context import Context
+from crofter.edge.endpoint import Found, Header, Outside, endpoint
+from crofter.edge.listing import Listing
+from crofter.resources.billing import listings, rules, store
+from crofter.resources.billing.listings import Invoice, Payment
+from crofter.resources.billing.shapes import (
+    CardBody,
+    InvoiceItemView,
+    InvoiceView,
+    PaymentCreate,
+    PaymentMethodCreate,
+    PaymentMethodView,
+    PaymentView,
+)
+from crofter.shapes import Page
+
+TheInvoice = Annotated[Invoice, Found(listings.one_invoice, "invoice_id")]
+ThePayment = Annotated[Payment, Found(listings.one_payment, "payment_id")]
+TheMethod = Annotated[store.Method, Found(store.method, "payment_method_id")]
+Key = Annotated[str | None, Header("idempotency-key")]
+
+
+@endpoint("GET /v4/account/invoices", scope="account:read_only", grant="account:read_only")
+def list_invoices(ctx: Context, listing: Listing) -> Page[InvoiceView]:
+    """List the invoices of the account, newest first."""
+    return listing.of(ctx, listings.INVOICES, lambda rows: [row.view() for row in rows], account_id=ctx.account_id)
+
+
+@endpoint("GET /v4/account/invoices/{invoice_id}", scope="account:read_only", grant="account:read_only")
+def view_invoice(ctx: Context, invoice: TheInvoice) -> InvoiceView:
+    """View one invoice."""
+    return invoice.view()
+
+
+@endpoint("GET /v4/account/invoices/{invoice_id}/items", scope="account:read_only", grant="account:read_only")
+def list_invoice_items(ctx: Context, invoice: TheInvoice, listing: Listing) -> Page[InvoiceItemView]:
+    """List the lines of an invoice."""
+    return listing.of(ctx, listings.ITEMS, lambda rows: [row.view() for row in rows], invoice_id=invoice.id)
+
+
+@endpoint(
+    "POST /v4/account/credit-card",
+    scope="account:read_write",
+    grant="account:read_write",
+    deprecated="POST /v4/account/payment-methods",
+    events=("credit_card_updated",),
+)
+def update_credit_card(ctx: Context, body: CardBody) -> None:
+    """Add or replace the card on file."""
+    rules.replace_card(ctx, body)
+
+
+@endpoint("GET /v4/account/payment-methods", scope="account:read_only", grant="account:read_only")
+def list_payment_methods(ctx: Context, listing: Listing) -> Page[PaymentMethodView]:
+    """List the payment methods of the account."""
+    return listing.of(
+        ctx, listings.PAYMENT_METHODS, lambda rows: [rules.view(row) for row in rows], account_id=ctx.account_id
+    )
+
+
+@endpoint(
+    "POST /v4/account/payment-methods",
+    scope="account:read_write",
+    grant="account:read_write",
+    events=("payment_method_add",),
+)
+def create_payment_method(ctx: Context, body: PaymentMethodCreate) -> None:
+    """Add a card."""
+    rules.create_method(ctx, body)
+
+
+@endpoint("GET /v4/account/payment-methods/{payment_method_id}", scope="account:read_only", grant="account:read_only")
+def view_payment_method(ctx: Context, method: TheMethod) -> PaymentMethodView:
+    """View one payment method."""
+    return rules.view(method)
+
+
+@endpoint(
+    "DELETE /v4/account/payment-methods/{payment_method_id}", scope="account:read_write", grant="account:read_write"
+)
+def delete_payment_method(ctx: Context, method: TheMethod) -> None:
+    """Forget a payment method that is not the default one."""
+    rules.delete_method(ctx, method)
+
+
+@endpoint(
+    "POST /v4/account/payment-methods/{payment_method_id}/make-default",
+    scope="account:read_write",
+    grant="account:read_write",
+)
+def make_payment_method_default(ctx: Context, method: TheMethod) -> None:
+    """Charge this payment method from now on."""
+    rules.make_default(ctx, method)
+
+
+@endpoint("GET /v4/account/payments", scope="account:read_only", grant="account:read_only")
+def list_payments(ctx: Context, listing: Listing) -> Page[PaymentView]:
+    """List the payments of the account, newest first."""
+    return listing.of(ctx, listings.PAYMENTS, lambda rows: [row.view() for row in rows], account_id=ctx.account_id)
+
+
+@endpoint(
+    "POST /v4/account/payments",
+    scope="account:read_write",
+    grant="account:read_write",
+    events=("payment_submitted",),
+)
+def create_payment(ctx: Context, body: PaymentCreate, key: Key = None) -> Outside[PaymentView]:
+    """Pay from a card on file."""
+    return rules.pay(ctx, body, key)
+
+
+@endpoint("GET /v4/account/payments/{payment_id}", scope="account:read_only", grant="account:read_only")
+def view_payment(ctx: Context, payment: ThePayment) -> PaymentView:
+    """View one payment."""
+    return payment.view()

@@ -1,0 +1,95 @@
+"""Invoices, their lines, and payments, as collections."""
+
+from __future__ import annotations
+
+from sqlalchemy import bindparam, select
+
+from crofter.context import Context
+from crofter.db import Row, query
+from crofter.edge.listing import Collection
+from crofter.money import dollars
+from crofter.resources.billing.shapes import InvoiceItemView, InvoiceView, PaymentMethodView, PaymentView
+from crofter.resources.billing.store import METHODS, Method, invoice, invoice_item, payment, payment_method
+
+
+class Invoice(Row):
+    id: int
+    account_id: int
+    date: str
+    period: str
+    subtotal: int
+    tax: int
+    total: int
+    address: dict[str, str]
+
+    def view(self) -> InvoiceView:
+        return InvoiceView(
+            self.date,
+            self.id,
+            f"Invoice #{self.id}",
+            dollars(self.subtotal),
+            dollars(self.tax),
+            dollars(self.total),
+        )
+
+
+class Item(Row):
+    id: int
+    invoice_id: int
+    label: str
+    type: str
+    unit_price: int
+    quantity: int
+    amount: int
+    tax: int
+    total: int
+    from_: str
+    to_: str
+
+    def view(self) -> InvoiceItemView:
+        return InvoiceItemView(
+            amount=dollars(self.amount),
+            from_=self.from_,
+            label=self.label,
+            quantity=self.quantity,
+            tax=dollars(self.tax),
+            to=self.to_,
+            total=dollars(self.total),
+            type=self.type,  # type: ignore[arg-type]
+            unit_price=dollars(self.unit_price),
+        )
+
+
+class Payment(Row):
+    id: int
+    account_id: int
+    date: str
+    amount: int
+    reference: str
+
+    def view(self) -> PaymentView:
+        return PaymentView(self.date, self.id, dollars(self.amount))
+
+
+_INVOICES = select(invoice).where(invoice.c.account_id == bindparam("account_id"))
+_PAYMENTS = select(payment).where(payment.c.account_id == bindparam("account_id"))
+_ITEMS = select(invoice_item).where(invoice_item.c.invoice_id == bindparam("invoice_id"))
+INVOICES = Collection(InvoiceView, _INVOICES, Invoice, key=invoice.c.id, columns={}, newest_first=True)
+ITEMS = Collection(InvoiceItemView, _ITEMS, Item, key=invoice_item.c.id, columns={})
+PAYMENTS = Collection(PaymentView, _PAYMENTS, Payment, key=payment.c.id, columns={}, newest_first=True)
+PAYMENT_METHODS = Collection(PaymentMethodView, METHODS, Method, key=payment_method.c.id, columns={})
+INVOICE = query(_INVOICES.where(invoice.c.id == bindparam("id")), Invoice)
+PAYMENT = query(_PAYMENTS.where(payment.c.id == bindparam("id")), Payment)
+ALL_ITEMS = query(_ITEMS.order_by(invoice_item.c.id), Item)
+
+
+def one_invoice(ctx: Context, invoice_id: int) -> Invoice:
+    return ctx.db.one(INVOICE, account_id=ctx.account_id, id=invoice_id)
+
+
+def one_payment(ctx: Context, payment_id: int) -> Payment:
+    return ctx.db.one(PAYMENT, account_id=ctx.account_id, id=payment_id)
+
+
+def items(ctx: Context, invoice_id: int) -> list[Item]:
+    return ctx.db.all(ALL_ITEMS, invoice_id=invoice_id)

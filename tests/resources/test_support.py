@@ -1,0 +1,270 @@
+"""Support tickets and replies, through HTTP."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import pytest
+from httpx2 import Client
+
+from crofter.context import Context
+from crofter.resources.support import house
+from tests.cloud import Cloud
+
+PATH = "/v4/support/tickets"
+WORDS = {"summary": "Help", "description": "It does not work."}
+
+
+def errors(answer: Any) -> list[tuple[str | None, str]]:
+    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
+
+
+def actions(client: Client) -> list[str]:
+    return [event["action"] for event in client.get("/v4/account/events").json()["data"]]
+
+
+def opened(client: Client, **more: Any) -> dict[str, Any]:
+    answer = client.post(PATH, json={**WORDS, **more})
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def staff(cloud: Cloud, deed: Any, *words: Any, **more: Any) -> Any:
+    """Do as the support staff does."""
+    with cloud.world.database.write() as db:
+        return deed(Context(cloud.world, db), *words, **more)
+
+
+def restricted(cloud: Cloud, owner: Client, username: str = "bob", **grants: Any) -> Client:
+    body = {"username": username, "email": f"{username}@example.com", "restricted": True}
+    assert owner.post("/v4/account/users", json=body).status_code == 200
+    if grants:
+        assert owner.put(f"/v4/account/users/{username}/grants", json=grants).status_code == 200
+    return cloud.client(cloud.token(username))
+
+
+def instance(owner: Client, label: str) -> int:
+    body = {"type": "g6-nanode-1", "region": "us-east", "label": label}
+    return int(owner.post("/v4/compute/instances", json=body).json()["id"])
+
+
+def test_a_ticket_is_opened_and_seen(cloud: Cloud) -> None:
+    alice = cloud.person(username="alice", email="Alice@Example.com")
+    ticket = opened(alice)
+    assert ticket == {
+        "attachments": [],
+        "closable": True,
+        "closed": None,
+        "description": "It does not work.",
+        "entity": None,
+        "gravatar_id": hashlib.md5(b"alice@example.com").hexdigest(),
+        "id": 1,
+        "opened": ticket["opened"],
+        "opened_by": "alice",
+        "status": "new",
+        "summary": "Help",
+        "updated": ticket["opened"],
+        "updated_by": None,
+    }
+    assert alice.get(f"{PATH}/1").json() == ticket
+    assert alice.get(PATH).json() == {"data": [ticket], "page": 1, "pages": 1, "results": 1}
+    event = alice.get("/v4/account/events").json()["data"][0]
+    assert (event["action"], event["username"]) == ("ticket_create", "alice")
+    assert event["entity"] == {"id": 1, "label": "Help", "type": "ticket", "url": "/v4/support/tickets/1"}
+
+
+def test_what_is_wrong_with_a_ticket_is_said_all_at_once(alice: Client) -> None:
+    assert errors(alice.post(PATH, json={})) == [
+        ("description", "description is required"),
+        ("summary", "summary is required"),
+    ]
+    long = {"description": "d" * 65001, "summary": "s" * 65, "compute_id": "x", "managed_issue": 1, "vlan": 5}
+    assert errors(alice.post(PATH, json=long)) == [
+        ("description", "Length must be 1-65000 characters"),
+        ("summary", "Length must be 1-64 characters"),
+        ("compute_id", "Must be of type Integer"),
+        ("managed_issue", "Must be of type Boolean"),
+        ("vlan", "Must be of type String"),
+    ]
+    assert opened(alice, description="d" * 65000, summary="s" * 64)["id"] == 1
+
+
+def test_a_ticket_is_about_one_thing_at_most(alice: Client) -> None:
+    refused = alice.post(PATH, json={**WORDS, "compute_id": 1, "volume_id": 2})
+    assert errors(refused) == [(None, "Only one of compute_id, volume_id may be set")]
+    assert alice.get(PATH).json()["results"] == 0
+    assert actions(alice) == []
+
+
+def test_a_ticket_names_the_thing_it_is_about(alice: Client) -> None:
+    number = instance(alice, "web-1")
+    assert opened(alice, compute_id=number)["entity"] == {
+        "id": number,
+        "label": "web-1",
+        "type": "compute",
+        "url": f"/v4/compute/instances/{number}",
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "title"),
+    [("compute_id", "Compute"), ("domain_id", "Domain"), ("nodebalancer_id", "NodeBalancer"), ("volume_id", "Volume")],
+)
+def test_a_ticket_about_a_thing_one_cannot_see_is_not_opened(alice: Client, field: str, title: str) -> None:
+    refused = alice.post(PATH, json={**WORDS, field: 4711})
+    assert refused.status_code == 403
+    assert errors(refused) == [(field, f"You do not have permission to access this {title}")]
+
+
+def test_a_ticket_about_somebody_elses_instance_is_not_opened(alice: Client, mallory: Client) -> None:
+    number = instance(alice, "web-1")
+    assert mallory.post(PATH, json={**WORDS, "compute_id": number}).status_code == 403
+    assert mallory.get(PATH).json()["results"] == 0
+
+
+def test_a_managed_issue_needs_managed_service_and_is_about_nothing_else(cloud: Cloud, alice: Client) -> None:
+    refused = alice.post(PATH, json={**WORDS, "managed_issue": True})
+    assert errors(refused) == [("managed_issue", "Managed service is not enabled on this account")]
+    dora = cloud.person(username="dora", managed=True)
+    assert opened(dora, managed_issue=True)["entity"] is None
+    refused = dora.post(PATH, json={**WORDS, "managed_issue": True, "compute_id": instance(dora, "web")})
+    assert errors(refused) == [("managed_issue", "compute_id must not be set for a managed issue")]
+
+
+def test_a_vlan_and_its_region_come_together(alice: Client) -> None:
+    assert errors(alice.post(PATH, json={**WORDS, "vlan": "net"})) == [("region", "region is required")]
+    only = alice.post(PATH, json={**WORDS, "region": "us-east"})
+    assert errors(only) == [("region", "region may only be set together with vlan")]
+    nowhere = alice.post(PATH, json={**WORDS, "vlan": "net", "region": "nowhere"})
+    assert errors(nowhere) == [("region", "region is not valid")]
+    entity = opened(alice, vlan="net", region="us-east")["entity"]
+    assert (entity["type"], entity["label"]) == ("vlan", "net")
+
+
+def test_open_tickets_come_first_and_then_the_newest(alice: Client) -> None:
+    for number in range(1, 5):
+        opened(alice, summary=f"ticket {number}")
+    for number in (4, 1):
+        assert alice.post(f"{PATH}/{number}/close").json() == {}
+    assert [one["id"] for one in alice.get(PATH).json()["data"]] == [3, 2, 4, 1]
+
+
+def test_pages_of_tickets_have_bounds_of_their_own(alice: Client) -> None:
+    for number in range(30):
+        opened(alice, summary=f"ticket {number}")
+    page = alice.get(PATH, params={"page": 2, "page_size": 25}).json()
+    assert (len(page["data"]), page["page"], page["pages"], page["results"]) == (5, 2, 2, 30)
+    for path in (PATH, f"{PATH}/1/replies"):
+        for size in (24, 101, 0, -1):
+            assert errors(alice.get(path, params={"page_size": size})) == [("page_size", "Must be 25-100")]
+        assert errors(alice.get(path, params={"page_size": "x"})) == [("page_size", "Must be of type Integer")]
+
+
+def test_tickets_are_filtered_by_their_dates_and_by_nothing_else(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
+    first = opened(alice)
+    cloud.advance(3600)
+    opened(alice)
+    alice.post(f"{PATH}/1/close")
+    still_open = alice.get(PATH, headers={"X-Filter": '{"closed": null}'}).json()
+    assert [one["id"] for one in still_open["data"]] == [2]
+    later = alice.get(PATH, headers={"X-Filter": '{"opened": {"+gt": "%s"}}' % first["opened"]}).json()
+    assert [one["id"] for one in later["data"]] == [2]
+    refused = alice.get(PATH, headers={"X-Filter": '{"status": "new", "summary": "x"}'})
+    assert errors(refused) == [("X-Filter", "Cannot filter on status"), ("X-Filter", "Cannot filter on summary")]
+
+
+def test_a_ticket_is_replied_to(cloud: Cloud, alice: Client) -> None:
+    opened(alice)
+    reply = alice.post(f"{PATH}/1/replies", json={"description": "Still not."}).json()
+    assert reply == {
+        "created": reply["created"],
+        "created_by": "alice",
+        "description": "Still not.",
+        "from_compute": False,
+        "gravatar_id": hashlib.md5(b"alice@example.com").hexdigest(),
+        "id": 1,
+    }
+    assert alice.get(f"{PATH}/1/replies").json() == {"data": [reply], "page": 1, "pages": 1, "results": 1}
+    ticket = alice.get(f"{PATH}/1").json()
+    assert (ticket["status"], ticket["updated_by"]) == ("new", "alice")
+    assert actions(alice) == ["ticket_update", "ticket_create"]
+    assert errors(alice.post(f"{PATH}/1/replies", json={})) == [("description", "description is required")]
+    long = alice.post(f"{PATH}/1/replies", json={"description": "d" * 65536})
+    assert errors(long) == [("description", "Length must be 1-65535 characters")]
+
+
+def test_a_ticket_is_closed_once_and_then_stays_as_it_is(alice: Client) -> None:
+    opened(alice)
+    assert alice.post(f"{PATH}/1/close").json() == {}
+    ticket = alice.get(f"{PATH}/1").json()
+    assert (ticket["status"], ticket["closable"], ticket["updated_by"]) == ("closed", False, "alice")
+    assert ticket["closed"] is not None
+    for path, body in (("close", {}), ("replies", {"description": "But!"})):
+        assert alice.post(f"{PATH}/1/{path}", json=body).status_code == 400
+    assert actions(alice) == ["ticket_update", "ticket_create"]
+
+
+def test_the_staff_answers_and_the_customer_hears_of_it_by_mail(cloud: Cloud, alice: Client) -> None:
+    opened(alice)
+    staff(cloud, house.answer, 1, "Have you tried turning it off and on again?")
+    ticket = alice.get(f"{PATH}/1").json()
+    assert (ticket["status"], ticket["updated_by"]) == ("open", house.STAFF)
+    (reply,) = alice.get(f"{PATH}/1/replies").json()["data"]
+    assert (reply["from_compute"], reply["created_by"]) == (True, house.STAFF)
+    (mail,) = cloud.door.get("/_sandbox/outbox").json()["mails"]
+    assert mail["to"] == "alice@example.com"
+    assert "turning it off" in mail["text"]
+    assert actions(alice) == ["ticket_update", "ticket_create"]
+    staff(cloud, house.answer, 1, "So it was that.", close=True)
+    assert alice.get(f"{PATH}/1").json()["status"] == "closed"
+
+
+def test_what_the_staff_opens_only_the_staff_closes(cloud: Cloud) -> None:
+    account = cloud.account(username="alice")
+    alice = cloud.client(account["token"])
+    number = staff(cloud, house.account_of, account["euuid"])
+    staff(cloud, house.open_ticket, number, "Spam", "Your server sends spam.", by=house.STAFF, nature="abuse")
+    ticket = alice.get(f"{PATH}/1").json()
+    assert (ticket["closable"], ticket["status"], ticket["opened_by"]) == (False, "new", house.STAFF)
+    assert alice.post(f"{PATH}/1/close").status_code == 400
+    assert alice.post(f"{PATH}/1/replies", json={"description": "Stopped."}).status_code == 200
+    assert alice.get(f"{PATH}/1").json()["status"] == "open"
+    staff(cloud, house.close, 1)
+    assert alice.get(f"{PATH}/1").json()["status"] == "closed"
+
+
+def test_somebody_elses_ticket_is_not_there(alice: Client, mallory: Client) -> None:
+    opened(alice)
+    for method, path in (("GET", ""), ("GET", "/replies"), ("POST", "/replies"), ("POST", "/close")):
+        answer = mallory.request(method, f"{PATH}/1{path}", json=None if method == "GET" else {})
+        assert (answer.status_code, answer.json()) == (404, {"errors": [{"reason": "Not found"}]})
+    assert mallory.get(PATH).json()["results"] == 0
+
+
+def test_a_restricted_user_sees_its_own_tickets_and_those_about_what_it_sees(cloud: Cloud, alice: Client) -> None:
+    seen, unseen = instance(alice, "web-1"), instance(alice, "web-2")
+    bob = restricted(cloud, alice, compute=[{"id": seen, "permissions": "read_only"}])
+    opened(alice)
+    opened(alice, compute_id=seen)
+    opened(alice, compute_id=unseen)
+    own = opened(bob)
+    assert own["opened_by"] == "bob"
+    assert [one["id"] for one in bob.get(PATH).json()["data"]] == [own["id"], 2]
+    for number, expected in ((1, 404), (2, 200), (3, 404), (4, 200)):
+        assert bob.get(f"{PATH}/{number}").status_code == expected
+        assert bob.get(f"{PATH}/{number}/replies").status_code == expected
+    assert bob.post(f"{PATH}/2/replies", json={"description": "Me too."}).status_code == 200
+    assert bob.post(f"{PATH}/3/close").status_code == 404
+    assert bob.post(PATH, json={**WORDS, "compute_id": seen}).status_code == 200
+    assert bob.post(PATH, json={**WORDS, "compute_id": unseen}).status_code == 403
+    assert alice.get(f"{PATH}/2").json()["status"] == "open"
+
+
+def test_tickets_need_the_scope_of_the_account(cloud: Cloud, alice: Client) -> None:
+    reader = cloud.client(cloud.token("alice", "account:read_only"))
+    assert reader.get(PATH).status_code == 200
+    assert reader.post(PATH, json=WORDS).status_code == 403
+    assert cloud.client(cloud.token("alice", "computes:read_write")).get(PATH).status_code == 403
+    assert cloud.client(None).get(PATH).status_code == 401
