@@ -45,6 +45,7 @@ from crofter.resources.managed.services import api as managed_services
 from crofter.resources.managed.services import rounds as managed_rounds
 from crofter.resources.managed.services.faults import PROBE
 from crofter.resources.nodebalancers import api as nodebalancers
+from crofter.resources.notifications import api as notifications
 from crofter.resources.oauth import api as oauth
 from crofter.resources.profile import api as profile
 from crofter.resources.profile.apps import api as profile_apps
@@ -58,6 +59,9 @@ from crofter.resources.regions.shelf import REGIONS
 from crofter.resources.stackscripts import store as stackscript_tables
 from crofter.resources.support import api as support
 from crofter.resources.tags import api as tags
+from crofter.resources.transfers import api as service_transfers
+from crofter.resources.transfers import deprecated_api as entity_transfers
+from crofter.resources.transfers import rules as transfer_rules
 from crofter.resources.types import api as types
 from crofter.resources.types.shelf import TYPES
 from crofter.resources.users import api as users
@@ -67,6 +71,7 @@ from crofter.resources.volumes import api as volumes
 ROOMS: tuple[ModuleType, ...] = (
     account,
     billing,
+    entity_transfers,
     events,
     firewalls,
     images,
@@ -86,6 +91,7 @@ ROOMS: tuple[ModuleType, ...] = (
     managed_issues,
     managed_services,
     nodebalancers,
+    notifications,
     oauth,
     profile,
     profile_apps,
@@ -96,6 +102,7 @@ ROOMS: tuple[ModuleType, ...] = (
     profile_two_factor,
     regions,
     support,
+    service_transfers,
     tags,
     types,
     user_grants,
@@ -111,6 +118,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *housekeeping.OPERATIONS,
     *instance_jobs.OPERATIONS,
     *invoicing.OPERATIONS,
+    *transfer_rules.OPERATIONS,
     MAINTAIN,
     *login_chores.OPERATIONS,
     *mail.OPERATIONS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from typing import Any
 
 import pytest
@@ -169,7 +170,7 @@ def test_tickets_are_filtered_by_their_dates_and_by_nothing_else(cloud: Cloud, a
     alice.post(f"{PATH}/1/close")
     still_open = alice.get(PATH, headers={"X-Filter": '{"closed": null}'}).json()
     assert [one["id"] for one in still_open["data"]] == [2]
-    later = alice.get(PATH, headers={"X-Filter": '{"opened": {"+gt": "%s"}}' % first["opened"]}).json()
+    later = alice.get(PATH, headers={"X-Filter": json.dumps({"opened": {"+gt": first["opened"]}})}).json()
     assert [one["id"] for one in later["data"]] == [2]
     refused = alice.get(PATH, headers={"X-Filter": '{"status": "new", "summary": "x"}'})
     assert errors(refused) == [("X-Filter", "Cannot filter on status"), ("X-Filter", "Cannot filter on summary")]

@@ -1,4 +1,4 @@
-"""The command line: ``crofter serve | work | migrate | openapi``."""
+"""The command line: ``crofter serve | work | migrate | admin | login | logout | openapi``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from crofter import SPEC_VERSION, __version__
+from crofter.cli import admin
 
 FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--host", {"help": "address to listen on (127.0.0.1)"}),
@@ -23,6 +24,8 @@ FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--log", {"choices": ("auto", "json", "pretty", "off"), "help": "form of the log on standard error"}),
 )
 
+SETTINGS = tuple(flag.removeprefix("--") for flag, _ in FLAGS)
+
 
 def parser() -> argparse.ArgumentParser:
     built = argparse.ArgumentParser(prog="crofter", description="A cloud of your own: accounts, bills and machines.")
@@ -36,6 +39,13 @@ def parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=words, description=words)
         for flag, options in FLAGS:
             command.add_argument(flag, **options)
+    admin.describe(commands.add_parser("admin", help="accounts, users, tokens and keys, on the database itself"))
+    for name, words in (("login", "sign in with a browser"), ("logout", "sign out again")):
+        signing = commands.add_parser(name, help=words, description=words)
+        signing.add_argument("--url", help="address of the cloud ($CROFTER_URL, http://127.0.0.1:8420)")
+        if name == "login":
+            signing.add_argument("--scopes", default="*", help="what the command line may do (*)")
+            signing.add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
     described = commands.add_parser("openapi", help="print the OpenAPI description of the interface")
     described.add_argument("--output", help="file to write it to")
     return built
@@ -50,14 +60,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
         write(asked["output"])
         return
+    if command in ("login", "logout"):
+        from crofter.cli import signing  # noqa: PLC0415
+
+        sys.exit(signing.login(**asked) if command == "login" else signing.logout(**asked))
     from crofter.config import SettingsError, load  # noqa: PLC0415
 
     if command == "work":
         asked["role"] = "worker"
     try:
-        settings = load(asked, os.environ)
+        settings = load({name: asked.get(name) for name in (*SETTINGS, "role")}, os.environ)
     except SettingsError as error:
         sys.exit(f"crofter: {error}")
+    if command == "admin":
+        from crofter.cli import operating  # noqa: PLC0415
+
+        sys.exit(operating.run(settings, asked))
     from crofter.cli import serving  # noqa: PLC0415
 
     sys.exit(serving.migrate(settings) if command == "migrate" else serving.serve(settings))

@@ -187,6 +187,12 @@ class Listing:
             total, rows = collection.filtered(ctx, wanted, self.number, self.size, owner, values)
         return self.wrap(views(rows), total)
 
+    def of_list(self, found: list[V]) -> Page[V]:
+        """A page of a short list that is worked out rather than stored; nothing of it can be filtered on."""
+        filters.read(self._header, {})
+        start = (self.number - 1) * self.size
+        return self.wrap(found[start : start + self.size], len(found))
+
     def wrap(self, data: list[V], total: int) -> Page[V]:
         return Page(data, self.number, max(1, -(-total // self.size)), total)
 

@@ -6,14 +6,11 @@ from starlette.responses import Response
 
 from crofter import passwords
 from crofter.context import Context
-from crofter.journal import Author, write
-from crofter.kinds import Entity
-from crofter.login import attempts, invitations, pages, sessions, store
+from crofter.login import attempts, credentials, invitations, pages, store
 from crofter.login.attempts import Wait
 from crofter.login.deeds import put_on_record
 from crofter.login.store import Person
 from crofter.login.visit import Visit
-from crofter.resources.users.store import user as users
 
 
 def ask(visit: Visit) -> Response:
@@ -66,24 +63,14 @@ def set_password(visit: Visit) -> Response:
     def change(ctx: Context) -> bool:
         if invitations.holder(ctx, secret) is None:
             return False
-        replace(ctx, person, hashed)
+        credentials.replace(ctx, person, hashed)
+        put_on_record(ctx, person.account_id, person.id, person.username, "set_password", "/login/password", "password")
         return True
 
     if not visit.write(change):
         return _dead(visit)
     visit.set_cookie("session", "")
     return pages.redirect(visit, "/login/?notice=password")
-
-
-def replace(ctx: Context, person: Person, hashed: str) -> None:
-    """Set the password. Whoever was signed in with the old one is not any more."""
-    ctx.db.update(users, {"id": person.id}, password=hashed)
-    ctx.db.delete(store.link, user_id=person.id)
-    sessions.end_all(ctx, person.id)
-    author = Author(person.account_id, person.id, person.username)
-    entity = Entity("profile", None, person.username, "/v4/profile")
-    write(ctx.db, ctx.now, author, "profile_update", "notification", entity)
-    put_on_record(ctx, person.account_id, person.id, person.username, "set_password", "/login/password", "password")
 
 
 def _form(visit: Visit, person: Person, secret: str, problem: str = "") -> Response:

@@ -63,18 +63,9 @@ def add_card(ctx: Context, body: CardBody, *, default: bool) -> int:
 def replace_card(ctx: Context, body: CardBody) -> None:
     """The card on file becomes this one."""
     check_card(ctx, body)
-    for method in store.methods(ctx):
-        if method.is_default:
-            ctx.db.update(store.payment_method, {"id": method.id}, is_default=False)
+    ctx.db.delete(store.payment_method, account_id=ctx.account_id, is_default=True)
     add_card(ctx, body, default=True)
-    _forget_surplus(ctx)
     record(ctx, "credit_card_updated", ACCOUNT)
-
-
-def _forget_surplus(ctx: Context) -> None:
-    spare = [method for method in store.methods(ctx) if not method.is_default]
-    for method in spare[: max(0, len(spare) + 1 - MOST_METHODS)]:
-        ctx.db.delete(store.payment_method, id=method.id)
 
 
 def create_method(ctx: Context, body: PaymentMethodCreate) -> None:

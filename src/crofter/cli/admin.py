@@ -1,0 +1,74 @@
+"""What ``crofter admin`` understands. Light to import: what it does is in ``operating``."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+PLACES: tuple[tuple[str, str], ...] = (
+    ("--data", "folder of the embedded database (./data)"),
+    ("--database", "postgresql://… instead of the embedded database"),
+    ("--config", "TOML file with settings"),
+)
+Argument = tuple[str, dict[str, Any]]
+
+COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
+    "accounts create": (
+        "open an account with one unrestricted user, who is sent an invitation",
+        (("username", {}), ("email", {})),
+    ),
+    "accounts list": ("list all accounts", ()),
+    "users create": (
+        "add a user to the account of another one, and send an invitation",
+        (
+            ("username", {}),
+            ("email", {}),
+            ("--beside", {"required": True, "metavar": "USERNAME", "help": "a user of the same account"}),
+            ("--restricted", {"action": "store_true", "help": "may do nothing until it is granted"}),
+        ),
+    ),
+    "users list": ("list all users", ()),
+    "users set-password": (
+        "set a password, read from the terminal or from standard input",
+        (("username", {}), ("--generate", {"action": "store_true", "help": "make one and print it"})),
+    ),
+    "tokens create": (
+        "make a token and print it",
+        (
+            ("username", {}),
+            ("--scopes", {"default": "*", "help": "what it may do (*)"}),
+            ("--label", {"default": "made by the operator"}),
+            ("--days", {"type": int, "help": "how long it lasts; for ever, if not said"}),
+        ),
+    ),
+    "tokens list": ("list tokens, of all users or of one", (("--user", {"metavar": "USERNAME"}),)),
+    "tokens revoke": ("end a token", (("id", {"type": int}),)),
+    "mails list": ("show what the outbox holds, newest first", ()),
+    "rotate-key": ("seal everything anew with a new master key", ()),
+    "audit verify": ("check that nobody has altered the audit log", ()),
+}
+
+
+def describe(parser: argparse.ArgumentParser) -> None:
+    """Put the commands into the parser, two words deep."""
+    groups = parser.add_subparsers(dest="group", required=True, metavar="COMMAND")
+    nested: dict[str, Any] = {}
+    for name, (words, arguments) in COMMANDS.items():
+        group, _, verb = name.partition(" ")
+        if not verb:
+            command = groups.add_parser(group, help=words, description=words)
+            command.set_defaults(verb="")
+        else:
+            if group not in nested:
+                described = groups.add_parser(group, help=", ".join(_verbs(group)))
+                nested[group] = described.add_subparsers(dest="verb", required=True, metavar="VERB")
+            command = nested[group].add_parser(verb, help=words, description=words)
+        for argument, options in arguments:
+            command.add_argument(argument, **options)
+        for flag, meaning in PLACES:
+            command.add_argument(flag, help=meaning)
+        command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _verbs(group: str) -> list[str]:
+    return [name.partition(" ")[2] for name in COMMANDS if name.startswith(f"{group} ")]

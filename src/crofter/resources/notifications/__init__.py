@@ -1,0 +1,1 @@
+"""Notifications: what the account should know, worked out from how things are."""

@@ -1,0 +1,1 @@
+"""Transfers: instances that change hands between accounts."""

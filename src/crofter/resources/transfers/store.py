@@ -1,0 +1,81 @@
+"""Transfers."""
+
+from __future__ import annotations
+
+from sqlalchemy import Column, ForeignKey, Index, PrimaryKeyConstraint, Text, bindparam, case, or_, select
+
+from crofter.context import Context
+from crofter.db import Id, Json, Moment, Row, Session, among, identity, query, table
+from crofter.edge.listing import Collection
+from crofter.errors import NotFound
+from crofter.resources.transfers.shapes import TransferView
+
+OPEN = ("pending", "accepted")
+
+transfer = table(
+    "transfer",
+    identity(),
+    Column("token", Text, nullable=False, unique=True),
+    Column("sender_id", Id, ForeignKey("account.id", ondelete="CASCADE"), nullable=False),
+    Column("receiver_id", Id, ForeignKey("account.id", ondelete="SET NULL"), index=True),
+    Column("status", Text, nullable=False),
+    Column("computes", Json, nullable=False),
+    Column("created", Moment, nullable=False),
+    Column("updated", Moment, nullable=False),
+    Column("expiry", Moment, nullable=False),
+    Index("ix_transfer_sender_id", "sender_id", "id"),
+)
+# An instance is in one open transfer at most: the database sees to it.
+transfer_claim = table(
+    "transfer_claim",
+    Column("instance_id", Id, nullable=False),
+    Column("transfer_id", Id, ForeignKey("transfer.id", ondelete="CASCADE"), nullable=False),
+    PrimaryKeyConstraint("instance_id"),
+)
+
+
+class Transfer(Row):
+    id: int
+    token: str
+    sender_id: int
+    receiver_id: int | None
+    status: str
+    computes: list[int]
+    created: str
+    updated: str
+    expiry: str
+
+
+_ALL = select(transfer)
+_IS_SENDER = case((transfer.c.sender_id == bindparam("account_id"), True), else_=False)
+TRANSFERS = Collection(
+    TransferView,
+    _ALL.where(or_(transfer.c.sender_id == bindparam("account_id"), transfer.c.receiver_id == bindparam("account_id"))),
+    Transfer,
+    key=transfer.c.id,
+    columns={"is_sender": _IS_SENDER, "status": transfer.c.status},
+)
+_BY_TOKEN = query(_ALL.where(transfer.c.token == bindparam("token")), Transfer)
+_CLAIMED = query(select(transfer_claim.c.instance_id).where(among(transfer_claim.c.instance_id, "ids")))
+
+
+def any(db: Session, token: str) -> Transfer | None:
+    return db.maybe(_BY_TOKEN, token=token)
+
+
+def one(ctx: Context, token: str) -> Transfer:
+    """While it is pending, whoever holds the token may look; afterwards only those whom it concerns."""
+    found = any(ctx.db, token)
+    if found is None:
+        raise NotFound
+    mine = found.sender_id == ctx.account_id
+    if found.status in ("cancelled", "stale") and not mine:
+        raise NotFound
+    if found.status not in ("pending", "cancelled", "stale") and not mine and found.receiver_id != ctx.account_id:
+        raise NotFound
+    return found
+
+
+def claimed(ctx: Context, ids: list[int]) -> set[int]:
+    """Which of these instances are in an open transfer already."""
+    return set(ctx.db.column(_CLAIMED, ids=ids))
