@@ -78,7 +78,7 @@ def weakness(password: str, *known: str) -> str | None:
     """Why a new password is refused; ``known`` are words that a guesser would try first."""
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         return f"Length must be {MIN_LENGTH}-{MAX_LENGTH} characters"
-    from zxcvbn import zxcvbn  # type: ignore[import-untyped]  # noqa: PLC0415 - its word lists are slow to load
+    from zxcvbn import zxcvbn  # noqa: PLC0415 - its word lists are slow to load
 
     judged = zxcvbn(password, user_inputs=[*known, "crofter"], max_length=MAX_LENGTH)
     if judged["score"] >= _GUESSABLE:

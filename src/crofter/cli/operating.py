@@ -11,7 +11,7 @@ import msgspec
 from sqlalchemy import bindparam, or_, select
 
 from crofter import audit, clock, keyring, mail, passwords, rotation
-from crofter.assembly import MASTERS, build_world
+from crofter.assembly import MASTERS, build_world, found
 from crofter.clock import DAY
 from crofter.config import Settings
 from crofter.context import Actor, Context, World
@@ -19,7 +19,6 @@ from crofter.db import Row, query
 from crofter.db.schema import SchemaError
 from crofter.dice import Dice
 from crofter.drivers.mail import Outbox
-from crofter.engine import timekeeping
 from crofter.errors import Invalid, NotFound, Problem
 from crofter.journal import record
 from crofter.kinds import Entity
@@ -53,7 +52,10 @@ def run(settings: Settings, asked: Asked) -> int:
 
 def _opened(settings: Settings) -> World:
     world = build_world(settings)
-    timekeeping.load(world)
+    first = found(world)
+    if first is not None:
+        made = f"a new database: user {first.username}, password {first.password}, token {first.token}"
+        print(f"crofter: {made}", file=sys.stderr)
     return world
 
 

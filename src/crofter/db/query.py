@@ -133,6 +133,11 @@ class among(ColumnElement[bool]):  # noqa: N801 - reads as a word of SQL
         self.column = column
         self.list = bindparam(name, type_=_List())
 
+    @property
+    def _from_objects(self) -> Any:
+        """So that a statement knows its table by this condition alone."""
+        return self.column._from_objects
+
 
 @compiles(among, "sqlite")
 def _among_sqlite(element: among, compiler: Any, **kw: Any) -> str:

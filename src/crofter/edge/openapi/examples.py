@@ -10,7 +10,9 @@ Schema = dict[str, Any]
 
 KNOWN: dict[str, Any] = {
     "address": "203.0.113.7",
+    "card_number": "4111111111111111",
     "country": "us",
+    "cvv": "123",
     "description": "What happened, and what was expected instead.",
     "email": "alice@example.com",
     "group": "web",
@@ -33,6 +35,7 @@ KNOWN: dict[str, Any] = {
     "size": 2048,
     "summary": "My instance does not boot",
     "type": "compute",
+    "usd": "25.00",
     "url": "/v4/compute/instances/123",
     "username": "alice",
 }

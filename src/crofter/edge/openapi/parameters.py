@@ -16,6 +16,8 @@ from crofter.edge.openapi.schemas import PREFIX, Schema, Schemas, tidy, types_of
 ID: Schema = {"type": "integer", "format": "int64", "minimum": 1, "maximum": 2**63 - 1}
 DIGITS: Schema = {"minimum": -(10**17) + 1, "maximum": 10**18 - 1}
 """The numbers that a query parameter without bounds of its own takes: those of 18 characters."""
+IDEMPOTENCY = "idempotency-key"
+"""Taken by every POST, whether or not its handler wants to know of it."""
 
 SHARED: dict[str, Schema] = {
     "IdempotencyKey": {
@@ -40,7 +42,7 @@ def parameters_of(one: Endpoint, schemas: Schemas) -> list[Schema]:
     if one.listing is not None:
         listed += [{"$ref": "#/components/parameters/Page"}, _page_size(one)]
     hints = typing.get_type_hints(one.handler, include_extras=True) if one.query else {}
-    listed += [_query(parameter, hints[parameter.name]) for parameter in one.query]
+    listed += [_query(parameter, hints[parameter.name]) for parameter in one.query if parameter.header != IDEMPOTENCY]
     if (name := name_of(one, schemas)) is not None:
         listed.append(_filter(name, list(fields_of(one, schemas))))
     if one.method == "POST" and not one.public:
