@@ -69,7 +69,6 @@ def test_secrets_are_not_on_record(cloud: Cloud, alice: Client) -> None:
     assert "canary-label" not in repr(entry)
 
 
-HEX = "X'00'"
 TAMPERINGS: dict[str, tuple[list[str], int, str]] = {
     "an entry is altered": (["UPDATE audit SET username = 'mallory' WHERE number = 2"], 2, "it was altered"),
     "a time is altered": (["UPDATE audit SET at = '2001-01-01T00:00:00' WHERE number = 3"], 3, "it was altered"),

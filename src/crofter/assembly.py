@@ -74,9 +74,10 @@ class House(Struct):
     first_login: FirstLogin | None
 
 
-def build_world(settings: Settings) -> World:
+def build_world(settings: Settings, *, beside: bool = False) -> World:
+    """What every process needs. ``beside``: for a command while another process serves the same SQLite."""
     dice = Dice(settings.seed)
-    database = open_database(settings.database, settings.folder, pool=settings.threads + 8)
+    database = open_database(settings.database, settings.folder, pool=settings.threads + 8, beside=beside)
     prepare(database)
     current, *former = _masters(settings, dice)
     keyring = Keyring(current, dice, tuple(former))

@@ -44,6 +44,41 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
     "tokens list": ("list tokens, of all users or of one", (("--user", {"metavar": "USERNAME"}),)),
     "tokens revoke": ("end a token", (("id", {"type": int}),)),
     "mails list": ("show what the outbox holds, newest first", ()),
+    "tickets list": (
+        "list open tickets of all accounts",
+        (("--all", {"action": "store_true", "help": "closed ones too"}),),
+    ),
+    "tickets show": ("show a ticket and its replies", (("id", {"type": int}),)),
+    "tickets answer": (
+        "reply to a ticket; the customer is told by mail",
+        (
+            ("id", {"type": int}),
+            ("text", {"help": "the answer, or - to read it from standard input"}),
+            ("--close", {"action": "store_true", "help": "and close it"}),
+        ),
+    ),
+    "tickets close": ("close a ticket", (("id", {"type": int}),)),
+    "tickets open": (
+        "open a ticket that only the staff can close",
+        (
+            ("euuid", {"help": "the account"}),
+            ("summary", {}),
+            ("text", {"help": "what the matter is, or - to read it from standard input"}),
+            ("--nature", {"choices": ("important", "abuse"), "default": "important"}),
+        ),
+    ),
+    "tickets save": (
+        "save an attached file",
+        (("id", {"type": int}), ("filename", {}), ("--to", {"required": True, "metavar": "FILE"})),
+    ),
+    "managed services": (
+        "list monitored services of all accounts",
+        (("--problems", {"action": "store_true", "help": "only those that are down"}),),
+    ),
+    "managed credentials": ("list the credentials of an account", (("euuid", {}),)),
+    "managed decrypt": ("show what a credential holds; this is put on record", (("id", {"type": int}),)),
+    "managed ssh-key": ("print the private key of an account; this is put on record", (("euuid", {}),)),
+    "managed disable": ("end managed service for an account", (("euuid", {}),)),
     "rotate-key": ("seal everything anew with a new master key", ()),
     "audit verify": ("check that nobody has altered the audit log", ()),
 }

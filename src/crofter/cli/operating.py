@@ -12,6 +12,7 @@ from sqlalchemy import bindparam, or_, select
 
 from crofter import audit, clock, keyring, mail, passwords, rotation
 from crofter.assembly import MASTERS, build_world, found
+from crofter.cli import staff
 from crofter.clock import DAY
 from crofter.config import Settings
 from crofter.context import Actor, Context, World
@@ -40,8 +41,10 @@ def run(settings: Settings, asked: Asked) -> int:
     try:
         if command == "rotate-key":
             return _rotate_key(settings)
-        world = _opened(settings)
+        world = staff.opened(settings) if command in staff.COMMANDS else _opened(settings)
         try:
+            if command in staff.COMMANDS:
+                return _show(asked, staff.COMMANDS[command](world, asked))
             return _COMMANDS[command](world, asked)
         finally:
             world.database.close()

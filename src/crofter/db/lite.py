@@ -26,7 +26,8 @@ class SqliteDatabase:
     dialect = "sqlite"
     reads_block = False
 
-    def __init__(self, folder: Path | None) -> None:
+    def __init__(self, folder: Path | None, *, beside: bool = False) -> None:
+        """``beside``: for a few statements while another process serves the database."""
         self.signals = Signals()
         self._keeps = folder is not None
         if folder is None:
@@ -36,7 +37,7 @@ class SqliteDatabase:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / "crofter.db"
         self.url = f"sqlite:///{self.path}"
-        self._held = _hold_alone(folder / "crofter.lock")
+        self._held = None if beside else _hold_alone(folder / "crofter.lock")
         self._turn = threading.Lock()
         self._readers = threading.local()
         self._open: list[sqlite3.Connection] = []
@@ -106,7 +107,8 @@ class SqliteDatabase:
     def close(self) -> None:
         for connection in self._open:
             connection.close()
-        self._held.close()
+        if self._held is not None:
+            self._held.close()
 
 
 def _no_lock(_account_id: int) -> None:

@@ -191,6 +191,11 @@ def file(ctx: Context, ticket_id: int, filename: str) -> File:
     return ctx.db.one(_FILE, ticket_id=one(ctx, ticket_id).id, filename=filename)
 
 
+def any_file(ctx: Context, ticket_id: int, filename: str) -> File:
+    """Of any account: for the support staff."""
+    return ctx.db.one(_FILE, ticket_id=ticket_id, filename=filename)
+
+
 def urgent(ctx: Context) -> list[Ticket]:
     """Open tickets that the account should not overlook: what notifications are made from."""
     return ctx.db.all(_URGENT, account_id=ctx.account_id)
