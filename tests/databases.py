@@ -73,6 +73,12 @@ class PostgresServer:
         self._admin(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
         return name
 
+    def empty(self) -> str:
+        """A database without any table; its name."""
+        name = f"e{os.getpid()}_{next(self._numbers)}"
+        self._admin(f"CREATE DATABASE {name}")
+        return name
+
     def drop(self, name: str) -> None:
         self._admin(f"DROP DATABASE {name} WITH (FORCE)")
 

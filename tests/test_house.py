@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import typing
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -147,6 +148,30 @@ def test_generated_files_are_up_to_date(tmp_path: Path) -> None:
 def test_generating_twice_gives_the_same_bytes() -> None:
     assert openapi.render(ENDPOINTS) == openapi.render(list(reversed(ENDPOINTS)))
     assert json.loads(openapi.render(ENDPOINTS)) == DOCUMENT
+
+
+def broken(document: dict[str, Any]) -> list[str]:
+    """References that lead nowhere, and parameters that are declared twice or not at all."""
+    text = json.dumps(document)
+    found = []
+    for reference in sorted(set(re.findall(r'"#/components/(\w+/[^"]+)"', text))):
+        kind, _, name = reference.partition("/")
+        if name not in document["components"][kind]:
+            found.append(reference)
+    for (method, path), operation in operations(document).items():
+        names = [(one.get("in"), one.get("name", one.get("$ref"))) for one in operation.get("parameters", ())]
+        inside = Counter(re.findall(r"{(\w+)}", path))
+        if max(Counter(names).values(), default=1) > 1 or inside != Counter(n for place, n in names if place == "path"):
+            found.append(f"{method} {path}")
+    return found
+
+
+def test_the_document_holds_together() -> None:
+    bad = openapi.document([PLANTED], "")
+    del bad["components"]["schemas"]["PlantedBody"]
+    bad["paths"]["/v4/planted/{id}"] = bad["paths"].pop("/v4/planted")
+    assert broken(bad) == ["schemas/PlantedBody", "POST /v4/planted/{id}"]
+    assert broken(DOCUMENT) == []
 
 
 def untyped(schemas: dict[str, Any]) -> list[str]:

@@ -25,6 +25,8 @@ class Setting(Struct, frozen=True):
     """Milliseconds that house time is ahead of real time, while the clock runs."""
     frozen_at: int = 0
     """House time in milliseconds, while the clock stands."""
+    serial: int = 0
+    """Grows with every change, so that who has read an older setting does not take it for a newer one."""
 
 
 def machine_now() -> int:

@@ -53,7 +53,7 @@ def test_what_cannot_be_a_user_is_refused_with_every_reason(alice: Client) -> No
     assert answer.status_code == 400
     assert errors(answer) == [
         ("username", "Length must be 3-32 characters"),
-        ("email", "Must be a valid e-mail address"),
+        ("email", "Must be a valid email address"),
         ("restricted", "Must be of type Boolean"),
     ]
     assert errors(alice.post("/v4/account/users", json={})) == [
@@ -61,6 +61,10 @@ def test_what_cannot_be_a_user_is_refused_with_every_reason(alice: Client) -> No
         ("email", "email is required"),
     ]
     assert actions(alice) == []
+
+
+def test_mail_may_stay_in_ones_own_network(alice: Client) -> None:
+    assert invite(alice, email="bob@mail.corp.local")["email"] == "bob@mail.corp.local"
 
 
 @pytest.mark.parametrize("username", ["-bob", "bob-", "bo--b", "bo_-b", "bo b", "böb", "bob\n", "b/b", "x" * 33])

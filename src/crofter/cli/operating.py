@@ -210,7 +210,12 @@ def _revoke_token(world: World, asked: Asked) -> int:
 
 def _list_mails(world: World, asked: Asked) -> int:
     mailer = mail.driver(world)
-    return _show(asked, mailer.mails() if isinstance(mailer, Outbox) else [])
+    mails = mailer.mails() if isinstance(mailer, Outbox) else []
+    if asked["json"]:
+        return _show(asked, mails)
+    for one in mails:
+        print(f"To: {one['to']}\nSubject: {one['subject']}\nSent: {one['sent']}\n\n{one['text']}")
+    return 0
 
 
 def _verify_audit(world: World, asked: Asked) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 from urllib.parse import parse_qsl
 
@@ -67,7 +68,7 @@ class Collection(Generic[R]):
     ) -> None:
         self.view = view
         self.row = row
-        self.fields = {name: _field(columns, name) for name in filterable(view)}
+        self._columns = columns
         self._statement = statement
         self._key = key
         self._newest_first = newest_first
@@ -75,12 +76,28 @@ class Collection(Generic[R]):
         self._tally = None if order else tally
         self._floor = floor
         """The bound value that is the lowest key shown, where there are rows below it."""
-        shown = self._above_floor(key)
-        self._plain = self._page_query(shown, self._order)
-        edge = key <= bindparam("edge") if newest_first else key >= bindparam("edge")
-        self._deep = self._page_query(shown.where(edge), self._order)
-        self._total = query(select(func.count()).select_from(shown.order_by(None).subquery()))
         self._shapes: OrderedDict[Any, tuple[Query[R], Query[Any]]] = OrderedDict()
+
+    # What follows from the above is made when it is first used: a start need not wait for every list there is.
+
+    @cached_property
+    def fields(self) -> dict[str, Field]:
+        """What may be filtered on, by name. A filterable field without a column is a mistake."""
+        return {name: _field(self._columns[name]) for name in filterable(self.view)}
+
+    @cached_property
+    def _plain(self) -> Query[R]:
+        return self._page_query(self._above_floor(self._key), self._order)
+
+    @cached_property
+    def _deep(self) -> Query[R]:
+        edge: Any = bindparam("edge")
+        from_edge = self._key <= edge if self._newest_first else self._key >= edge
+        return self._page_query(self._above_floor(self._key).where(from_edge), self._order)
+
+    @cached_property
+    def _total(self) -> Query[Any]:
+        return _count(self._above_floor(self._key))
 
     def _above_floor(self, order: ColumnElement[Any]) -> Select[Any]:
         """The statement, in which the floor chooses no index that is in the wrong order."""
@@ -134,8 +151,7 @@ class Collection(Generic[R]):
             if wanted.node is not None:
                 rows = rows.where(filters.clause(wanted.node, self.fields, order))
                 counted = counted.where(filters.clause(wanted.node, self.fields))
-            count = query(select(func.count()).select_from(counted.order_by(None).subquery()))
-            found = self._shapes[key] = (self._page_query(rows, self._wanted_order(wanted)), count)
+            found = self._shapes[key] = (self._page_query(rows, self._wanted_order(wanted)), _count(counted))
             if len(self._shapes) > CACHED_SHAPES:
                 self._shapes.popitem(last=False)
         return found
@@ -149,9 +165,12 @@ class Collection(Generic[R]):
         return (column.asc(), self._key.asc())
 
 
-def _field(columns: Mapping[str, ColumnElement[Any] | Field], name: str) -> Field:
-    found = columns[name]  # a filterable field without a column is a mistake that shows at import
-    return found if isinstance(found, Field) else Field(found)
+def _field(column: ColumnElement[Any] | Field) -> Field:
+    return column if isinstance(column, Field) else Field(column)
+
+
+def _count(statement: Select[Any]) -> Query[Any]:
+    return query(select(func.count()).select_from(statement.order_by(None).subquery()))
 
 
 class Listing:

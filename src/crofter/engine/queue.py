@@ -20,7 +20,6 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-from sqlalchemy.sql import ClauseElement
 
 from crofter import clock
 from crofter.context import Context, World
@@ -111,23 +110,11 @@ def enqueue(
         admit(ctx, key)
     if author is None and ctx.caller is not None:
         author = Author(ctx.actor.account_id, ctx.actor.user_id or None, ctx.actor.username)
-    found: int | None = ctx.db.value(
-        _INSERT,
-        kind=kind.kind,
-        version=kind.version,
-        lane=kind.lane,
-        key=key,
-        dedup=dedup,
-        due=moment if due is None else due,
-        cursor=kind.steps[0].name,
-        input=msgspec.to_builtins(args),
-        vars=vars or {},
-        account_id=author.account_id if author else None,
-        user_id=author.user_id if author else None,
-        username=author.username if author else None,
-        event_id=event_id,
-        created=ctx.now,
-    )
+    what = {"kind": kind.kind, "version": kind.version, "lane": kind.lane, "cursor": kind.steps[0].name}
+    who = {"account_id": None, "user_id": None, "username": None} if author is None else msgspec.to_builtins(author)
+    notes = {"input": msgspec.to_builtins(args), "vars": vars or {}}
+    when = {"due": moment if due is None else due, "created": ctx.now}
+    found: int | None = ctx.db.value(_INSERT, key=key, dedup=dedup, event_id=event_id, **what, **who, **notes, **when)
     if found is not None:
         ctx.db.signal(f"{TOPIC}:{kind.lane}")
     return found
@@ -136,14 +123,14 @@ def enqueue(
 # ---- the worker's side --------------------------------------------------------------------------------------------
 
 
-def claim_statement(*, one_lane: bool) -> ClauseElement:
-    """Take the first operation that may run: due, its key free, and nothing of its key ahead of it.
+def _first(*, one_lane: bool) -> Any:
+    """The first operation that may run: due, its key free, and nothing of its key ahead of it.
 
     Both halves of the key's condition are needed. On PostgreSQL SKIP LOCKED passes over a head that another
     worker is just taking; without NOT EXISTS its successor would then look like the first of the key.
     """
-    one, held, ahead = operation.alias("one"), operation.alias("held"), operation.alias("ahead")
-    taken = select(held.c.key).where(state_in(held, "running", "waiting"), held.c.key.is_not(None))
+    one, holder, ahead = operation.alias("one"), operation.alias("holder"), operation.alias("ahead")
+    taken = select(holder.c.key).where(state_in(holder, "running", "waiting"), holder.c.key.is_not(None))
     earlier = exists().where(
         ahead.c.key == one.c.key,
         state_in(ahead, "queued"),
@@ -156,26 +143,26 @@ def claim_statement(*, one_lane: bool) -> ClauseElement:
     )
     if one_lane:
         ready = ready.where(one.c.lane == bindparam("lane"))
-    first = ready.order_by(one.c.due, one.c.id).limit(1).with_for_update(skip_locked=True).cte("first")
-    return (
+    return ready.order_by(one.c.due, one.c.id).limit(1).with_for_update(skip_locked=True).cte("first")
+
+
+def _claim(first: Any) -> Query[Claimed]:
+    # With an event, the start is told in a transaction of its own: that one holds the account first.
+    started = case(
+        (operation.c.event_id.is_(None), func.coalesce(operation.c.started, bindparam("now"))),
+        else_=operation.c.started,
+    )
+    return query(
         update(operation)
         .where(operation.c.id.in_(select(first.c.id)), state_in(operation, "queued", "waiting"))
-        .values(
-            state="running",
-            owner=bindparam("me"),
-            epoch=operation.c.epoch + 1,
-            # With an event, the start is told in a transaction of its own: that one holds the account first.
-            started=case(
-                (operation.c.event_id.is_(None), func.coalesce(operation.c.started, bindparam("now"))),
-                else_=operation.c.started,
-            ),
-        )
-        .returning(*CLAIMED)
+        .values(state="running", owner=bindparam("me"), epoch=operation.c.epoch + 1, started=started)
+        .returning(*CLAIMED),
+        Claimed,
     )
 
 
-CLAIM_LANE = query(claim_statement(one_lane=True), Claimed)
-CLAIM_ANY = query(claim_statement(one_lane=False), Claimed)
+CLAIM_LANE = _claim(_first(one_lane=True))
+CLAIM_ANY = _claim(_first(one_lane=False))
 # Held until the claim commits: whoever wants to bury this worker waits, and then sees what it claimed.
 _ALIVE = query(select(worker.c.id).where(worker.c.id == bindparam("me")).with_for_update(read=True, key_share=True))
 

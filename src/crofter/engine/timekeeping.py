@@ -53,7 +53,8 @@ def load(world: World) -> None:
 
 def _adopt(world: World, stored: Any) -> Setting:
     setting = Setting() if stored is None else msgspec.convert(stored, Setting)
-    if setting != world.clock.setting:
+    # Another thread may have read later and come here first; time does not go back for that.
+    if stored is None or setting.serial > world.clock.setting.serial:
         world.clock.setting = setting
     return setting
 
@@ -61,16 +62,8 @@ def _adopt(world: World, stored: Any) -> Setting:
 def put(world: World, setting: Setting, *, conducting: bool = False) -> None:
     """Set the clock, for this process and, through the database, for all others."""
     with world.database.write() as db:
-        _store(db, setting, conducting=conducting)
+        setting = _store(world, db, setting, conducting=conducting)
     world.clock.setting = setting
-
-
-def _store(db: Session, setting: Setting, *, conducting: bool) -> None:
-    meta.put(db, CLOCK, msgspec.to_builtins(setting))
-    if meta.get(db, CONDUCTING, False) != conducting:
-        meta.put(db, CONDUCTING, conducting)
-    db.signal(CLOCK)
-    db.signal("operations")
 
 
 def running_from(world: World, moment: int, least: Setting | None = None) -> None:
@@ -78,9 +71,20 @@ def running_from(world: World, moment: int, least: Setting | None = None) -> Non
     with world.database.write() as db:
         real = machine(db)
         moment = max(moment, real + least.offset) if least else moment
-        setting = Setting("real", moment - real, 0)
-        _store(db, setting, conducting=False)
+        setting = _store(world, db, Setting("real", moment - real, 0), conducting=False)
     world.clock.setting = setting
+
+
+def _store(world: World, db: Session, setting: Setting, *, conducting: bool) -> Setting:
+    # By the time of day, so that it grows even over a reset of the whole house.
+    serial = max(world.clock.setting.serial + 1, machine(db))
+    setting = msgspec.structs.replace(setting, serial=serial)
+    meta.put(db, CLOCK, msgspec.to_builtins(setting))
+    if meta.get(db, CONDUCTING, False) != conducting:
+        meta.put(db, CONDUCTING, conducting)
+    db.signal(CLOCK)
+    db.signal("operations")
+    return setting
 
 
 def held(db: Session) -> bool:

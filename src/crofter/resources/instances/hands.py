@@ -47,8 +47,17 @@ def order(work: Work) -> Order:
         step=work.step.name,
         fence=work.epoch,
         action=SEEN_AS.get(work.operation.kind, work.operation.kind),
-        until=work.operation.percent(work.step, 100),
+        until=_until(work),
     )
+
+
+def _until(work: Work) -> int:
+    """How far the hypervisor's part of the work is when this step is done: wholly, if only looking is left."""
+    steps = work.operation.steps
+    left = steps[steps.index(work.step) + 1 :]
+    if not any(one.external and one.name != "look" for one in left):
+        return 100
+    return work.operation.percent(work.step, 100)
 
 
 def carry_out(work: Work, calls: Iterable[Call]) -> Sleep | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Column, Index, Integer, Text, UniqueConstraint, and_, bindparam, exists, func, select
+from sqlalchemy import Column, Index, Integer, Text, UniqueConstraint, and_, bindparam, exists, select, text
 
 from crofter.context import Context
 from crofter.db import Flag, Id, Json, Moment, Row, among, identity, owned, query, table
@@ -54,10 +54,10 @@ instance = table(
     Column("migration_pending", Flag, nullable=False),
     UniqueConstraint("account_id", "label"),
     Index("ix_instance_account_id", "account_id", "id"),
-    Index("ix_instance_label", "account_id", func.lower("label")),
-    Index("ix_instance_region", "account_id", func.lower("region"), "id"),
-    Index("ix_instance_image", "account_id", func.lower("image"), "id"),
-    Index("ix_instance_group", "account_id", func.lower("group_label"), "id"),
+    Index("ix_instance_label", "account_id", text("lower(label)")),
+    Index("ix_instance_region", "account_id", text("lower(region)"), "id"),
+    Index("ix_instance_image", "account_id", text("lower(image)"), "id"),
+    Index("ix_instance_group", "account_id", text("lower(group_label)"), "id"),
 )
 _TALLY = Tally(instance)
 

@@ -20,7 +20,7 @@ class Args(Struct, frozen=True):
 def status(seen: ObservedDomain) -> Status:
     if seen.power == "on":
         return "running"
-    return "stopped" if seen.reason == "host" else "offline"
+    return "stopped" if seen.reason == "host" or seen.maintenance else "offline"
 
 
 @step(weight=1)

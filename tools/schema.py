@@ -1,0 +1,38 @@
+"""The schema as SQL, one file per database: what a release freezes into a migration."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import create_mock_engine
+
+import crofter.corridor  # noqa: F401 - every room, and so every table
+from crofter.db import metadata
+from crofter.db.query import DIALECTS
+from crofter.db.schema import MIGRATIONS
+
+URLS = {"sqlite": "sqlite://", "postgresql": "postgresql+psycopg://"}
+
+
+def statements(dialect: str) -> list[str]:
+    """Everything that makes the present schema on an empty database."""
+    made: list[str] = []
+
+    def note(statement: Any, *_args: Any, **_options: Any) -> None:
+        made.append(str(statement.compile(dialect=DIALECTS[dialect])).strip())
+
+    metadata.create_all(create_mock_engine(URLS[dialect], note), checkfirst=False)
+    return made
+
+
+def main(name: str) -> None:
+    for dialect in URLS:
+        path = MIGRATIONS / "versions" / f"{name}.{dialect}.sql"
+        Path(path).write_text("\n\n--;\n\n".join(statements(dialect)) + "\n")
+        print(f"{path.name}: {len(statements(dialect))} statements")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
