@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import create_mock_engine
 
-import crofter.corridor  # noqa: F401 - every room, and so every table
+import crofter.assembly  # noqa: F401 - all of the house, and so every table
 from crofter.db import metadata
 from crofter.db.query import DIALECTS
 from crofter.db.schema import MIGRATIONS

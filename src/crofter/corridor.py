@@ -44,6 +44,7 @@ from crofter.resources.managed.issues import api as managed_issues
 from crofter.resources.managed.services import api as managed_services
 from crofter.resources.managed.services import rounds as managed_rounds
 from crofter.resources.managed.services.faults import PROBE
+from crofter.resources.managed.stats import api as managed_stats
 from crofter.resources.nodebalancers import api as nodebalancers
 from crofter.resources.notifications import api as notifications
 from crofter.resources.oauth import api as oauth
@@ -90,6 +91,7 @@ ROOMS: tuple[ModuleType, ...] = (
     managed_credentials,
     managed_issues,
     managed_services,
+    managed_stats,
     nodebalancers,
     notifications,
     oauth,

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from crofter import corridor
+from crofter import assembly
 from crofter.db import Database
 from crofter.db.lite import SqliteDatabase
 from crofter.db.postgres import PostgresDatabase
 from crofter.db.schema import SchemaError, _move, engine_for, known_revisions, prepare
 from tests.databases import PostgresServer
 
-assert corridor.ENDPOINTS  # every table is known from here on
+assert assembly.build  # all of the house, and so every table, is known from here on
 
 DESCRIBED = {
     "sqlite": ("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name",),

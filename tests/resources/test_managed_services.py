@@ -398,3 +398,29 @@ def test_a_simulated_instance_answers_while_it_runs(cloud: Cloud, dora: Client) 
     cloud.settle()
     cloud.advance(60)
     assert status(dora) == "problem"
+
+
+def test_statistics_are_those_of_all_instances_together(cloud: Cloud, dora: Client) -> None:
+    empty = {"data": {"cpu": [], "disk": [], "net_in": [], "net_out": [], "swap": []}}
+    assert dora.get("/v4/managed/stats").json() == empty
+    body = {"type": "g6-nanode-1", "region": "us-east", "image": "compute/debian11", "root_pass": "aComplex@Password1"}
+    dora.post("/v4/compute/instances", json=body)
+    cloud.settle()
+    cloud.advance(3 * 3600)
+    data = dora.get("/v4/managed/stats").json()["data"]
+    assert len(data["cpu"]) >= 2
+    assert all(isinstance(point["y"], int) for series in data.values() for point in series)
+    assert data["cpu"] == sorted(data["cpu"], key=lambda point: point["x"])
+
+
+def test_an_instance_with_a_monitored_service_is_not_handed_over(cloud: Cloud, dora: Client) -> None:
+    body = {"type": "g6-nanode-1", "region": "us-east"}
+    instance = dora.post("/v4/compute/instances", json=body).json()
+    cloud.settle()
+    watch(dora, f"http://{instance['ipv4'][0]}/")
+    handing = {"entities": {"computes": [instance["id"]]}}
+    refused = dora.post("/v4/account/service-transfers", json=handing)
+    assert refused.status_code == 400
+    assert "managed service" in refused.text
+    dora.delete(f"{PATH}/1")
+    assert dora.post("/v4/account/service-transfers", json=handing).status_code == 200

@@ -229,11 +229,15 @@ def test_what_the_staff_opens_only_the_staff_closes(cloud: Cloud) -> None:
     staff(cloud, house.open_ticket, number, "Spam", "Your server sends spam.", by=house.STAFF, nature="abuse")
     ticket = alice.get(f"{PATH}/1").json()
     assert (ticket["closable"], ticket["status"], ticket["opened_by"]) == (False, "new", house.STAFF)
+    (notice,) = alice.get("/v4/account/notifications").json()["data"]
+    assert (notice["type"], notice["severity"]) == ("ticket_abuse", "major")
+    assert notice["entity"] == {"id": 1, "label": "Spam", "type": "ticket", "url": "/support/tickets/1"}
     assert alice.post(f"{PATH}/1/close").status_code == 400
     assert alice.post(f"{PATH}/1/replies", json={"description": "Stopped."}).status_code == 200
     assert alice.get(f"{PATH}/1").json()["status"] == "open"
     staff(cloud, house.close, 1)
     assert alice.get(f"{PATH}/1").json()["status"] == "closed"
+    assert alice.get("/v4/account/notifications").json()["data"] == []
 
 
 def test_somebody_elses_ticket_is_not_there(alice: Client, mallory: Client) -> None:

@@ -7,11 +7,11 @@ Core is good at: one description of a statement that is right on SQLite and on P
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 from sqlalchemy import Boolean, ColumnElement, Text, bindparam
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ClauseElement, Select
 
@@ -19,18 +19,10 @@ from crofter.db.tables import Json
 
 R = TypeVar("R")
 
-
-@cache
-def _dialect(name: str) -> Any:
-    """How Core writes for a database. Imported when it is used: each costs as much as a dozen rooms."""
-    if name == "postgresql":
-        from sqlalchemy.dialects.postgresql.psycopg import dialect  # noqa: PLC0415
-
-        return dialect()  # type: ignore[no-untyped-call]
-    from sqlalchemy.dialects.sqlite.pysqlite import dialect as lite  # noqa: PLC0415
-
-    return lite(paramstyle="named")
-
+DIALECTS: dict[str, Any] = {
+    "sqlite": sqlite.dialect(paramstyle="named"),
+    "postgresql": postgresql.psycopg.dialect(),  # type: ignore[no-untyped-call]
+}
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -54,7 +46,7 @@ class Compiled:
     __slots__ = ("binds", "defaults", "results", "sql")
 
     def __init__(self, statement: ClauseElement, dialect: str) -> None:
-        compiled: Any = statement.compile(dialect=_dialect(dialect))
+        compiled: Any = statement.compile(dialect=DIALECTS[dialect])
         sql, values = compiled.string, compiled.params
         required = {name for name, bind in compiled.binds.items() if bind.required}
         if "POSTCOMPILE" in sql:  # a fixed list after IN is written out once, here

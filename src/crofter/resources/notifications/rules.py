@@ -13,6 +13,7 @@ from crofter.resources.instances.store import instance
 from crofter.resources.maintenance import store as maintenance
 from crofter.resources.notifications.shapes import NotificationEntity, NotificationView
 from crofter.resources.regions.store import region
+from crofter.resources.support import store as support
 from crofter.resources.users import access
 
 
@@ -32,7 +33,8 @@ _OUTAGES = query(select(region.c.slug).where(region.c.status == "outage").order_
 
 
 def all_of(ctx: Context) -> list[NotificationView]:
-    return [*_about_money(ctx), *_about_regions(ctx), *_about_migrations(ctx), *_about_maintenance(ctx)]
+    found = [*_about_money(ctx), *_about_regions(ctx), *_about_migrations(ctx), *_about_maintenance(ctx)]
+    return [*found, *_about_tickets(ctx)]
 
 
 def _about_money(ctx: Context) -> Iterator[NotificationView]:
@@ -93,3 +95,18 @@ def _about_maintenance(ctx: Context) -> Iterator[NotificationView]:
                 until=None,
                 when=row.when_,
             )
+
+
+def _about_tickets(ctx: Context) -> Iterator[NotificationView]:
+    for row in support.urgent(ctx):
+        abuse = row.nature == "abuse"
+        yield NotificationView(
+            body=None,
+            entity=NotificationEntity(row.id, row.summary, "ticket", f"/support/tickets/{row.id}"),
+            label="You have an open abuse ticket!" if abuse else "You have an important ticket open!",
+            message=f"Please look at ticket {row.id}: {row.summary}",
+            severity="major",
+            type="ticket_abuse" if abuse else "ticket_important",
+            until=None,
+            when=row.opened,
+        )

@@ -151,9 +151,13 @@ _ONE = {
     restricted: query(statement.where(ticket.c.id == bindparam("id")), Ticket)
     for restricted, statement in ((False, _MINE), (True, _VISIBLE))
 }
-_URGENT = query(
-    _MINE.where(ticket.c.closed.is_(None), ticket.c.nature.in_(("important", "abuse"))).order_by(ticket.c.id), Ticket
-)
+_URGENT = {
+    restricted: query(
+        statement.where(ticket.c.closed.is_(None), ticket.c.nature.in_(("important", "abuse"))).order_by(ticket.c.id),
+        Ticket,
+    )
+    for restricted, statement in ((False, _MINE), (True, _VISIBLE))
+}
 REPLIES = Collection(
     ReplyView,
     select(*(reply.c[name] for name in Reply.__struct_fields__)).where(reply.c.ticket_id == bindparam("ticket_id")),
@@ -198,7 +202,7 @@ def any_file(ctx: Context, ticket_id: int, filename: str) -> File:
 
 def urgent(ctx: Context) -> list[Ticket]:
     """Open tickets that the account should not overlook: what notifications are made from."""
-    return ctx.db.all(_URGENT, account_id=ctx.account_id)
+    return ctx.db.all(_URGENT[ctx.actor.restricted], **scope(ctx))
 
 
 def attached(ctx: Context, ids: Sequence[int]) -> dict[int, list[str]]:

@@ -24,8 +24,10 @@ from crofter.resources.instances.backups.store import backup
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.store import config
 from crofter.resources.instances.disks.store import disk
+from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.ips.store import address
 from crofter.resources.instances.store import Instance
+from crofter.resources.managed.services import store as managed_services
 from crofter.resources.tags import store as tags
 from crofter.resources.transfers import store
 from crofter.resources.transfers.shapes import Entities, TransferCreate, TransferView
@@ -116,6 +118,10 @@ def attached(ctx: Context, rows: list[Instance]) -> Iterator[str]:
     for row in rows:
         if any(one["purpose"] == "vlan" for kept in configs.of(ctx, row.id) for one in kept.interfaces):
             yield "A Compute has a VLAN attached"
+    addresses = [one for found in ips.by_instance(ctx, ids).values() for one in found]
+    addresses += [row.ipv6.partition("/")[0] for row in rows if row.ipv6]
+    if managed_services.monitors(ctx, addresses):
+        yield "A Compute has a managed service"
 
 
 def cancel(ctx: Context, found: Transfer) -> None:

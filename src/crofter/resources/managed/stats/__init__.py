@@ -1,0 +1,1 @@
+"""What all instances of a managed account use together."""

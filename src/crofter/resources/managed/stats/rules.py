@@ -1,0 +1,49 @@
+"""What all instances of an account used together over the last day."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from crofter import clock
+from crofter.context import Context
+from crofter.drivers.hypervisor import DomainRef, Unreachable, Usage
+from crofter.resources.instances import hands, store
+from crofter.resources.managed.stats.shapes import ManagedStats, ManagedStatsData, Point
+
+SECONDS = clock.HOUR / clock.SECOND
+BITS = 8
+MOST = 200
+"""Instances that are looked at; more would keep the caller waiting."""
+
+
+def recent(ctx: Context) -> ManagedStats:
+    sums: dict[str, dict[int, float]] = {name: defaultdict(float) for name in ManagedStatsData.__struct_fields__}
+    for usage in _usage(ctx):
+        for name, amount in _amounts(usage).items():
+            sums[name][usage.start] += amount / SECONDS
+    series = {name: [Point(x, round(y)) for x, y in sorted(points.items())] for name, points in sums.items()}
+    return ManagedStats(ManagedStatsData(**series))
+
+
+def _usage(ctx: Context) -> Iterator[Usage]:
+    stop = ctx.now // clock.HOUR * clock.HOUR
+    ids = [number for number, _ in store.labels(ctx)[:MOST]]
+    for instance in store.these(ctx, ids):
+        if instance.host is None:
+            continue
+        where = DomainRef(instance.host, instance.id)
+        try:
+            yield from hands.hypervisor(ctx.world).history(where, stop - clock.DAY, stop, clock.HOUR)
+        except Unreachable:
+            continue  # the others are worth showing all the same
+
+
+def _amounts(usage: Usage) -> dict[str, float]:
+    return {
+        "cpu": usage.cpu / 10,  # milliseconds of a processor per second, as percent of one
+        "disk": usage.io,
+        "swap": usage.swap,
+        "net_in": BITS * (usage.ipv4_in + usage.ipv6_in),
+        "net_out": BITS * (usage.ipv4_out + usage.ipv6_out),
+    }
