@@ -10,7 +10,6 @@ from sqlalchemy import create_mock_engine
 
 import crofter.assembly  # noqa: F401 - all of the house, and so every table
 from crofter.db import metadata
-from crofter.db.query import DIALECTS
 from crofter.db.schema import MIGRATIONS
 
 URLS = {"sqlite": "sqlite://", "postgresql": "postgresql+psycopg://"}
@@ -21,9 +20,10 @@ def statements(dialect: str) -> list[str]:
     made: list[str] = []
 
     def note(statement: Any, *_args: Any, **_options: Any) -> None:
-        made.append(str(statement.compile(dialect=DIALECTS[dialect])).strip())
+        made.append(str(statement.compile(dialect=engine.dialect)).strip())
 
-    metadata.create_all(create_mock_engine(URLS[dialect], note), checkfirst=False)
+    engine = create_mock_engine(URLS[dialect], note)
+    metadata.create_all(engine, checkfirst=False)
     return made
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -51,11 +52,12 @@ class Pair:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Pair:
+def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     server = request.getfixturevalue("postgres_server") if request.param == "postgresql" else None
     found = Pair(request.param, tmp_path, server)
-    request.addfinalizer(lambda: [database.close() for database in found.databases])
-    return found
+    yield found
+    for database in found.databases:
+        database.close()
 
 
 def test_a_first_start_and_the_migrations_make_the_same_schema(pair: Pair) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import gc
 import os
 import signal
 import socket
@@ -18,6 +18,7 @@ import uvicorn
 from crofter import __version__
 from crofter.assembly import House, build, build_world
 from crofter.catalogue import CatalogueError
+from crofter.cli import logs
 from crofter.config import Settings
 from crofter.db.schema import SchemaError
 from crofter.edge.server import configured
@@ -57,7 +58,7 @@ class HouseServer(uvicorn.Server):
 
 
 def serve(settings: Settings) -> int:
-    logging.basicConfig(stream=sys.stderr, level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logs.begin(settings)
     try:
         if settings.role == "worker":
             return _work(settings)
@@ -91,8 +92,15 @@ def _bind(settings: Settings) -> socket.socket:
     return listening
 
 
-def _one(settings: Settings, listening: socket.socket) -> int:
+def _built(settings: Settings) -> House:
     house = build(settings)
+    gc.freeze()  # all this lives as long as the process: no collection need look at it again
+    gc.enable()
+    return house
+
+
+def _one(settings: Settings, listening: socket.socket) -> int:
+    house = _built(settings)
     config = configured(
         house.app,
         ssl_certfile=settings.tls_certificate,
@@ -106,7 +114,7 @@ def _one(settings: Settings, listening: socket.socket) -> int:
 
 
 def _work(settings: Settings) -> int:
-    house = build(settings)
+    house = _built(settings)
     for action in house.app.parts.on_start:
         action()
     print(f"crofter {__version__} works on {_where(settings)}", flush=True)

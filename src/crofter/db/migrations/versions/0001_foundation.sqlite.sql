@@ -68,19 +68,19 @@ CREATE TABLE operation (
 
 --;
 
-CREATE INDEX op_owner ON operation (owner) WHERE state = 'running'
-
---;
-
-CREATE INDEX op_fifo ON operation ("key", due, id) WHERE state = 'queued'
-
---;
-
 CREATE UNIQUE INDEX op_one_per_key ON operation ("key") WHERE state IN ('running', 'waiting')
 
 --;
 
 CREATE INDEX op_ready ON operation (lane, due, id) WHERE state IN ('queued', 'waiting')
+
+--;
+
+CREATE INDEX op_owner ON operation (owner) WHERE state = 'running'
+
+--;
+
+CREATE INDEX op_fifo ON operation ("key", due, id) WHERE state = 'queued'
 
 --;
 
@@ -373,6 +373,15 @@ CREATE TABLE kernel (
 
 --;
 
+CREATE TABLE house_key (
+	name TEXT NOT NULL, 
+	value BLOB NOT NULL, 
+	CONSTRAINT pk_house_key PRIMARY KEY (name)
+)
+ STRICT
+
+--;
+
 CREATE TABLE event (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	account_id INTEGER NOT NULL, 
@@ -401,14 +410,6 @@ CREATE TABLE event (
 
 --;
 
-CREATE INDEX ix_event_entity_id ON event (account_id, entity_id, entity_type, id)
-
---;
-
-CREATE INDEX ix_event_account_id ON event (account_id, id)
-
---;
-
 CREATE INDEX ix_event_created ON event (account_id, created, id)
 
 --;
@@ -418,6 +419,14 @@ CREATE INDEX ix_event_action ON event (account_id, action, id)
 --;
 
 CREATE INDEX ix_event_entity_type ON event (account_id, entity_type, id)
+
+--;
+
+CREATE INDEX ix_event_entity_id ON event (account_id, entity_id, entity_type, id)
+
+--;
+
+CREATE INDEX ix_event_account_id ON event (account_id, id)
 
 --;
 
@@ -459,11 +468,11 @@ CREATE TABLE account_user (
 
 --;
 
-CREATE INDEX ix_account_user_account_id ON account_user (account_id)
+CREATE UNIQUE INDEX uq_account_user_name ON account_user (lower(username))
 
 --;
 
-CREATE UNIQUE INDEX uq_account_user_name ON account_user (lower(username))
+CREATE INDEX ix_account_user_account_id ON account_user (account_id)
 
 --;
 
@@ -482,15 +491,15 @@ CREATE TABLE login (
 
 --;
 
+CREATE INDEX ix_login_account_id ON login (account_id, id)
+
+--;
+
 CREATE INDEX ix_login_user_id ON login (user_id, id)
 
 --;
 
 CREATE INDEX ix_login_at ON login (at)
-
---;
-
-CREATE INDEX ix_login_account_id ON login (account_id, id)
 
 --;
 
@@ -536,11 +545,11 @@ CREATE TABLE meter (
 
 --;
 
-CREATE INDEX ix_meter_account_id ON meter (account_id, ended)
+CREATE INDEX ix_meter_object ON meter (what, object_id)
 
 --;
 
-CREATE INDEX ix_meter_object ON meter (what, object_id)
+CREATE INDEX ix_meter_account_id ON meter (account_id, ended)
 
 --;
 
@@ -654,11 +663,11 @@ CREATE TABLE address (
 
 --;
 
-CREATE INDEX ix_address_instance_id ON address (instance_id)
+CREATE INDEX ix_address_account_id ON address (account_id)
 
 --;
 
-CREATE INDEX ix_address_account_id ON address (account_id)
+CREATE INDEX ix_address_instance_id ON address (instance_id)
 
 --;
 
@@ -724,15 +733,7 @@ CREATE TABLE instance (
 
 --;
 
-CREATE INDEX ix_instance_group ON instance (account_id, lower(group_label), id)
-
---;
-
 CREATE INDEX ix_instance_region ON instance (account_id, lower(region), id)
-
---;
-
-CREATE INDEX ix_instance_image ON instance (account_id, lower(image), id)
 
 --;
 
@@ -741,6 +742,14 @@ CREATE INDEX ix_instance_account_id ON instance (account_id, id)
 --;
 
 CREATE INDEX ix_instance_label ON instance (account_id, lower(label))
+
+--;
+
+CREATE INDEX ix_instance_group ON instance (account_id, lower(group_label), id)
+
+--;
+
+CREATE INDEX ix_instance_image ON instance (account_id, lower(image), id)
 
 --;
 
@@ -1294,11 +1303,11 @@ CREATE INDEX ix_stackscript_account_id ON stackscript (account_id, id)
 
 --;
 
-CREATE INDEX ix_stackscript_is_public ON stackscript (is_public, id)
+CREATE INDEX ix_stackscript_user_id ON stackscript (user_id)
 
 --;
 
-CREATE INDEX ix_stackscript_user_id ON stackscript (user_id)
+CREATE INDEX ix_stackscript_is_public ON stackscript (is_public, id)
 
 --;
 
@@ -1491,11 +1500,11 @@ CREATE TABLE token (
 
 --;
 
-CREATE INDEX ix_token_user_id ON token (user_id)
+CREATE INDEX ix_token_authorization_id ON token (authorization_id)
 
 --;
 
-CREATE INDEX ix_token_authorization_id ON token (authorization_id)
+CREATE INDEX ix_token_user_id ON token (user_id)
 
 --;
 
@@ -1560,8 +1569,8 @@ CREATE TABLE nodebalancer_node (
 
 --;
 
-CREATE INDEX ix_nodebalancer_node_host ON nodebalancer_node (host)
+CREATE INDEX ix_nodebalancer_node_config_id ON nodebalancer_node (config_id)
 
 --;
 
-CREATE INDEX ix_nodebalancer_node_config_id ON nodebalancer_node (config_id)
+CREATE INDEX ix_nodebalancer_node_host ON nodebalancer_node (host)

@@ -1,0 +1,35 @@
+"""What the process itself has to say, on standard error beside the requests."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from datetime import UTC, datetime
+
+import msgspec
+
+from crofter.config import Settings
+
+
+class JsonLines(logging.Formatter):
+    """One JSON object per record, the form of the lines about requests."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "time": datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S"),
+            "level": record.levelname.lower(),
+            "message": record.getMessage(),
+        }
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(line).decode()
+
+
+def begin(settings: Settings) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    if settings.log == "pretty" or (settings.log == "auto" and sys.stderr.isatty()):
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    else:
+        handler.setFormatter(JsonLines())
+    logging.basicConfig(handlers=[handler], level=logging.INFO)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # we say ourselves that we have started

@@ -1,0 +1,224 @@
+"""The pages in a real browser: they work without scripts, look right in light and dark, and everybody can use them."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import pyotp
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
+
+from tests.cloud import Cloud
+from tests.login.browser import browser, window
+from tests.login.conftest import App, make_app
+from tests.login.test_mail import certificate
+from tests.login.visitor import PASSWORD, Visitor, mails
+
+NEW = "a-harbour-full-of-quiet-boats"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as opened:
+        yield opened
+
+
+@pytest.fixture
+def cloud(_sqlite_cloud: Cloud) -> Cloud:
+    """One database is enough: a page does not know which one it is."""
+    _sqlite_cloud.reset()
+    return _sqlite_cloud
+
+
+@pytest.fixture
+def callback() -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """The other end of a redirect: its address, and what came there."""
+    seen: list[dict[str, str]] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            if parts.path == "/callback":
+                seen.append({name: values[0] for name, values in parse_qs(parts.query).items()})
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(b"<!doctype html><title>back</title>back at the app")
+
+        def log_message(self, format: str, *args: Any) -> None:
+            """Quiet."""
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/callback", seen
+        server.shutdown()
+
+
+def asks(app: App, **changes: Any) -> str:
+    return f"{app.cloud.url}/oauth/authorize?" + urlencode(app.asks(**changes))
+
+
+def sign_in(page: Page) -> None:
+    page.get_by_label("Username").fill("ada")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_a_person_lets_an_app_in(
+    chromium: Browser, cloud: Cloud, ada: Visitor, callback: tuple[str, list[dict[str, str]]], scripts: bool
+) -> None:
+    address, seen = callback
+    app = make_app(cloud, public=True, redirect_uri="http://127.0.0.1/callback")
+    app.redirect_uri = address
+    with window(chromium, java_script_enabled=scripts) as page:
+        page.goto(asks(app))
+        sign_in(page)
+        page.get_by_label("read only instead").check()
+        page.get_by_role("button", name="Allow").click()
+        page.wait_for_url(f"{address}*")
+    [answer] = seen
+    token = app.redeems(answer["code"]).json()
+    assert token["scope"] == "computes:read_only events:read_only"
+
+
+def test_a_person_turns_an_app_away(
+    chromium: Browser, cloud: Cloud, ada: Visitor, callback: tuple[str, list[dict[str, str]]]
+) -> None:
+    address, seen = callback
+    app = make_app(cloud, redirect_uri="http://127.0.0.1/callback")
+    app.redirect_uri = address
+    with window(chromium) as page:
+        page.goto(asks(app))
+        sign_in(page)
+        page.get_by_role("button", name="Cancel").click()
+        page.wait_for_url(f"{address}*")
+    assert [one["error"] for one in seen] == ["access_denied"]
+
+
+def test_a_keyboard_is_enough(chromium: Browser, cloud: Cloud, ada: Visitor) -> None:
+    with window(chromium) as page:
+        page.goto(f"{cloud.url}/login/")
+        page.keyboard.type("ada")  # the first field has the focus
+        page.keyboard.press("Tab")
+        page.keyboard.type(PASSWORD)
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Signed in").wait_for()
+        assert page.evaluate("document.cookie") == ""
+        page.get_by_role("button", name="Sign out").press("Enter")
+        page.get_by_role("heading", name="Signed out").wait_for()
+
+
+def _wrong(page: Page, cloud: Cloud) -> None:
+    page.goto(f"{cloud.url}/login/")
+    page.get_by_label("Username").fill("ada")
+    page.get_by_label("Password").fill("wrong")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("alert").wait_for()
+
+
+def _code(page: Page, cloud: Cloud) -> None:
+    person = cloud.client(cloud.token("ada"))
+    secret = person.post("/v4/profile/tfa-enable", json={}).json()["secret"]
+    code = pyotp.TOTP(secret).at(cloud.world.clock.now() // 1000)
+    person.post("/v4/profile/tfa-enable-confirm", json={"tfa_code": code})
+    page.goto(f"{cloud.url}/login/")
+    sign_in(page)
+    page.get_by_role("heading", name="Enter your code").wait_for()
+
+
+def _consent(page: Page, cloud: Cloud) -> None:
+    page.goto(asks(make_app(cloud)))
+    sign_in(page)
+    page.get_by_text("Technical details").click()
+
+
+def _password(page: Page, cloud: Cloud) -> None:
+    visitor = Visitor(cloud)
+    visitor.goes_to("/login/reset")
+    visitor.sends(username="ada")
+    found = re.search(r"http\S+", mails(cloud)[0]["text"])
+    assert found
+    page.goto(found[0])
+    page.get_by_label("New password").fill("12345678")
+    page.get_by_label("The same again").fill("12345678")
+    page.get_by_role("button", name="Set the password").click()
+    page.get_by_role("alert").wait_for()
+
+
+def _signed_in(page: Page, cloud: Cloud) -> None:
+    page.goto(f"{cloud.url}/login/")
+    sign_in(page)
+
+
+def _plain(path: str) -> Callable[[Page, Cloud], None]:
+    return lambda page, cloud: page.goto(cloud.url + path) and None
+
+
+PAGES: dict[str, Callable[[Page, Cloud], None]] = {
+    "sign in": _plain("/login/"),
+    "wrong password": _wrong,
+    "code": _code,
+    "consent": _consent,
+    "signed in": _signed_in,
+    "sign out": _plain("/login/logout"),
+    "forgotten": _plain("/login/reset"),
+    "new password": _password,
+    "dead link": _plain("/login/password?token=x"),
+    "unknown app": _plain("/oauth/authorize?client_id=x"),
+    "nowhere": _plain("/login/nowhere"),
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_everybody_can_use_a_page(chromium: Browser, cloud: Cloud, ada: Visitor, name: str, scheme: Any) -> None:
+    with window(chromium, color_scheme=scheme, viewport={"width": 320, "height": 640}) as page:
+        PAGES[name](page, cloud)
+        found = Axe().run(page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320  # nothing sticks out at the side
+        expected = {"light": "rgb(238, 242, 238)", "dark": "rgb(16, 21, 18)"}[scheme]
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == expected
+
+
+def test_encrypted_the_cookies_belong_to_this_host_alone(chromium: Browser, tmp_path: Path) -> None:
+    pem = certificate(tmp_path)
+    environment = {
+        **os.environ,
+        "CROFTER_SECRET_KEY": "0123456789abcdef" * 4,
+        "CROFTER_TLS_CERTIFICATE": str(pem),
+        "CROFTER_TLS_KEY": str(pem),
+        "CROFTER_PASSWORD_MEMORY": "1",
+    }
+    command = [sys.executable, "-m", "crofter", "serve", "--mode", "production", "--port", "0", "--data", ":memory:"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
+        try:
+            assert server.stdout is not None
+            said = [server.stdout.readline().decode() for _ in range(6)]
+            address = re.search(r"https://\S+", said[0])
+            password = next(line.split()[1] for line in said if line.strip().startswith("password"))
+            assert address
+            with window(chromium, ignore_https_errors=True) as page:
+                page.goto(address[0] + "/login/")
+                page.get_by_label("Username").fill("admin")
+                page.get_by_label("Password").fill(password)
+                page.get_by_label("Remember me").check()
+                page.get_by_role("button", name="Sign in").click()
+                page.get_by_role("heading", name="Signed in").wait_for()
+                cookies = {one["name"]: one for one in page.context.cookies()}
+        finally:
+            server.terminate()
+    assert sorted(cookies) == ["__Host-crofter_device", "__Host-crofter_form", "__Host-crofter_session"]
+    for one in cookies.values():
+        assert (one["secure"], one["httpOnly"], one["sameSite"], one["path"]) == (True, True, "Lax", "/")
