@@ -12,12 +12,13 @@ from statistics import median
 
 from bench import processes
 from bench.measuring import QUICK, THOROUGH, Candidate, Effort, microseconds
+from bench.probes import probes
 from bench.processes import Server, running
 from bench.stores import Store, stores
 from bench.table import Verdict, render
 from bench.work import GROWTH, WORK
 
-PARTS = ("growth", "start", "speed")
+PARTS = ("growth", "start", "speed", "probes")
 START, MEMORY = 2.5, 110.0
 NOTE = """\
 CPU: user and system time of the server's process (and of PostgreSQL's, where it is used), per request.
@@ -101,6 +102,7 @@ def run(names: Sequence[str], *, quick: bool, postgresql: bool) -> int:
                 "speed": lambda: speed(filled[0], effort, folder),
                 "growth": lambda: growth(filled, sizes, effort),
                 "start": lambda: start(filled[0], effort, folder),
+                "probes": lambda: probes((250, 500) if quick else (500, 1_000, 2_500, 5_000), folder),
             }
             for name in names:
                 text, verdicts = parts[name]()

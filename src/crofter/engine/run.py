@@ -105,7 +105,7 @@ class Run(Grip):
         if state == "running":
             self._saved, self._attempt = work.vars, 0
             return True
-        self.metrics.add("slept" if state == "waiting" else state)
+        self.metrics.add(_counted_as(state, work.operation))
         return False
 
     def _outside(self, work: Work, step: Step) -> Sleep | None:
@@ -217,3 +217,10 @@ class Run(Grip):
                 later = self.wait(self._backoff, attempt=self._attempt + 1, error=words, epoch=self.row.epoch + 1)
                 later(self.context(db), False)
         self.metrics.add("failed" if final else "retries")
+
+
+def _counted_as(state: str, operation: Operation) -> str:
+    """Work that leaves no row when it is done is the house's own, and no operation that anybody waits for."""
+    if state == "waiting":
+        return "slept"
+    return "chores" if state == "done" and not operation.keep else state

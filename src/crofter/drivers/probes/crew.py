@@ -60,6 +60,12 @@ class Crew:
             log.warning("the probe process is gone")  # and its reader has told so already, or is about to
         return [ask.id for _, ask in numbered]
 
+    @property
+    def process_id(self) -> int | None:
+        """Of the probe process, while there is one."""
+        process = self._process
+        return None if process is None else process.pid
+
     def busy(self) -> set[str]:
         """What is being looked at just now."""
         with self._news:

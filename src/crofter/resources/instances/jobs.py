@@ -23,7 +23,7 @@ JOBS: tuple[Job, ...] = (
     *deletion.JOBS,
 )
 
-CHORES = (Chore("house.attend", watchdog.ATTEND, "every 3600", Nothing()),)
+CHORES = (Chore("house.attend", watchdog.ATTEND, "every 86400", Nothing()),)
 """The simulated hypervisor tells of changes at once; this is the net below."""
 
 OPERATIONS: tuple[Operation, ...] = (

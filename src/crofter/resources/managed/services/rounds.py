@@ -48,6 +48,11 @@ class Block(Struct, frozen=True):
 def watch(ctx: Context, service_id: int) -> None:
     """Look at a service soon, and every minute from now on."""
     enqueue(ctx, FIRST_CHECK, Block(service_id, service_id))
+    plan(ctx, service_id)
+
+
+def plan(ctx: Context, service_id: int) -> None:
+    """Have the block of a service looked at every minute, if it is not already."""
     block = service_id >> BLOCK_BITS
     ctx.db.hold(ROUNDS)
     limits = Block(block << BLOCK_BITS, ((block + 1) << BLOCK_BITS) - 1)
