@@ -31,6 +31,22 @@ TEMPLATE = "crofter_template"
 QUICK = "fsync = off\nfull_page_writes = off\nwal_writer_delay = 10s\nmax_connections = 200\nshared_buffers = 32MB\n"
 
 
+# Making a database takes longer than most tests; emptying the few tables that one has filled does not.
+WIPE = """
+DO $$
+DECLARE name text; filled text[] := '{}'; found boolean;
+BEGIN
+  FOR name IN SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = 'public' LOOP
+    EXECUTE 'SELECT EXISTS (SELECT 1 FROM ' || name || ')' INTO found;
+    IF found THEN filled := filled || name; END IF;
+  END LOOP;
+  IF cardinality(filled) > 0 THEN
+    EXECUTE 'TRUNCATE ' || array_to_string(filled, ', ') || ' RESTART IDENTITY CASCADE';
+  END IF;
+END $$"""
+HANG_UP = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'"
+
+
 def create_tables(database_url: str) -> None:
     """All tables of the house, as a first start would make them."""
     import crofter.corridor
@@ -54,6 +70,7 @@ class PostgresServer:
             settings.write(QUICK)
         self._server.start()
         self._numbers = itertools.count()
+        self._shared: str | None = None
         self._admin(f"CREATE DATABASE {TEMPLATE}")
         create_tables(self._sqlalchemy(TEMPLATE))
 
@@ -78,6 +95,15 @@ class PostgresServer:
         name = f"e{os.getpid()}_{next(self._numbers)}"
         self._admin(f"CREATE DATABASE {name}")
         return name
+
+    def wiped(self) -> str:
+        """The database that tests take turns with, empty; its name."""
+        if self._shared is None:
+            self._shared = self.create()
+        self._admin(HANG_UP.format(name=self._shared))
+        with psycopg.connect(self.address(self._shared), autocommit=True) as connection:
+            connection.execute(WIPE.encode())
+        return self._shared
 
     def drop(self, name: str) -> None:
         self._admin(f"DROP DATABASE {name} WITH (FORCE)")
@@ -130,15 +156,16 @@ def sqlite_database(sqlite_folder: Path) -> Iterator[SqliteDatabase]:
 
 @pytest.fixture
 def postgres_address(postgres_server: PostgresServer) -> Iterator[str]:
-    """Where a fresh database is, not opened yet."""
+    """Where a database of the test's own is, not opened yet."""
     name = postgres_server.create()
     yield postgres_server.address(name)
     postgres_server.drop(name)
 
 
 @pytest.fixture
-def postgres_database(postgres_address: str) -> Iterator[PostgresDatabase]:
-    database = PostgresDatabase(postgres_address)
+def postgres_database(postgres_server: PostgresServer) -> Iterator[PostgresDatabase]:
+    """Opened and empty. A test that changes more than rows asks for an address of its own."""
+    database = PostgresDatabase(postgres_server.address(postgres_server.wiped()))
     yield database
     database.close()
 

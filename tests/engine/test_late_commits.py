@@ -79,7 +79,7 @@ def run_with(fate: Fate, world: World, bench: Benches, kind: Callable[[Faulty], 
     world.database = faulty
     operation = kind(faulty)
     house = bench(operation)
-    house.write(lambda ctx: ctx.db.raw("CREATE TABLE effect (op BIGINT, step TEXT, pid INT)"))
+    house.write(lambda ctx: ctx.db.raw("CREATE TABLE IF NOT EXISTS effect (op BIGINT, step TEXT, pid INT)"))
     house.write(lambda ctx: enqueue(ctx, operation, Nothing(), key="k"))
     house.conductor.settle()
     assert not faulty.armed

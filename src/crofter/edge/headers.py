@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache, lru_cache
+
 from crofter import SPEC_VERSION
 from crofter.context import Actor
 from crofter.edge.endpoint import Endpoint
@@ -64,11 +66,15 @@ def build(endpoint: Endpoint | None, answer: Answer, standing: Standing, request
 
 
 def _scopes(actor: Actor | None) -> bytes:
-    if actor is None:
-        return b"unknown"
-    return b"*" if "*" in actor.scopes else " ".join(sorted(actor.scopes)).encode()
+    return b"unknown" if actor is None else _held(actor.scopes)
 
 
+@lru_cache(maxsize=4096)
+def _held(scopes: frozenset[str]) -> bytes:
+    return b"*" if "*" in scopes else " ".join(sorted(scopes)).encode()
+
+
+@cache
 def _accepted(endpoint: Endpoint | None) -> bytes:
     if endpoint is None or not endpoint.scopes:
         return b"*"

@@ -15,10 +15,10 @@ from crofter.engine.tables import operation
 class Metrics:
     """Counts since the start of this process.
 
-    ``claimed``, ``done``, ``chores`` (done, and told elsewhere), ``failed``, ``cancelled``, ``slept``, ``retries``, ``hung`` (a step past its
-    deadline), ``fenced`` (work thrown away because another worker had taken over), ``reaps`` (operations
-    taken back from dead workers), ``returned`` (handed back on pause or stop), ``unavailable`` (a claim or
-    checkpoint that had to wait for the database).
+    ``claimed``, ``done``, ``chores`` (done, and told elsewhere), ``failed``, ``cancelled``, ``slept``,
+    ``retries``, ``hung`` (a step past its deadline), ``fenced`` (work thrown away because another worker had
+    taken over), ``reaps`` (operations taken back from dead workers), ``returned`` (handed back on pause or
+    stop), ``unavailable`` (a claim or checkpoint that had to wait for the database).
     """
 
     def __init__(self) -> None:

@@ -9,6 +9,7 @@ from crofter.drivers.hypervisor import (
     BackupRef,
     DiskRef,
     DomainRef,
+    DomainSpec,
     Hypervisor,
     Network,
     Order,
@@ -28,6 +29,9 @@ from crofter.resources.instances.store import Instance
 
 ASK_AGAIN = 5.0
 """Seconds of house time until a host that does not answer is asked again."""
+
+NEWS = 5.0
+"""Seconds of house time after which the owner of something long hears how far it is."""
 
 SEEN_AS = {"rescue_reboot": "compute_reboot", "rescue_boot": "compute_boot", "backups_automatic": "compute_snapshot"}
 """Operations whose owner sees them as something else."""
@@ -81,13 +85,34 @@ def carry_out(work: Work, calls: Iterable[Call]) -> Sleep | None:
     percent = sum(report.percent for report in reports) / len(reports)
     rate = None if slowest.rate is None else f"{slowest.rate:.2f} MB/s"
     work.progress(percent, rate, slowest.remaining)
-    return Sleep(max(slowest.remaining, 0.05))
+    return Sleep(_pause(slowest.remaining))
+
+
+def _pause(remaining: float) -> float:
+    """Short work is asked about when it should be done; of long work the owner wants to see it move."""
+    return max(remaining, 0.05) if remaining <= NEWS else max(NEWS, remaining / 10)
+
+
+def place(work: Work, region: str, instance_id: int, spec: DomainSpec, *, avoid: int | None = None) -> int | Sleep:
+    """A host with room for the machine; or wait, while none of the region answers."""
+    try:
+        return hypervisor(work.world).place(region, instance_id, spec, avoid=avoid)
+    except Unreachable:
+        return Sleep(ASK_AGAIN)
+    except Refused as error:
+        raise Failed(error.reason) from error
 
 
 def current(work: Work) -> Instance:
     """The instance that this is about, as it is now."""
     with work.read() as ctx:
         return store.again(ctx, work.args.instance_id)
+
+
+def exists_now(work: Work) -> Instance | None:
+    """The same, where it may be gone by now."""
+    with work.read() as ctx:
+        return exists(ctx, work.args.instance_id)
 
 
 def domain(instance: Instance) -> DomainRef:

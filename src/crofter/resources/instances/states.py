@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import get_args
 
 from msgspec import Struct
+from sqlalchemy import bindparam, update
 
 from crofter.context import Context
+from crofter.db import query
 from crofter.engine import Operation, admit, enqueue
 from crofter.errors import Busy
 from crofter.journal import Author, write
@@ -17,6 +19,15 @@ from crofter.resources.instances.store import Instance
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 AT_REST: tuple[Status, ...] = ("running", "offline")
+SETTLED: tuple[Status, ...] = (*AT_REST, "stopped")
+"""Any other status is on its way to one of these, or to nothing: an operation is at it."""
+
+_instance = store.instance.c
+_SHOW = query(
+    update(store.instance)
+    .where(_instance.id == bindparam("number"), _instance.status != "deleting")
+    .values(status=bindparam("shown"), updated=bindparam("moment"))
+)
 
 
 class Job(Struct, frozen=True, kw_only=True):
@@ -29,7 +40,9 @@ class Job(Struct, frozen=True, kw_only=True):
     action: str
     accepts: tuple[Status, ...] = AT_REST
     during: Status | None = None
-    """None: the status stays as it is, as while a snapshot is taken."""
+    """What it shows at once. None: the status stays as it is, as while a snapshot is taken."""
+    later: tuple[Status, ...] = ()
+    """What its steps show in the course of it."""
 
 
 def key(instance_id: int) -> str:
@@ -65,6 +78,20 @@ def follow(ctx: Context, job: Job, instance: Instance, args: Struct, *, secondar
     return event_id
 
 
+def at_once(ctx: Context, job: Job, instance: Instance) -> int:
+    """A job that finds nothing to do is finished as soon as it is written down."""
+    done = {"percent": 100, "started": ctx.now, "finished": ctx.now}
+    return write(ctx.db, ctx.now, author(ctx), job.action, "finished", store.entity(instance), **done)
+
+
 def show(ctx: Context, instance_id: int, status: Status) -> None:
-    """Let the instance show this status. For operations and their beginnings only."""
-    ctx.db.update(store.instance, {"id": instance_id}, status=status, updated=ctx.moment)
+    """Let the instance show this status. For operations and their beginnings only.
+
+    One that is being deleted shows nothing else any more, however far an earlier operation had come.
+    """
+    ctx.db.run(_SHOW, number=instance_id, shown=status, moment=ctx.moment)
+
+
+def spare(ctx: Context, instance_id: int) -> None:
+    """It could not be deleted, so it may show other things again."""
+    ctx.db.update(store.instance, {"id": instance_id}, status="offline", updated=ctx.moment)

@@ -6,7 +6,7 @@ from crofter.context import Context
 from crofter.edge.endpoint import endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.transfers import rules, store
-from crofter.resources.transfers.finding import TheTransfer
+from crofter.resources.transfers.finding import TheSentTransfer, TheTransfer
 from crofter.resources.transfers.shapes import TransferCreate, TransferView
 from crofter.shapes import Page
 
@@ -54,7 +54,7 @@ def view_entity_transfer(ctx: Context, transfer: TheTransfer) -> TransferView:
     events=("entity_transfer_cancel",),
     deprecated="/v4/account/service-transfers",
 )
-def cancel_entity_transfer(ctx: Context, transfer: TheTransfer) -> None:
+def cancel_entity_transfer(ctx: Context, transfer: TheSentTransfer) -> None:
     """Take back a transfer that nobody has accepted yet."""
     rules.cancel(ctx, transfer)
 

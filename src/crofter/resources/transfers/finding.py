@@ -8,3 +8,4 @@ from crofter.edge.endpoint import Found
 from crofter.resources.transfers import store
 
 TheTransfer = Annotated[store.Transfer, Found(store.one, "token")]
+TheSentTransfer = Annotated[store.Transfer, Found(store.sent, "token")]

@@ -76,6 +76,14 @@ def one(ctx: Context, token: str) -> Transfer:
     return found
 
 
+def sent(ctx: Context, token: str) -> Transfer:
+    """A transfer of the account's own making."""
+    found = one(ctx, token)
+    if found.sender_id != ctx.account_id:
+        raise NotFound
+    return found
+
+
 def claimed(ctx: Context, ids: list[int]) -> set[int]:
     """Which of these instances are in an open transfer already."""
     return set(ctx.db.column(_CLAIMED, ids=ids))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
 from msgspec import Struct
 
@@ -20,12 +18,13 @@ from crofter.drivers.hypervisor import (
     Source,
 )
 from crofter.engine import Failed, Operation, Sleep, Work, step, tx_step
-from crofter.resources.instances import hands, specs, states, store
+from crofter.resources.instances import hands, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.layout import DiskPlan
 from crofter.resources.instances.operations.looking import look_again
-from crofter.resources.instances.operations.power import BOOT, BootArgs
+from crofter.resources.instances.operations.placing import place
+from crofter.resources.instances.operations.power import BOOT, BootArgs, define_as
 from crofter.resources.instances.states import Job
 
 
@@ -69,21 +68,6 @@ def _opened(work: Work) -> SeedPlan:
 
 def _place(instance_id: int) -> str:
     return f"seed of compute:{instance_id}"
-
-
-@step(weight=5)
-def place(work: Work) -> Sleep | None:
-    """Choose a host, and write it down before anything is put there."""
-    instance = hands.current(work)
-    if instance.host is not None:
-        return None
-    host = hands.hypervisor(work.world).place(instance.region, instance.id, specs.bare(instance))
-    work.then(lambda ctx: _placed(ctx, instance.id, host))
-    return None
-
-
-def _placed(ctx: Context, instance_id: int, host: int) -> None:
-    ctx.db.update(store.instance, {"id": instance_id}, host=host)
 
 
 @step(weight=65)
@@ -137,19 +121,8 @@ def seed_root(work: Work) -> Sleep | None:
 def define_first(work: Work) -> Sleep | None:
     """Make the machine known to its host, so that it can be looked at from now on."""
     with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
-        found = configs.of(ctx, instance.id)
-        wanted = specs.spec(ctx, instance, found[0]) if found else specs.bare(instance)
-        network = hands.wiring(ctx, instance)
-    driver = hands.hypervisor(work.world)
-    ref = hands.domain(instance)
-    return hands.carry_out(
-        work,
-        [
-            lambda order: driver.ensure_domain(ref, wanted, order),
-            hands.wire(work.world, instance, network),
-        ],
-    )
+        found = configs.of(ctx, work.args.instance_id)
+    return define_as(work, found[0].id if found else None)
 
 
 @step(weight=5)
@@ -161,24 +134,37 @@ def define_if_new(work: Work) -> Sleep | None:
     return define_first.run(work)
 
 
+@tx_step(weight=1)
+def begin_restoring(ctx: Context, work: Work) -> Sleep | None:
+    """An instance that starts as a backup is seen to be restored."""
+    if any(plan.backup_id is not None for plan in work.args.disks):
+        states.show(ctx, work.args.instance_id, "restoring")
+    return None
+
+
 @tx_step(weight=5)
 def hand_over(ctx: Context, work: Work) -> Sleep | None:
     """The instance is there: off, or about to boot."""
     instance = store.again(ctx, work.args.instance_id)
     states.show(ctx, instance.id, "offline")
-    if work.args.boot_config is not None:
-        config = configs.one(ctx, instance.id, work.args.boot_config)
-        args = BootArgs(instance.id, config.id)
-        states.follow(ctx, BOOT, instance, args, secondary=configs.entity(config))
+    config = next((one for one in configs.of(ctx, instance.id) if one.id == work.args.boot_config), None)
+    if config is not None:
+        states.follow(ctx, BOOT, instance, BootArgs(instance.id, config.id), secondary=configs.entity(config))
     return None
 
 
-DEPLOY: tuple[Any, ...] = (place, make_disks, seed_root, define_first, hand_over)
-
 CREATE = Job(
-    operation=Operation(kind="compute_create", args=DeployArgs, steps=DEPLOY, failed=look_again, erased=("seed",)),
+    operation=Operation(
+        kind="compute_create",
+        args=DeployArgs,
+        steps=(place, begin_restoring, make_disks, seed_root, define_first, hand_over),
+        failed=look_again,
+        erased=("seed",),
+    ),
     action="compute_create",
-    accepts=("provisioning", "offline"),
+    accepts=(),
+    during="provisioning",
+    later=("restoring",),
 )
 
 JOBS = (CREATE,)

@@ -5,10 +5,14 @@ from __future__ import annotations
 from msgspec import Struct
 
 from crofter.context import Context
-from crofter.drivers.hypervisor import ObservedDomain
+from crofter.drivers.hypervisor import DiskRef, ObservedDisk, ObservedDomain
 from crofter.engine import Operation, Sleep, Work, enqueue, step
-from crofter.resources.instances import hands, states
+from crofter.resources.instances import hands, states, store
+from crofter.resources.instances.disks import store as disks
+from crofter.resources.instances.disks.store import Disk
+from crofter.resources.instances.operations import purging
 from crofter.resources.instances.shapes import Status
+from crofter.resources.instances.store import Instance
 
 
 class Args(Struct, frozen=True):
@@ -18,16 +22,34 @@ class Args(Struct, frozen=True):
 
 
 def status(seen: ObservedDomain) -> Status:
+    """A host in maintenance stops what was on and what was off."""
     if seen.power == "on":
         return "running"
-    return "stopped" if seen.reason == "host" or seen.maintenance else "offline"
+    return "stopped" if seen.maintenance or seen.resumes else "offline"
+
+
+@step(weight=1)
+def locate(work: Work) -> Sleep | None:
+    """A move that broke off may have left the machine on either host."""
+    instance = hands.exists_now(work)
+    if instance is None or instance.host is None:
+        return None
+    seen = hands.hypervisor(work.world).observe(hands.domain(instance))
+    if seen.power == "unknown":
+        return Sleep(hands.ASK_AGAIN)
+    if seen.ref.host != instance.host:
+        work.then(lambda ctx: _found(ctx, instance.id, seen.ref.host))
+    return None
+
+
+def _found(ctx: Context, instance_id: int, host: int) -> None:
+    ctx.db.update(store.instance, {"id": instance_id}, host=host)
 
 
 @step(weight=1)
 def look(work: Work) -> Sleep | None:
     """Show the status that the hypervisor tells of."""
-    with work.read() as ctx:
-        instance = hands.exists(ctx, work.args.instance_id)
+    instance = hands.exists_now(work)
     if instance is None or instance.status == "deleting":
         return None
     if instance.host is None:
@@ -40,9 +62,42 @@ def look(work: Work) -> Sleep | None:
     return None
 
 
-LOOK = Operation(kind="compute_look", args=Args, steps=(look,), keep=False)
+@step(weight=1)
+def look_at_disks(work: Work) -> Sleep | None:
+    """The disks of an instance are those that are there, and as large as they are there."""
+    with work.read() as ctx:
+        instance = hands.exists(ctx, work.args.instance_id)
+        own = disks.of(ctx, work.args.instance_id)
+    if instance is None or not own:
+        return None
+    host = instance.host
+    if host is None:
+        work.then(lambda ctx: purging.forget_disks(ctx, instance, [disk.id for disk in own]))
+        return None
+    driver = hands.hypervisor(work.world)
+    seen = {disk.id: driver.observe(DiskRef(host, disk.id)) for disk in own}
+    if any(one.presence == "unknown" for one in seen.values()):
+        return Sleep(hands.ASK_AGAIN)
+    work.then(lambda ctx: _as_seen(ctx, instance, own, seen))
+    return None
+
+
+def _as_seen(ctx: Context, instance: Instance, own: list[Disk], seen: dict[int, ObservedDisk]) -> None:
+    # Nobody is at work on the instance now: what was never ready will never be.
+    lost = [disk for disk in own if seen[disk.id].presence == "absent"]
+    unmade = [disk for disk in own if disk.status != "ready" and seen[disk.id].presence in ("making", "leaving")]
+    purging.forget_disks(ctx, instance, [disk.id for disk in (*lost, *unmade)])
+    for disk in own:
+        size = seen[disk.id].size
+        if seen[disk.id].presence == "ready" and (disk.status, disk.size, disk.reserved) != ("ready", size, size):
+            ctx.db.update(disks.disk, {"id": disk.id}, size=size, reserved=size, status="ready", updated=ctx.moment)
+
+
+LOOK = Operation(kind="compute_look", args=Args, steps=(locate, look, look_at_disks), keep=False)
 
 
 def look_again(ctx: Context, work: Work, _reason: str) -> None:
     """The hook of every job that failed or was cancelled: nobody knows how far it came, so somebody looks."""
-    enqueue(ctx, LOOK, Args(work.args.instance_id), key=states.key(work.args.instance_id))
+    instance = hands.exists(ctx, work.args.instance_id)
+    if instance is not None and instance.status != "deleting":
+        enqueue(ctx, LOOK, Args(instance.id), key=states.key(instance.id))

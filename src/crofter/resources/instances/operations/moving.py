@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crofter.context import Context
-from crofter.drivers.hypervisor import DiskRef
+from crofter.drivers.hypervisor import DiskRef, DomainSpec
 from crofter.engine import Failed, Operation, Sleep, Work, enqueue, step, tx_step
 from crofter.resources.instances import costs, hands, specs, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.ips import store as ips
-from crofter.resources.instances.operations.looking import look
-from crofter.resources.instances.operations.power import SHUTDOWN_GRACE
+from crofter.resources.instances.operations.looking import locate, look, look_again
+from crofter.resources.instances.operations.power import boot_with, define_as, defined, switch_off
 from crofter.resources.instances.states import Job
+from crofter.resources.instances.store import Instance
 from crofter.resources.types import store as types
+from crofter.resources.types.store import Type
 
 
 class MoveArgs(Struct, frozen=True):
@@ -31,16 +34,20 @@ class MoveArgs(Struct, frozen=True):
 @step(weight=15)
 def stop(work: Work) -> Sleep | None:
     """Shut the machine down, and show what happens next."""
-    waiting = None
-    if work.args.was_running:
-        instance = hands.current(work)
-        driver = hands.hypervisor(work.world)
-        waiting = hands.carry_out(
-            work, [lambda order: driver.ensure_off(hands.domain(instance), order, grace=SHUTDOWN_GRACE)]
-        )
+    waiting = switch_off(work) if work.args.was_running else None
     if waiting is None:
         work.then(lambda ctx: states.show(ctx, work.args.instance_id, "migrating"))
     return waiting
+
+
+# ---- another plan ---------------------------------------------------------------------------------------------------
+
+
+def _plan(ctx: Context, work: Work) -> Type:
+    found = types.find(ctx, work.args.type)
+    if found is None:
+        raise Failed("The plan is gone.")
+    return found
 
 
 @step(weight=20)
@@ -59,9 +66,7 @@ def _resize(work: Work, *, down: bool) -> Sleep | None:
     with work.read() as ctx:
         instance = store.again(ctx, work.args.instance_id)
         own = disks.of(ctx, instance.id)
-        plan = types.find(ctx, work.args.type)
-    if plan is None:
-        raise Failed("The plan is gone.")
+        plan = _plan(ctx, work)
     data = data_disk(own)
     if not work.args.grow or data is None:
         return None
@@ -85,12 +90,30 @@ def _resized(ctx: Context, disk_id: int, size: int) -> None:
     ctx.db.update(disks.disk, {"id": disk_id}, size=size, reserved=size, updated=ctx.moment)
 
 
+@step(weight=10)
+def redefine(work: Work) -> Sleep | None:
+    """The machine gets what the new plan gives; only when its host agrees is the plan changed and billed."""
+    with work.read() as ctx:
+        instance = store.again(ctx, work.args.instance_id)
+        wanted = _spec(ctx, work, instance, _plan(ctx, work))
+    return None if instance.host is None else defined(work, instance, wanted)
+
+
+def _spec(ctx: Context, work: Work, instance: Instance, plan: Type) -> DomainSpec:
+    larger = replace(instance, vcpus=plan.vcpus, memory=plan.memory)
+    for config in configs.of(ctx, instance.id):
+        if config.id == work.args.config_id:
+            limit = plan.memory if config.memory_limit == instance.memory else config.memory_limit
+            return specs.spec(ctx, larger, replace(config, memory_limit=limit))
+    return specs.bare(larger)
+
+
 @tx_step(weight=5)
 def change_plan(ctx: Context, work: Work) -> Sleep | None:
-    instance = store.again(ctx, work.args.instance_id)
-    plan = types.find(ctx, work.args.type) if work.args.type else None
-    if plan is None:
+    if work.args.type is None:
         return None
+    instance = store.again(ctx, work.args.instance_id)
+    plan = _plan(ctx, work)
     for config in configs.of(ctx, instance.id):
         if config.memory_limit == instance.memory:  # all there is stays all there is
             ctx.db.update(configs.config, {"id": config.id}, memory_limit=plan.memory)
@@ -109,20 +132,28 @@ def change_plan(ctx: Context, work: Work) -> Sleep | None:
     return None
 
 
+# ---- another host ---------------------------------------------------------------------------------------------------
+
+
 @step(weight=5)
 def choose_host(work: Work) -> Sleep | None:
     """Written down before the copying begins, so that a repeated move goes to the same place."""
-    if "to" in work.vars:
-        return None
     instance = hands.current(work)
+    if instance.host is None or "to" in work.vars:
+        return None
     region = work.args.region or instance.region
-    work.vars["from"] = instance.host
-    work.vars["to"] = hands.hypervisor(work.world).place(region, instance.id, specs.bare(instance), avoid=instance.host)
+    found = hands.place(work, region, instance.id, specs.bare(instance), avoid=instance.host)
+    if isinstance(found, Sleep):
+        return found
+    work.vars["from"], work.vars["to"] = instance.host, found
     return None
 
 
 @step(weight=50)
 def move(work: Work) -> Sleep | None:
+    """An instance that was never put anywhere has nothing to be carried."""
+    if "to" not in work.vars:
+        return None
     with work.read() as ctx:
         instance = store.again(ctx, work.args.instance_id)
         own = disks.of(ctx, instance.id)
@@ -137,7 +168,8 @@ def move(work: Work) -> Sleep | None:
 def arrive(ctx: Context, work: Work) -> Sleep | None:
     """The new host is the instance's host; in a new region it has new addresses."""
     instance = store.again(ctx, work.args.instance_id)
-    changes: dict[str, object] = {"host": int(work.vars["to"]), "migration_pending": False, "updated": ctx.moment}
+    host = work.vars.get("to")
+    changes: dict[str, object] = {"host": host, "migration_pending": False, "updated": ctx.moment}
     if work.args.region is not None and work.args.region != instance.region:
         for held in ips.of(ctx, instance.id):
             ips.release(ctx, held)
@@ -149,31 +181,30 @@ def arrive(ctx: Context, work: Work) -> Sleep | None:
     return None
 
 
+# ---- and back -------------------------------------------------------------------------------------------------------
+
+
 @step(weight=15)
 def resume(work: Work) -> Sleep | None:
     """On again, if this had turned it off."""
-    with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
-        config = configs.find(ctx, instance.id, work.args.config_id) if work.args.config_id else None
-        wanted = specs.spec(ctx, instance, config) if config else specs.bare(instance)
-        network = hands.wiring(ctx, instance)
-    driver = hands.hypervisor(work.world)
-    ref = hands.domain(instance)
-    waiting = hands.carry_out(
-        work,
-        [lambda order: driver.ensure_domain(ref, wanted, order), hands.wire(work.world, instance, network)],
-    )
-    if waiting is not None or not work.args.was_running:
-        return waiting
-    return hands.carry_out(work, [lambda order: driver.ensure_running(ref, order)])
+    instance = hands.exists_now(work)
+    if instance is None or instance.status == "deleting" or instance.host is None:
+        return None
+    if work.args.was_running and work.args.config_id is not None:
+        return boot_with(work, work.args.config_id)
+    return define_as(work, None)
 
 
-RECOVER = Operation(kind="compute_recover", args=MoveArgs, steps=(resume, look), keep=False)
+RECOVER = Operation(
+    kind="compute_recover", args=MoveArgs, steps=(locate, resume, look), failed=look_again, keep=False
+)
 
 
 def come_back(ctx: Context, work: Work, _reason: str) -> None:
     """What could not be changed is as it was, and on again if it was on."""
-    enqueue(ctx, RECOVER, work.args, key=states.key(work.args.instance_id))
+    instance = hands.exists(ctx, work.args.instance_id)
+    if instance is not None and instance.status != "deleting":
+        enqueue(ctx, RECOVER, work.args, key=states.key(instance.id))
 
 
 def _job(kind: str, *steps: object) -> Job:
@@ -183,12 +214,12 @@ def _job(kind: str, *steps: object) -> Job:
         steps=(stop, *steps, resume, look),  # type: ignore[arg-type]
         failed=come_back,
     )
-    return Job(operation=operation, action=kind)
+    return Job(operation=operation, action=kind, later=("shutting_down", "migrating"))
 
 
-RESIZE = _job("compute_resize", shrink, change_plan, grow)
-MUTATE = _job("compute_mutate", shrink, change_plan, grow)
-MIGRATE = _job("compute_migrate", change_plan, choose_host, move, arrive)
-MIGRATE_REGION = _job("compute_migrate_datacenter", change_plan, choose_host, move, arrive)
+RESIZE = _job("compute_resize", shrink, redefine, change_plan, grow)
+MUTATE = _job("compute_mutate", shrink, redefine, change_plan, grow)
+MIGRATE = _job("compute_migrate", choose_host, move, change_plan, arrive)
+MIGRATE_REGION = _job("compute_migrate_datacenter", choose_host, move, change_plan, arrive)
 
 JOBS = (RESIZE, MUTATE, MIGRATE, MIGRATE_REGION)

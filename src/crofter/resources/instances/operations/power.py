@@ -6,11 +6,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crofter.context import Context
+from crofter.drivers.hypervisor import DomainSpec
 from crofter.engine import Failed, Operation, Sleep, Work, step
 from crofter.resources.instances import hands, specs, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.operations.looking import Args, look, look_again
+from crofter.resources.instances.operations.placing import place
 from crofter.resources.instances.states import Job
+from crofter.resources.instances.store import Instance
 
 SHUTDOWN_GRACE = 120
 """Seconds of house time a guest has to shut down before its power is taken away."""
@@ -26,89 +29,114 @@ class RescueArgs(Struct, frozen=True):
     devices: dict[str, dict[str, int]] = {}
 
 
-@step(weight=30)
-def power_off(work: Work) -> Sleep | None:
+# ---- what the steps of many operations are made of ------------------------------------------------------------------
+
+
+def switch_off(work: Work) -> Sleep | None:
     instance = hands.current(work)
+    if instance.host is None:
+        return None
     driver = hands.hypervisor(work.world)
+    if driver.observe(hands.domain(instance)).power == "absent":
+        return None
     return hands.carry_out(work, [lambda order: driver.ensure_off(hands.domain(instance), order, grace=SHUTDOWN_GRACE)])
 
 
-@step(weight=10)
-def define(work: Work) -> Sleep | None:
-    """Tell the hypervisor what to boot with."""
+def define_as(work: Work, config_id: int | None) -> Sleep | None:
+    """Tell the hypervisor what to boot with; without a profile, what the plan gives."""
     with work.read() as ctx:
         instance = store.again(ctx, work.args.instance_id)
-        config = configs.find(ctx, instance.id, work.args.config_id)
-        if config is None:
-            raise Failed("The configuration profile is gone.")
-        wanted = specs.spec(ctx, instance, config)
+        wanted = specs.bare(instance)
+        if config_id is not None:
+            wanted = specs.spec(ctx, instance, _profile(ctx, instance, config_id))
+    return defined(work, instance, wanted)
+
+
+def _profile(ctx: Context, instance: Instance, config_id: int) -> configs.Config:
+    for found in configs.of(ctx, instance.id):
+        if found.id == config_id:
+            return found
+    raise Failed("The configuration profile is gone.")
+
+
+def defined(work: Work, instance: Instance, wanted: DomainSpec) -> Sleep | None:
+    """The machine is known to its host, with its addresses."""
+    with work.read() as ctx:
         network = hands.wiring(ctx, instance)
     driver = hands.hypervisor(work.world)
     ref = hands.domain(instance)
     return hands.carry_out(
-        work,
-        [
-            lambda order: driver.ensure_domain(ref, wanted, order),
-            hands.wire(work.world, instance, network),
-        ],
+        work, [lambda order: driver.ensure_domain(ref, wanted, order), hands.wire(work.world, instance, network)]
     )
+
+
+def switch_on(work: Work, config_id: int | None = None) -> Sleep | None:
+    """On, with what it was defined as; which profile that was is remembered for the next time."""
+    instance = hands.current(work)
+    driver = hands.hypervisor(work.world)
+    waiting = hands.carry_out(work, [lambda order: driver.ensure_running(hands.domain(instance), order)])
+    if waiting is None and config_id is not None:
+        work.then(lambda ctx: _booted(ctx, instance.id, config_id))
+    return waiting
+
+
+def _booted(ctx: Context, instance_id: int, config_id: int) -> None:
+    ctx.db.update(store.instance, {"id": instance_id}, booted_config=config_id)
+
+
+def boot_with(work: Work, config_id: int) -> Sleep | None:
+    """The whole of it, for operations of which booting is only a part."""
+    return define_as(work, config_id) or switch_on(work, config_id)
+
+
+# ---- steps ----------------------------------------------------------------------------------------------------------
+
+
+@step(weight=30)
+def power_off(work: Work) -> Sleep | None:
+    return switch_off(work)
+
+
+@step(weight=10)
+def define(work: Work) -> Sleep | None:
+    return define_as(work, work.args.config_id)
 
 
 @step(weight=60)
 def power_on(work: Work) -> Sleep | None:
-    instance = hands.current(work)
-    driver = hands.hypervisor(work.world)
-    waiting = hands.carry_out(work, [lambda order: driver.ensure_running(hands.domain(instance), order)])
-    if waiting is None:
-        work.then(lambda ctx: _booted(ctx, work))
-    return waiting
-
-
-def _booted(ctx: Context, work: Work) -> None:
-    ctx.db.update(store.instance, {"id": work.args.instance_id}, booted_config=work.args.config_id)
+    return switch_on(work, work.args.config_id)
 
 
 @step(weight=10)
 def define_rescue(work: Work) -> Sleep | None:
     """The rescue system boots, with the disks beside it."""
     instance = hands.current(work)
-    wanted = replace(specs.bare(instance), devices=specs.devices(work.args.devices), rescue=True)
-    driver = hands.hypervisor(work.world)
-    return hands.carry_out(work, [lambda order: driver.ensure_domain(hands.domain(instance), wanted, order)])
+    return defined(work, instance, replace(specs.bare(instance), devices=specs.devices(work.args.devices), rescue=True))
 
 
 @step(weight=60)
 def power_on_rescue(work: Work) -> Sleep | None:
-    instance = hands.current(work)
-    driver = hands.hypervisor(work.world)
-    return hands.carry_out(work, [lambda order: driver.ensure_running(hands.domain(instance), order)])
+    return switch_on(work)
 
 
-def boot_operation(kind: str) -> Operation:
-    """Booting is one thing; whether the owner, the watchdog or the host asked for it is told by its name."""
-    return Operation(kind=kind, args=BootArgs, steps=(define, power_on, look), failed=look_again)
+# ---- jobs -----------------------------------------------------------------------------------------------------------
 
 
-BOOT = Job(operation=boot_operation("compute_boot"), action="compute_boot", accepts=("offline",), during="booting")
-WATCHDOG_BOOT = Job(
-    operation=boot_operation("lassie_reboot"), action="lassie_reboot", accepts=("offline",), during="booting"
-)
-HOST_REBOOT = Job(
-    operation=Operation(
-        kind="host_reboot", args=BootArgs, steps=(power_off, define, power_on, look), failed=look_again
-    ),
-    action="host_reboot",
-    accepts=("running",),
-    during="rebooting",
-)
-REBOOT = Job(
-    operation=Operation(
-        kind="compute_reboot", args=BootArgs, steps=(power_off, define, power_on, look), failed=look_again
-    ),
-    action="compute_reboot",
-    accepts=("running",),
-    during="rebooting",
-)
+def _boot(kind: str) -> Job:
+    """Booting is one thing; whether the owner or the watchdog asked for it is told by its name."""
+    operation = Operation(kind=kind, args=BootArgs, steps=(place, define, power_on, look), failed=look_again)
+    return Job(operation=operation, action=kind, accepts=("offline",), during="booting")
+
+
+def _reboot(kind: str) -> Job:
+    operation = Operation(kind=kind, args=BootArgs, steps=(power_off, define, power_on, look), failed=look_again)
+    return Job(operation=operation, action=kind, accepts=("running",), during="rebooting")
+
+
+BOOT = _boot("compute_boot")
+WATCHDOG_BOOT = _boot("lassie_reboot")
+REBOOT = _reboot("compute_reboot")
+HOST_REBOOT = _reboot("host_reboot")
 SHUTDOWN = Job(
     operation=Operation(kind="compute_shutdown", args=Args, steps=(power_off, look), failed=look_again),
     action="compute_shutdown",
@@ -125,13 +153,15 @@ RESCUE = {
             failed=look_again,
         ),
         action="compute_reboot",
+        accepts=("running",),
         during="rebooting",
     ),
     "offline": Job(
         operation=Operation(
-            kind="rescue_boot", args=RescueArgs, steps=(define_rescue, power_on_rescue, look), failed=look_again
+            kind="rescue_boot", args=RescueArgs, steps=(place, define_rescue, power_on_rescue, look), failed=look_again
         ),
         action="compute_boot",
+        accepts=("offline",),
         during="booting",
     ),
 }

@@ -6,15 +6,15 @@ import msgspec
 from msgspec import Struct
 
 from crofter.context import Context
-from crofter.drivers.hypervisor import DiskRef
 from crofter.engine import Failed, Operation, Sleep, Work, step, tx_step
 from crofter.resources.images import store as images
-from crofter.resources.instances import hands, layout, specs, store
+from crofter.resources.instances import hands, layout, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
-from crofter.resources.instances.operations.deploy import define_first, make_disks, place, seed_root
+from crofter.resources.instances.operations.deploy import define_first, make_disks, seed_root
 from crofter.resources.instances.operations.looking import look, look_again
-from crofter.resources.instances.operations.power import power_off
+from crofter.resources.instances.operations.placing import place
+from crofter.resources.instances.operations.power import boot_with, power_off
 from crofter.resources.instances.states import Job
 
 
@@ -29,7 +29,9 @@ class RebuildArgs(Struct, frozen=True):
 def erase(work: Work) -> Sleep | None:
     with work.read() as ctx:
         instance = store.again(ctx, work.args.instance_id)
-        old = [DiskRef(instance.host or 0, disk.id) for disk in disks.of(ctx, instance.id)]
+        old = [hands.volume(instance, disk) for disk in disks.of(ctx, instance.id)]
+        if images.find(ctx, work.args.image) is None:
+            raise Failed("The image is gone.")  # while there still is something to lose
     driver = hands.hypervisor(work.world)
     return hands.carry_out(work, [lambda order, ref=ref: driver.ensure_gone(ref, order) for ref in old])  # type: ignore[misc]
 
@@ -54,25 +56,7 @@ def plan(ctx: Context, work: Work) -> Sleep | None:
 @step(weight=20)
 def boot_inside(work: Work) -> Sleep | None:
     """Booting is part of the rebuild and has no event of its own."""
-    if not work.args.booted:
-        return None
-    config_id = int(work.vars["config_id"])
-    with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
-        wanted = specs.spec(ctx, instance, configs.one(ctx, instance.id, config_id))
-    driver = hands.hypervisor(work.world)
-    ref = hands.domain(instance)
-    waiting = hands.carry_out(
-        work,
-        [lambda order: driver.ensure_domain(ref, wanted, order)],
-    ) or hands.carry_out(work, [lambda order: driver.ensure_running(ref, order)])
-    if waiting is None:
-        work.then(lambda ctx: _booted(ctx, instance.id, config_id))
-    return waiting
-
-
-def _booted(ctx: Context, instance_id: int, config_id: int) -> None:
-    ctx.db.update(store.instance, {"id": instance_id}, booted_config=config_id)
+    return boot_with(work, int(work.vars["config_id"])) if work.args.booted else None
 
 
 REBUILD = Job(

@@ -31,7 +31,7 @@ FIRST_LOOK = 3.0
 """Seconds between a change and the first look at what it made."""
 AT_ONCE = 0.25
 """Seconds that a thread waits for answers; slower ones are collected later, and hold nobody up."""
-POLL = 2.0
+POLL = 1.0
 LONGEST = 320.0
 """Seconds after which an answer is no longer waited for."""
 # While the clock stands or is moved, house time waits for the outside world: so that must not take long.

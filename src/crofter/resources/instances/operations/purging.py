@@ -1,0 +1,65 @@
+"""Taking what nobody has any more off its hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from crofter import clock
+from crofter.context import Context
+from crofter.drivers.hypervisor import BackupRef, DiskRef
+from crofter.engine import Operation, Sleep, Work, enqueue, step
+from crofter.resources.instances import hands
+from crofter.resources.instances.backups import store as backups
+from crofter.resources.instances.backups.store import Backup
+from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.disks import store as disks
+from crofter.resources.instances.store import Instance
+
+TRIES = 5
+PAUSE = 10 * clock.MINUTE
+
+
+class PurgeArgs(Struct, frozen=True):
+    """Host and number of each thing."""
+
+    disks: list[tuple[int, int]] = []
+    backups: list[tuple[int, int]] = []
+    tried: int = 0
+
+
+@step(retries=50)
+def purge(work: Work) -> Sleep | None:
+    driver = hands.hypervisor(work.world)
+    refs = [DiskRef(*one) for one in work.args.disks] + [BackupRef(*one) for one in work.args.backups]
+    return hands.carry_out(work, [lambda order, ref=ref: driver.ensure_gone(ref, order) for ref in refs])  # type: ignore[misc]
+
+
+def try_again(ctx: Context, work: Work, _reason: str) -> None:
+    """Nobody waits for it, and nobody else would do it. What is left in the end, the sweeper reports."""
+    if work.args.tried < TRIES:
+        args = replace(work.args, tried=work.args.tried + 1)
+        enqueue(ctx, PURGE, args, due=ctx.now + PAUSE * 2**work.args.tried)
+
+
+PURGE = Operation(kind="compute_purge", args=PurgeArgs, steps=(purge,), failed=try_again, keep=False)
+
+
+def forget_disks(ctx: Context, instance: Instance, ids: Sequence[int]) -> None:
+    """Disks are gone at once for their owner, and from their host as soon as can be."""
+    for disk_id in ids:
+        configs.without_disk(ctx, instance.id, disk_id)
+        ctx.db.delete(disks.disk, id=disk_id)
+    if ids and instance.host is not None:
+        enqueue(ctx, PURGE, PurgeArgs(disks=[(instance.host, disk_id) for disk_id in ids]))
+
+
+def forget_backups(ctx: Context, old: Sequence[Backup]) -> None:
+    """The same for backups."""
+    for one in old:
+        ctx.db.delete(backups.backup, id=one.id)
+    refs = [(one.host, one.id) for one in old if one.host is not None]
+    if refs:
+        enqueue(ctx, PURGE, PurgeArgs(backups=refs))

@@ -1,0 +1,81 @@
+"""Looking at answers: the parsed refusals, and bytes over a bare connection."""
+
+from __future__ import annotations
+
+import json
+import socket
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+Reasons = list[tuple[str | None, str]]
+CLOSED = 0
+"""In place of a status: the server hung up without a word."""
+
+
+def errors(answer: Any) -> Reasons:
+    """The refusals of an answer as (field, reason)."""
+    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
+
+
+class Raw(NamedTuple):
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+def connect(url: str, *, timeout: float = 20) -> socket.socket:
+    parts = urlsplit(url)
+    assert parts.hostname is not None
+    return socket.create_connection((parts.hostname, parts.port), timeout=timeout)
+
+
+def send(url: str, content: bytes) -> Raw:
+    """Send bytes as they are, and read one answer. Raises TimeoutError when none comes."""
+    with connect(url) as connection:
+        try:
+            connection.sendall(content)
+        except ConnectionError:
+            pass  # refused before it was read to its end; the answer may still be there
+        return receive(connection)
+
+
+def receive(connection: socket.socket) -> Raw:
+    """One answer from a connection, up to the end of its body."""
+    read = connection.makefile("rb")
+    try:
+        start = read.readline()
+        if not start:
+            return Raw(CLOSED, {}, b"")
+        headers: dict[str, str] = {}
+        while line := read.readline().strip():
+            name, _, value = line.decode("latin-1").partition(":")
+            headers[name.lower()] = value.strip()
+        body = read.read(int(headers["content-length"])) if "content-length" in headers else b""
+    except ConnectionError:
+        return Raw(CLOSED, {}, b"")
+    return Raw(int(start.split()[1]), headers, body)
+
+
+def request(
+    method: str,
+    path: str,
+    *,
+    token: str | None = None,
+    body: bytes | str = b"",
+    headers: tuple[bytes, ...] = (),
+    content_type: str | None = "application/json",
+    length: int | str | None = None,
+) -> bytes:
+    """The bytes of a request, however wrong."""
+    content = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
+    lines = [f"{method} {path} HTTP/1.1".encode("latin-1"), b"Host: 127.0.0.1"]
+    if token is not None:
+        lines.append(f"Authorization: Bearer {token}".encode())
+    if content and content_type is not None:
+        lines.append(f"Content-Type: {content_type}".encode())
+    if content or length is not None:
+        lines.append(b"Content-Length: %s" % str(len(content) if length is None else length).encode())
+    return b"\r\n".join([*lines, *headers, b"", b""]) + content

@@ -1,0 +1,166 @@
+"""``crofter login`` and ``crofter admin``, run as programs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cloud import Cloud
+from tests.login.visitor import PASSWORD, Visitor
+
+CROFTER = [sys.executable, "-m", "crofter"]
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {**os.environ, "XDG_CONFIG_HOME": str(home), "CROFTER_LOG": "off"}
+
+
+@pytest.fixture
+def cloud(_sqlite_cloud: Cloud) -> Cloud:
+    """One database is enough: the command line does not know which one it is."""
+    _sqlite_cloud.reset()
+    return _sqlite_cloud
+
+
+def sign_in(cloud: Cloud, visitor: Visitor, home: Path, decision: str) -> tuple[int, str]:
+    """A person who runs ``crofter login`` and follows the address that it prints."""
+    command = [*CROFTER, "login", "--url", cloud.url, "--no-browser", "--scopes", "account:read_only"]
+    with subprocess.Popen(
+        command, env=environment(home), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as program:
+        assert program.stdout is not None
+        program.stdout.readline()
+        visitor.goes_to(program.stdout.readline().strip())
+        assert "crofter command line" in visitor.page.text
+        visitor.sends(username="ada", password=PASSWORD)
+        visitor.goes_to(visitor.page.headers["location"])
+        visitor.goes_to(visitor.sends(decision=decision).headers["location"])
+        said = program.stdout.read()
+    return program.returncode, said
+
+
+def test_the_command_line_signs_in_and_out(cloud: Cloud, ada: Visitor, tmp_path: Path) -> None:
+    code, said = sign_in(cloud, ada, tmp_path, "allow")
+    assert (code, said) == (0, f"signed in to {cloud.url} as ada\n")
+    file = tmp_path / "crofter" / "credentials.json"
+    assert file.stat().st_mode & 0o777 == 0o600
+    kept = json.loads(file.read_text())[cloud.url]
+    mine = cloud.client(kept["access_token"])
+    assert mine.get("/v4/profile").json()["username"] == "ada"
+    apps = mine.get("/v4/profile/apps").json()["data"]
+    assert [(one["label"], one["scopes"]) for one in apps] == [("crofter command line", "account:read_only")]
+    assert mine.get("/v4/account/oauth-clients").json()["results"] == 0  # the house's own, nobody's to change
+
+    done = subprocess.run(
+        [*CROFTER, "logout", "--url", cloud.url], env=environment(tmp_path), capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"signed out of {cloud.url}\n"
+    assert json.loads(file.read_text()) == {}
+    assert cloud.client(kept["access_token"]).get("/v4/profile").status_code == 401
+
+
+def test_the_command_line_is_turned_away(cloud: Cloud, ada: Visitor, tmp_path: Path) -> None:
+    assert sign_in(cloud, ada, tmp_path, "cancel") == (1, "crofter: The user said no.\n")
+    assert not (tmp_path / "crofter" / "credentials.json").exists()
+
+
+def test_a_house_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+    command = [*CROFTER, "login", "--url", "http://127.0.0.1:9", "--no-browser"]
+    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith("crofter: http://127.0.0.1:9/.well-known")
+
+
+class Operator:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def runs(self, *words: str, typed: str = "") -> tuple[int, str, str]:
+        command = [*CROFTER, "admin", *words, "--data", str(self.folder / "data")]
+        done = subprocess.run(
+            command, env=environment(self.folder), input=typed, capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stdout, done.stderr
+
+    def sees(self, *words: str, typed: str = "") -> Any:
+        code, said, complaint = self.runs(*words, "--json", typed=typed)
+        assert code == 0, complaint
+        return json.loads(said)
+
+
+@pytest.fixture
+def operator(tmp_path: Path) -> Operator:
+    made = Operator(tmp_path)
+    code, _, said = made.runs("accounts", "list")
+    assert code == 0
+    assert re.match("crofter: a new database: user admin, password [a-z0-9-]{23}, token ccp_", said)
+    return made
+
+
+def test_an_operator_makes_accounts_and_users(operator: Operator) -> None:
+    [opened] = operator.sees("accounts", "create", "carol", "carol@example.com")
+    assert opened["username"] == "carol"
+    operator.sees("users", "create", "dave", "dave@example.com", "--beside", "carol", "--restricted")
+    users = operator.sees("users", "list")
+    assert [(one["username"], one["restricted"]) for one in users] == [
+        ("admin", False),
+        ("carol", False),
+        ("dave", True),
+    ]
+    assert users[1]["euuid"] == users[2]["euuid"] == opened["euuid"]
+    assert [one["to"] for one in operator.sees("mails", "list")] == ["dave@example.com", "carol@example.com"]
+    assert len(operator.sees("accounts", "list")) == 2
+
+
+def test_an_operator_sets_passwords(operator: Operator) -> None:
+    assert operator.sees("users", "set-password", "admin", typed=PASSWORD + "\n") == [{"username": "admin"}]
+    [made] = operator.sees("users", "set-password", "admin", "--generate")
+    assert re.fullmatch(r"([a-z2-9]{5}-){3}[a-z2-9]{5}", made["password"])
+    assert operator.runs("users", "set-password", "admin", typed="weak\n")[0] == 1
+    assert operator.runs("users", "set-password", "nobody", typed=PASSWORD)[2] == "crofter: there is no user nobody\n"
+
+
+def test_an_operator_makes_lists_and_revokes_tokens(operator: Operator) -> None:
+    [made] = operator.sees("tokens", "create", "admin", "--scopes", "computes:read_only", "--days", "3")
+    assert made["token"].startswith("ccp_")
+    tokens = operator.sees("tokens", "list", "--user", "admin")
+    assert [(one["label"], one["scopes"]) for one in tokens] == [
+        ("first token", "*"),
+        ("made by the operator", "computes:read_only"),
+    ]
+    assert made["token"] not in json.dumps(tokens)
+    operator.sees("tokens", "revoke", str(made["id"]))
+    assert len(operator.sees("tokens", "list")) == 1
+    assert operator.runs("tokens", "revoke", "99")[0] == 1
+    assert operator.runs("tokens", "create", "admin", "--scopes", "moon")[2] == "crofter: moon is not a scope\n"
+
+
+def test_an_operator_changes_the_master_key(operator: Operator) -> None:
+    operator.sees("accounts", "create", "carol", "carol@example.com")
+    before = (operator.folder / "data" / "secret.key").read_text()
+    mails = operator.sees("mails", "list")
+    code, said, _ = operator.runs("rotate-key")
+    assert (code, "sealed values are under the new key" in said) == (0, True)
+    after = (operator.folder / "data" / "secret.key").read_text()
+    assert len(after.splitlines()) == 1
+    assert after != before
+    assert operator.sees("mails", "list") == mails
+
+
+def test_an_operator_sees_whether_the_audit_log_is_whole(operator: Operator) -> None:
+    operator.sees("tokens", "create", "admin")
+    assert operator.runs("audit", "verify")[1] == "the audit log is whole\n"
+    import sqlite3
+
+    with sqlite3.connect(operator.folder / "data" / "crofter.db") as database:
+        database.execute("UPDATE audit SET username = 'somebody else'")
+    code, said, _ = operator.runs("audit", "verify")
+    assert code == 1
+    assert "it was altered" in said

@@ -1,0 +1,259 @@
+"""The authorisation matrix: an account with one of everything, and everybody who might knock at each endpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from httpx2 import Client, Response
+
+from crofter import clock
+from crofter.corridor import ENDPOINTS
+from crofter.edge.endpoint import Endpoint
+from crofter.resources.billing import store as billing
+from crofter.resources.logins import store as logins
+from crofter.resources.managed.issues.store import issue
+from crofter.resources.oauth import store as oauth
+from tests.cloud import Cloud
+
+HERE = Path(__file__).parent
+SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8C3cV0rHWn8CqYHQGoZKZQ2wuxGzQ2nHfYqvMsNwEz alice"
+CATALOGUE = {"region_id", "type_id", "kernel_id", "image_id", "year", "month"}
+"""Parts of a path that name nobody's own."""
+CALLERS = (
+    "nobody",
+    "bad token",
+    "expired token",
+    "revoked token",
+    "wrong scope",
+    "read_only scope",
+    "other tenant",
+    "restricted, no grant",
+    "restricted, read_only",
+    "restricted, read_write",
+    "unrestricted",
+)
+
+
+class Row(NamedTuple):
+    """What the house promises of one endpoint, reviewed and kept beside the code."""
+
+    method: str
+    path: str
+    scope: str
+    grant: str
+
+
+def promised() -> list[Row]:
+    lines = (HERE / "access.tsv").read_text().splitlines()[1:]
+    return [Row(*line.split("\t")) for line in lines]
+
+
+def declared(endpoint: Endpoint) -> Row:
+    version = "v4beta" if endpoint.beta else "v4"
+    return Row(endpoint.method, f"/{version}/{endpoint.path}", endpoint.scope, endpoint.grant)
+
+
+class Matrix:
+    """One account that has something of every kind, and the tokens of everybody else."""
+
+    def __init__(self, cloud: Cloud) -> None:
+        self.cloud = cloud
+        opened = cloud.account(username="alice", managed=True)
+        self.alice = cloud.client(opened["token"])
+        self.parts: dict[str, Any] = {"region_id": "us-east", "type_id": "g6-nanode-1", "year": 2026, "month": 1}
+        self.parts |= {"kernel_id": "compute/grub2", "image_id": "compute/debian11"}
+        self._make_instance()
+        self._make_things()
+        self._insert_rows()
+        self.clients = self._people(opened["token"])
+
+    def _post(self, path: str, **body: Any) -> Any:
+        answer = self.alice.post(path, json=body)
+        assert answer.status_code == 200, f"{path}: {answer.text}"
+        return answer.json()
+
+    def _make_instance(self) -> None:
+        body = {"type": "g6-nanode-1", "region": "us-east", "image": "compute/debian11", "backups_enabled": True}
+        made = self._post("/v4/compute/instances", root_pass="Vq7!mmpx-Tolp", label="web", **body)
+        spare = self._post("/v4/compute/instances", type="g6-nanode-1", region="us-east", label="spare")
+        self.cloud.settle()
+        path = f"/v4/compute/instances/{made['id']}"
+        backup = self._post(f"{path}/backups", label="before")
+        self.cloud.settle()
+        self.parts |= {"compute_id": made["id"], "address": made["ipv4"][0], "backup_id": backup["id"]}
+        self.parts["disk_id"] = self.alice.get(f"{path}/disks").json()["data"][0]["id"]
+        self.parts["config_id"] = self.alice.get(f"{path}/configs").json()["data"][0]["id"]
+        self.parts["token"] = self._post("/v4/account/service-transfers", entities={"computes": [spare["id"]]})["token"]
+
+    def _make_things(self) -> None:
+        self._post("/v4/tags", label="blue")
+        client = self._post("/v4/account/oauth-clients", label="app", redirect_uri="https://app.example.com/back")
+        credential = self._post("/v4/managed/credentials", label="root", password="sesame")
+        contact = self._post("/v4/managed/contacts", name="Ada", email="ada@example.com")
+        service = self._post(
+            "/v4/managed/services", label="site", service_type="url", address="http://127.0.0.1:9", timeout=1
+        )
+        ticket = self._post("/v4/support/tickets", summary="Help", description="It hums.")
+        file = {"file": ("note.txt", b"hello", "text/plain")}
+        attached = self.alice.post(f"/v4/support/tickets/{ticket['id']}/attachments", files=file)
+        assert attached.status_code == 200, attached.text
+        self._post("/v4/account/users", username="bob-restricted", email="bob@example.com")
+        key = self._post("/v4/profile/sshkeys", label="laptop", ssh_key=SSH_KEY)
+        token = self._post("/v4/profile/tokens", label="spare")
+        self.parts |= {
+            "label": "blue",
+            "client_id": client["id"],
+            "credential_id": credential["id"],
+            "contact_id": contact["id"],
+            "service_id": service["id"],
+            "ticket_id": ticket["id"],
+            "filename": self.alice.get(f"/v4/support/tickets/{ticket['id']}").json()["attachments"][0],
+            "username": "alice",
+            "key_id": key["id"],
+            "token_id": token["id"],
+            "event_id": self.alice.get("/v4/account/events").json()["data"][-1]["id"],
+            "payment_method_id": self.alice.get("/v4/account/payment-methods").json()["data"][0]["id"],
+        }
+
+    def _insert_rows(self) -> None:
+        """What only time or the login service makes."""
+        moment = clock.text(self.cloud.world.clock.now())
+        with self.cloud.world.database.write() as db:
+            owner = {"account_id": 2, "user_id": 2}
+            self.parts["login_id"] = db.insert(
+                logins.login,
+                **owner,
+                username="alice",
+                ip="127.0.0.1",
+                restricted=False,
+                status="successful",
+                at=moment,
+            )
+            self.parts["device_id"] = db.insert(
+                logins.device,
+                user_id=2,
+                digest=b"digest",
+                user_agent="browser",
+                created=moment,
+                expiry="2999-01-01T00:00:00",
+                last_authenticated=moment,
+                last_remote_addr="127.0.0.1",
+            )
+            self.parts["app_id"] = db.insert(oauth.authorization, **owner, client_id=1, scopes="*", created=moment)
+            values = {"subtotal": 0, "tax": 0, "total": 0, "address": {}}
+            self.parts["invoice_id"] = db.insert(billing.invoice, account_id=2, date=moment, period="2026-01", **values)
+            self.parts["payment_id"] = db.insert(
+                billing.payment, account_id=2, date=moment, amount=1, reference="reference"
+            )
+            self.parts["issue_id"] = db.insert(
+                issue, account_id=2, ticket_id=self.parts["ticket_id"], services=[1], created=moment
+            )
+
+    def _people(self, own: str) -> dict[str, Client | None]:
+        cloud = self.cloud
+        expired = cloud.token("alice", expires_in=1)
+        cloud.advance(5)
+        revoked = self._post("/v4/profile/tokens", label="gone")
+        assert self.alice.delete(f"/v4/profile/tokens/{revoked['id']}").status_code == 200
+        reading = " ".join(f"{name}:read_only" for name in ("account", "computes", "events", "images", "maintenance"))
+        return {
+            "nobody": cloud.client(None),
+            "bad token": cloud.client("not-a-token"),
+            "expired token": cloud.client(expired),
+            "revoked token": cloud.client(revoked["token"]),
+            "wrong scope": cloud.client(cloud.token("alice", "longview:read_write")),
+            "read_only scope": cloud.client(cloud.token("alice", reading)),
+            "other tenant": cloud.person(username="mallory", managed=True),
+            "restricted, no grant": self._restricted(None),
+            "restricted, read_only": self._restricted("read_only"),
+            "restricted, read_write": self._restricted("read_write"),
+            "unrestricted": cloud.client(own),
+        }
+
+    def _restricted(self, level: str | None) -> Client:
+        name = f"user-{level or 'none'}".replace("_", "-")
+        self._post("/v4/account/users", username=name, email=f"{name}@example.com")
+        if level is not None:
+            grants = {
+                "global": {"account_access": level, "add_computes": level == "read_write"},
+                "compute": [{"id": self.parts["compute_id"], "permissions": level}],
+            }
+            answer = self.alice.put(f"/v4/account/users/{name}/grants", json=grants)
+            assert answer.status_code == 200, answer.text
+        return self.cloud.client(self.cloud.token(name))
+
+    def knock(self, caller: str, endpoint: Endpoint) -> Response:
+        """Ask in a way that changes nothing even if it is let in: a write whose body is no JSON."""
+        client = self.clients[caller]
+        assert client is not None
+        path = declared(endpoint).path
+        for name in endpoint.parts:
+            for written in (f"{{{name}}}", f"{{{name}:path}}"):
+                path = path.replace(written, str(self.parts[name]))
+        if endpoint.method == "GET" and path.endswith("/stream"):
+            with client.stream("GET", path) as answer:
+                return answer
+        if endpoint.method == "GET":
+            return client.get(path)
+        kind = "text/plain" if endpoint.upload else "application/json"
+        return client.request(endpoint.method, path, content=b"{", headers={"Content-Type": kind})
+
+
+def verdict(answer: Response) -> str:
+    """What became of a caller: turned away with which status, or let in."""
+    return str(answer.status_code) if answer.status_code in (401, 403, 404) else "in" if _in(answer) else "broken"
+
+
+def _in(answer: Response) -> bool:
+    return answer.status_code in (200, 204, 400, 415)
+
+
+def expected(row: Row, endpoint: Endpoint, caller: str) -> set[str]:
+    """What must become of a caller, by the promised row alone."""
+    if row.scope == "none":
+        return {"in", "404"} if "client_id" in endpoint.parts else {"in"}
+    if caller in ("nobody", "bad token", "expired token", "revoked token"):
+        return {"401"}
+    if caller == "wrong scope":
+        return {"in"} if row.scope == "*" else {"403"}
+    if caller == "read_only scope":
+        return {"403"} if "read_write" in row.scope else {"in"}
+    own = set(endpoint.parts) - CATALOGUE
+    if caller == "other tenant":
+        return _for_a_stranger(row, own)
+    if caller.startswith("restricted"):
+        return _for_restricted(row, own, caller.partition(", ")[2])
+    return {"in"}
+
+
+def _for_a_stranger(row: Row, own: set[str]) -> set[str]:
+    if not own:
+        return {"in"}
+    if own == {"token"}:  # whoever holds the token of a pending transfer may look at it and accept it
+        return {"404"} if row.method == "DELETE" else {"in"}
+    return {"404"}
+
+
+def _for_restricted(row: Row, own: set[str], held: str) -> set[str]:
+    kind, _, level = row.grant.partition(":")
+    if kind == "unrestricted":
+        return {"403"}
+    if kind == "any":
+        # What is somebody else's own, or about things that one may not see, is not there.
+        return {"in", "404"} if own else {"in"}
+    if kind == "add_computes":
+        return {"in"} if held == "read_write" else {"403"}
+    enough = held == "read_write" or held == level
+    return {"in"} if enough else {"403"}
+
+
+def cells(matrix: Matrix, callers: tuple[str, ...] = CALLERS) -> Iterator[tuple[Row, str, str, set[str]]]:
+    """Each endpoint and caller, with what happened and what should have."""
+    by_name = {(row.method, row.path): row for row in promised()}
+    for endpoint in ENDPOINTS:
+        now = declared(endpoint)
+        row = by_name[(now.method, now.path)]
+        for caller in callers:
+            yield row, caller, verdict(matrix.knock(caller, endpoint)), expected(row, endpoint, caller)

@@ -1,0 +1,85 @@
+"""Who may do what, over every endpoint and every sort of caller."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from crofter.corridor import ENDPOINTS
+from crofter.edge import perform
+from crofter.resources.tags import store as tags
+from crofter.resources.users import access
+from crofter.resources.users import store as users
+from tests.cloud import Cloud
+from tests.matrix import CALLERS, HERE, Matrix, cells, declared, promised
+
+
+def test_every_endpoint_has_its_reviewed_row_and_no_row_is_left_over() -> None:
+    assert {declared(one) for one in ENDPOINTS} == set(promised())
+
+
+def test_scopes_are_those_of_the_interface() -> None:
+    wanted = [line.split("\t")[:3] for line in (HERE / "interface.tsv").read_text().splitlines()[1:]]
+    known = {(row.method, _bare(row.path)): row.scope for row in promised()}
+    assert len(wanted) == 99
+    assert {(method, path): scope for method, path, scope in wanted} == {
+        (method, path): known[(method, _bare(path))] for method, path, _ in wanted
+    }
+
+
+def _bare(path: str) -> str:
+    return "/".join("{}" if part.startswith("{") else part for part in path.split("/"))
+
+
+def holes(matrix: Matrix) -> list[tuple[str, str, str, str]]:
+    return [
+        (row.method, row.path, caller, f"{found}, not {' or '.join(sorted(wanted))}")
+        for row, caller, found, wanted in cells(matrix)
+        if found not in wanted
+    ]
+
+
+def test_everybody_gets_where_they_belong_and_nowhere_else(cloud: Cloud) -> None:
+    matrix = Matrix(cloud)
+    counted = sum(1 for _ in ENDPOINTS) * len(CALLERS)
+    assert counted > 1700
+    assert holes(matrix) == []
+
+
+def _endpoint(name: str) -> Any:
+    return next(one for one in ENDPOINTS if one.name == name)
+
+
+def _no_scope(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(_endpoint("delete_tag"), "scope", "*")
+
+
+def _no_grant(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(_endpoint("list_users"), "grant", "any")
+
+
+def _forgotten_account(patch: pytest.MonkeyPatch) -> None:
+    found: Callable[..., Any] = lambda ctx, label: tags.Tag(1, ctx.account_id, label)  # noqa: E731
+    patch.setattr(_endpoint("list_tagged_objects").found["tag"], "find", found)
+
+
+def _reads_may_write(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(perform, "covers", lambda held, wanted: bool(held) and wanted != "longview:read_write")
+
+
+def _everybody_permitted(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(users, "level", lambda *_: "read_write")
+    assert access.permits
+
+
+@pytest.mark.parametrize("hole", [_no_scope, _no_grant, _forgotten_account, _reads_may_write, _everybody_permitted])
+def test_a_planted_hole_is_found(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, hole: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    cloud: Cloud = request.getfixturevalue("_sqlite_cloud")
+    cloud.reset()
+    matrix = Matrix(cloud)
+    hole(monkeypatch)
+    assert holes(matrix)
