@@ -68,11 +68,15 @@ class PostgresServer:
         self._server.ensure_pgdata_inited()
         with (self._folder / "d" / "postgresql.conf").open("a") as settings:
             settings.write(QUICK)
-        self._server.start()
         self._numbers = itertools.count()
         self._shared: str | None = None
-        self._admin(f"CREATE DATABASE {TEMPLATE}")
-        create_tables(self._sqlalchemy(TEMPLATE))
+        try:
+            self._server.start()
+            self._admin(f"CREATE DATABASE {TEMPLATE}")
+            create_tables(self._sqlalchemy(TEMPLATE))
+        except BaseException:
+            self.close()
+            raise
 
     def address(self, name: str) -> str:
         return str(self._server.get_uri(name))

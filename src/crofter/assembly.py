@@ -35,6 +35,7 @@ from crofter.errors import Problem
 from crofter.keyring import Keyring, from_text, read_masters
 from crofter.kinds import Kinds
 from crofter.passwords import readable
+from crofter.resources.billing import store as billing
 from crofter.resources.regions import store as regions
 from crofter.resources.users import access
 from crofter.resources.users import store as users
@@ -173,7 +174,11 @@ def build(settings: Settings) -> House:
     faults = Faults(world, corridor.FAULTS)
     parts = Parts(
         router=Router(corridor.ENDPOINTS),
-        performer=Performer(world, Access(access.authenticate, access.permits, access.permits_globally)),
+        performer=Performer(
+            world,
+            Access(access.authenticate, access.permits, access.permits_globally),
+            lambda ctx: billing.rates(ctx.db, ctx.account_id),
+        ),
         limits=RateLimits(world.clock, settings.rate_limits, RATE_LIMITS["general"]),
         hub=hub,
         observer=observer,
@@ -257,7 +262,7 @@ def ready(house: House) -> dict[str, bool]:
 def reset(house: House, faults: Faults) -> None:
     """Back to the state of a first start; the process, its address and its first user stay."""
     world = house.world
-    with house.worker.paused():
+    with house.conductor.standstill():
         with world.database.read() as db:
             before = msgspec.convert(meta.get(db, FOUNDING), Founding)
         empty(world.database)

@@ -132,6 +132,11 @@ def _checked(settings: Settings) -> Settings:
         raise SettingsError("SQLite is for one process: --workers and --role need --database postgresql://…")
     if settings.mail != "outbox" and not settings.mail.startswith(("smtp://", "smtps://")):
         raise SettingsError("mail is outbox, smtp://… or smtps://…")
+    for word in settings.probe_networks.split():
+        try:
+            ipaddress.ip_network(word.partition("=")[2])
+        except ValueError:
+            raise SettingsError(f"probe_networks is a list of region=network, and {word} is none") from None
     if settings.driver != "simulated":
         raise SettingsError(f"there is no driver {settings.driver!r}; there is: simulated")
     if settings.sandbox:

@@ -17,7 +17,10 @@ from crofter.login import store as login_tables
 from crofter.resources.account import api as account
 from crofter.resources.billing import api as billing
 from crofter.resources.billing import invoicing
+from crofter.resources.billing import cost_api as costs
 from crofter.resources.billing.cards import CARD_DECLINED
+from crofter.resources.billing.promotions import PROMOTIONS
+from crofter.resources.billing.taxes import TAXES
 from crofter.resources.events import api as events
 from crofter.resources.firewalls import api as firewalls
 from crofter.resources.images import api as images
@@ -62,7 +65,7 @@ from crofter.resources.support import api as support
 from crofter.resources.tags import api as tags
 from crofter.resources.transfers import api as service_transfers
 from crofter.resources.transfers import deprecated_api as entity_transfers
-from crofter.resources.transfers import rules as transfer_rules
+from crofter.resources.transfers import operations as transfer_operations
 from crofter.resources.types import api as types
 from crofter.resources.types.shelf import TYPES
 from crofter.resources.users import api as users
@@ -72,6 +75,7 @@ from crofter.resources.volumes import api as volumes
 ROOMS: tuple[ModuleType, ...] = (
     account,
     billing,
+    costs,
     entity_transfers,
     events,
     firewalls,
@@ -120,7 +124,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *housekeeping.OPERATIONS,
     *instance_jobs.OPERATIONS,
     *invoicing.OPERATIONS,
-    *transfer_rules.OPERATIONS,
+    *transfer_operations.OPERATIONS,
     MAINTAIN,
     *login_chores.OPERATIONS,
     *mail.OPERATIONS,
@@ -132,7 +136,7 @@ CHORES: tuple[Chore, ...] = (*housekeeping.CHORES, *instance_jobs.CHORES, *invoi
 TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, stackscript_tables)
 """Rooms that are here for their tables alone."""
 
-SHELVES: tuple[Shelf, ...] = (REGIONS, TYPES, KERNELS, IMAGES)
+SHELVES: tuple[Shelf, ...] = (REGIONS, TYPES, KERNELS, IMAGES, TAXES, PROMOTIONS)
 """What the catalogue's files are read into."""
 
 FAULTS: tuple[FaultKind, ...] = (CARD_DECLINED, *instance_faults.FAULTS, PROBE)

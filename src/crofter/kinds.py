@@ -43,6 +43,9 @@ class Kind(Struct, frozen=True):
     labelled: Callable[[Context], Sequence[tuple[int, str | None]]] = lambda _ctx: ()
     """Every object of the caller's account with its label, in the order of ids: what grants can be given on."""
 
+    remove: Callable[[Context, int], None] | None = None
+    """Take an object away for good, since its account closes."""
+
     def entity(self, object_id: int, label: str | None) -> Entity:
         return Entity(self.name, object_id, label, self.url.format(id=object_id))
 
@@ -56,6 +59,12 @@ class Kinds:
 
     def get(self, name: str) -> Kind | None:
         return self._by_name.get(name)
+
+    def remove_all(self, ctx: Context) -> None:
+        """Take away all that the caller's account has."""
+        for kind in self._by_name.values():
+            for object_id, _ in kind.labelled(ctx) if kind.remove is not None else ():
+                kind.remove(ctx, object_id)
 
     def require(self, ctx: Context, name: str, ids: Sequence[int], level: str, *, field: str) -> None:
         """All of these objects are the caller's to read or write, or the field is refused."""

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
-from crofter.engine import Worker
+from crofter.clock import MINUTE
+from crofter.context import Context
+from crofter.engine import Conductor, Worker, enqueue
 from tests.databases import PostgresServer
 from tests.engine import deeds
-from tests.engine.deeds import DEADLY, EFFECTS, FIVE, HOLD, HOT, OUTSIDE
+from tests.engine.deeds import DEADLY, EFFECTS, FIVE, HOLD, HOT, OUTSIDE, Nothing
 from tests.engine.storms import Crew, until
 
 
@@ -172,31 +174,40 @@ def test_a_request_killed_around_its_commit_leaves_all_or_nothing(crew: Any, mom
 # ---- the database goes away -----------------------------------------------------------------------------------------
 
 
-def database_killed(crew: Crew, server: PostgresServer, *, forgetful: bool = False) -> dict[str, int]:
+@pytest.fixture(scope="module")
+def doomed_server() -> Iterator[PostgresServer]:
+    """A server of its own: others should not be troubled by its end."""
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+def database_killed(server: PostgresServer, folder: Path, *, forgetful: bool = False) -> dict[str, int]:
+    name = server.create()
+    crew = Crew(server.address(name), folder, lease=3.0)
     ids = crew.prepare(FIVE, [f"k{number % 8}" for number in range(120)])
     if forgetful:
-        name = crew.ask("SELECT current_database()")[0][0]
         crew.tell(f"ALTER DATABASE {name} SET synchronous_commit = off")
-    crew.hire()
-    crew.hire()
-    for enough in (30, 120):
-        until(lambda: crew.trace.count("begin") > enough, "some work")  # noqa: B023 - called before it changes
-        server.crash()
-        server.start()
-    until(lambda: not crew.live(), "the rest of the work", 0.05)
-    assert all(member.is_alive() for member in crew.members)
-    crew.dismiss()
+    try:
+        crew.hire()
+        crew.hire()
+        for enough in (30, 120):
+            until(lambda: crew.trace.count("begin") > enough, "some work")  # noqa: B023 - called before it changes
+            server.crash()
+            server.start()
+        until(lambda: not crew.live(), "the rest of the work", 0.05)
+        assert all(member.is_alive() for member in crew.members)
+    finally:
+        crew.dismiss()
     return crew.audit(ids, EFFECTS, OUTSIDE).faults
 
 
-@postgres_only
-def test_work_goes_on_after_the_database_was_killed(crew: Any, postgres_server: PostgresServer) -> None:
-    assert database_killed(crew(lease=3.0), postgres_server) == {}
+def test_work_goes_on_after_the_database_was_killed(doomed_server: PostgresServer, tmp_path: Path) -> None:
+    assert database_killed(doomed_server, tmp_path) == {}
 
 
-@postgres_only
-def test_a_database_that_forgets_commits_is_seen(crew: Any, postgres_server: PostgresServer) -> None:
-    assert database_killed(crew(lease=3.0), postgres_server, forgetful=True) != {}
+def test_a_database_that_forgets_commits_is_seen(doomed_server: PostgresServer, tmp_path: Path) -> None:
+    assert database_killed(doomed_server, tmp_path, forgetful=True) != {}
 
 
 def test_a_conductor_that_dies_leaves_a_clock_that_runs(crew: Any, address: str) -> None:
@@ -209,5 +220,27 @@ def test_a_conductor_that_dies_leaves_a_clock_that_runs(crew: Any, address: str)
     worker = Worker(world, deeds.OPERATIONS, {}, lease=0.3)
     worker.start()
     until(lambda: world.clock.setting.mode == "real", "somebody to notice")
+    worker.stop()
+    database.close()
+
+
+@postgres_only
+def test_a_conductor_silences_the_workers_of_other_processes(crew: Any, address: str) -> None:
+    team = crew()
+    team.prepare(HOT, [])
+    team.hire()
+    database = deeds.open_at(address)
+    world = deeds.make_world(database, team.trace.path)
+    worker = Worker(world, deeds.OPERATIONS, {})
+    worker.start()
+    with database.write() as db:
+        ctx = Context(world, db)
+        for minutes in range(30):
+            enqueue(ctx, HOT, Nothing(), due=ctx.now + (minutes + 1) * MINUTE)
+    assert Conductor(worker).advance(1800)[1] == 30
+    assert {int(line[3]) for line in team.trace.lines() if line[0] == "begin"} == {os.getpid()}
+    with database.write() as db:
+        enqueue(Context(world, db), HOT, Nothing(), due=world.clock.now() - MINUTE)  # due by the moved clock only
+    until(lambda: not team.live(), "the other process, which knows what time it is")
     worker.stop()
     database.close()

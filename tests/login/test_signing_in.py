@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import msgspec
 import pyotp
 import pytest
@@ -195,6 +197,22 @@ def test_many_guesses_at_once_are_as_many_as_one_after_the_other(cloud: Cloud, a
     with ThreadPoolExecutor(12) as pool:
         statuses = list(pool.map(lambda one: one.signs_in("ada", "wrong").status_code, visitors))
     assert sorted(statuses) == [401] * 5 + [429] * 7
+
+
+def test_twenty_wrong_attempts_of_an_address_slow_it_down_whoever_is_named(tmp_path: Path) -> None:
+    settings = tmp_path / "crofter.toml"
+    settings.write_text('[rate_limits]\nlogin_address = "20 per 15 minute"\n')
+    cloud = Cloud(config=str(settings))
+    try:
+        cloud.freeze()
+        stranger = Visitor(cloud)
+        assert [stranger.signs_in(f"user-{n}", "x").status_code for n in range(20)] == [401] * 20
+        refused = stranger.signs_in("user-20", "x")
+        assert (refused.status_code, refused.headers["retry-after"]) == (429, "60")
+        cloud.advance(60)
+        assert stranger.signs_in("user-20", "x").status_code == 401
+    finally:
+        cloud.close()
 
 
 def test_a_password_hashed_at_another_cost_is_hashed_anew(cloud: Cloud, ada: Visitor) -> None:

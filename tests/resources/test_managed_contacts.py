@@ -51,7 +51,7 @@ def test_nothing_of_a_contact_is_required(dora: Client) -> None:
 def test_what_is_wrong_with_a_contact_is_said_all_at_once(dora: Client) -> None:
     sent = {"name": "J", "email": "nowhere", "group": "x" * 51, "phone": {"primary": 5}}
     assert errors(dora.post(PATH, json=sent)) == [
-        ("email", "Must be a valid e-mail address"),
+        ("email", "Must be a valid email address"),
         ("group", "Length must be 2-50 characters"),
         ("name", "Length must be 2-64 characters"),
         ("phone.primary", "Must be of type String"),

@@ -320,6 +320,19 @@ def test_schedules_come_and_go_with_services(cloud: Cloud, dora: Client) -> None
     assert planned() == 0
 
 
+def test_a_service_that_goes_before_it_was_looked_at_takes_no_other_with_it(
+    cloud: Cloud, dora: Client, server: Server
+) -> None:
+    watch(dora, server.url)
+    watch(dora, server.url)
+    dora.delete(f"{PATH}/1")
+    cloud.settle()
+    assert status(dora, 2) == "ok"
+    server.stop()
+    cloud.advance(60)
+    assert status(dora, 2) == "problem"
+
+
 def test_a_slow_service_holds_up_no_other(cloud: Cloud, server: Server) -> None:
     """With a clock that runs: the slow one is waited for elsewhere, and the other is told of at once."""
     client = cloud.person(username="dora", managed=True)

@@ -59,8 +59,8 @@ def _entries(shelf: Shelf, path: Path, problems: list[str]) -> list[Entry]:
     strays = sorted(set(document) - {shelf.name})
     if strays:
         problems.append(f"holds {', '.join(strays)}, which means nothing here; entries stand under [[{shelf.name}]]")
-    listed = document.get(shelf.name)
-    if not isinstance(listed, list) or not listed:
+    listed = document.get(shelf.name, [])
+    if not isinstance(listed, list) or not (listed or shelf.may_be_empty):
         problems.append(f"has no entries; each stands under [[{shelf.name}]]")
         return []
     entries = _converted(shelf, listed, problems)

@@ -52,6 +52,8 @@ class Shelf(Struct, frozen=True):
     """What the entries are sorted by; the order of the file unless it says."""
     problems: Callable[[Sequence[Any]], Iterable[str]] = _nothing
     """What is wrong with the entries as a whole."""
+    may_be_empty: bool = False
+    """Whether a house can do without any: then a file without entries is no mistake."""
 
     @property
     def file(self) -> str:

@@ -32,4 +32,5 @@ def begin(settings: Settings) -> None:
     else:
         handler.setFormatter(JsonLines())
     logging.basicConfig(handlers=[handler], level=logging.INFO)
-    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # we say ourselves that we have started
+    # We say ourselves that we have started; and what strangers send us is not worth a warning.
+    logging.getLogger("uvicorn").setLevel(logging.ERROR)

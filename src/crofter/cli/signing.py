@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import os
 import sys
@@ -91,8 +93,6 @@ def logout(url: str | None) -> int:
 
 def _signed_in(house: str, scopes: str, *, open_browser: bool) -> dict[str, Any]:
     """The way of RFC 8252: a redirect to this machine, and a challenge, since a program keeps no secrets."""
-    from crofter.login.families import s256  # noqa: PLC0415
-
     dice = Dice()
     state, verifier = dice.hex(32), dice.hex(64)
     metadata = _call(f"{house}/.well-known/oauth-authorization-server")
@@ -104,7 +104,7 @@ def _signed_in(house: str, scopes: str, *, open_browser: bool) -> dict[str, Any]
             "scope": scopes,
             "redirect_uri": redirect_uri,
             "state": state,
-            "code_challenge": s256(verifier),
+            "code_challenge": _challenge(verifier),
             "code_challenge_method": "S256",
         }
         address = f"{metadata['authorization_endpoint']}?{urlencode(asked)}"
@@ -125,6 +125,10 @@ def _signed_in(house: str, scopes: str, *, open_browser: bool) -> dict[str, Any]
         "code_verifier": verifier,
     }
     return _call(metadata["token_endpoint"], fields=fields)
+
+
+def _challenge(verifier: str) -> str:
+    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
 
 
 def _call(url: str, token: str | None = None, fields: dict[str, str] | None = None) -> dict[str, Any]:

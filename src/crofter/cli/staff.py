@@ -20,7 +20,7 @@ from crofter.db import Row, query
 from crofter.engine import timekeeping
 from crofter.errors import Invalid
 from crofter.journal import Author
-from crofter.resources.account.rules import ENTITY
+from crofter.resources.account.rules import ENTITY, disable_managed
 from crofter.resources.account.store import account
 from crofter.resources.managed.credentials import rules as credentials
 from crofter.resources.managed.credentials.store import credential
@@ -184,7 +184,7 @@ def disable(world: World, asked: Asked) -> Rows:
         ctx = Context(world, db)
         account_id = house.account_of(ctx, asked["euuid"])
         db.hold(account_id)
-        if not db.update(account, {"id": account_id, "managed": True}, managed=False):
+        if not disable_managed(ctx, account_id):
             raise Invalid("managed service is not enabled on this account")
         journal.write(db, ctx.now, Author(account_id, None, house.STAFF), "managed_disabled", "notification", ENTITY)
     return [{"disabled": asked["euuid"]}]

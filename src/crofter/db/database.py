@@ -14,6 +14,13 @@ class TryAgain(Exception):
     """The transaction lost against another one and has left no trace: run it once more."""
 
 
+class HoldFirst(TryAgain):
+    """Somebody holds an account that should have been held earlier: begin again, and hold it first."""
+
+    def __init__(self, account_id: int) -> None:
+        self.account_id = account_id
+
+
 class Database(Protocol):
     """A store of rows: SQLite in this process, or PostgreSQL shared by many."""
 

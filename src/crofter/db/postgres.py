@@ -11,7 +11,7 @@ import psycopg
 from psycopg import errors as pg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from crofter.db.database import TryAgain
+from crofter.db.database import HoldFirst, TryAgain
 from crofter.db.session import Session
 from crofter.db.signals import Signals
 from crofter.errors import Unavailable
@@ -19,6 +19,13 @@ from crofter.errors import Unavailable
 ACCOUNTS = 1
 """The class of advisory locks that hold accounts."""
 CHANNEL = "crofter"
+ALIVE: dict[str, Any] = {
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+"""A server that is cut off is noticed within seconds, not when TCP gives up."""
 STATEMENT_TIMEOUT = "10s"
 IDLE_TIMEOUT = "15s"
 """A process that is stopped inside a transaction must not keep its locks from the others for ever."""
@@ -68,7 +75,7 @@ class PostgresDatabase:
 
     def connect(self) -> psycopg.Connection[Any]:
         """A connection of one's own, outside the pool and outside transactions."""
-        return psycopg.connect(self.address, autocommit=True)
+        return psycopg.connect(self.address, autocommit=True, **ALIVE)
 
     def close(self) -> None:
         self.signals.stop()
@@ -80,8 +87,19 @@ def _session(connection: psycopg.Connection[Any]) -> Session:
 
 
 def _holder(connection: psycopg.Connection[Any]) -> Callable[[int], None]:
+    held: set[int] = set()
+
     def hold(account_id: int) -> None:
-        connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (ACCOUNTS, account_id))
+        if account_id in held:
+            return
+        if held and account_id < max(held):
+            # Out of order: two who wait for each other would wait for ever, so this one does not wait.
+            found = connection.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", (ACCOUNTS, account_id)).fetchone()
+            if found is None or not found[0]:
+                raise HoldFirst(account_id)
+        else:
+            connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (ACCOUNTS, account_id))
+        held.add(account_id)
 
     return hold
 

@@ -22,7 +22,7 @@ class Clash(Exception):
 class Session:
     """Statements on one connection inside one transaction, and what to do once it has committed."""
 
-    __slots__ = ("_clashes", "_execute", "_hold", "after", "dialect", "events", "topics")
+    __slots__ = ("_clashes", "_execute", "_hold", "after", "dialect", "events", "operations", "topics")
 
     def __init__(
         self,
@@ -38,6 +38,8 @@ class Session:
         self.topics: set[str] = set()
         self.events: list[int] = []
         """The events that were written, for the audit log."""
+        self.operations: list[tuple[Any, Any]] = []
+        """The operations that were queued, each with its arguments: what is still to come of this transaction."""
         self.after: list[Callable[[], None]] = []
 
     def hold(self, account_id: int) -> None:
@@ -45,7 +47,8 @@ class Session:
 
         SQLite has one writer anyway. On PostgreSQL this gives the same promise per account: whatever is
         read after it stays true until commit, and the account's events commit in the order of their ids.
-        A transaction that holds several accounts takes them in ascending order.
+        A transaction that holds several accounts takes them in ascending order; one that cannot know them
+        beforehand may have to begin again.
         """
         self._hold(account_id)
 

@@ -86,11 +86,11 @@ class Tally:
     def locate(self, db: Session, owner: int, rows: int, *, descending: bool) -> int | None:
         """The id of the row that so many others come before."""
         total = self.total(db, owner)
+        if rows >= total:
+            return None
         if rows * 2 > total:  # the other end is nearer
             rows, descending = total - 1 - rows, not descending
-        place = db.maybe(_PLACES[descending], counted=self.name, owner=owner, rows=rows)
-        if place is None:
-            return None
+        place = db.one(_PLACES[descending], counted=self.name, owner=owner, rows=rows)
         edge = ((place.block + 1) << BLOCK_BITS) - 1 if descending else place.block << BLOCK_BITS
         found: int | None = db.value(self._rows[descending], owner=owner, edge=edge, passed=rows - int(place.passed))
         return found

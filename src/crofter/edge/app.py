@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,9 +20,11 @@ from crofter.edge.lane import Lane
 from crofter.edge.limits import RateLimits, Standing
 from crofter.edge.observe import Observer
 from crofter.edge.perform import Answer, Performer, Request, bearer, refused
-from crofter.edge.problems import MethodNotAllowed, TooLarge
+from crofter.edge.problems import Fault, MethodNotAllowed, TooLarge
 from crofter.edge.router import Router
 from crofter.errors import NotFound, Problem, Unavailable
+
+log = logging.getLogger("crofter")
 
 Scope = Any
 Receive = Callable[[], Awaitable[Any]]
@@ -116,12 +119,15 @@ class App:
             except Problem as problem:
                 standing = getattr(problem, "standing", None)
                 answer = refused(problem, None)
+            except Gone:
+                return
+            except Exception:
+                log.exception("request %s failed", request_id)
+                answer = refused(Fault(), None)
             if answer.stream is not None and scope["method"] != "HEAD":
                 await self._stream(endpoint, answer, scope, receive, send, request_id)
             else:
                 await self._send(endpoint, answer, standing, scope, send, request_id)
-        except Gone:
-            return
         finally:
             self._busy -= 1
         self.parts.observer.request(scope, endpoint, answer, request_id, time.perf_counter() - began)
@@ -170,7 +176,8 @@ class App:
         if self._inline:
             if endpoint.writes:
                 return await self._lane.perform(endpoint, values, request)
-            return self.parts.performer.perform(endpoint, values, request)
+            if not endpoint.slow:
+                return self.parts.performer.perform(endpoint, values, request)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, self.parts.performer.perform, endpoint, values, request)
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from functools import cache
-from typing import Any, NoReturn, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
 from msgspec import inspect as shape
@@ -89,30 +89,88 @@ def _lone_surrogate(text: str) -> bool:
     return any("\ud800" <= character <= "\udfff" for character in text)
 
 
-def decode(raw: bytes, body: type[B]) -> B:
-    """The body, or Invalid with every reason in the order of the fields."""
-    sent = parse(raw)
-    if not isinstance(sent, dict):
-        raise Invalid("Must be of type Object")
-    plan = _plan(body)
-    if None in sent.values():
-        # An explicit null for a field that has none is the same as leaving it out.
-        sent = {name: value for name, value in sent.items() if value is not None or name in plan.nullable}
-    try:
-        decoded: B = msgspec.convert(sent, body, strict=True)
-    except msgspec.ValidationError as error:
-        reasons = list(_struct(plan.info, sent, ""))
-        raise Invalid.all(reasons or [Reason(str(error))]) from error
-    if plan.checks:
-        reasons = [
-            reason
-            for name, field in plan.checks
-            if sent.get(name) is not None
-            for reason in _check(field, sent[name], name)
-        ]
+class Read(Generic[B]):
+    """A body as it was sent, and every reason why it cannot be what it should; in the order of the fields."""
+
+    def __init__(self, raw: bytes, body: type[B]) -> None:
+        sent = parse(raw)
+        if not isinstance(sent, dict):
+            raise Invalid("Must be of type Object")
+        self._plan = _plan(body)
+        if b"null" in raw:
+            sent = _without_nulls(self._plan.info, sent)
+        self._sent = sent
+        self._decoded: B | None = None
+        self.reasons: list[Reason] = []
+        try:
+            self._decoded = msgspec.convert(sent, body, strict=True)
+        except msgspec.ValidationError as error:
+            self.reasons = list(_struct(self._plan.info, sent, "")) or [Reason(str(error))]
+            return
+        for name, field in self._plan.checks:
+            if sent.get(name) is not None:
+                self.reasons += _check(field, sent[name], name)
+
+    def value(self, further: Callable[[dict[str, Any], Set[str]], Iterable[Reason]] | None = None) -> B:
+        """The body, or Invalid with every reason; ``further`` ones are found in what is of the right shape."""
+        reasons = self.reasons
+        if further is not None:
+            wrong = {reason.field for reason in reasons if reason.field is not None}
+            found = further(_without(self._sent, wrong), wrong)
+            reasons = sorted((*reasons, *found), key=lambda reason: _place(self._plan.info, reason.field))
         if reasons:
             raise Invalid.all(reasons)
-    return decoded
+        assert self._decoded is not None
+        return self._decoded
+
+
+def decode(raw: bytes, body: type[B]) -> B:
+    """The body, or Invalid with every reason in the order of the fields."""
+    return Read(raw, body).value()
+
+
+def _without(sent: dict[str, Any], wrong: Set[str], path: str = "") -> dict[str, Any]:
+    """What was sent, but for what is wrong already."""
+    kept: dict[str, Any] = {}
+    for name, value in sent.items():
+        here = f"{path}{name}"
+        if here not in wrong:
+            kept[name] = _without(value, wrong, f"{here}.") if isinstance(value, dict) else value
+    return kept
+
+
+def _place(info: shape.Type, path: str | None) -> tuple[int, ...]:
+    """Where a field stands in its struct, and the struct in the one around it."""
+    info = _bare(info)
+    if path is None or not isinstance(info, shape.StructType):
+        return ()
+    name, _, rest = path.partition(".")
+    for position, field in enumerate(info.fields):
+        if field.encode_name == name.partition("[")[0]:
+            return (position, *_place(field.type, rest or None))
+    return ()
+
+
+def _without_nulls(kind: shape.Type, value: Any) -> Any:
+    """An explicit null for a field that has none is the same as leaving it out, however deep it is."""
+    if isinstance(kind, shape.Metadata):
+        return _without_nulls(kind.type, value)
+    if isinstance(kind, shape.UnionType):
+        holding = (shape.StructType, shape.ListType, shape.DictType)
+        fitting = [option for option in kind.types if isinstance(_bare(option), holding)]
+        return _without_nulls(fitting[0], value) if fitting else value
+    if isinstance(kind, shape.StructType) and isinstance(value, dict):
+        fields = {field.encode_name: field.type for field in kind.fields}
+        return {
+            name: _without_nulls(fields[name], inner) if name in fields else inner
+            for name, inner in value.items()
+            if inner is not None or name not in fields or _nullable(fields[name])
+        }
+    if isinstance(kind, shape.ListType) and isinstance(value, list):
+        return [_without_nulls(kind.item_type, item) for item in value]
+    if isinstance(kind, shape.DictType) and isinstance(value, dict):
+        return {name: _without_nulls(kind.value_type, inner) for name, inner in value.items()}
+    return value
 
 
 class _Plan:
@@ -122,7 +180,6 @@ class _Plan:
         info = shape.type_info(body)
         assert isinstance(info, shape.StructType)
         self.info = info
-        self.nullable = frozenset(field.encode_name for field in info.fields if _nullable(field.type))
         self.checks = [(field.encode_name, field.type) for field in info.fields if _has_check(field.type)]
 
 

@@ -95,7 +95,7 @@ class Reader:
         words += _bounds(found)
         if isinstance(found.get("items"), dict):
             words += [f"Each: {bound}" for bound in _bounds(self.find(found["items"]))]
-        if "default" in found:
+        if found.get("default") is not None:
             words.append(f"Default: {json.dumps(found['default'])}.")
         return " ".join(word for word in words if word)
 

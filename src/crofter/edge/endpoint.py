@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Set
 from types import ModuleType
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from crofter.context import Context
 from crofter.edge.listing import Listing
-from crofter.errors import Problem
+from crofter.errors import Problem, Reason
 from crofter.shapes import Body, Page
 
 T = TypeVar("T")
@@ -61,6 +61,12 @@ class Outside(Struct, Generic[T], frozen=True):
 
     call: Callable[[], Any]
     then: Callable[[Context, Any], T | Problem]
+    cost: Callable[[Context], tuple[int, int]] = lambda _ctx: (0, 0)
+    """How the account's rates will change, in micro-dollars by the hour and by the month: for plans."""
+
+
+Complaints = Callable[[Context, dict[str, Any], Set[str]], Iterable[Reason]]
+"""From what was sent and is of the right shape, and the names of what is not, to what else is wrong."""
 
 
 class NoContent(Struct, frozen=True):
@@ -108,6 +114,9 @@ class Endpoint:
         self.waits: bool = options["waits"]
         self.events: tuple[str, ...] = options["events"]
         self.accepts: tuple[str, ...] = options["accepts"]
+        self.replies: tuple[str, ...] = options["replies"]
+        self.slow: bool = options["slow"]
+        self.also: Complaints | None = options["also"]
         self.max_body: int = options["max_body"]
         self.page_sizes: tuple[int, int] = options["page_sizes"]
         self.handler = handler
@@ -206,6 +215,9 @@ def endpoint(
     waits: bool = False,
     events: tuple[str, ...] = (),
     accepts: tuple[str, ...] = (),
+    replies: tuple[str, ...] = (),
+    slow: bool = False,
+    also: Complaints | None = None,
     max_body: int = MAX_JSON,
     page_sizes: tuple[int, int] = (1, 500),
 ) -> Callable[[F], F]:
@@ -215,6 +227,8 @@ def endpoint(
     ``grant``: what a restricted user needs: ``any`` (nothing), ``unrestricted`` (cannot), ``account:read_only``,
     a global grant such as ``add_computes``, or a permission on the object of the path such as ``compute:read_write``.
     ``deprecated``: what replaces it. ``events``: the actions it may leave in the journal.
+    ``replies``: the content types of a Reply. ``slow``: a read that takes long, and must not hold up the others.
+    ``also``: what else may be wrong with a body, said together with what is wrong with its shape.
     """
     options = {
         "scope": scope,
@@ -224,6 +238,9 @@ def endpoint(
         "waits": waits,
         "events": events,
         "accepts": accepts,
+        "replies": replies,
+        "slow": slow,
+        "also": also,
         "max_body": max_body,
         "page_sizes": page_sizes,
     }

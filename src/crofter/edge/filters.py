@@ -49,21 +49,25 @@ def _converter(expression: ColumnElement[Any]) -> Callable[[Any], Any]:
     if isinstance(kind, Moment):
         return _moment
     if isinstance(kind, Boolean):
-        return _of(bool)
+        return _boolean
     if isinstance(kind, (Integer, BigInteger)):
         return _integer
     if isinstance(kind, Float):
         return _number
-    return _of(str)
+    return _text
 
 
-def _of(kind: type) -> Callable[[Any], Any]:
-    def convert(value: Any) -> Any:
-        if type(value) is not kind or "\x00" in str(value):
-            raise ValueError(value)
-        return value
+def _boolean(value: Any) -> bool:
+    if type(value) is not bool:
+        raise ValueError(value)
+    return value
 
-    return convert
+
+def _text(value: Any) -> str:
+    if type(value) is not str or "\x00" in value:
+        raise ValueError(value)
+    value.encode()  # half a surrogate pair is a ValueError too
+    return value
 
 
 def _integer(value: Any) -> int:

@@ -13,7 +13,7 @@ from crofter.clock import Clock
 from crofter.errors import TooMany
 
 _MANY = 20_000
-"""So many counters are kept before the ones that ran out are dropped."""
+"""So many counters are kept at most: somebody who makes up tokens must not fill our memory."""
 
 
 class HouseStorage(Storage):
@@ -32,11 +32,18 @@ class HouseStorage(Storage):
         now = self._clock.now() / 1000
         count, until = self._counters.get(key, (0, 0.0))
         if until <= now:
-            if len(self._counters) > _MANY:
-                self._counters = {name: item for name, item in self._counters.items() if item[1] > now}
+            if len(self._counters) >= _MANY:
+                self._forget(now)
             count, until = 0, now + expiry
         self._counters[key] = (count + amount, until)
         return count + amount
+
+    def _forget(self, now: float) -> None:
+        """Drop what ran out, and if that is not enough, the half that runs out first."""
+        left = {name: item for name, item in self._counters.items() if item[1] > now}
+        if len(left) >= _MANY:
+            left = dict(sorted(left.items(), key=lambda pair: pair[1][1])[_MANY // 2 :])
+        self._counters = left
 
     def get(self, key: str) -> int:
         count, until = self._counters.get(key, (0, 0.0))

@@ -160,9 +160,10 @@ class Collection(Generic[R]):
         if wanted.order_by is None:
             return self._order
         column = self.fields[wanted.order_by].expression
-        if wanted.descending:
-            return (column.desc(), self._key.desc())
-        return (column.asc(), self._key.asc())
+        up, down = column.asc(), column.desc()
+        if getattr(column, "nullable", True):  # the databases differ in where they put what is missing
+            up, down = up.nulls_first(), down.nulls_last()
+        return (down, self._key.desc()) if wanted.descending else (up, self._key.asc())
 
 
 def _field(column: ColumnElement[Any] | Field) -> Field:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -14,8 +14,8 @@ import msgspec
 from crofter import audit
 from crofter.context import Actor, Context, World
 from crofter.db import Session
-from crofter.db.database import TryAgain
-from crofter.edge import bodies, idempotency
+from crofter.db.database import HoldFirst, TryAgain
+from crofter.edge import bodies, idempotency, planning
 from crofter.edge.endpoint import ANY_TOKEN, Endpoint, NoContent, Outside, Reply, Stream, Upload
 from crofter.edge.listing import Listing
 from crofter.edge.problems import Fault, UnsupportedMediaType, body_of, status_of
@@ -59,14 +59,17 @@ class Answer(msgspec.Struct, gc=False):
     stream: Stream | None = None
     problem: Problem | None = None
     outside: Outside[Any] | None = None
+    fields: list[str] = []
+    """The names of what was sent, for the record of a write that is not done yet."""
 
 
 class Performer:
     """Runs endpoints: authenticates, finds objects, reads bodies, and turns whatever happens into an answer."""
 
-    def __init__(self, world: World, access: Access) -> None:
+    def __init__(self, world: World, access: Access, rates: planning.Rates = lambda _ctx: (0, 0)) -> None:
         self.world = world
         self.access = access
+        self.rates = rates
 
     def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
         actor: Actor | None = None
@@ -78,17 +81,28 @@ class Performer:
             with self.world.database.read() as db:
                 actor = self._actor(endpoint, request, db)
             body = _Deferred(endpoint, request)
-            for _ in range(TRIES):
-                try:
-                    return self._write(endpoint, values, request, actor, body)
-                except TryAgain:
-                    continue
-            raise Unavailable
+            return self._again_and_again(lambda first: self._write(endpoint, values, request, actor, body, first))
+        except planning.Undone as undone:
+            return Answer(200, undone.body, actor, headers=[planning.APPLIED])
         except Problem as problem:
             return refused(problem, actor)
         except Exception:
             log.exception("request %s failed", request.id)
             return refused(Fault(), actor)
+
+    def _again_and_again(
+        self, write: Callable[[set[int]], Answer], lost: tuple[type[Exception], ...] = (TryAgain,)
+    ) -> Answer:
+        """A write that lost against another one has left no trace, and is done once more."""
+        first: set[int] = set()
+        for _ in range(TRIES):
+            try:
+                return write(first)
+            except HoldFirst as wanted:
+                first.add(wanted.account_id)
+            except lost:
+                continue
+        raise Unavailable
 
     def _context(self, db: Session, actor: Actor | None, request: Request) -> Context:
         return Context(
@@ -107,14 +121,24 @@ class Performer:
         return actor
 
     def _write(
-        self, endpoint: Endpoint, values: dict[str, Any], request: Request, actor: Actor | None, body: _Deferred
+        self,
+        endpoint: Endpoint,
+        values: dict[str, Any],
+        request: Request,
+        actor: Actor | None,
+        body: _Deferred,
+        first: set[int],
     ) -> Answer:
         key = request.headers.get(b"idempotency-key") if endpoint.method == "POST" and actor else None
         with self.world.database.write() as db:
             if actor is not None:
-                db.hold(actor.account_id)
+                for account_id in sorted({actor.account_id, *first}):
+                    db.hold(account_id)
                 actor = self._actor(endpoint, request, db)  # a token may have been revoked while we waited our turn
             ctx = self._context(db, actor, request)
+            if actor is not None and planning.wanted(request.headers):
+                run = partial(self._run, endpoint, values, request, ctx, body)
+                raise planning.Undone(planning.plan(ctx, endpoint, lambda: run().outside, self.rates))
             if key is None:
                 return self._change(endpoint, values, request, ctx, body)
             name, print_ = (
@@ -133,32 +157,44 @@ class Performer:
         """The second half of a write that had to ask the world outside, which no transaction may wait for."""
         actor, outside = begun.actor, begun.outside
         assert outside is not None
-        assert actor is not None
         try:
             result = outside.call()
-            with self.world.database.write() as db:
-                db.hold(actor.account_id)
-                ctx = self._context(db, actor, request)
-                outcome = outside.then(ctx, result)
-                if isinstance(outcome, Problem):
-                    return refused(outcome, actor)  # said, and yet what was written down stays written
-                answer = answered(outcome, actor)
-                key = request.headers.get(b"idempotency-key")
-                if key is not None:
-                    print_ = idempotency.fingerprint(endpoint.method, request.path, request.body)
-                    idempotency.keep(ctx, idempotency.checked(key), print_, answer.status, answer.body)
-            return answer
+            # What has happened outside must be written down here, even if that takes a while.
+            return self._again_and_again(
+                lambda first: self._conclude(endpoint, request, begun, result, first), (TryAgain, Unavailable)
+            )
         except Problem as problem:
             return refused(problem, actor)
         except Exception:
             log.exception("request %s failed", request.id)
             return refused(Fault(), actor)
 
+    def _conclude(self, endpoint: Endpoint, request: Request, begun: Answer, result: Any, first: set[int]) -> Answer:
+        actor, outside = begun.actor, begun.outside
+        assert outside is not None
+        assert actor is not None
+        with self.world.database.write() as db:
+            for account_id in sorted({actor.account_id, *first}):
+                db.hold(account_id)
+            ctx = self._context(db, actor, request)
+            outcome = outside.then(ctx, result)
+            if isinstance(outcome, Problem):
+                return refused(outcome, actor)  # said, and yet what was written down stays written
+            audit.write(ctx, endpoint.name, request.path.decode("latin-1"), begun.fields)
+            answer = answered(outcome, actor)
+            key = request.headers.get(b"idempotency-key")
+            if key is not None:
+                print_ = idempotency.fingerprint(endpoint.method, request.path, request.body)
+                idempotency.keep(ctx, idempotency.checked(key), print_, answer.status, answer.body)
+            return answer
+
     def _change(
         self, endpoint: Endpoint, values: dict[str, Any], request: Request, ctx: Context, body: _Deferred
     ) -> Answer:
         answer = self._run(endpoint, values, request, ctx, body)
-        if ctx.caller is not None:
+        if answer.outside is not None:
+            answer.fields = body.fields()
+        elif ctx.caller is not None:
             audit.write(ctx, endpoint.name, request.path.decode("latin-1"), body.fields())
         return answer
 
@@ -171,7 +207,7 @@ class Performer:
         if ctx.caller is not None and ctx.caller.restricted:
             self._check_grant(endpoint, values, ctx)
         if body is not None:
-            body.into(arguments)
+            body.into(arguments, ctx)
         if endpoint.listing is not None:
             arguments[endpoint.listing] = Listing(request.query, request.headers.get(b"x-filter"), endpoint.page_sizes)
         if endpoint.query:
@@ -197,11 +233,13 @@ class Performer:
 class _Deferred:
     """The body, read before the transaction begins; what is wrong with it is said after the object was found."""
 
-    __slots__ = ("_name", "_problem", "_value")
+    __slots__ = ("_also", "_name", "_problem", "_read", "_value")
 
     def __init__(self, endpoint: Endpoint, request: Request) -> None:
         self._name: str | None = endpoint.upload or endpoint.body_name or None
+        self._also = endpoint.also
         self._value: Body | Upload | None = None
+        self._read: bodies.Read[Body] | None = None
         self._problem: Problem | None = None
         try:
             content_type = request.headers.get(b"content-type", b"").decode("latin-1")
@@ -210,13 +248,15 @@ class _Deferred:
                     raise UnsupportedMediaType
                 self._value = endpoint.upload_type(content_type, request.body)
             else:
-                self._value = _read_json(endpoint.body, content_type, request.body)
+                self._read = _read_json(endpoint.body, content_type, request.body)
         except Problem as problem:
             self._problem = problem
 
-    def into(self, arguments: dict[str, Any]) -> None:
+    def into(self, arguments: dict[str, Any], ctx: Context) -> None:
         if self._problem is not None:
             raise self._problem
+        if self._read is not None:
+            self._value = self._read.value(None if self._also is None else partial(self._also, ctx))
         if self._name is not None:
             arguments[self._name] = self._value
 
@@ -247,13 +287,13 @@ def _origin(request: Request) -> str:
     return f"{request.scheme}://{host}" if _HOST.fullmatch(host) else ""
 
 
-def _read_json(body: type[Body] | None, content_type: str, raw: bytes) -> Body | None:
+def _read_json(body: type[Body] | None, content_type: str, raw: bytes) -> bodies.Read[Body] | None:
     if raw and content_type and _bare(content_type) != "application/json":
         raise UnsupportedMediaType
     if body is None:
         bodies.parse(raw)  # an action without a body ignores what is sent, but it must be JSON
         return None
-    return bodies.decode(raw, body)
+    return bodies.Read(raw, body)
 
 
 def _read_query(endpoint: Endpoint, request: Request, arguments: dict[str, Any]) -> None:

@@ -55,11 +55,10 @@ class Router:
 
     def match(self, method: str, raw_path: bytes) -> Match | None:
         """The endpoint of a path; without one but with ``allowed``, the method is wrong; None: no such path."""
-        segments = raw_path.decode("latin-1").split("/")[1:]
-        root = self._roots.get(segments[0])
+        version, *segments = raw_path.decode("latin-1").removeprefix("/").split("/")
+        root = self._roots.get(version) if raw_path.startswith(b"/") else None
         if root is None:
             return None
-        segments = segments[1:]
         if segments and not segments[-1]:
             segments.pop()  # one trailing slash
         if segments and not segments[0]:

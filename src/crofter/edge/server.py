@@ -18,11 +18,19 @@ CONNECTIONS_PER_PEER = 256
 KEEP_ALIVE_SECONDS = 75
 GRACE_SECONDS = 10
 
-_LATE = body_of([Reason("Request took too long to arrive")])
-_TIMEOUT = (
-    b"HTTP/1.1 408 Request Timeout\r\ncontent-type: application/json\r\nconnection: close\r\n"
-    b"content-length: %d\r\n\r\n%s" % (len(_LATE), _LATE)
-)
+
+def _farewell(status: bytes, reason: str) -> bytes:
+    """An answer in the interface's form to what never became a request; the connection ends with it."""
+    body = body_of([Reason(reason)])
+    return b"HTTP/1.1 %s\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%s" % (
+        status,
+        len(body),
+        body,
+    )
+
+
+_TOO_LATE = _farewell(b"408 Request Timeout", "Request took too long to arrive")
+_NO_REQUEST = _farewell(b"400 Bad Request", "Invalid HTTP request")
 
 
 class PatientProtocol(HttpToolsProtocol):
@@ -66,6 +74,10 @@ class PatientProtocol(HttpToolsProtocol):
         self._disarm()
         super().on_message_complete()
 
+    def send_400_response(self, msg: str) -> None:
+        self.transport.write(_NO_REQUEST)
+        self.transport.close()
+
     def _arm(self, seconds: float) -> None:
         self._alarm = self.loop.call_later(seconds, self._late)
 
@@ -79,7 +91,7 @@ class PatientProtocol(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         if self.cycle is None or self.cycle.response_complete:
-            self.transport.write(_TIMEOUT)
+            self.transport.write(_TOO_LATE)
         self.transport.close()
 
 

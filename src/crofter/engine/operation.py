@@ -74,6 +74,9 @@ class Operation(Struct, frozen=True, kw_only=True):
     """Former names of steps, for operations that were under way when a step was renamed."""
     erased: tuple[str, ...] = ()
     """Fields of the arguments that are forgotten when the operation ends: sealed passwords."""
+    cost: Callable[[Context, Any], tuple[int, int]] | None = None
+    """How it will change what the caller's account pays, told by its arguments: micro-dollars by the hour and by the
+    month. For who wants to know before it is done."""
     keep: bool = True
     """False: a success leaves no row behind. For work that is frequent and told elsewhere, like probes."""
 

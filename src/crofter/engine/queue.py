@@ -117,6 +117,7 @@ def enqueue(
     found: int | None = ctx.db.value(_INSERT, key=key, dedup=dedup, event_id=event_id, **what, **who, **notes, **when)
     if found is not None:
         ctx.db.signal(f"{TOPIC}:{kind.lane}")
+        ctx.db.operations.append((kind, args))
     return found
 
 

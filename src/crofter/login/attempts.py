@@ -52,6 +52,12 @@ def count(ctx: Context, counted: list[Subject]) -> None:
             ctx.db.update(store.attempt, {"subject": subject.digest}, until=ctx.now + wait)
 
 
+def touch(ctx: Context, counted: list[Subject]) -> None:
+    """Write as much for a name that nobody has as for one that somebody has, so that both take as long."""
+    for subject in counted:
+        ctx.db.update(store.attempt, {"subject": subject.digest}, last=ctx.now)
+
+
 def take_back(ctx: Context, counted: list[Subject]) -> None:
     """The attempt was no guess."""
     for subject in counted:

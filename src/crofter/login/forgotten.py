@@ -29,6 +29,7 @@ def mail_link(visit: Visit) -> Response:
         person = ctx.db.maybe(store.BY_USERNAME, username=typed)
         if person is not None:
             invitations.remind(ctx, person)
+            put_on_record(ctx, person.account_id, person.id, person.username, "ask_for_link", "/login/reset")
 
     try:
         visit.write(change)

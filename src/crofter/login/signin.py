@@ -83,8 +83,7 @@ def _with_password(visit: Visit) -> Response:
     visit.write(lambda ctx: attempts.count(ctx, counted))
     kept = person.password if person else None
     if not passwords.of(visit.world).verify(kept, password) or person is None or kept is None:
-        if person is not None:
-            visit.write(lambda ctx: _note(ctx, person, successful=False))
+        visit.write(lambda ctx: _note(ctx, person, successful=False) if person else attempts.touch(ctx, counted))
         return form(visit, _target(visit), problem=WRONG, status=401)
     if person.tfa_enabled and device_id is None and not visit.field("tfa_code"):
         visit.write(lambda ctx: attempts.take_back(ctx, counted))
@@ -176,11 +175,19 @@ def ask_to_leave(visit: Visit) -> Response:
 
 def leave(visit: Visit) -> Response:
     visit.check_form()
-    if (secret := visit.cookie("session")) is not None:
-        visit.write(lambda ctx: sessions.end(ctx, secret))
+    if visit.session is not None:
+        visit.write(lambda ctx: _leave(visit, ctx))
         visit.set_cookie("session", "")
     target = _target(visit)
     return pages.redirect(visit, target) if target else pages.message(visit, "Signed out", "See you soon.")
+
+
+def _leave(visit: Visit, ctx: Context) -> None:
+    user, secret = visit.session, visit.cookie("session")
+    assert user is not None
+    assert secret is not None
+    sessions.end(ctx, secret)
+    put_on_record(ctx, user.account_id, user.user_id, user.username, "sign_out", "/login/logout")
 
 
 def _counted(visit: Visit, username: str, device_id: int | None) -> list[Subject]:

@@ -3,6 +3,8 @@
 - **The same key is the same charge.** However often it is asked for, money moves once.
 - **In doubt is not declined.** A gateway that did not answer raises InDoubt; what became of the charge is looked
   up by its key, never assumed.
+- **What is called off stays off.** A charge that never arrived can be refused for ever, so that a request which was
+  stuck on its way does no harm when it arrives after all.
 - **A card number goes in and never comes out.** The house keeps the gateway's token for it, and nothing else.
 """
 
@@ -15,6 +17,10 @@ from msgspec import Struct
 
 class InDoubt(Exception):
     """Nobody knows whether the money moved. Look it up by its key."""
+
+
+class Refused(Exception):
+    """The gateway does not take this card. The text is for its owner."""
 
 
 class Card(Struct, frozen=True):
@@ -42,16 +48,18 @@ class Outcome(Struct, frozen=True):
     """What became of a charge."""
 
     paid: bool
-    reference: str
     reason: str | None = None
 
 
 class Gateway(Protocol):
     def keep(self, card: Card, key: str) -> KeptCard:
-        """Store a card with the gateway."""
+        """Store a card with the gateway, once per key. Raises Refused, InDoubt."""
 
     def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
         """Take money from a stored card, once per key. Raises InDoubt."""
 
     def find(self, key: str) -> Outcome | None:
-        """What became of a charge; None if it never arrived."""
+        """What became of a charge; None if it never arrived. Raises InDoubt."""
+
+    def call_off(self, key: str) -> Outcome:
+        """What became of a charge; one that never arrived is refused from now on. Raises InDoubt."""

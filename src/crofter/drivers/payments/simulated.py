@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Integer, Text, bindparam, select
 
-from crofter.db import Database, Flag, Id, Row, query, table
+from crofter.db import Clash, Database, Flag, Id, Row, Session, query, table
 from crofter.drivers.payments.contract import Card, KeptCard, Outcome
 
 DECLINED_NUMBERS = ("4000000000000002", "4000000000009995")
 DECLINED = "sim_declined_"
 GOOD = "sim_card_"
 _BRANDS = (
-    ("American Express", ("34", "37")),
-    ("Discover", ("6011", "65")),
-    ("JCB", ("35",)),
-    ("MasterCard", ("51", "52", "53", "54", "55", "22", "23", "24", "25", "26", "27")),
-    ("Visa", ("4",)),
+    ("American Express", ((34, 34), (37, 37))),
+    ("Discover", ((6011, 6011), (644, 649), (65, 65))),
+    ("JCB", ((3528, 3589),)),
+    ("MasterCard", ((51, 55), (2221, 2720))),
+    ("Visa", ((4, 4),)),
 )
+"""Who issues cards, and with which digits theirs begin: from, to."""
 
 charge = table(
     "simulated_charge",
@@ -43,7 +44,11 @@ _DECLINES = query(select(decline.c.times).where(decline.c.customer == bindparam(
 
 
 def brand(number: str) -> str:
-    return next((name for name, starts in _BRANDS if number.startswith(starts)), "Visa")
+    return next((name for name, spans in _BRANDS if any(_begins(number, *span) for span in spans)), "Unknown")
+
+
+def _begins(number: str, first: int, last: int) -> bool:
+    return first <= int(number[: len(str(first))]) <= last
 
 
 class SimulatedGateway:
@@ -56,21 +61,34 @@ class SimulatedGateway:
         return KeptCard(token, brand(card.number), card.number[-4:], expiry)
 
     def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
-        with self._database.write() as db:
-            known = db.maybe(_FIND, key=key)
-            if known is None:
-                told_to_fail = int(db.value(_DECLINES, customer=customer) or 0)
-                if told_to_fail:
-                    db.update(decline, {"customer": customer}, times=told_to_fail - 1)
-                paid = not told_to_fail and not token.startswith(DECLINED)
-                db.insert(charge, key=key, customer=customer, token=token, cents=cents, paid=paid)
-                known = _Charge(key, paid)
-        return _outcome(known)
+        return self._once(key, customer=customer, token=token, cents=cents)
 
     def find(self, key: str) -> Outcome | None:
         with self._database.read() as db:
             known = db.maybe(_FIND, key=key)
         return None if known is None else _outcome(known)
+
+    def call_off(self, key: str) -> Outcome:
+        return self._once(key, customer="", token=DECLINED, cents=0)
+
+    def _once(self, key: str, *, customer: str, token: str, cents: int) -> Outcome:
+        while True:
+            try:
+                with self._database.write() as db:
+                    known = db.maybe(_FIND, key=key)
+                    if known is None:
+                        paid = not token.startswith(DECLINED) and not self._told_to_fail(db, customer)
+                        db.insert(charge, key=key, customer=customer, token=token, cents=cents, paid=paid)
+                        known = _Charge(key, paid)
+                return _outcome(known)
+            except Clash:
+                continue  # somebody else asked for the same at the same time
+
+    def _told_to_fail(self, db: Session, customer: str) -> bool:
+        times = int(db.value(_DECLINES, customer=customer) or 0)
+        if times:
+            db.update(decline, {"customer": customer}, times=times - 1)
+        return times > 0
 
     def decline_next(self, customer: str, times: int) -> None:
         """The next charges of this customer fail."""
@@ -84,4 +102,4 @@ class SimulatedGateway:
 
 
 def _outcome(known: _Charge) -> Outcome:
-    return Outcome(known.paid, known.key, None if known.paid else "The card was declined.")
+    return Outcome(known.paid, None if known.paid else "The card was declined.")

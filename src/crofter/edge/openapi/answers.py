@@ -137,7 +137,8 @@ def _content(one: Endpoint, shape: Any, endpoints: Sequence[Endpoint], schemas: 
     if shape is Stream:
         return {"text/event-stream": {"schema": {"type": "string", "description": "Server-Sent Events."}}}
     if shape is Reply:
-        kinds = one.accepts or next((other.accepts for other in endpoints if _stores_for(other, one)), ()) or (BINARY,)
+        stored = next((other.accepts for other in endpoints if _stores_for(other, one)), ())
+        kinds = one.replies or one.accepts or stored or (BINARY,)
         return {kind: {"schema": {"type": "string", "contentMediaType": kind}} for kind in kinds}
     if shape is None or shape is type(None):
         return {JSON: {"schema": {"$ref": PREFIX + "Empty"}}}

@@ -63,8 +63,9 @@ def _filter(name: str, fields: dict[str, Schema]) -> dict[str, Schema]:
     several = {"type": "array", "items": {"$ref": PREFIX + inner}, "maxItems": MAX_TERMS}
     terms = {field: _condition(_kind(schema)) for field, schema in fields.items()}
     terms |= {"+and": several, "+or": several}
+    ordered = [field for field, schema in fields.items() if "array" not in types_of(schema)]
     order = {
-        "+order_by": {"type": "string", "enum": list(fields)},
+        "+order_by": {"type": "string", "enum": ordered},
         "+order": {"type": "string", "enum": ["asc", "desc"], "description": "Ascending unless said."},
     }
     words = "Fields with the values that they must have. Several must all hold."
@@ -83,7 +84,7 @@ def _filter(name: str, fields: dict[str, Schema]) -> dict[str, Schema]:
 def _example(fields: dict[str, Schema]) -> dict[str, Any]:
     name, schema = next(iter(fields.items()))
     values = {"Boolean": True, "Integer": 123, "Key": 123, "Moment": {"+gte": "2026-03-01T12:00:00"}, "Number": 1}
-    return {name: values.get(_kind(schema), {"+contains": "example"}), "+order_by": name}
+    return {name: values.get(_kind(schema), {"+contains": "example"})}
 
 
 def _kind(schema: Schema) -> str:

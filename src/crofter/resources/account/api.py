@@ -22,13 +22,24 @@ def view_account(ctx: Context) -> AccountView:
     return rules.view(ctx)
 
 
-@endpoint("PUT /v4/account", scope="account:read_write", grant="account:read_write", events=("account_update",))
+@endpoint(
+    "PUT /v4/account",
+    scope="account:read_write",
+    grant="account:read_write",
+    events=("account_update",),
+    also=rules.complaints,
+)
 def update_account(ctx: Context, body: AccountUpdate) -> AccountView:
     """Change contact and billing data of the account."""
     return rules.update(ctx, body)
 
 
-@endpoint("POST /v4/account/cancel", scope="account:read_write", grant="unrestricted")
+@endpoint(
+    "POST /v4/account/cancel",
+    scope="account:read_write",
+    grant="unrestricted",
+    events=("payment_submitted", "compute_delete"),
+)
 def cancel_account(ctx: Context, body: Cancel) -> Outside[Cancelled]:
     """Charge what is owed, remove all services, and close the account."""
     return rules.cancel(ctx)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
+from typing import Any
 
 from crofter.context import Context
 from crofter.edge.endpoint import Outside
-from crofter.errors import Conflict, Invalid, Reason
+from crofter.errors import Conflict, Invalid, Problem, Reason, Unauthenticated
 from crofter.journal import record
-from crofter.kinds import Entity
 from crofter.money import dollars
 from crofter.resources.account import checks, store
 from crofter.resources.account.shapes import (
@@ -21,29 +21,28 @@ from crofter.resources.account.shapes import (
     SettingsUpdate,
     SettingsView,
 )
-from crofter.resources.account.store import Account
-from crofter.resources.billing import charging, invoicing, metering
+from crofter.resources.billing import charging, invoicing, metering, promotions, traffic
 from crofter.resources.billing import store as billing
-from crofter.resources.instances import rules as instances
-from crofter.resources.instances import store as instance_store
-from crofter.resources.instances import usage
+from crofter.resources.billing.charging import ACCOUNT
+from crofter.resources.instances import costs
+from crofter.resources.instances import store as instances
+from crofter.resources.transfers import rules as transfers
 from crofter.shapes import given
 
-ENTITY = Entity("account", None, None, "/v4/account")
+ENTITY = ACCOUNT
 UNPAID = "The account cannot be cancelled until the outstanding balance is paid: the card on file could not be charged."
 SURVEY = "https://example.com/survey/"
-GIGABYTE = 10**9
 
 
 def view(ctx: Context) -> AccountView:
     found = store.one(ctx.db, ctx.account_id)
     return AccountView(
-        active_promotions=[],
+        active_promotions=promotions.views(ctx),
         active_since=found.active_since,
         address_1=found.address_1,
         address_2=found.address_2,
         balance=dollars(billing.balance(ctx.db, found.id)),
-        balance_uninvoiced=dollars(_cents(metering.uninvoiced(ctx.db, found.id, ctx.now))),
+        balance_uninvoiced=dollars(metering.uninvoiced(ctx.db, found.id, ctx.now)),
         capabilities=CAPABILITIES,
         city=found.city,
         company=found.company,
@@ -60,42 +59,38 @@ def view(ctx: Context) -> AccountView:
     )
 
 
-def _cents(micros: int) -> int:
-    return micros // 10_000 * 10_000
-
-
 def _card(ctx: Context) -> CreditCard:
     method = billing.default_method(ctx.db, ctx.account_id)
     return CreditCard(None, None) if method is None else CreditCard(method.expiry, int(method.last_four))
 
 
+# ---- contact data ---------------------------------------------------------------------------------------------------
+
+
+def complaints(ctx: Context, sent: dict[str, Any], wrong: Set[str]) -> Iterator[Reason]:
+    """What only makes sense together: a state, a postal code, a telephone and a tax id are of a country."""
+    if "country" in wrong:
+        return
+    country = str(sent.get("country", store.one(ctx.db, ctx.account_id).country)).upper()
+    for field, complaint in checks.OF_A_COUNTRY.items():
+        if sent.get(field) and (reason := complaint(sent[field], country)) is not None:
+            yield Reason(reason, field)
+
+
 def update(ctx: Context, body: AccountUpdate) -> AccountView:
-    found = store.one(ctx.db, ctx.account_id)
     changes = {name: value for name, value in given(body).items() if name != "active_promotions"}
     if "country" in changes:
         changes["country"] = changes["country"].upper()
-    if "state" in changes and (changes.get("country") or found.country) in ("US", "CA"):
+    country = changes.get("country", store.one(ctx.db, ctx.account_id).country)
+    if "state" in changes and country in checks.BY_CODE:
         changes["state"] = changes["state"].upper()
-    reasons = list(_complaints(found, changes))
-    if reasons:
-        raise Invalid.all(reasons)
     if changes:
-        ctx.db.update(store.account, {"id": found.id}, **changes)
-    record(ctx, "account_update", ENTITY)
+        ctx.db.update(store.account, {"id": ctx.account_id}, **changes)
+    record(ctx, "account_update", ACCOUNT)
     return view(ctx)
 
 
-def _complaints(found: Account, changes: dict[str, str]) -> Iterator[Reason]:
-    """What only makes sense together: a state, a postal code and a tax id are of a country."""
-    country = changes.get("country", found.country)
-    for field, check in (
-        ("phone", checks.phone_complaint),
-        ("state", checks.state_complaint),
-        ("tax_id", checks.tax_complaint),
-        ("zip", checks.zip_complaint),
-    ):
-        if field in changes and (reason := check(changes[field], country)) is not None:
-            yield Reason(reason, field)
+# ---- settings -------------------------------------------------------------------------------------------------------
 
 
 def settings(ctx: Context) -> SettingsView:
@@ -107,7 +102,7 @@ def update_settings(ctx: Context, body: SettingsUpdate) -> SettingsView:
     changes = given(body)
     if changes:
         ctx.db.update(store.account, {"id": ctx.account_id}, **changes)
-    record(ctx, "account_settings_update", ENTITY)
+    record(ctx, "account_settings_update", ACCOUNT)
     return settings(ctx)
 
 
@@ -115,40 +110,57 @@ def enable_managed(ctx: Context) -> None:
     if store.one(ctx.db, ctx.account_id).managed:
         raise Invalid("Managed service is already enabled for this account.")
     ctx.db.update(store.account, {"id": ctx.account_id}, managed=True)
-    record(ctx, "managed_enabled", ENTITY)
+    own = instances.these(ctx, [number for number, _ in instances.labels(ctx)])
+    for row in sorted(own, key=lambda row: row.id):
+        if row.status != "deleting":
+            costs.begin_managed(ctx, row)
+    record(ctx, "managed_enabled", ACCOUNT)
+
+
+def disable_managed(ctx: Context, account_id: int) -> bool:
+    """For the support staff, since no account can do it by itself; whether it was enabled."""
+    billing.stop_kind(ctx.db, account_id, costs.MANAGED, ctx.now)
+    return ctx.db.update(store.account, {"id": account_id, "managed": True}, managed=False) > 0
 
 
 def transfer(ctx: Context) -> AccountTransfer:
-    """The traffic of all instances together; what one leaves over, another may use."""
-    rows = instance_store.these(ctx, [number for number, _ in instance_store.labels(ctx)])
-    used = sum(usage.transfer(ctx, row).used for row in rows) // GIGABYTE
-    quota = sum(row.transfer for row in rows)
-    return AccountTransfer(billable=max(0, used - quota), quota=quota, used=used)
+    found = traffic.pool(ctx, ctx.account_id, ctx.now)
+    return AccountTransfer(billable=found.billable, quota=found.quota, used=found.used)
+
+
+# ---- the end --------------------------------------------------------------------------------------------------------
 
 
 def cancel(ctx: Context) -> Outside[Cancelled]:
     """The last invoice is made and charged; only if that works is the account closed."""
-    ctx.actor.must_be_unrestricted()
-    invoicing.make(ctx, ctx.account_id, f"final@{ctx.now}", ctx.now)
-    owed = billing.balance(ctx.db, ctx.account_id)
-    key = charging.intend(ctx, ctx.account_id, f"cancel:{ctx.account_id}:{ctx.now}:{ctx.dice.hex(8)}")
-    if owed > 0 and key is None:
-        raise Conflict(UNPAID)
-    world = ctx.world
+    if charging.pending(ctx.db, ctx.account_id):
+        raise Conflict(charging.UNDER_WAY)
+    over = traffic.pool(ctx, ctx.account_id, ctx.now).billable
+    invoicing.make(ctx, ctx.account_id, f"final@{ctx.now}", ctx.now, over)
+    key = charging.intend_balance(ctx, ctx.account_id, f"cancel:{ctx.dice.hex(32)}")
+    world, until = ctx.world, ctx.now
 
     def ask() -> object:
         return None if key is None else charging.ask(world, key)
 
-    return Outside(ask, lambda after, outcome: _closed(after, key, outcome))
+    return Outside(ask, lambda after, outcome: _closed(after, until, key, outcome), cost=_cost_of_all)
 
 
-def _closed(ctx: Context, key: str | None, outcome: object) -> Cancelled | Conflict:
+def _cost_of_all(ctx: Context) -> tuple[int, int]:
+    hourly, monthly = billing.rates(ctx.db, ctx.account_id)
+    return -hourly, -monthly
+
+
+def _closed(ctx: Context, until: int, key: str | None, outcome: Any) -> Cancelled | Problem:
     if key is not None:
-        charging.settle(ctx, key, outcome)  # type: ignore[arg-type]
+        charging.settle(ctx, key, outcome)
     found = store.one(ctx.db, ctx.account_id)
+    if found.closed:
+        return Unauthenticated()  # somebody else was quicker
     if billing.balance(ctx.db, found.id) > 0:
         return Conflict(UNPAID)
-    for row in instance_store.these(ctx, [number for number, _ in instance_store.labels(ctx)]):
-        instances.delete(ctx, row)
+    billing.stop_all(ctx.db, found.id, until)  # paid for up to then, and free while it is being removed
+    transfers.cancel_all(ctx)
+    ctx.world.kinds.remove_all(ctx)
     ctx.db.update(store.account, {"id": found.id}, closed=True)
     return Cancelled(SURVEY + found.euuid)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from crofter.resources.account.checks import check_country, check_email, check_phone, check_zip
+from crofter.resources.billing.shapes import Promotion
 from crofter.shapes import UNSET, Body, Moment, Optional, View
 
 CAPABILITIES = [
@@ -38,19 +39,6 @@ Zip = Annotated[str, Meta(max_length=32, extra={"check": check_zip})]
 class CreditCard(View):
     expiry: str | None
     last_four: int | None
-
-
-class Promotion(View):
-    """A credit that an account has been given."""
-
-    credit_monthly_cap: str
-    credit_remaining: str
-    description: str
-    expire_dt: Moment | None
-    image_url: str
-    service_type: str
-    summary: str
-    this_month_credit_remaining: str
 
 
 class AccountView(View):

@@ -1,13 +1,13 @@
-"""Billing: invoices, cards, payments."""
+"""Billing: invoices, cards, payments, promotions."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, Header, Outside, endpoint
+from crofter.edge.endpoint import Found, Header, Outside, Reply, endpoint
 from crofter.edge.listing import Listing
-from crofter.resources.billing import listings, rules, store
+from crofter.resources.billing import documents, listings, promotions, rules, store
 from crofter.resources.billing.listings import Invoice, Payment
 from crofter.resources.billing.shapes import (
     CardBody,
@@ -17,6 +17,8 @@ from crofter.resources.billing.shapes import (
     PaymentMethodCreate,
     PaymentMethodView,
     PaymentView,
+    PromoCode,
+    Promotion,
 )
 from crofter.shapes import Page
 
@@ -24,6 +26,9 @@ TheInvoice = Annotated[Invoice, Found(listings.one_invoice, "invoice_id")]
 ThePayment = Annotated[Payment, Found(listings.one_payment, "payment_id")]
 TheMethod = Annotated[store.Method, Found(store.method, "payment_method_id")]
 Key = Annotated[str | None, Header("idempotency-key")]
+
+
+# ---- invoices -------------------------------------------------------------------------------------------------------
 
 
 @endpoint("GET /v4/account/invoices", scope="account:read_only", grant="account:read_only")
@@ -45,15 +50,47 @@ def list_invoice_items(ctx: Context, invoice: TheInvoice, listing: Listing) -> P
 
 
 @endpoint(
+    "GET /v4/account/invoices/{invoice_id}/pdf",
+    scope="account:read_only",
+    grant="account:read_only",
+    replies=("application/pdf",),
+    slow=True,
+)
+def view_invoice_pdf(ctx: Context, invoice: TheInvoice) -> Reply:
+    """View an invoice as a PDF document."""
+    return _file(documents.pdf(invoice, listings.items(ctx, invoice.id)), "application/pdf", invoice, "pdf")
+
+
+@endpoint(
+    "GET /v4/account/invoices/{invoice_id}/csv",
+    scope="account:read_only",
+    grant="account:read_only",
+    replies=("text/csv; charset=utf-8",),
+)
+def view_invoice_csv(ctx: Context, invoice: TheInvoice) -> Reply:
+    """View the lines of an invoice as a table for spreadsheets."""
+    return _file(documents.csv(listings.items(ctx, invoice.id)), "text/csv; charset=utf-8", invoice, "csv")
+
+
+def _file(content: bytes, kind: str, invoice: Invoice, ending: str) -> Reply:
+    disposition = f'attachment; filename="invoice-{invoice.id}.{ending}"'
+    return Reply(content, kind, (("content-disposition", disposition),))
+
+
+# ---- cards ----------------------------------------------------------------------------------------------------------
+
+
+@endpoint(
     "POST /v4/account/credit-card",
     scope="account:read_write",
     grant="account:read_write",
     deprecated="POST /v4/account/payment-methods",
     events=("credit_card_updated",),
+    also=rules.card_complaints,
 )
-def update_credit_card(ctx: Context, body: CardBody) -> None:
+def update_credit_card(ctx: Context, body: CardBody) -> Outside[None]:
     """Add or replace the card on file."""
-    rules.replace_card(ctx, body)
+    return rules.replace_card(ctx, body)
 
 
 @endpoint("GET /v4/account/payment-methods", scope="account:read_only", grant="account:read_only")
@@ -69,10 +106,11 @@ def list_payment_methods(ctx: Context, listing: Listing) -> Page[PaymentMethodVi
     scope="account:read_write",
     grant="account:read_write",
     events=("payment_method_add",),
+    also=rules.method_complaints,
 )
-def create_payment_method(ctx: Context, body: PaymentMethodCreate) -> None:
+def create_payment_method(ctx: Context, body: PaymentMethodCreate) -> Outside[None]:
     """Add a card."""
-    rules.create_method(ctx, body)
+    return rules.create_method(ctx, body)
 
 
 @endpoint("GET /v4/account/payment-methods/{payment_method_id}", scope="account:read_only", grant="account:read_only")
@@ -99,6 +137,9 @@ def make_payment_method_default(ctx: Context, method: TheMethod) -> None:
     rules.make_default(ctx, method)
 
 
+# ---- payments and promotions ----------------------------------------------------------------------------------------
+
+
 @endpoint("GET /v4/account/payments", scope="account:read_only", grant="account:read_only")
 def list_payments(ctx: Context, listing: Listing) -> Page[PaymentView]:
     """List the payments of the account, newest first."""
@@ -120,3 +161,11 @@ def create_payment(ctx: Context, body: PaymentCreate, key: Key = None) -> Outsid
 def view_payment(ctx: Context, payment: ThePayment) -> PaymentView:
     """View one payment."""
     return payment.view()
+
+
+@endpoint(
+    "POST /v4/account/promo-codes", scope="account:read_write", grant="unrestricted", events=("account_update",)
+)
+def redeem_promo_code(ctx: Context, body: PromoCode) -> Promotion:
+    """Use a code that gives the account credit."""
+    return promotions.redeem(ctx, body.promo_code)

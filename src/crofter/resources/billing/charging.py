@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, select
+from msgspec import Struct
+from sqlalchemy import bindparam, func, select
 
+from crofter import clock
 from crofter.context import Context, World
-from crofter.db import Row, query
+from crofter.db import Row, Session, query
 from crofter.drivers.payments import Gateway, InDoubt, Outcome
-from crofter.errors import Unavailable
+from crofter.engine import Operation, Sleep, Work, enqueue, step
+from crofter.errors import Conflict, Unavailable
+from crofter.journal import Author, write
+from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
 from crofter.resources.billing import store
+from crofter.resources.billing.taxes import CENT
+
+ACCOUNT = Entity("account", None, None, "/v4/account")
+LEFT_BEHIND = 10 * clock.MINUTE
+"""A charge that is under way for longer has lost whoever had asked for it."""
+GIVEN_UP = clock.DAY
+"""One of an invoice is asked for by an operation, which outlives crashes; but not without end."""
+ASK_AGAIN = 600.0
+"""Seconds until a gateway that does not answer is asked again."""
+UNCONFIRMED = "The payment could not be confirmed. It is being looked into; please look again in a while."
+UNDER_WAY = "Another payment of this account is under way. Please try again in a moment."
 
 
-class Intent(Row):
+class Args(Struct, frozen=True):
+    key: str
+
+
+class Charge(Row):
     key: str
     account_id: int
-    method_id: int
-    amount: int
-    purpose: str
-    status: str
     token: str
+    amount: int
+    status: str
+    payment_id: int | None
+    created: int
     euuid: str
 
+    @property
+    def name(self) -> str:
+        """What the gateway knows it by."""
+        return f"{self.euuid}:{self.key}"
 
-_INTENT = query(
-    select(
-        store.charge.c.key,
-        store.charge.c.account_id,
-        store.charge.c.method_id,
-        store.charge.c.amount,
-        store.charge.c.purpose,
-        store.charge.c.status,
-        store.payment_method.c.token,
-        accounts.account.c.euuid,
-    )
-    .join(store.payment_method, store.payment_method.c.id == store.charge.c.method_id)
+
+_CHARGE = query(
+    select(*(store.charge.c[name] for name in Charge.__struct_fields__[:-1]), accounts.account.c.euuid)
     .join(accounts.account, accounts.account.c.id == store.charge.c.account_id)
     .where(store.charge.c.key == bindparam("key")),
-    Intent,
+    Charge,
+)
+_PENDING = query(
+    select(func.coalesce(func.sum(store.charge.c.amount), 0)).where(
+        store.charge.c.account_id == bindparam("account_id"), store.charge.c.status == "pending"
+    )
 )
 
 
@@ -46,56 +66,106 @@ def gateway(world: World) -> Gateway:
     return found
 
 
+def pending(db: Session, account_id: int) -> int:
+    """Micro-dollars that are being asked for."""
+    return int(db.value(_PENDING, account_id=account_id))
+
+
 def intend(
-    ctx: Context, account_id: int, purpose: str, amount: int | None = None, method_id: int | None = None
-) -> str | None:
-    """Write down that this much is to be taken; None if nothing is owed or there is no card."""
-    owed = store.balance(ctx.db, account_id) if amount is None else amount
-    method = store.default_method(ctx.db, account_id) if method_id is None else None
-    chosen = method_id if method is None else method.id
-    if owed <= 0 or chosen is None:
+    ctx: Context, account_id: int, key: str, amount: int, token: str, *, patience: int = LEFT_BEHIND
+) -> str:
+    """Write down that this much is to be taken from this card. The same key again is the same charge.
+
+    What became of it is looked up after a while, in case nobody came back to say so.
+    """
+    known = ctx.db.maybe(_CHARGE, key=key)
+    if known is None:
+        values = {"amount": amount, "token": token, "status": "pending", "created": ctx.now}
+        ctx.db.insert(store.charge, key=key, account_id=account_id, **values)
+        enqueue(ctx, FOLLOW_UP, Args(key), due=ctx.now + patience, author=Author(account_id, None, ""))
+    elif (known.account_id, known.amount) != (account_id, amount):
+        raise Conflict("Idempotency-Key was used with another request", field="Idempotency-Key")
+    return key
+
+
+def fresh(ctx: Context, key: str) -> str:
+    """The key, or another one if this one's day is over: a name for a request is forgotten after a day."""
+    known = ctx.db.maybe(_CHARGE, key=key)
+    over = known is not None and known.status != "pending" and ctx.now - known.created >= clock.DAY
+    return f"{key}@{ctx.now}" if over else key
+
+
+def intend_balance(ctx: Context, account_id: int, key: str, *, patience: int = LEFT_BEHIND) -> str | None:
+    """Take all that is owed and not being asked for already; None if that is nothing, or there is no card."""
+    owed = store.balance(ctx.db, account_id) - pending(ctx.db, account_id)
+    method = store.default_method(ctx.db, account_id)
+    if owed <= 0 or method is None:
         return None
-    ctx.db.insert(
-        store.charge,
-        key=purpose,
-        account_id=account_id,
-        method_id=chosen,
-        amount=owed,
-        purpose=purpose,
-        status="pending",
-        created=ctx.moment,
-    )
-    return purpose
+    return intend(ctx, account_id, key, owed, method.token, patience=patience)
 
 
 def ask(world: World, key: str) -> Outcome:
     """Charge once, however often this is called. Outside any transaction."""
     with world.database.read() as db:
-        intent = db.one(_INTENT, key=key)
+        found = db.one(_CHARGE, key=key)
+    if found.status != "pending":
+        return Outcome(found.status == "paid")
     try:
-        return gateway(world).charge(f"{intent.euuid}:{key}", intent.euuid, intent.token, intent.amount // 10_000)
+        return gateway(world).charge(found.name, found.euuid, found.token, found.amount // CENT)
     except InDoubt:
-        found = gateway(world).find(f"{intent.euuid}:{key}")
-        if found is None:
-            raise Unavailable("The payment could not be confirmed. Please try again.") from None
-        return found
+        known = look_up(world, found.name)
+        if known is None:
+            raise Unavailable(UNCONFIRMED) from None
+        return known
 
 
-def settle(ctx: Context, key: str, outcome: Outcome) -> int | None:
-    """Write down what the gateway said; the payment's number if money moved."""
-    intent = ctx.db.one(_INTENT, key=key)
-    if intent.status != "pending":
+def look_up(world: World, name: str) -> Outcome | None:
+    """What became of a charge; None if nobody can tell, or it never arrived."""
+    try:
+        return gateway(world).find(name)
+    except InDoubt:
         return None
-    ctx.db.update(store.charge, {"key": key}, status="paid" if outcome.paid else "declined")
+
+
+def settle(ctx: Context, key: str, outcome: Outcome, user: Author | None = None) -> int | None:
+    """Write down what the gateway said, once; the payment's number if money moved."""
+    found = ctx.db.one(_CHARGE, key=key)
+    if found.status != "pending":
+        return found.payment_id
     if not outcome.paid:
+        ctx.db.update(store.charge, {"key": key}, status="declined")
         return None
     number = ctx.db.insert(
-        store.payment,
-        account_id=intent.account_id,
-        date=ctx.moment,
-        amount=intent.amount,
-        reference=f"{intent.euuid}:{key}",
+        store.payment, account_id=found.account_id, date=ctx.moment, amount=found.amount, reference=found.name
     )
-    legs = {"owed": -intent.amount, "bank": intent.amount}
-    store.book(ctx.db, intent.account_id, f"payment:{number}", ctx.moment, legs)
+    ctx.db.update(store.charge, {"key": key}, status="paid", payment_id=number)
+    legs = {"owed": -found.amount, "bank": found.amount}
+    store.book(ctx.db, found.account_id, f"payment:{number}", ctx.moment, legs)
+    author = user or Author(found.account_id, None, "")
+    write(ctx.db, ctx.now, author, "payment_submitted", "notification", ACCOUNT)
     return number
+
+
+# ---- what a crash has left behind -----------------------------------------------------------------------------------
+
+
+@step(retries=50)
+def look_after(work: Work) -> Sleep | None:
+    """What never arrived at the gateway is called off, so that it never will."""
+    with work.read() as ctx:
+        found = ctx.db.maybe(_CHARGE, key=work.args.key)
+    if found is None or found.status != "pending":
+        return None
+    try:
+        outcome = gateway(work.world).call_off(found.name)
+    except InDoubt:
+        return Sleep(ASK_AGAIN)
+    work.then(lambda ctx: _settled(ctx, found.key, outcome))
+    return None
+
+
+def _settled(ctx: Context, key: str, outcome: Outcome) -> None:
+    settle(ctx, key, outcome)
+
+
+FOLLOW_UP = Operation(kind="billing.follow_up", args=Args, steps=(look_after,), lane="billing", keep=False)

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 from msgspec import Struct
-from sqlalchemy import bindparam, func, select
 
-from crofter import clock
+from crofter import clock, mail
 from crofter.context import Context
-from crofter.db import query
 from crofter.drivers.payments import Outcome
 from crofter.engine import Chore, Operation, Sleep, Work, enqueue, step, tx_step
 from crofter.housekeeping import Nothing
 from crofter.journal import Author
+from crofter.money import dollars
 from crofter.resources.account import store as accounts
-from crofter.resources.billing import charging, metering, store, taxes
-from crofter.resources.billing.metering import Line
+from crofter.resources.billing import charging, metering, store, traffic
+from crofter.resources.billing.drafting import Draft, draft
 
 THRESHOLD = 50_000_000
 """Micro-dollars of running charges at which an invoice does not wait for the month to end."""
-_BILLABLE = query(
-    select(store.meter.c.account_id)
-    .where(store.meter.c.ended.is_(None) | (store.meter.c.billed_until < store.meter.c.ended))
-    .distinct()
-    .order_by(store.meter.c.account_id)
-)
-_SAME_MONTH = query(
-    select(func.count()).where(
-        store.invoice.c.account_id == bindparam("account_id"), store.invoice.c.period.like(bindparam("pattern"))
-    )
-)
+BATCH = 200
+"""Accounts that are looked at in one transaction, so that closing a month keeps nobody waiting."""
 
 
 class Args(Struct, frozen=True):
@@ -37,67 +27,74 @@ class Args(Struct, frozen=True):
     until: int
 
 
-def make(ctx: Context, account_id: int, period: str, until: int) -> int | None:
+# ---- one invoice ----------------------------------------------------------------------------------------------------
+
+
+def make(ctx: Context, account_id: int, period: str, until: int, gigabytes: int = 0) -> int | None:
     """An invoice of everything up to ``until`` that no invoice has; its number, or None if there is nothing."""
-    made = [(found, line) for found in store.unbilled(ctx.db, account_id) for line in metering.lines(found, until)]
-    if not made:
-        return None
     account = accounts.one(ctx.db, account_id)
-    folder = ctx.world.settings.catalogue
-    amounts = [taxes.whole_cents(line.amount) for _, line in made]
-    taxed = [taxes.on(amount, account.country, folder) for amount in amounts]
-    subtotal, tax = sum(amounts), sum(taxed)
+    made = draft(ctx, account_id, account.country, until, gigabytes)
+    store.mark_billed(ctx.db, account_id, until)
+    if not any(item.amount for item in made.items):
+        return None
     number = ctx.db.insert(
         store.invoice,
         account_id=account_id,
         date=clock.text(until),
         period=period,
-        subtotal=subtotal,
-        tax=tax,
-        total=subtotal + tax,
+        subtotal=made.subtotal,
+        tax=made.tax,
+        total=made.total,
         address=accounts.billing_address(account),
     )
-    for (_, line), amount, its_tax in zip(made, amounts, taxed, strict=True):
-        _add_item(ctx, number, line, amount, its_tax)
-        ctx.db.update(
-            store.meter,
-            {"id": line.meter.id},
-            billed_hours=line.meter.billed_hours + line.hours,
-            billed_until=line.stop,
-            month=line.month,
-            month_amount=line.month_amount,
-        )
-    if subtotal + tax:
-        legs = {"owed": subtotal + tax, "revenue": -subtotal, "tax": -tax}
-        store.book(ctx.db, account_id, f"invoice:{number}", clock.text(until), legs)
+    _add_items(ctx, number, made)
+    legs = {"owed": made.total, "revenue": -made.subtotal - made.credit, "promotion": made.credit, "tax": -made.tax}
+    store.book(ctx.db, account_id, f"invoice:{number}", clock.text(until), legs)
     return number
 
 
-def _add_item(ctx: Context, invoice_id: int, line: Line, amount: int, tax: int) -> None:
-    ctx.db.insert(
-        store.invoice_item,
-        invoice_id=invoice_id,
-        label=line.meter.label,
-        type="hourly",
-        unit_price=line.meter.hourly,
-        quantity=line.hours,
-        amount=amount,
-        tax=tax,
-        total=amount + tax,
-        from_=clock.text(line.start),
-        to_=clock.text(line.stop),
-    )
+def _add_items(ctx: Context, invoice_id: int, made: Draft) -> None:
+    for item in made.items:
+        ctx.db.insert(
+            store.invoice_item,
+            invoice_id=invoice_id,
+            what=item.what,
+            label=item.label,
+            type=item.type,
+            unit_price=item.unit_price,
+            quantity=item.quantity,
+            amount=item.amount,
+            tax=item.tax,
+            total=item.amount + item.tax,
+            from_=clock.text(item.start),
+            to_=clock.text(item.stop),
+        )
 
 
 # ---- on the clock ---------------------------------------------------------------------------------------------------
 
 
+@step(retries=10)
+def measure(work: Work) -> Sleep | None:
+    """The traffic of a whole month is known only to the hosts."""
+    if "#" not in work.args.period:
+        with work.read() as ctx:
+            work.vars["gigabytes"] = traffic.pool(ctx, work.args.account_id, work.args.until).billable
+    return None
+
+
 @tx_step()
 def invoice(ctx: Context, work: Work) -> Sleep | None:
-    ctx.db.hold(work.args.account_id)
-    number = make(ctx, work.args.account_id, work.args.period, work.args.until)
+    account_id = work.args.account_id
+    gigabytes = int(work.vars.get("gigabytes", 0))
+    number = make(ctx, account_id, work.args.period, work.args.until, gigabytes)
     if number is not None:
-        work.vars["key"] = charging.intend(ctx, work.args.account_id, f"invoice:{number}")
+        work.vars["number"] = number
+        work.vars["key"] = charging.intend_balance(
+            ctx, account_id, f"invoice:{number}", patience=charging.GIVEN_UP
+        )
+        if work.vars["key"] is None:
+            _tell(ctx, account_id, number)
     return None
 
 
@@ -105,18 +102,25 @@ def invoice(ctx: Context, work: Work) -> Sleep | None:
 def collect(work: Work) -> Sleep | None:
     """Take what is owed from the default card; a failure is told by what stays owed."""
     key = work.vars.get("key")
-    if key is None:
-        return None
-    outcome = charging.ask(work.world, str(key))
-    work.then(lambda ctx: _settle(ctx, str(key), outcome))
+    if key is not None:
+        outcome = charging.ask(work.world, str(key))
+        work.then(lambda ctx: _collected(ctx, work, outcome))
     return None
 
 
-def _settle(ctx: Context, key: str, outcome: Outcome) -> None:
-    charging.settle(ctx, key, outcome)
+def _collected(ctx: Context, work: Work, outcome: Outcome) -> None:
+    charging.settle(ctx, str(work.vars["key"]), outcome)
+    _tell(ctx, work.args.account_id, int(work.vars["number"]))
 
 
-INVOICE = Operation(kind="billing.invoice", args=Args, steps=(invoice, collect), lane="billing", keep=False)
+def _tell(ctx: Context, account_id: int, number: int) -> None:
+    account = accounts.one(ctx.db, account_id)
+    owed = store.balance(ctx.db, account_id)
+    standing = f"{dollars(owed):.2f} USD are due. Please pay them." if owed > 0 else "Nothing is due."
+    mail.send(ctx, account.email, f"Invoice #{number}", f"Invoice #{number} is ready.\n{standing}\n")
+
+
+INVOICE = Operation(kind="billing.invoice", args=Args, steps=(measure, invoice, collect), lane="billing", keep=False)
 
 
 def _begin(ctx: Context, account_id: int, period: str, until: int) -> None:
@@ -134,27 +138,35 @@ def _begin(ctx: Context, account_id: int, period: str, until: int) -> None:
 def close_month(ctx: Context, work: Work) -> Sleep | None:
     """One invoice for each account that used something in the month that has just ended."""
     until = int(work.vars["occurrence"])
-    period = metering.month_of(until - 1)
-    for account_id in ctx.db.column(_BILLABLE):
-        _begin(ctx, account_id, period, until)
-    return None
+    found = ctx.db.column(store.BILLABLE, after=int(work.vars.get("after", 0)), most=BATCH)
+    for account_id in found:
+        _begin(ctx, account_id, metering.month_of(until - 1), until)
+        work.vars["after"] = account_id
+    return Sleep(0) if len(found) == BATCH else None
 
 
-@tx_step()
-def watch_threshold(ctx: Context, work: Work) -> Sleep | None:
-    for account_id in ctx.db.column(_BILLABLE):
-        if metering.uninvoiced(ctx.db, account_id, ctx.now) >= THRESHOLD:
-            month = metering.month_of(ctx.now)
-            count = int(ctx.db.value(_SAME_MONTH, account_id=account_id, pattern=f"{month}#%"))
-            _begin(ctx, account_id, f"{month}#{count + 1}", ctx.now)
-    return None
+@step()
+def watch_thresholds(work: Work) -> Sleep | None:
+    """Who has used so much since the last invoice that the month's end is too far."""
+    with work.read() as ctx:
+        found = ctx.db.column(store.BILLABLE, after=int(work.vars.get("after", 0)), most=BATCH)
+        over = [one for one in found if metering.uninvoiced(ctx.db, one, ctx.now) >= THRESHOLD]
+    work.vars["after"] = found[-1] if found else 0
+    work.then(lambda ctx: _begin_extra(ctx, over))
+    return Sleep(0) if len(found) == BATCH else None
+
+
+def _begin_extra(ctx: Context, accounts_over: list[int]) -> None:
+    month = metering.month_of(ctx.now)
+    for account_id in accounts_over:
+        _begin(ctx, account_id, f"{month}#{store.extra_invoices(ctx.db, account_id, month) + 1}", ctx.now)
 
 
 CLOSE_MONTH = Operation(kind="billing.close_month", args=Nothing, steps=(close_month,), lane="billing", keep=False)
-THRESHOLDS = Operation(kind="billing.threshold", args=Nothing, steps=(watch_threshold,), lane="billing", keep=False)
+THRESHOLDS = Operation(kind="billing.threshold", args=Nothing, steps=(watch_thresholds,), lane="billing", keep=False)
 
-OPERATIONS = (INVOICE, CLOSE_MONTH, THRESHOLDS)
+OPERATIONS = (INVOICE, CLOSE_MONTH, THRESHOLDS, charging.FOLLOW_UP)
 CHORES = (
     Chore("billing.close_month", CLOSE_MONTH, "monthly", Nothing(), catchup="all"),
-    Chore("billing.threshold", THRESHOLDS, "daily 03:00", Nothing()),
+    Chore("billing.threshold", THRESHOLDS, "every 21600", Nothing()),
 )

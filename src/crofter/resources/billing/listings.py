@@ -36,6 +36,7 @@ class Invoice(Row):
 class Item(Row):
     id: int
     invoice_id: int
+    what: str
     label: str
     type: str
     unit_price: int

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Set
 from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
 
-from crofter.context import Context
-from crofter.drivers.payments import Card
+from sqlalchemy import bindparam, func, select
+
+from crofter import clock
+from crofter.context import Context, World
+from crofter.db import query
+from crofter.drivers.payments import Card, InDoubt, KeptCard, Refused
 from crofter.edge.endpoint import Outside
-from crofter.errors import Forbidden, Invalid
-from crofter.journal import record
-from crofter.kinds import Entity
-from crofter.money import dollars
+from crofter.errors import Forbidden, Invalid, Problem, Reason, TooMany, Unavailable
+from crofter.journal import Author, event, record
+from crofter.money import micros
 from crofter.resources.billing import charging, store
-from crofter.resources.billing.listings import PAYMENT
+from crofter.resources.billing.charging import ACCOUNT
+from crofter.resources.billing.listings import one_payment
 from crofter.resources.billing.shapes import (
     CardBody,
     CardData,
@@ -24,30 +31,100 @@ from crofter.resources.billing.shapes import (
 from crofter.resources.billing.store import Method
 
 MOST_METHODS = 6
+MOST_ADDED = 60
+"""Cards that can be added in a day."""
+MOST_DECLINED = 5
+"""Payments of an hour that may be declined: more is somebody who tries out cards. Does not hold in a sandbox."""
 LEAST = 5_000_000
 MOST = 2_000_000_000
 MOST_OWED = 50_000_000_000
-ACCOUNT = Entity("account", None, None, "/v4/account")
-
-
-def check_card(ctx: Context, card: CardBody, prefix: str = "") -> None:
-    from stdnum import luhn  # noqa: PLC0415
-
-    if not luhn.is_valid(card.card_number):
-        raise Invalid("Invalid credit card number", field=f"{prefix}card_number")
-    now = datetime.fromtimestamp(ctx.now / 1000, UTC)
-    if (card.expiry_year, card.expiry_month) < (now.year, now.month):
-        raise Invalid("The card has expired", field=f"{prefix}expiry_year")
-
-
-def add_card(ctx: Context, body: CardBody, *, default: bool) -> int:
-    """Hand the card to the gateway, and keep what may be kept of it."""
-    kept = charging.gateway(ctx.world).keep(
-        Card(body.card_number, body.cvv, body.expiry_month, body.expiry_year), ctx.dice.hex(24)
+ADDED = ("payment_method_add", "credit_card_updated")
+_ADDED = query(
+    select(func.count()).where(
+        event.c.account_id == bindparam("account_id"),
+        event.c.action.in_(ADDED),
+        event.c.created > bindparam("since"),
     )
+)
+_DECLINED = query(
+    select(func.count()).where(
+        store.charge.c.account_id == bindparam("account_id"),
+        store.charge.c.status == "declined",
+        store.charge.c.created > bindparam("since"),
+    )
+)
+
+
+# ---- cards ----------------------------------------------------------------------------------------------------------
+
+
+def card_complaints(ctx: Context, sent: dict[str, Any], _wrong: Set[str], path: str = "") -> Iterator[Reason]:
+    """A card is good to the end of its month."""
+    now = datetime.fromtimestamp(ctx.now / 1000, UTC)
+    month, year = sent.get("expiry_month"), sent.get("expiry_year")
+    if year is not None and year < now.year:
+        yield Reason("The card has expired", f"{path}expiry_year")
+    elif year == now.year and month is not None and month < now.month:
+        yield Reason("The card has expired", f"{path}expiry_month")
+
+
+def method_complaints(ctx: Context, sent: dict[str, Any], wrong: Set[str]) -> Iterator[Reason]:
+    yield from card_complaints(ctx, sent.get("data", {}), wrong, "data.")
+
+
+def replace_card(ctx: Context, body: CardBody) -> Outside[None]:
+    """The card on file becomes this one."""
+    _must_not_add_many(ctx)
+    return Outside(_keeper(ctx, body), lambda after, kept: _replaced(after, kept))
+
+
+def _replaced(ctx: Context, kept: KeptCard) -> None:
+    ctx.db.delete(store.payment_method, account_id=ctx.account_id, is_default=True)
+    _add(ctx, kept, default=True)
+    record(ctx, "credit_card_updated", ACCOUNT)
+
+
+def create_method(ctx: Context, body: PaymentMethodCreate) -> Outside[None]:
+    _must_have_room(ctx)
+    _must_not_add_many(ctx)
+    return Outside(_keeper(ctx, body.data), lambda after, kept: _created(after, kept, default=body.is_default))
+
+
+def _created(ctx: Context, kept: KeptCard, *, default: bool) -> None:
+    _must_have_room(ctx)  # another one may have come in between
+    _add(ctx, kept, default=default or store.default_method(ctx.db, ctx.account_id) is None)
+    record(ctx, "payment_method_add", ACCOUNT)
+
+
+def _must_have_room(ctx: Context) -> None:
+    if store.count_methods(ctx) >= MOST_METHODS:
+        raise Invalid(f"An account can have at most {MOST_METHODS} payment methods.")
+
+
+def _must_not_add_many(ctx: Context) -> None:
+    if int(ctx.db.value(_ADDED, account_id=ctx.account_id, since=clock.text(ctx.now - clock.DAY))) >= MOST_ADDED:
+        raise Invalid(f"At most {MOST_ADDED} payment methods can be added in a day.")
+
+
+def _keeper(ctx: Context, body: CardBody) -> Any:
+    """The call that gives a card to the gateway. What comes back is all that may be kept of it."""
+    card = Card(body.card_number, body.cvv, body.expiry_month, body.expiry_year)
+    return lambda world=ctx.world, key=ctx.dice.hex(24): _kept(world, card, key)
+
+
+def _kept(world: World, card: Card, key: str) -> KeptCard:
+    try:
+        return charging.gateway(world).keep(card, key)
+    except Refused as refused:
+        raise Invalid(str(refused)) from None
+    except InDoubt:
+        raise Unavailable from None
+
+
+def _add(ctx: Context, kept: KeptCard, *, default: bool) -> None:
     if default:
         ctx.db.update(store.payment_method, {"account_id": ctx.account_id}, is_default=False)
-    return ctx.db.insert(
+    ctx.db.insert(
         store.payment_method,
         account_id=ctx.account_id,
         type="credit_card",
@@ -58,23 +135,6 @@ def add_card(ctx: Context, body: CardBody, *, default: bool) -> int:
         expiry=kept.expiry,
         created=ctx.moment,
     )
-
-
-def replace_card(ctx: Context, body: CardBody) -> None:
-    """The card on file becomes this one."""
-    check_card(ctx, body)
-    ctx.db.delete(store.payment_method, account_id=ctx.account_id, is_default=True)
-    add_card(ctx, body, default=True)
-    record(ctx, "credit_card_updated", ACCOUNT)
-
-
-def create_method(ctx: Context, body: PaymentMethodCreate) -> None:
-    check_card(ctx, body.data, "data.")
-    held = store.methods(ctx)
-    if len(held) >= MOST_METHODS:
-        raise Invalid(f"An account can have at most {MOST_METHODS} payment methods")
-    add_card(ctx, body.data, default=body.is_default or not held)
-    record(ctx, "payment_method_add", ACCOUNT)
 
 
 def view(method: Method) -> PaymentMethodView:
@@ -93,34 +153,52 @@ def make_default(ctx: Context, method: Method) -> None:
     ctx.db.update(store.payment_method, {"id": method.id}, is_default=True)
 
 
-def pay(ctx: Context, body: PaymentCreate, idempotency_key: str | None) -> Outside[PaymentView]:
-    whole, _, cents = body.usd.removeprefix("$").partition(".")
-    amount = int(whole) * 1_000_000 + int(cents) * 10_000
-    owed = store.balance(ctx.db, ctx.account_id)
-    if amount < min(LEAST, max(owed, 10_000)):
-        raise Invalid("Must be at least 5.00, or the balance if that is less", field="usd")
-    if amount > max(MOST, min(owed, MOST_OWED)):
-        raise Invalid("Must be at most 2000.00, or the balance if that is more", field="usd")
-    if body.payment_method_id is not None:
-        method = store.find_method(ctx, body.payment_method_id)
-        if method is None:
-            raise Forbidden("You do not have permission to access this Payment Method", field="payment_method_id")
-    else:
-        method = store.default_method(ctx.db, ctx.account_id)
-    if method is None:
-        raise Invalid("There is no payment method on file.", field="payment_method_id")
-    name = f"pay:{ctx.actor.user_id}:{idempotency_key or ctx.dice.hex(32)}"
-    key = charging.intend(ctx, ctx.account_id, name, amount, method.id)
-    assert key is not None
+# ---- payments -------------------------------------------------------------------------------------------------------
 
+
+def pay(ctx: Context, body: PaymentCreate, idempotency_key: str | None) -> Outside[PaymentView]:
+    amount = micros(Decimal(body.usd.removeprefix("$")))
+    least, most = _bounds(store.balance(ctx.db, ctx.account_id))
+    if not least <= amount <= most:
+        raise Invalid(f"Must be {_written(least)}-{_written(most)}", field="usd")
+    method = _chosen(ctx, body.payment_method_id)
+    _must_not_try_out_cards(ctx)
+    name = charging.fresh(ctx, f"pay:{ctx.actor.user_id}:{idempotency_key or ctx.dice.hex(32)}")
+    key = charging.intend(ctx, ctx.account_id, name, amount, method.token)
     world = ctx.world
     return Outside(lambda: charging.ask(world, key), lambda after, outcome: _paid(after, key, outcome))
 
 
-def _paid(ctx: Context, key: str, outcome: object) -> PaymentView | Invalid:
-    number = charging.settle(ctx, key, outcome)  # type: ignore[arg-type]
+def _bounds(owed: int) -> tuple[int, int]:
+    """What may be paid at once. A debt may always be paid whole, be it very small or rather large."""
+    return (owed if 0 < owed < LEAST else LEAST), max(MOST, min(owed, MOST_OWED))
+
+
+def _written(amount: int) -> str:
+    return f"{Decimal(amount) / 1_000_000:.2f}"
+
+
+def _chosen(ctx: Context, method_id: int | None) -> Method:
+    if method_id is None:
+        method = store.default_method(ctx.db, ctx.account_id)
+        if method is None:
+            raise Invalid("There is no payment method on file.", field="payment_method_id")
+        return method
+    method = store.find_method(ctx, method_id)
+    if method is None:
+        raise Forbidden("You do not have permission to access this Payment Method", field="payment_method_id")
+    return method
+
+
+def _must_not_try_out_cards(ctx: Context) -> None:
+    declined = ctx.db.value(_DECLINED, account_id=ctx.account_id, since=ctx.now - clock.HOUR)
+    if int(declined) >= MOST_DECLINED and not ctx.world.settings.sandbox:
+        raise TooMany
+
+
+def _paid(ctx: Context, key: str, outcome: Any) -> PaymentView | Problem:
+    author = Author(ctx.actor.account_id, ctx.actor.user_id, ctx.actor.username)
+    number = charging.settle(ctx, key, outcome, author)
     if number is None:
-        return Invalid("The payment was declined.", field="payment_method_id")
-    record(ctx, "payment_submitted", ACCOUNT)
-    found = ctx.db.one(PAYMENT, account_id=ctx.account_id, id=number)
-    return PaymentView(found.date, found.id, dollars(found.amount))
+        return Invalid("The payment was declined.")
+    return one_payment(ctx, number).view()

@@ -1,4 +1,4 @@
-"""Invoices, cards and payments as they are sent and shown."""
+"""Invoices, cards, payments and promotions as they are sent and shown."""
 
 from __future__ import annotations
 
@@ -6,15 +6,51 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from crofter.resources.billing.checks import check_number
 from crofter.shapes import Body, Id, Moment, View
 
-Digits = r"^[0-9]+$"
+Digits = r"^[0-9]+\Z"
 CardNumber = Annotated[
-    str, Meta(min_length=14, max_length=24, pattern=Digits, extra={"reason": "Must be 14-24 digits"})
+    str,
+    Meta(
+        min_length=14,
+        max_length=24,
+        pattern=Digits,
+        description="Digits, without spaces or dashes.",
+        examples=["4111111111111111"],
+        extra={"reason": "Must be 14-24 digits", "check": check_number},
+    ),
 ]
-Cvv = Annotated[str, Meta(min_length=3, max_length=4, pattern=Digits, extra={"reason": "Must be 3-4 digits"})]
+Cvv = Annotated[
+    str,
+    Meta(
+        min_length=3,
+        max_length=4,
+        pattern=Digits,
+        description="The digits on the back.",
+        examples=["123"],
+        extra={"reason": "Must be 3-4 digits"},
+    ),
+]
 Month = Annotated[int, Meta(ge=1, le=12)]
-Year = Annotated[int, Meta(ge=1000, le=9999, extra={"reason": "Must be a year of four digits"})]
+Year = Annotated[int, Meta(ge=1000, le=9999, examples=[2031], extra={"reason": "Must be a year of four digits"})]
+Dollars = Annotated[float, Meta(description="US dollars.")]
+Amount = Annotated[str, Meta(description="US dollars.", examples=["50.00"])]
+ServiceType = Literal[
+    "all",
+    "backup",
+    "blockstorage",
+    "db_mysql",
+    "ip_v4",
+    "compute",
+    "compute_disk",
+    "compute_memory",
+    "longview",
+    "managed",
+    "nodebalancer",
+    "objectstorage",
+    "transfer_tx",
+]
 
 
 class InvoiceView(View):
@@ -23,28 +59,30 @@ class InvoiceView(View):
     date: Moment
     id: Id
     label: str
-    subtotal: float
-    tax: float
-    total: float
+    subtotal: Dollars
+    tax: Dollars
+    total: Dollars
 
 
 class InvoiceItemView(View, rename={"from_": "from"}):
     """One line of an invoice."""
 
-    amount: float
+    amount: Dollars
     from_: Moment
     label: str
     quantity: int
-    tax: float
+    tax: Dollars
     to: Moment
-    total: float
+    total: Dollars
     type: Literal["hourly", "prepay", "misc"]
-    unit_price: float
+    unit_price: Dollars
 
 
 class CardData(View):
+    """What is known of a card."""
+
     card_type: str
-    expiry: str
+    expiry: Annotated[str, Meta(examples=["12/2031"])]
     last_four: str
 
 
@@ -59,9 +97,24 @@ class PaymentMethodView(View):
 
 
 class PaymentView(View):
+    """Money that was taken."""
+
     date: Moment
     id: Id
-    usd: float
+    usd: Dollars
+
+
+class Promotion(View):
+    """A credit that the account has been given."""
+
+    credit_monthly_cap: Amount
+    credit_remaining: Amount
+    description: str
+    expire_dt: Moment | None
+    image_url: str
+    service_type: ServiceType
+    summary: str
+    this_month_credit_remaining: Amount
 
 
 class CardBody(Body):
@@ -69,6 +122,9 @@ class CardBody(Body):
     cvv: Cvv
     expiry_month: Month
     expiry_year: Year
+
+    def __repr__(self) -> str:
+        return "CardBody(…)"  # must not reach a log or a traceback
 
 
 class PaymentMethodCreate(Body):
@@ -78,7 +134,15 @@ class PaymentMethodCreate(Body):
 
 
 class PaymentCreate(Body):
-    usd: Annotated[str, Meta(pattern=r"^\$?[0-9]{1,6}\.[0-9]{2}$", extra={"reason": "Must be an amount like 20.00"})]
+    usd: Annotated[
+        str,
+        Meta(
+            pattern=r"^\$?[0-9]{1,6}\.[0-9]{2}\Z",
+            description="With cents.",
+            examples=["20.00"],
+            extra={"reason": "Must be an amount like 20.00"},
+        ),
+    ]
     payment_method_id: Id | None = None
     cvv: Cvv | None = None
 

@@ -2,47 +2,70 @@
 
 from __future__ import annotations
 
-import tomllib
 from decimal import Decimal
-from functools import lru_cache
-from pathlib import Path
+from typing import Annotated, Any
 
-import msgspec
-from msgspec import Struct
+from msgspec import Meta
+from sqlalchemy import Column, Integer, Text, bindparam, select
 
-from crofter.catalogue import CatalogueError
+from crofter.catalogue import Entry, Shelf
+from crofter.catalogue.shelf import Text as Words
+from crofter.db import Row, Session, query, table
 
-_BUILT_IN = Path(__file__).parents[2] / "catalogue" / "taxes.toml"
+CENT = 10_000
+"""Micro-dollars."""
+_MILLION = 1_000_000
+
+tax = table(
+    "tax",
+    Column("slug", Text, primary_key=True),  # the country
+    Column("position", Integer, unique=True),
+    Column("name", Text, nullable=False),
+    Column("millionths", Integer, nullable=False),
+)
 
 
-class Tax(Struct, frozen=True):
-    country: str
+class Tax(Row):
+    """VAT, GST, or whatever a country calls it."""
+
     name: str
-    percent: Decimal
+    millionths: int
+
+    def on(self, amount: int) -> int:
+        """In whole cents, of an amount of micro-dollars."""
+        return whole_cents(amount * self.millionths // _MILLION)
 
 
-class _File(Struct, frozen=True):
-    taxes: list[Tax]
+NONE = Tax("", 0)
+_OF = query(
+    select(tax.c.name, tax.c.millionths).where(tax.c.slug == bindparam("country"), tax.c.position.is_not(None)), Tax
+)
 
 
-@lru_cache(maxsize=8)
-def rates(folder: str | None) -> dict[str, Tax]:
-    own = Path(folder) / "taxes.toml" if folder else None
-    path = own if own is not None and own.exists() else _BUILT_IN
-    try:
-        parsed = tomllib.loads(path.read_text(), parse_float=Decimal)
-        found = msgspec.convert(parsed, _File, strict=False)
-    except (OSError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
-        raise CatalogueError(f"{path}: {error}") from error
-    return {one.country.upper(): one for one in found.taxes}
-
-
-def on(amount: int, country: str, folder: str | None) -> int:
-    """Tax on an amount of micro-dollars, in whole cents."""
-    tax = rates(folder).get(country.upper())
-    return 0 if tax is None else whole_cents(int(amount * tax.percent / 100))
+def of(db: Session, country: str) -> Tax:
+    return db.maybe(_OF, country=country.upper()) or NONE
 
 
 def whole_cents(micros: int) -> int:
     """Rounded half up to cents, which is done once: on the line of an invoice."""
-    return (micros + 5_000) // 10_000 * 10_000
+    return (micros + CENT // 2) // CENT * CENT
+
+
+class TaxEntry(Entry, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: Annotated[str, Meta(pattern=r"^[A-Z]{2}\Z")]
+    """The country, as ISO 3166 writes it."""
+    name: Words
+    percent: Decimal
+
+    def __post_init__(self) -> None:
+        if not self.percent.is_finite() or not 0 <= self.percent <= 100:
+            raise ValueError(f"percent: {self.percent} is not between 0 and 100")
+        if self.percent * 10_000 != (self.percent * 10_000).to_integral_value():
+            raise ValueError(f"percent: {self.percent} has more than four digits after the point")
+
+
+def _columns(entry: TaxEntry) -> dict[str, Any]:
+    return {"name": entry.name, "millionths": int(entry.percent * 10_000)}
+
+
+TAXES = Shelf("taxes", TaxEntry, tax, _columns, may_be_empty=True)

@@ -9,14 +9,17 @@ from crofter.errors import Invalid, Reason
 from crofter.journal import record
 from crofter.kinds import Entity
 from crofter.resources.images import store as images
-from crofter.resources.instances import deployment, rules, states, store
+from crofter.resources.images.store import Image
+from crofter.resources.instances import costs, deployment, rules, states, store
+from crofter.resources.instances.configs import devices
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.store import SLOTS
 from crofter.resources.instances.configs.vlans import CAPABILITY as NEXT_GENERATION
-from crofter.resources.instances.creation import NO_TYPE
+from crofter.resources.instances.creation import GPUS, NO_TYPE
 from crofter.resources.instances.disks import store as disks
+from crofter.resources.instances.layout import SWAP
 from crofter.resources.instances.operations import moving, power
-from crofter.resources.instances.operations.moving import MoveArgs
+from crofter.resources.instances.operations.moving import Change
 from crofter.resources.instances.operations.power import RescueArgs
 from crofter.resources.instances.operations.rebuild import REBUILD, RebuildArgs
 from crofter.resources.instances.shapes import InstanceView, Migrate, Mutate, Rebuild, Rescue, Resize
@@ -33,23 +36,27 @@ NO_UPGRADE = "This Compute has no upgrade available."
 
 
 def rebuild(ctx: Context, instance: Instance, body: Rebuild) -> InstanceView:
-    if body.image is None:
-        raise Invalid("You must specify an image")
-    image = images.find(ctx, body.image)
+    image = images.find(ctx, body.image) if body.image else None
     if image is not None and not image.offered:
         image = None
-    reasons = [*deployment.complaints(ctx, body, image)]
-    if image is None or image.status != "available":
-        reasons.insert(0, Reason("image is not valid", "image"))
-    elif image.size + 512 > instance.disk:
-        reasons.insert(0, Reason("Insufficient space: the plan cannot hold the image", "image"))
-    if reasons:
-        raise Invalid.all(reasons)
+    deployment.refuse(body, [*_about_image(instance, body, image), *deployment.complaints(ctx, body, image)])
     assert image is not None
     states.must_be_idle(ctx, instance)
     args = RebuildArgs(instance.id, image.slug, deployment.seed(ctx, instance.id, 0, body), body.booted)
-    states.follow(ctx, REBUILD, instance, args, secondary=Entity("image", image.slug, image.label))
+    secondary = Entity("image", image.slug, image.label, f"/v4/images/{image.slug}")
+    states.follow(ctx, REBUILD, instance, args, secondary=secondary)
     return rules.view(ctx, store.one(ctx, instance.id))
+
+
+def _about_image(instance: Instance, body: Rebuild, image: Image | None) -> Iterator[Reason]:
+    if not body.image:
+        yield Reason("You must specify an image")
+    elif image is None or image.status != "available":
+        yield Reason("image is not valid", "image")
+    elif image.size + SWAP > instance.disk:
+        yield Reason("Insufficient space: the plan cannot hold the image", "image")
+    if image is None and body.root_pass is None:
+        yield Reason("root_pass is required", "root_pass")
 
 
 def resize(ctx: Context, instance: Instance, body: Resize) -> None:
@@ -58,14 +65,20 @@ def resize(ctx: Context, instance: Instance, body: Resize) -> None:
         raise Invalid(NO_TYPE, field="type")
     if plan.slug == instance.type:
         raise Invalid("Compute is already running this service plan.")
+    region = regions.find(ctx, instance.region)
+    if plan.gpus and region is not None and GPUS not in region.capabilities:
+        raise Invalid("The selected plan is not available in this region", field="type")
+    if instance.migration_pending:
+        raise Invalid("This Compute has a pending migration. Start it first.")
+    costs.must_be_paid_up(ctx)
     _must_fit(ctx, instance, plan, auto=body.allow_auto_disk_resize)
-    _move(ctx, moving.RESIZE, instance, type=plan.slug, grow=body.allow_auto_disk_resize)
+    _move(ctx, moving.RESIZE, instance, Change(type=plan.slug, grow=body.allow_auto_disk_resize))
 
 
 def mutate(ctx: Context, instance: Instance, body: Mutate) -> None:
     plan = _successor(ctx, instance)
     _must_fit(ctx, instance, plan, auto=body.allow_auto_disk_resize)
-    _move(ctx, moving.MUTATE, instance, type=plan.slug, grow=body.allow_auto_disk_resize)
+    _move(ctx, moving.MUTATE, instance, Change(type=plan.slug, grow=body.allow_auto_disk_resize))
 
 
 def _successor(ctx: Context, instance: Instance) -> Type:
@@ -88,6 +101,8 @@ def _must_fit(ctx: Context, instance: Instance, plan: Type, *, auto: bool) -> No
 def migrate(ctx: Context, instance: Instance, body: Migrate) -> None:
     """To another region, or to another host of the same one if such a move is pending."""
     upgrade = _successor(ctx, instance) if body.upgrade else None
+    if upgrade is not None:
+        _must_fit(ctx, instance, upgrade, auto=False)
     plan = upgrade.slug if upgrade else None
     if body.region is not None:
         region = regions.find(ctx, body.region)
@@ -96,9 +111,9 @@ def migrate(ctx: Context, instance: Instance, body: Migrate) -> None:
             raise Invalid.all(reasons)
         assert region is not None
         secondary = Entity("region", region.slug, region.slug, f"/v4/regions/{region.slug}")
-        _move(ctx, moving.MIGRATE_REGION, instance, secondary, region=region.slug, type=plan)
+        _move(ctx, moving.MIGRATE_REGION, instance, Change(region.slug, plan), secondary)
     elif instance.migration_pending or upgrade is not None:
-        _move(ctx, moving.MIGRATE, instance, type=plan)
+        _move(ctx, moving.MIGRATE, instance, Change(type=plan))
     else:
         raise Invalid("There is no pending migration for this Compute.")
 
@@ -110,59 +125,25 @@ def _about_region(ctx: Context, instance: Instance, region: Region | None) -> It
         yield Reason("The Compute is in this region already", "region")
     elif region.status != "ok":
         yield Reason("Cross data center migrations are currently disabled for this region", "region")
-    elif NEXT_GENERATION in region.capabilities and _has_vlan(ctx, instance):
+    elif instance.gpus and GPUS not in region.capabilities:
+        yield Reason("The plan of the Compute is not available in this region", "region")
+    elif NEXT_GENERATION in region.capabilities and any(one.networks for one in configs.of(ctx, instance.id)):
         yield Reason("A Compute with a VLAN cannot be migrated to this region", "region")
+    elif volumes.attached(ctx, instance.id):
+        yield Reason("Detach all volumes before migrating to another region", "region")
 
 
-def _has_vlan(ctx: Context, instance: Instance) -> bool:
-    return any(one["purpose"] == "vlan" for config in configs.of(ctx, instance.id) for one in config.interfaces)
-
-
-def _move(
-    ctx: Context,
-    job: Job,
-    instance: Instance,
-    secondary: Entity | None = None,
-    *,
-    region: str | None = None,
-    type: str | None = None,
-    grow: bool = True,
-) -> None:
+def _move(ctx: Context, job: Job, instance: Instance, change: Change, secondary: Entity | None = None) -> None:
     states.must_be_idle(ctx, instance)
-    running = instance.status == "running"
-    config = instance.booted_config if running else None
-    if job.action != "compute_migrate":
+    if job is moving.MIGRATE_REGION and instance.migration_pending:
+        ctx.db.update(store.instance, {"id": instance.id}, migration_pending=False)
+    if job is not moving.MIGRATE:
         record(ctx, f"{job.action}_create", store.entity(instance), secondary)
-    args = MoveArgs(instance.id, running, config, region=region, type=type, grow=grow)
-    states.follow(ctx, job, instance, args, secondary=secondary)
-    states.show(ctx, instance.id, "shutting_down" if running else "migrating")
+    moving.begin(ctx, job, instance, change, secondary=secondary)
 
 
 def rescue(ctx: Context, instance: Instance, body: Rescue) -> None:
-    reasons = list(_about_rescue_devices(ctx, instance, body))
-    if reasons:
-        raise Invalid.all(reasons)
+    deployment.refuse(body, devices.complaints(ctx, instance, body.devices, SLOTS[:-1]))
     states.must_be_idle(ctx, instance)
-    chosen = {
-        slot: {"disk_id": device.disk_id} if device.disk_id else {"volume_id": device.volume_id}
-        for slot, device in body.devices.items()
-        if device is not None and (device.disk_id or device.volume_id)
-    }
-    args = RescueArgs(instance.id, chosen)  # type: ignore[arg-type]
+    args = RescueArgs(instance.id, devices.kept(body.devices))
     states.follow(ctx, power.RESCUE[instance.status], instance, args)
-
-
-def _about_rescue_devices(ctx: Context, instance: Instance, body: Rescue) -> Iterator[Reason]:
-    own = {disk.id for disk in disks.of(ctx, instance.id)}
-    for slot, device in body.devices.items():
-        path = f"devices.{slot}"
-        if slot not in SLOTS[:-1]:
-            yield Reason(f"Must be one of {', '.join(SLOTS[:-1])}", path)
-        if device is None:
-            continue
-        if device.disk_id is not None and device.volume_id is not None:
-            yield Reason("Only one of disk_id and volume_id may be set", path)
-        if device.disk_id is not None and device.disk_id not in own:
-            yield Reason("disk_id is not valid", f"{path}.disk_id")
-        if device.volume_id is not None and not volumes.usable(ctx, device.volume_id, instance):
-            yield Reason("volume_id is not valid", f"{path}.volume_id")

@@ -11,23 +11,20 @@ from crofter.db import query
 from crofter.engine import enqueue
 from crofter.errors import Forbidden, Invalid, Reason
 from crofter.journal import event, write
-from crofter.resources.instances import creation, layout, rules, states, store
+from crofter.resources.instances import creation, deployment, layout, rules, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.store import KEPT, Config
 from crofter.resources.instances.configs.vlans import CAPABILITY
 from crofter.resources.instances.disks import rules as disk_rules
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.store import Disk
-from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.layout import DiskPlan
 from crofter.resources.instances.operations.cloning import CLONE, CloneArgs
 from crofter.resources.instances.shapes import Clone, InstanceCreate, InstanceView
 from crofter.resources.instances.store import Instance
 from crofter.resources.regions import store as regions
-from crofter.resources.tags import rules as tagging
 from crofter.resources.tags import store as tags
 from crofter.resources.users import access
-from crofter.resources.users.store import grant
 
 MOST = 5
 _UNDER_WAY = query(
@@ -42,9 +39,8 @@ _UNDER_WAY = query(
 
 
 def clone(ctx: Context, source: Instance, body: Clone) -> InstanceView:
-    reasons = list(_about_target(body))
-    if reasons:
-        raise Invalid.all(reasons)
+    deployment.refuse(body, _about_target(body))
+    states.must_be_idle(ctx, source)
     copied = _chosen(ctx, source, body)
     if ctx.db.value(_UNDER_WAY, account_id=ctx.account_id, entity_id=str(source.id)) >= MOST:
         raise Invalid(f"At most {MOST} clones of a Compute can be under way at once.")
@@ -71,11 +67,11 @@ def clone(ctx: Context, source: Instance, body: Clone) -> InstanceView:
 
 def _about_target(body: Clone) -> Iterator[Reason]:
     if body.compute_id is None:
-        for field in ("type", "region"):
+        for field in ("region", "type"):
             if getattr(body, field) is None:
                 yield Reason(f"{field} is required", field)
         return
-    for field in ("region", "type", "label", "group", "backups_enabled"):
+    for field in ("region", "type", "label", "backups_enabled"):
         if getattr(body, field) is not None:
             yield Reason("Cannot be combined with compute_id", field)
 
@@ -100,12 +96,14 @@ def _existing(ctx: Context, source: Instance, body: Clone) -> Instance:
     target = store.one(ctx, body.compute_id)
     if target.id == source.id:
         raise Invalid("A Compute cannot be cloned onto itself", field="compute_id")
-    states.must_be_idle(ctx, target, ("offline",))
+    if target.status == "running":
+        raise Invalid("The Compute that is cloned onto must be powered off.", field="compute_id")
+    states.must_be_idle(ctx, target, CLONE.accepts)
     return target
 
 
 def _new(ctx: Context, source: Instance, body: Clone) -> Instance:
-    if ctx.actor.restricted and not access.permits_globally(ctx, "add_computes"):
+    if not access.permits_globally(ctx, "add_computes"):
         raise Forbidden
     wanted = InstanceCreate(
         type=body.type or "",
@@ -114,23 +112,16 @@ def _new(ctx: Context, source: Instance, body: Clone) -> Instance:
         group=body.group or "",
         backups_enabled=body.backups_enabled,
         private_ip=body.private_ip,
+        tags=tags.labels(ctx, store.KIND, [source.id]).get(source.id, []),
     )
-    target = creation.bare(ctx, wanted)
+    target = creation.begin(ctx, wanted)
     ctx.db.update(store.instance, {"id": target.id}, image=source.image)
-    copied = tags.labels(ctx, store.KIND, [source.id]).get(source.id, [])
-    if copied:
-        tagging.put_on(ctx, store.KIND, target.id, copied)
-    if ctx.actor.restricted:
-        ctx.db.insert(grant, user_id=ctx.actor.user_id, kind=store.KIND, object_id=target.id, level="read_write")
-    ips.allocate(ctx, target.id, target.region, public=True)
-    if body.private_ip:
-        ips.allocate(ctx, target.id, target.region, public=False)
-    return store.one(ctx, target.id)
+    return target
 
 
 def _must_be_reachable(ctx: Context, source: Instance, target: Instance) -> None:
     region = regions.find(ctx, target.region)
-    uses_vlan = any(one["purpose"] == "vlan" for config in configs.of(ctx, source.id) for one in config.interfaces)
+    uses_vlan = any(config.networks for config in configs.of(ctx, source.id))
     if uses_vlan and region is not None and CAPABILITY not in region.capabilities:
         raise Invalid("VLANs are not available in this region", field="region")
 
@@ -146,6 +137,10 @@ def _written_down(
         )
         numbers[disk.id] = made.id
         plans.append(DiskPlan(made.id, from_disk=disk.id, disk_host=source.host))
-    kept = [{name: getattr(config, name) for name in KEPT} for config in profiles]
-    made_configs = [layout.config_again(ctx, target, one, numbers).id for one in kept]
+    made_configs = []
+    for config in profiles:
+        kept = {name: getattr(config, name) for name in KEPT}
+        if config.memory_limit == source.memory:  # all there is stays all there is
+            kept["memory_limit"] = target.memory
+        made_configs.append(layout.config_again(ctx, target, kept, numbers).id)
     return CloneArgs(target.id, plans, made_configs)

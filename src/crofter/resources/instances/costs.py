@@ -1,55 +1,98 @@
-"""What an instance costs: its plan, its backups, and addresses beyond the first."""
+"""What an instance costs: its plan, its backups, addresses beyond the first, and the managed service."""
 
 from __future__ import annotations
 
 from crofter.context import Context
-from crofter.resources.billing import metering
+from crofter.resources.account import store as accounts
+from crofter.resources.billing import metering, prices
+from crofter.resources.billing.metering import Metered
+from crofter.resources.billing.prices import Price
+from crofter.resources.billing.standing import must_be_paid_up
 from crofter.resources.instances.store import Instance
 from crofter.resources.types import store as types
 from crofter.resources.types.store import Type
 
-COMPUTE, BACKUP, ADDRESS = "compute", "backup", "ip"
-EXTRA_ADDRESS = (1_500, 1_000_000)
-"""Micro-dollars by the hour and at most by the month, for each public address after the first."""
+__all__ = ["must_be_paid_up"]
+
+COMPUTE, BACKUP, ADDRESS, MANAGED = "compute", "backup", "ip", "managed"
+EVERYTHING = (COMPUTE, BACKUP, ADDRESS, MANAGED)
 
 
 def begin(ctx: Context, instance: Instance, plan: Type) -> None:
-    label = f"{plan.label} - {instance.label} ({instance.id})"
-    metering.start(ctx, instance.account_id, COMPUTE, instance.id, label, plan.price_hourly, plan.price_monthly)
+    metering.start(ctx, instance.account_id, _machine(instance, plan))
     if instance.backups_enabled:
         begin_backups(ctx, instance, plan)
+    if accounts.one(ctx.db, instance.account_id).managed:
+        begin_managed(ctx, instance)
 
 
 def begin_backups(ctx: Context, instance: Instance, plan: Type | None = None) -> None:
-    plan = plan or types.find(ctx, instance.type)
-    if plan is None:
-        return
-    label = f"Backup Service - {plan.label} - {instance.label} ({instance.id})"
-    metering.start(ctx, instance.account_id, BACKUP, instance.id, label, plan.backup_hourly, plan.backup_monthly)
+    metering.start(ctx, instance.account_id, _backups(instance, plan or _plan(ctx, instance)))
 
 
 def end_backups(ctx: Context, instance: Instance) -> None:
     metering.stop(ctx, BACKUP, instance.id)
 
 
+def begin_managed(ctx: Context, instance: Instance) -> None:
+    metering.start(ctx, instance.account_id, _managed(instance))
+
+
 def change_plan(ctx: Context, instance: Instance, plan: Type) -> None:
     """The old plan is paid for up to now, the new one from now on."""
-    metering.stop(ctx, COMPUTE, instance.id)
-    metering.stop(ctx, BACKUP, instance.id)
-    begin(ctx, instance, plan)
+    metering.change(ctx, instance.account_id, _machine(instance, plan))
+    metering.change(ctx, instance.account_id, _backups(instance, plan))
 
 
 def count_addresses(ctx: Context, instance: Instance, public: int) -> None:
     """Pay for as many addresses as there are beyond the first."""
-    metering.stop(ctx, ADDRESS, instance.id)
-    if public > 1:
-        hourly, monthly = EXTRA_ADDRESS
-        label = f"Additional IPv4 addresses ({public - 1}) - {instance.label} ({instance.id})"
-        metering.start(
-            ctx, instance.account_id, ADDRESS, instance.id, label, hourly * (public - 1), monthly * (public - 1)
-        )
+    metering.count(ctx, instance.account_id, _address(instance), max(0, public - 1))
+
+
+def rename(ctx: Context, instance: Instance) -> None:
+    """Invoices call it what it is called when they are made."""
+    plan = _plan(ctx, instance)
+    for thing in (_machine(instance, plan), _backups(instance, plan), _address(instance), _managed(instance)):
+        metering.rename(ctx, thing.what, thing.object_id, thing.label)
+
+
+def move(ctx: Context, instance: Instance, to_account: int) -> None:
+    """Another account pays from now on. ``instance`` is the row as it was before it moved."""
+    metering.stop(ctx, MANAGED, instance.id)
+    for what in (COMPUTE, BACKUP, ADDRESS):
+        metering.move(ctx, what, instance.id, to_account)
+    if accounts.one(ctx.db, to_account).managed:
+        metering.start(ctx, to_account, _managed(instance))
 
 
 def end(ctx: Context, instance: Instance) -> None:
-    for what in (COMPUTE, BACKUP, ADDRESS):
+    for what in EVERYTHING:
         metering.stop(ctx, what, instance.id)
+
+
+def _plan(ctx: Context, instance: Instance) -> Type:
+    found = types.find(ctx, instance.type)
+    assert found is not None  # a type that instances have is never forgotten, only offered no more
+    return found
+
+
+def _named(instance: Instance) -> str:
+    return f"{instance.label} ({instance.id})"
+
+
+def _machine(instance: Instance, plan: Type) -> Metered:
+    price = Price(plan.price_hourly, plan.price_monthly)
+    return Metered(COMPUTE, instance.id, f"{plan.label} - {_named(instance)}", price, plan.transfer)
+
+
+def _backups(instance: Instance, plan: Type) -> Metered:
+    price = Price(plan.backup_hourly, plan.backup_monthly)
+    return Metered(BACKUP, instance.id, f"Backup Service - {plan.label} - {_named(instance)}", price)
+
+
+def _address(instance: Instance) -> Metered:
+    return Metered(ADDRESS, instance.id, f"Additional IPv4 address - {_named(instance)}", prices.ADDRESS)
+
+
+def _managed(instance: Instance) -> Metered:
+    return Metered(MANAGED, instance.id, f"Managed Service - {_named(instance)}", prices.MANAGED)

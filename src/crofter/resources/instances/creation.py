@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -15,8 +15,7 @@ from crofter.resources.account import store as accounts
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
 from crofter.resources.instances import costs, deployment, rules, states, store
-from crofter.resources.instances.backups import operations as saving
-from crofter.resources.instances.backups import schedule
+from crofter.resources.instances.backups import restoring, schedule
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.configs import vlans
@@ -29,12 +28,13 @@ from crofter.resources.regions.store import Region
 from crofter.resources.tags import rules as tagging
 from crofter.resources.types import store as types
 from crofter.resources.types.store import Type
-from crofter.resources.users.store import grant
+from crofter.resources.users import access
 
 Offer = TypeVar("Offer", Type, Region, Image)
 
 NO_TYPE = "A valid plan type by that ID was not found"
-CAPABILITY = "Computes"
+NOT_YOURS = "You do not have permission to access this Compute"
+CAPABILITY, GPUS = "Computes", "GPU Computes"
 
 
 class Plan(Struct):
@@ -42,49 +42,59 @@ class Plan(Struct):
 
     type: Type
     region: Region
-    image: Image | None
-    backup: Backup | None
+    image: Image | None = None
+    backup: Backup | None = None
 
 
 def create(ctx: Context, body: InstanceCreate) -> InstanceView:
     if body.tags and ctx.actor.restricted:
         raise Forbidden
     plan = _plan(ctx, body)
-    instance = _insert(ctx, body, plan)
-    ips.allocate(ctx, instance.id, plan.region.slug, public=True)
-    if body.private_ip:
-        ips.allocate(ctx, instance.id, plan.region.slug, public=False)
-    if body.tags:
-        tagging.put_on(ctx, store.KIND, instance.id, body.tags)
-    if ctx.actor.restricted:
-        ctx.db.insert(grant, user_id=ctx.actor.user_id, kind=store.KIND, object_id=instance.id, level="read_write")
-    if instance.backups_enabled:
-        schedule.begin(ctx, instance.id)
-    args = _written_down(ctx, body, plan, instance)
-    secondary = None if plan.image is None else Entity("image", plan.image.slug, plan.image.label, None)
-    states.follow(ctx, CREATE, instance, args, secondary=secondary)
+    instance = begin(ctx, body, plan)
+    if plan.image is not None:
+        args = deployment.from_image(ctx, instance, plan.image, body)
+        secondary = Entity("image", plan.image.slug, plan.image.label, f"/v4/images/{plan.image.slug}")
+        states.follow(ctx, CREATE, instance, args, secondary=secondary)
+    elif plan.backup is not None:
+        states.follow(ctx, CREATE, instance, _from_backup(ctx, instance, plan.backup, booted=body.booted))
+    else:
+        # There is nothing to make yet: a host is found for it with its first disk.
+        states.at_once(ctx, CREATE, instance)
     return rules.view(ctx, store.one(ctx, instance.id))
 
 
-def bare(ctx: Context, body: InstanceCreate) -> Instance:
-    """An instance with nothing on it yet, for something else to fill."""
-    return _insert(ctx, body, _plan(ctx, body))
+def begin(ctx: Context, body: InstanceCreate, plan: Plan | None = None) -> Instance:
+    """An instance with all that it has from the start, and nothing on it yet."""
+    plan = plan or _plan(ctx, body)
+    instance = _insert(ctx, body, plan)
+    for public in (True, False) if body.private_ip else (True,):
+        ips.allocate(ctx, instance.id, plan.region.slug, public=public)
+    if body.tags:
+        tagging.put_on(ctx, store.KIND, instance.id, body.tags)
+    access.entrust(ctx, store.KIND, instance.id)
+    costs.begin(ctx, instance, plan.type)
+    if instance.backups_enabled:
+        schedule.begin(ctx, instance.id)
+    return instance
 
 
 def _plan(ctx: Context, body: InstanceCreate) -> Plan:
     plan_type = _offered(types.find(ctx, body.type))
     region = _offered(regions.find(ctx, body.region))
     image = _offered(images.find(ctx, body.image)) if body.image else None
-    backup = backups.find(ctx, body.backup_id) if body.backup_id else None
-    reasons = [
-        *_about_place(ctx, plan_type, region),
-        *_about_source(body, image, backup),
-        *(_about_room(body, plan_type, image, backup) if plan_type else ()),
-        *deployment.complaints(ctx, body, image),
-        *(vlans.complaints(ctx, region, body.interfaces) if region else ()),
-    ]
-    if reasons:
-        raise Invalid.all(reasons)
+    backup = _backup(ctx, body.backup_id) if body.backup_id else None
+    deployment.refuse(
+        body,
+        [
+            *_about_place(ctx, plan_type, region),
+            *_about_source(body, image, backup),
+            *(_about_room(body, plan_type, image, backup) if plan_type else ()),
+            *deployment.complaints(ctx, body, image),
+            *(vlans.complaints(ctx, region, body.interfaces) if region else ()),
+            *_about_label(ctx, body),
+        ],
+    )
+    costs.must_be_paid_up(ctx)
     assert plan_type is not None
     assert region is not None
     return Plan(plan_type, region, image, backup)
@@ -94,13 +104,26 @@ def _offered(found: Offer | None) -> Offer | None:
     return found if found is not None and found.offered else None
 
 
+def _backup(ctx: Context, backup_id: int) -> Backup | None:
+    """A backup is everything that was on an instance, so it takes the right to do everything with that."""
+    found = backups.find(ctx, backup_id)
+    if found is not None and not access.permits(ctx, store.KIND, found.instance_id, "read_write"):
+        raise Forbidden(NOT_YOURS, field="backup_id")
+    return found
+
+
+def _about_label(ctx: Context, body: InstanceCreate) -> Iterator[Reason]:
+    if body.label is not None and store.has_label(ctx, body.label):
+        yield Reason(rules.TAKEN, "label")
+
+
 def _about_place(ctx: Context, plan_type: Type | None, region: Region | None) -> Iterator[Reason]:
     usable = plan_type is not None and (not plan_type.deprecated or ctx.world.settings.sandbox)
     if not usable:
         yield Reason(NO_TYPE, "type")
     if region is None or CAPABILITY not in region.capabilities:
         yield Reason("region is not valid", "region")
-    elif usable and plan_type is not None and plan_type.gpus and "GPU Computes" not in region.capabilities:
+    elif usable and plan_type is not None and plan_type.gpus and GPUS not in region.capabilities:
         yield Reason("The selected plan is not available in this region", "region")
 
 
@@ -126,37 +149,35 @@ def _about_room(body: InstanceCreate, plan_type: Type, image: Image | None, back
 
 def _insert(ctx: Context, body: InstanceCreate, plan: Plan) -> Instance:
     deploying = plan.image is not None or plan.backup is not None
-    enabled = body.backups_enabled
-    if enabled is None:
-        enabled = accounts.backups_enabled(ctx)
+    enabled = accounts.backups_enabled(ctx) if body.backups_enabled is None else body.backups_enabled
     values = {
         "group_label": body.group,
         "region": plan.region.slug,
         "type": plan.type.slug,
         "image": body.image,
-        "status": "provisioning" if deploying else "offline",
+        "status": CREATE.during if deploying else "offline",
         "vcpus": plan.type.vcpus,
         "memory": plan.type.memory,
         "disk": plan.type.disk,
         "transfer": plan.type.transfer,
         "gpus": plan.type.gpus,
         "alerts": default_alerts(plan.type.vcpus),
+        "watchdog_enabled": True,
         "backups_enabled": enabled,
-        "backup_day": "Scheduling" if enabled else None,
-        "backup_window": "Scheduling" if enabled else None,
+        "backup_day": schedule.UNDECIDED if enabled else None,
+        "backup_window": schedule.UNDECIDED if enabled else None,
+        "migration_pending": False,
     }
-    made = insert(ctx, body.label, values)
-    costs.begin(ctx, made, plan.type)
-    return made
+    return _labelled(ctx, body.label, values)
 
 
-def insert(ctx: Context, label: str | None, values: Mapping[str, object]) -> Instance:
+def _labelled(ctx: Context, label: str | None, values: Mapping[str, Any]) -> Instance:
     """A new row; without a label it is called after its number."""
     # Every row has a label of its own from the start; nobody sees this one.
     first = label or f"new-{ctx.dice.hex(24)}"
-    defaults = {"watchdog_enabled": True, "migration_pending": False, "created": ctx.moment, "updated": ctx.moment}
+    moments = {"created": ctx.moment, "updated": ctx.moment}
     try:
-        number = ctx.db.insert(store.instance, account_id=ctx.account_id, label=first, **defaults, **values)
+        number = ctx.db.insert(store.instance, account_id=ctx.account_id, label=first, **moments, **values)
     except Clash:
         raise Invalid(rules.TAKEN, field="label") from None
     changes = {"ipv6": ips.slaac(str(values["region"]), number)}
@@ -167,9 +188,8 @@ def insert(ctx: Context, label: str | None, values: Mapping[str, object]) -> Ins
 
 
 def _free_label(ctx: Context, wanted: str) -> str:
-    taken = {label for _, label in store.labels(ctx)} if store.has_label(ctx, wanted) else set()
     candidate, number = wanted, 1
-    while candidate in taken:
+    while store.has_label(ctx, candidate):
         number += 1
         candidate = f"{wanted}-{number}"
     return candidate
@@ -179,17 +199,7 @@ def default_alerts(vcpus: int) -> dict[str, int]:
     return {"cpu": 90 * vcpus, "io": 10000, "network_in": 10, "network_out": 10, "transfer_quota": 80}
 
 
-def _written_down(ctx: Context, body: InstanceCreate, plan: Plan, instance: Instance) -> DeployArgs:
-    """Disks and profile as rows, before anything is made of them."""
-    if plan.image is not None:
-        return deployment.from_image(ctx, instance, plan.image, body)
-    if plan.backup is not None:
-        return from_backup(ctx, instance, plan.backup, booted=body.booted)
-    return DeployArgs(instance.id)
-
-
-def from_backup(ctx: Context, instance: Instance, backup: Backup, *, booted: bool) -> DeployArgs:
+def _from_backup(ctx: Context, instance: Instance, backup: Backup, *, booted: bool) -> DeployArgs:
     """The disks and profiles that the backup remembers, under new numbers."""
-    plans, made = saving.write_down(ctx, instance, backup)
-    boot = made[0].id if booted and made else None
-    return DeployArgs(instance.id, disks=plans, boot_config=boot)
+    plans, made = restoring.write_down(ctx, instance, backup)
+    return DeployArgs(instance.id, disks=plans, boot_config=made[0].id if booted and made else None)

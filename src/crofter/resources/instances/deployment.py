@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol
 
 from crofter import ssh
@@ -17,6 +17,7 @@ from crofter.resources.instances.store import Instance
 from crofter.resources.profile.sshkeys import store as ssh_keys
 from crofter.resources.stackscripts import rules as stackscripts
 from crofter.resources.users import store as users
+from crofter.shapes import Body
 
 
 class Deploying(Protocol):
@@ -48,6 +49,18 @@ def complaints(ctx: Context, body: Deploying, image: Image | None) -> Iterator[R
             yield Reason(complaint, f"authorized_keys[{position}]")
     if body.stackscript_id is not None:
         yield from stackscripts.complaints(ctx, body.stackscript_id, body.stackscript_data, image)
+
+
+def refuse(body: Body, reasons: Iterable[Reason]) -> None:
+    """Refuse for all these reasons at once, in the order of the body's fields, if there are any."""
+    found = list(reasons)
+    if found:
+        places = {name: place for place, name in enumerate(body.__struct_fields__)}
+        raise Invalid.all(sorted(found, key=lambda one: places.get(_head(one.field), -1)))
+
+
+def _head(field: str | None) -> str:
+    return (field or "").partition(".")[0].partition("[")[0]
 
 
 def _about_password(ctx: Context, password: str | None) -> Iterator[Reason]:

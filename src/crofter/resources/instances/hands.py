@@ -37,6 +37,7 @@ SEEN_AS = {"rescue_reboot": "compute_reboot", "rescue_boot": "compute_boot", "ba
 """Operations whose owner sees them as something else."""
 
 Call = Callable[[Order], Progress]
+Thing = DomainRef | DiskRef | BackupRef
 
 
 def hypervisor(world: World) -> Hypervisor:
@@ -101,6 +102,12 @@ def place(work: Work, region: str, instance_id: int, spec: DomainSpec, *, avoid:
         return Sleep(ASK_AGAIN)
     except Refused as error:
         raise Failed(error.reason) from error
+
+
+def remove(work: Work, refs: Iterable[Thing]) -> Sleep | None:
+    """Nothing is left of these on any host."""
+    driver = hypervisor(work.world)
+    return carry_out(work, [lambda order, ref=ref: driver.ensure_gone(ref, order) for ref in refs])  # type: ignore[misc]
 
 
 def current(work: Work) -> Instance:

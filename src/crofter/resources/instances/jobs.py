@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from crofter.engine import Chore, Operation
 from crofter.housekeeping import Nothing
-from crofter.resources.instances import watchdog
+from crofter.resources.instances import sweeping, watchdog
 from crofter.resources.instances.backups import operations as saving
-from crofter.resources.instances.backups import schedule
+from crofter.resources.instances.backups import restoring, schedule
 from crofter.resources.instances.disks import operations as disks
 from crofter.resources.instances.ips.rules import REWIRE
-from crofter.resources.instances.operations import cloning, deletion, deploy, looking, moving, power, rebuild
+from crofter.resources.instances.operations import (
+    cloning,
+    deletion,
+    deploy,
+    looking,
+    moving,
+    power,
+    purging,
+    rebuild,
+)
 from crofter.resources.instances.states import Job
 
 JOBS: tuple[Job, ...] = (
@@ -18,18 +27,21 @@ JOBS: tuple[Job, ...] = (
     *disks.JOBS,
     *rebuild.JOBS,
     *saving.JOBS,
+    *restoring.JOBS,
     *moving.JOBS,
     *cloning.JOBS,
     *deletion.JOBS,
 )
 
-CHORES = (Chore("house.attend", watchdog.ATTEND, "every 86400", Nothing()),)
+CHORES = (Chore("house.attend", sweeping.ATTEND, "every 86400", Nothing()),)
 """The simulated hypervisor tells of changes at once; this is the net below."""
 
 OPERATIONS: tuple[Operation, ...] = (
     looking.LOOK,
+    purging.PURGE,
     REWIRE,
-    watchdog.ATTEND,
+    watchdog.WATCH,
+    *sweeping.OPERATIONS,
     moving.RECOVER,
     schedule.CHOOSE,
     *saving.OPERATIONS,

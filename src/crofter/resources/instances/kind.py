@@ -14,6 +14,10 @@ def _views(ctx: Context, ids: Sequence[int]) -> dict[int, InstanceView]:
     return {view.id: view for view in rules.views(ctx, store.these(ctx, ids))}
 
 
+def _remove(ctx: Context, instance_id: int) -> None:
+    rules.delete(ctx, store.one(ctx, instance_id))
+
+
 COMPUTE = Kind(
     name=store.KIND,
     title="Compute",
@@ -22,4 +26,5 @@ COMPUTE = Kind(
     views=_views,
     taggable=True,
     labelled=store.labels,
+    remove=_remove,
 )

@@ -8,11 +8,13 @@ from typing import Any
 from msgspec import Struct
 
 from crofter.context import Context
+from crofter.resources.account import store as accounts
 from crofter.resources.images.store import Image
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs import vlans
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.store import Instance
+from crofter.resources.regions import store as regions
 
 DEPLOYED_KERNEL = "compute/grub2"
 SWAP = 512
@@ -62,6 +64,7 @@ def from_image(
         label=f"My {image.label} Disk Profile"[:48],
         devices=devices,
         kernel=DEPLOYED_KERNEL,
+        helpers=configs.default_helpers(network=accounts.network_helper(ctx)),
         memory_limit=instance.memory,
         interfaces=vlans.make(ctx, instance.region, interfaces),
     )
@@ -76,4 +79,9 @@ def config_again(ctx: Context, instance: Instance, kept: dict[str, Any], numbers
         if number is not None:
             devices[slot] = {"disk_id": number}
     more = {name: kept[name] for name in configs.KEPT if name != "devices"}
-    return configs.insert(ctx, instance.id, devices=devices, **more)
+    more["memory_limit"] = min(kept["memory_limit"], instance.memory)
+    made = configs.insert(ctx, instance.id, devices=devices, **more)
+    region = regions.find(ctx, instance.region)
+    if region is not None and vlans.CAPABILITY in region.capabilities:
+        vlans.ensure(ctx, instance.region, sorted(made.networks))
+    return made

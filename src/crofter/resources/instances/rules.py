@@ -39,10 +39,10 @@ def view(ctx: Context, row: Instance) -> InstanceView:
 
 
 def _view(row: Instance, addresses: list[str], labels: list[str]) -> InstanceView:
-    schedule = Schedule(row.backup_day, row.backup_window)  # type: ignore[arg-type]
+    planned = Schedule(row.backup_day, row.backup_window)  # type: ignore[arg-type]
     return InstanceView(
         alerts=Alerts(**row.alerts),
-        backups=BackupsView(row.last_successful is not None, row.backups_enabled, row.last_successful, schedule),
+        backups=BackupsView(row.last_successful is not None, row.backups_enabled, row.last_successful, planned),
         created=row.created,
         group=row.group_label,
         hypervisor="kvm",
@@ -62,7 +62,8 @@ def _view(row: Instance, addresses: list[str], labels: list[str]) -> InstanceVie
 
 
 def update(ctx: Context, instance: Instance, body: InstanceUpdate) -> InstanceView:
-    if body.tags is not UNSET and ctx.actor.restricted:
+    labels = None if body.tags is UNSET or set(body.tags) == set(view(ctx, instance).tags) else body.tags
+    if labels is not None and ctx.actor.restricted:
         raise Forbidden
     changes = given(body, "label", "watchdog_enabled")
     if body.group is not UNSET:
@@ -74,43 +75,47 @@ def update(ctx: Context, instance: Instance, body: InstanceUpdate) -> InstanceVi
         ctx.db.update(store.instance, {"id": instance.id}, **changes, updated=ctx.moment)
     except Clash:
         raise Invalid(TAKEN, field="label") from None
-    if body.tags is not UNSET:
-        tagging.put_on(ctx, store.KIND, instance.id, body.tags)
+    if labels is not None:
+        tagging.put_on(ctx, store.KIND, instance.id, labels)
     changed = store.one(ctx, instance.id)
-    schedule.plan(ctx, changed)
+    schedule.changed(ctx, instance, changed)
     record(ctx, "compute_update", store.entity(changed))
     return view(ctx, changed)
 
 
-def _new_schedule(instance: Instance, body: InstanceUpdate) -> dict[str, str | None]:
+def _new_schedule(instance: Instance, body: InstanceUpdate) -> dict[str, str]:
+    """Sent back as it was shown, a schedule changes nothing, even where there are no backups."""
     if body.backups is UNSET or body.backups.schedule is UNSET:
         return {}
-    schedule = given(body.backups.schedule)
-    changes = {f"backup_{name}": value for name, value in schedule.items() if value is not None}
-    now = {"backup_day": instance.backup_day, "backup_window": instance.backup_window}
-    if instance.backups_enabled or all(now[name] == value for name, value in changes.items()):
-        return changes
-    raise Invalid.all([Reason("Backups must be enabled to set a schedule", "backups.schedule")])
+    now = {"day": instance.backup_day, "window": instance.backup_window}
+    sent = {name: value for name, value in given(body.backups.schedule).items() if value not in (None, now[name])}
+    if sent and not instance.backups_enabled:
+        reason = "Backups must be enabled to set a schedule"
+        raise Invalid.all(Reason(reason, f"backups.schedule.{name}") for name in sent)
+    return {f"backup_{name}": value for name, value in sent.items()}
 
 
 def delete(ctx: Context, instance: Instance) -> None:
     """Accepted at any time: whatever is going on is stopped, and the instance goes as soon as it can."""
     if instance.status == "deleting":
         return
+    states.show(ctx, instance.id, "deleting")
     deletion.stop_everything(ctx, instance)
     states.follow(ctx, deletion.DELETE, instance, Args(instance.id))
 
 
 def boot(ctx: Context, instance: Instance, config_id: int | None) -> None:
-    states.must_be_idle(ctx, instance, power.BOOT.accepts)
     config = bootable_config(ctx, instance, config_id)
+    states.must_be_idle(ctx, instance)
+    if instance.status == "running":
+        raise Invalid("Compute is already booted.")
     states.follow(ctx, power.BOOT, instance, BootArgs(instance.id, config.id), secondary=configs.entity(config))
 
 
 def reboot(ctx: Context, instance: Instance, config_id: int | None) -> None:
     """An instance that is off is booted."""
-    states.must_be_idle(ctx, instance)
     config = bootable_config(ctx, instance, config_id)
+    states.must_be_idle(ctx, instance)
     job = power.REBOOT if instance.status == "running" else power.BOOT
     args = BootArgs(instance.id, config.id)
     states.follow(ctx, job, instance, args, secondary=configs.entity(config))
@@ -118,7 +123,11 @@ def reboot(ctx: Context, instance: Instance, config_id: int | None) -> None:
 
 def shutdown(ctx: Context, instance: Instance) -> None:
     """Of an instance that is off, a job that finds nothing to do."""
-    states.start(ctx, power.SHUTDOWN, instance, Args(instance.id))
+    states.must_be_idle(ctx, instance)
+    if instance.status == "offline":
+        states.at_once(ctx, power.SHUTDOWN, instance)
+    else:
+        states.follow(ctx, power.SHUTDOWN, instance, Args(instance.id))
 
 
 def bootable_config(ctx: Context, instance: Instance, config_id: int | None) -> Config:

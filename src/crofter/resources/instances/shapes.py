@@ -148,9 +148,9 @@ class WithConfig(Body):
     config_id: Id | None = None
 
 
-class Rebuild(Body, kw_only=True):
+class Rebuild(Body):
     image: str | None = None
-    root_pass: RootPass
+    root_pass: RootPass | None = None
     authorized_keys: Keys = []
     authorized_users: Usernames = []
     booted: bool = True
@@ -176,13 +176,17 @@ class PasswordReset(Body):
     root_pass: str
 
 
-class RescueDevice(Body):
+class DeviceBody(Body):
     disk_id: Id | None = None
     volume_id: Id | None = None
 
 
+Devices = dict[str, DeviceBody | None]
+"""What stands at each slot."""
+
+
 class Rescue(Body):
-    devices: dict[str, RescueDevice | None] = {}
+    devices: Devices = {}
 
 
 class Clone(Body):

@@ -19,9 +19,6 @@ from crofter.resources.instances.store import Instance
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 AT_REST: tuple[Status, ...] = ("running", "offline")
-SETTLED: tuple[Status, ...] = (*AT_REST, "stopped")
-"""Any other status is on its way to one of these, or to nothing: an operation is at it."""
-
 _instance = store.instance.c
 _SHOW = query(
     update(store.instance)
@@ -80,8 +77,10 @@ def follow(ctx: Context, job: Job, instance: Instance, args: Struct, *, secondar
 
 def at_once(ctx: Context, job: Job, instance: Instance) -> int:
     """A job that finds nothing to do is finished as soon as it is written down."""
-    done = {"percent": 100, "started": ctx.now, "finished": ctx.now}
-    return write(ctx.db, ctx.now, author(ctx), job.action, "finished", store.entity(instance), **done)
+    told = store.entity(instance)
+    return write(
+        ctx.db, ctx.now, author(ctx), job.action, "finished", told, percent=100, started=ctx.now, finished=ctx.now
+    )
 
 
 def show(ctx: Context, instance_id: int, status: Status) -> None:

@@ -16,10 +16,11 @@ from crofter.errors import NotFound
 from crofter.kinds import Entity
 from crofter.resources.instances.ips.store import address
 from crofter.resources.instances.shapes import InstanceView
-from crofter.resources.tags.store import tag, tagged
+from crofter.resources.tags import store as tags
 from crofter.resources.users.store import grant
 
 KIND = "compute"
+MOVING = "status NOT IN ('running', 'offline', 'stopped')"
 
 instance = table(
     "instance",
@@ -53,6 +54,9 @@ instance = table(
     Column("backups_cancelled", Moment),
     Column("migration_pending", Flag, nullable=False),
     UniqueConstraint("account_id", "label"),
+    Index("ix_instance_host", "host"),
+    # The few that are on their way from one status to another.
+    Index("ix_instance_moving", "id", sqlite_where=text(MOVING), postgresql_where=text(MOVING)),
     Index("ix_instance_account_id", "account_id", "id"),
     Index("ix_instance_label", "account_id", text("lower(label)")),
     Index("ix_instance_region", "account_id", text("lower(region)"), "id"),
@@ -113,14 +117,6 @@ _LABEL = query(
 )
 
 
-def _has_tag(condition: Any) -> Any:
-    return exists(
-        select(tagged.c.tag_id)
-        .join(tag, tag.c.id == tagged.c.tag_id)
-        .where(tagged.c.kind == KIND, tagged.c.object_id == instance.c.id, condition)
-    )
-
-
 def _has_address(condition: Any) -> Any:
     return exists(select(address.c.address).where(address.c.instance_id == instance.c.id, condition))
 
@@ -132,7 +128,7 @@ _COLUMNS: dict[str, Any] = {
     "region": instance.c.region,
     "image": instance.c.image,
     "ipv4": Field(address.c.address, element_of=_has_address),
-    "tags": Field(tag.c.label, element_of=_has_tag),
+    "tags": tags.field_of(KIND, instance.c.id),
 }
 _GRANTED = and_(grant.c.kind == KIND, grant.c.object_id == instance.c.id)
 

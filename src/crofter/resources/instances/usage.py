@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import calendar
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from crofter import clock
 from crofter.context import Context
-from crofter.drivers.hypervisor import DomainRef, Unreachable, Usage
+from crofter.drivers.hypervisor import Absent, DomainRef, Unreachable, Usage
 from crofter.errors import Invalid
 from crofter.resources.instances import hands
-from crofter.resources.instances.shapes import IoStats, MonthTransfer, NetStats, Stats, StatsData, TransferView
+from crofter.resources.instances.shapes import (
+    IoStats,
+    MonthTransfer,
+    NetStats,
+    Series,
+    Stats,
+    StatsData,
+    TransferView,
+)
 from crofter.resources.instances.store import Instance
 
 NO_STATS = "Stats are unavailable at this time."
 POINT = 5 * clock.MINUTE
 LONG_POINT = 2 * clock.HOUR
 GIGABYTE = 10**9
-
-Series = list[list[float]]
+BITS = 8.0
 
 
 def recent(ctx: Context, instance: Instance) -> Stats:
@@ -54,42 +62,33 @@ def _history(ctx: Context, instance: Instance, start: int, stop: int, step: int)
         return ()
     try:
         return hands.hypervisor(ctx.world).history(DomainRef(instance.host, instance.id), start, stop, step)
+    except Absent:
+        return ()  # its host was chosen, and the machine is still to come
     except Unreachable:
         raise Invalid(NO_STATS) from None
 
 
 def _stats(ctx: Context, instance: Instance, start: int, stop: int, step: int) -> Stats:
     points = _history(ctx, instance, start, stop, step)
-
-    def series(field: str, per: float = 1.0) -> Series:
-        """Amounts as rates: per second of the point that they fall into."""
-        return [
-            [one.start, round(getattr(one, field) * per / max(1, (one.stop - one.start) / 1000), 2)] for one in points
-        ]
-
-    bits = 8.0
+    span = "day (5 min avg)" if step == POINT else "month (2 h avg)"
     return Stats(
         data=StatsData(
-            cpu=series("cpu", 0.1),  # milliseconds of a processor per second, as percent of one
-            io=IoStats(series("io"), series("swap")),
-            netv4=_net(series, "ipv4", bits),
-            netv6=_net(series, "ipv6", bits),
+            cpu=_series(points, "cpu", 0.1),  # milliseconds of a processor per second, as percent of one
+            io=IoStats(_series(points, "io"), _series(points, "swap")),
+            netv4=_net(points, "ipv4"),
+            netv6=_net(points, "ipv6"),
         ),
-        title=f"{instance.label} (#{instance.id}) - day (5 min avg)"
-        if step == POINT
-        else f"{instance.label} (#{instance.id}) - month (2 h avg)",
+        title=f"{instance.label} (#{instance.id}) - {span}",
     )
 
 
-def _net(series: object, family: str, bits: float) -> NetStats:
-    make = series
-    assert callable(make)
-    return NetStats(
-        in_=make(f"{family}_in", bits),
-        out=make(f"{family}_out", bits),
-        private_in=make(f"{family}_private_in", bits),
-        private_out=make(f"{family}_private_out", bits),
-    )
+def _series(points: Sequence[Usage], field: str, per: float = 1.0) -> Series:
+    """Amounts as rates: per second of the point that they fall into."""
+    return [[one.start, round(getattr(one, field) * per / max(1, (one.stop - one.start) / 1000), 2)] for one in points]
+
+
+def _net(points: Sequence[Usage], family: str) -> NetStats:
+    return NetStats(*(_series(points, f"{family}_{way}", BITS) for way in ("in", "out", "private_in", "private_out")))
 
 
 def transfer(ctx: Context, instance: Instance) -> TransferView:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import logging
 
+from msgspec import Struct
 from sqlalchemy import bindparam, func, select
 
 from crofter import clock
 from crofter.context import Actor, Context, World
 from crofter.db import Session, meta, query
 from crofter.drivers.hypervisor import Change, DomainRef, ObservedDomain
-from crofter.engine import Operation, Sleep, Work, admit, step
+from crofter.engine import Operation, Sleep, Work, admit, enqueue, step
 from crofter.errors import Busy, Invalid
-from crofter.housekeeping import Nothing
 from crofter.journal import event
 from crofter.resources.instances import hands, rules, states, store
 from crofter.resources.instances.configs import store as configs
@@ -21,6 +21,13 @@ from crofter.resources.instances.operations.power import WATCHDOG_BOOT, BootArgs
 from crofter.resources.instances.store import Instance
 
 log = logging.getLogger("crofter")
+
+
+class WatchArgs(Struct, frozen=True):
+    instance_id: int
+    by_itself: bool
+    """Whether the machine was seen to have gone off by itself."""
+
 
 BOOTS = 5
 PERIOD = 15 * clock.MINUTE
@@ -34,8 +41,6 @@ _BOOTED = query(
         event.c.created > bindparam("since"),
     )
 )
-
-
 _ON_HOST = query(
     select(store.instance.c.id).where(store.instance.c.host == bindparam("host")).order_by(store.instance.c.id)
 )
@@ -71,11 +76,22 @@ def settle(world: World, db: Session, observed: ObservedDomain) -> None:
     try:
         admit(ctx, states.key(instance.id))
     except Busy:
-        return  # the job that is under way looks for itself when it ends
+        # Whoever is at it may not look when it ends, and would not know that this was the guest's doing.
+        args = WatchArgs(instance.id, by_itself=_by_itself(observed))
+        enqueue(ctx, WATCH, args, key=states.key(instance.id))
+        return
+    _show(ctx, instance, observed, by_itself=_by_itself(observed) and instance.status == "running")
+
+
+def _by_itself(observed: ObservedDomain) -> bool:
+    return observed.power == "off" and observed.reason in ("guest", "crashed")
+
+
+def _show(ctx: Context, instance: Instance, observed: ObservedDomain, *, by_itself: bool) -> None:
     shown = looking.status(observed)
     if shown != instance.status:
         states.show(ctx, instance.id, shown)
-    if shown == "offline" and instance.status == "running" and observed.reason in ("guest", "crashed"):
+    if by_itself and shown == "offline":
         _bring_back(ctx, store.again(ctx, instance.id))
 
 
@@ -124,10 +140,18 @@ def look_at_host(world: World, host: int) -> None:
         look_at(world, number)
 
 
-@step(deadline=600)
-def attend_changes(work: Work) -> Sleep | None:
-    attend(work.world)
+@step()
+def watch(work: Work) -> Sleep | None:
+    """Look once what was under way is over."""
+    instance = hands.exists_now(work)
+    if instance is None or instance.host is None or instance.status == "deleting":
+        return None
+    observed = hands.hypervisor(work.world).observe(hands.domain(instance))
+    if observed.power == "unknown":
+        return Sleep(hands.ASK_AGAIN)
+    by_itself = work.args.by_itself and _by_itself(observed)
+    work.then(lambda ctx: _show(ctx, instance, observed, by_itself=by_itself))
     return None
 
 
-ATTEND = Operation(kind="house.attend", args=Nothing, steps=(attend_changes,), keep=False)
+WATCH = Operation(kind="compute_watch", args=WatchArgs, steps=(watch,), failed=looking.look_again, keep=False)

@@ -9,6 +9,7 @@ from crofter.context import Context
 from crofter.engine import Operation, Sleep, Work, enqueue, tx_step
 from crofter.resources.instances import hands, states
 from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.operations import moving
 from crofter.resources.instances.operations.power import HOST_REBOOT, BootArgs
 from crofter.resources.instances.store import Instance
 from crofter.resources.maintenance import store
@@ -20,6 +21,7 @@ LASTS = 3600
 class Args(Struct, frozen=True):
     maintenance_id: int
     instance_id: int
+    kind: str
 
 
 def schedule(ctx: Context, instance: Instance, kind: str, when: int, reason: str) -> int:
@@ -32,30 +34,31 @@ def schedule(ctx: Context, instance: Instance, kind: str, when: int, reason: str
         reason=reason,
         when_=clock.text(when),
     )
-    enqueue(ctx, MAINTAIN, Args(number, instance.id), due=when)
+    enqueue(ctx, MAINTAIN, Args(number, instance.id, kind), due=when)
     return number
 
 
 @tx_step()
 def begin(ctx: Context, work: Work) -> Sleep | None:
-    """The time has come: a running instance is rebooted, unless its owner is just doing something with it."""
+    """The time has come: the instance is rebooted or moved, behind whatever its owner is just doing with it."""
     started = ctx.db.update(store.maintenance, {"id": work.args.maintenance_id, "status": "pending"}, status="started")
     instance = hands.exists(ctx, work.args.instance_id)
-    if not started or instance is None or instance.status != "running" or instance.booted_config is None:
-        return None
-    config = configs.find(ctx, instance.id, instance.booted_config)
-    if config is not None:
-        args = BootArgs(instance.id, config.id)
-        states.follow(ctx, HOST_REBOOT, instance, args, secondary=configs.entity(config))
+    if not started or instance is None:
+        return None  # gone, with its instance
+    work.vars["until"] = ctx.now + LASTS * clock.SECOND
+    config = next((one for one in configs.of(ctx, instance.id) if one.id == instance.booted_config), None)
+    if instance.status == "running" and config is not None and work.args.kind == "reboot":
+        states.follow(ctx, HOST_REBOOT, instance, BootArgs(instance.id, config.id), secondary=configs.entity(config))
+    elif instance.status in states.AT_REST and work.args.kind == "cold_migration":
+        moving.begin(ctx, moving.MIGRATE, instance)
     return None
 
 
 @tx_step()
 def wait(ctx: Context, work: Work) -> Sleep | None:
     """Shown for a while as started, then over."""
-    if "until" not in work.vars:
-        work.vars["until"] = ctx.now + LASTS * 1000
-    return Sleep(LASTS) if ctx.now < work.vars["until"] else None
+    left = work.vars.get("until", 0) - ctx.now
+    return Sleep(left / clock.SECOND) if left > 0 else None
 
 
 @tx_step()

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
 from sqlalchemy import Column, ForeignKey, Index, PrimaryKeyConstraint, Text, bindparam, case, or_, select
 
+from crofter import clock
 from crofter.context import Context
 from crofter.db import Id, Json, Moment, Row, Session, among, identity, query, table
 from crofter.edge.listing import Collection
 from crofter.errors import NotFound
 from crofter.resources.transfers.shapes import TransferView
-
-OPEN = ("pending", "accepted")
 
 transfer = table(
     "transfer",
@@ -56,6 +56,12 @@ TRANSFERS = Collection(
     columns={"is_sender": _IS_SENDER, "status": transfer.c.status},
 )
 _BY_TOKEN = query(_ALL.where(transfer.c.token == bindparam("token")), Transfer)
+_OFFERED = query(
+    _ALL.where(transfer.c.sender_id == bindparam("account_id"), transfer.c.status == "pending").order_by(
+        transfer.c.id
+    ),
+    Transfer,
+)
 _CLAIMED = query(select(transfer_claim.c.instance_id).where(among(transfer_claim.c.instance_id, "ids")))
 
 
@@ -68,12 +74,17 @@ def one(ctx: Context, token: str) -> Transfer:
     found = any(ctx.db, token)
     if found is None:
         raise NotFound
-    mine = found.sender_id == ctx.account_id
-    if found.status in ("cancelled", "stale") and not mine:
-        raise NotFound
-    if found.status not in ("pending", "cancelled", "stale") and not mine and found.receiver_id != ctx.account_id:
+    found = _at(found, ctx.now)
+    parties = {found.sender_id} if found.status in ("cancelled", "stale") else {found.sender_id, found.receiver_id}
+    if found.status != "pending" and ctx.account_id not in parties:
         raise NotFound
     return found
+
+
+def _at(found: Transfer, now: int) -> Transfer:
+    """What has run out is stale, even before somebody came by to write that down."""
+    late = found.status == "pending" and now >= clock.parse(found.expiry)
+    return replace(found, status="stale") if late else found
 
 
 def sent(ctx: Context, token: str) -> Transfer:
@@ -82,6 +93,28 @@ def sent(ctx: Context, token: str) -> Transfer:
     if found.sender_id != ctx.account_id:
         raise NotFound
     return found
+
+
+def offered(ctx: Context) -> list[Transfer]:
+    """What the caller's account has offered, and nobody has taken yet."""
+    return ctx.db.all(_OFFERED, account_id=ctx.account_id)
+
+
+def leave_pending(ctx: Context, found: Transfer, status: str, *, late: bool = False) -> bool:
+    """From pending to an end, once; not by its sender when its time is over. Whether it was."""
+    if _at(found, ctx.now).status != "pending" and not late:
+        return False
+    moved = ctx.db.update(transfer, {"id": found.id, "status": "pending"}, status=status, updated=ctx.moment)
+    if moved:
+        ctx.db.delete(transfer_claim, transfer_id=found.id)
+    return moved > 0
+
+
+def take(ctx: Context, found: Transfer) -> None:
+    """The caller's account is the one that accepts. Its claim on the instances lasts until they have moved."""
+    changes = {"status": "accepted", "receiver_id": ctx.account_id, "updated": ctx.moment}
+    if not ctx.db.update(transfer, {"id": found.id, "status": "pending"}, **changes):
+        raise NotFound  # somebody else was quicker
 
 
 def claimed(ctx: Context, ids: list[int]) -> set[int]:

@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 from msgspec import Struct
 
-from crofter import clock
+from crofter import clock, passwords
 from crofter.context import Context, World
 from crofter.db import Clash, Session
 from crofter.errors import Invalid
@@ -14,7 +14,6 @@ from crofter.journal import record
 from crofter.keyring import SHOWN, new_token
 from crofter.kinds import Entity
 from crofter.login import invitations
-from crofter.passwords import Passwords
 from crofter.resources.account.store import account
 from crofter.resources.profile.sshkeys import store as ssh_keys
 from crofter.resources.users import store
@@ -64,7 +63,7 @@ def open_account(
         managed=managed,
         public_ips=public_ips,
     )
-    hashed = Passwords(cheap=world.settings.sandbox).hash(password) if password else None
+    hashed = passwords.of(world).hash(password) if password else None
     try:
         user_id = db.insert(
             store.user,

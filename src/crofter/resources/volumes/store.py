@@ -23,6 +23,7 @@ from sqlalchemy import (
 from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Row, identity, owned, query, table
 from crofter.edge.listing import Collection
+from crofter.kinds import Entity
 from crofter.resources.instances.store import Instance, instance
 from crofter.resources.tags import store as tags
 from crofter.resources.users.store import grant
@@ -99,7 +100,10 @@ _USABLE = query(
         or_(volume.c.instance_id.is_(None), volume.c.instance_id == bindparam("instance_id")),
     )
 )
-_ATTACHED = query(select(volume.c.id).where(volume.c.instance_id == bindparam("instance_id")).order_by(volume.c.id))
+_ATTACHED = query(
+    select(volume.c.id, volume.c.label).where(volume.c.instance_id == bindparam("instance_id")).order_by(volume.c.id),
+    lambda number, label: Entity(KIND, number, label, f"/v4/volumes/{number}"),
+)
 
 
 def views(ctx: Context, rows: Sequence[Volume]) -> list[VolumeView]:
@@ -124,12 +128,17 @@ def _view(row: Volume, labels: list[str]) -> VolumeView:
     )
 
 
-def detach_all(ctx: Context, instance_id: int) -> list[int]:
+def attached(ctx: Context, instance_id: int) -> list[Entity]:
+    """The volumes of an instance, by name."""
+    return ctx.db.all(_ATTACHED, instance_id=instance_id)
+
+
+def detach_all(ctx: Context, instance_id: int) -> list[Entity]:
     """Free every volume of an instance; which ones those were."""
-    attached = ctx.db.column(_ATTACHED, instance_id=instance_id)
-    if attached:
+    found = attached(ctx, instance_id)
+    if found:
         ctx.db.update(volume, {"instance_id": instance_id}, instance_id=None, updated=ctx.moment)
-    return attached
+    return found
 
 
 def usable(ctx: Context, volume_id: int, found: Instance) -> bool:

@@ -7,9 +7,10 @@ from crofter.context import Context
 from crofter.errors import Invalid
 from crofter.journal import record
 from crofter.resources.instances import costs, states, store
-from crofter.resources.instances.backups import operations, schedule
+from crofter.resources.instances.backups import operations, restoring, schedule
 from crofter.resources.instances.backups import store as backups
-from crofter.resources.instances.backups.operations import RestoreArgs, SaveArgs
+from crofter.resources.instances.backups.operations import UNDER_WAY, SaveArgs
+from crofter.resources.instances.backups.restoring import RestoreArgs
 from crofter.resources.instances.backups.shapes import (
     BackupDisk,
     BackupsList,
@@ -20,9 +21,9 @@ from crofter.resources.instances.backups.shapes import (
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.disks import rules as disk_rules
 from crofter.resources.instances.disks import store as disks
+from crofter.resources.instances.operations import purging
 from crofter.resources.instances.store import Instance
 
-UNDER_WAY = ("pending", "running", "needsPostProcessing", "paused")
 COOL_OFF = clock.DAY
 """After backups were cancelled, so long they cannot be enabled again."""
 
@@ -49,7 +50,7 @@ def listed(ctx: Context, instance: Instance) -> BackupsList:
     current = next((row for row in snapshots if row.status == "successful"), None)
     under_way = next((row for row in snapshots if row.status in UNDER_WAY), None)
     return BackupsList(
-        automatic=[view(row) for row in rows if row.type == "auto" and row.status != "failed"],
+        automatic=[view(row) for row in rows if row.type == "auto" and row.status == "successful"],
         snapshot=SnapshotView(_view_of(current), _view_of(under_way)),
     )
 
@@ -102,7 +103,7 @@ def cancel(ctx: Context, instance: Instance) -> None:
     )
     schedule.end(ctx, instance.id)
     costs.end_backups(ctx, instance)
-    operations.forget(ctx, backups.of(ctx, instance.id))
+    purging.forget_backups(ctx, backups.of(ctx, instance.id))
     record(ctx, "backups_cancel", store.entity(instance))
 
 
@@ -125,4 +126,4 @@ def restore(ctx: Context, backup: Backup, body: Restore) -> None:
         overwrite=body.overwrite,
         was_running=target.status == "running",
     )
-    states.follow(ctx, operations.RESTORE, target, args)
+    states.follow(ctx, restoring.RESTORE, target, args)

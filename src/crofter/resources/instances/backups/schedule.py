@@ -51,6 +51,14 @@ def plan(ctx: Context, instance: Instance) -> None:
     chores.plan(ctx, _name(instance.id), DAILY, Args(instance.id), rule, account_id=instance.account_id)
 
 
+def changed(ctx: Context, before: Instance, after: Instance) -> None:
+    """The owner has chosen a time, or has left the choice to the house again."""
+    decided = UNDECIDED not in (before.backup_day, before.backup_window)
+    if decided and UNDECIDED in (after.backup_day, after.backup_window):
+        begin(ctx, after.id)
+    plan(ctx, after)
+
+
 def end(ctx: Context, instance_id: int) -> None:
     chores.unplan(ctx, _name(instance_id))
 

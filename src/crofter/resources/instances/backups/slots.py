@@ -18,18 +18,16 @@ def weekday(moment: int) -> str:
 
 def kept(automatic: Sequence[Backup], now: int, day: str | None) -> set[int]:
     """Of the successful automatic backups, newest first, the numbers of those that fill a slot."""
-    found: set[int] = set()
-    weekly = biweekly = False
-    for position, one in enumerate(automatic):
-        taken = clock.parse(one.created)
-        age = now - taken
-        preferred = day is None or weekday(taken) == day
-        if position == 0:
-            found.add(one.id)
-        if preferred and not weekly and age <= WEEK:
-            weekly = True
-            found.add(one.id)
-        elif preferred and not biweekly and WEEK < age <= 2 * WEEK:
-            biweekly = True
-            found.add(one.id)
-    return found
+    ages = [(now - clock.parse(one.created), one) for one in automatic]
+    windows = (
+        [one for _, one in ages[:1]],
+        [one for age, one in ages if age < WEEK],
+        [one for age, one in ages if WEEK <= age < 2 * WEEK],
+    )
+    return {_best(window, day).id for window in windows if window}
+
+
+def _best(window: Sequence[Backup], day: str | None) -> Backup:
+    """Of the preferred day the newest; without one the oldest, which covers most of the time."""
+    preferred = [one for one in window if day is not None and weekday(clock.parse(one.created)) == day]
+    return preferred[0] if preferred else window[-1]

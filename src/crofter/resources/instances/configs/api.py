@@ -9,15 +9,13 @@ from sqlalchemy import bindparam
 from crofter.context import Context
 from crofter.edge.endpoint import Found, endpoint
 from crofter.edge.listing import Collection, Listing
-from crofter.resources.instances import store
+from crofter.resources.instances.api import TheInstance
 from crofter.resources.instances.configs import rules
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.shapes import ConfigCreate, ConfigUpdate, ConfigView
 from crofter.resources.instances.configs.store import Config
-from crofter.resources.instances.store import Instance
 from crofter.shapes import Page
 
-TheInstance = Annotated[Instance, Found(store.one, "compute_id")]
 TheConfig = Annotated[Config, Found(configs.one, "compute_id", "config_id")]
 CONFIGS = Collection(
     ConfigView,

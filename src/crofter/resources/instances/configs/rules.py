@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 
 from crofter.context import Context
 from crofter.errors import Invalid, Reason
@@ -11,26 +10,23 @@ from crofter.journal import record
 from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
 from crofter.resources.instances import store
+from crofter.resources.instances.configs import devices, vlans
 from crofter.resources.instances.configs import store as configs
-from crofter.resources.instances.configs import vlans
 from crofter.resources.instances.configs.shapes import (
     Change,
     ConfigCreate,
     ConfigUpdate,
     ConfigView,
-    Devices,
     DevicesView,
     DeviceView,
     HelpersView,
     InterfaceView,
     Values,
 )
-from crofter.resources.instances.configs.store import HELPERS, SLOTS, Config
-from crofter.resources.instances.disks import store as disks
+from crofter.resources.instances.configs.store import SLOTS, Config
 from crofter.resources.instances.store import Instance
 from crofter.resources.kernels import store as kernels
 from crofter.resources.regions import store as regions
-from crofter.resources.volumes import store as volumes
 from crofter.shapes import UNSET, given
 
 FULLVIRT_SLOTS = ("sda", "sdb", "sdc", "sdd")
@@ -64,8 +60,7 @@ def _device(kept: dict[str, int | None] | None) -> DeviceView | None:
 
 def create(ctx: Context, instance: Instance, body: ConfigCreate) -> ConfigView:
     _check(ctx, instance, body, body.virt_mode if body.virt_mode is not UNSET else "paravirt")
-    helpers = {**dict.fromkeys(HELPERS, True), "network": accounts.network_helper(ctx)}
-    values = _values(ctx, instance, body, helpers)
+    values = _values(ctx, instance, body, configs.default_helpers(network=accounts.network_helper(ctx)))
     values.setdefault("memory_limit", instance.memory)
     config = configs.insert(ctx, instance.id, **values)
     record(ctx, "compute_config_create", store.entity(instance), configs.entity(config))
@@ -86,15 +81,11 @@ def _tell_of_networks(ctx: Context, instance: Instance, before: Config, after: C
     """Private networks of the profile in use that appear or disappear are told of by name."""
     if instance.booted_config != before.id:
         return
-    old, new = _networks(before), _networks(after)
+    old, new = before.networks, after.networks
     for label in sorted(new - old):
         record(ctx, "vlan_attach", store.entity(instance), Entity("vlan", label, label))
     for label in sorted(old - new):
         record(ctx, "vlan_detach", store.entity(instance), Entity("vlan", label, label))
-
-
-def _networks(config: Config) -> set[str]:
-    return {str(one["label"]) for one in config.interfaces if one["purpose"] == "vlan"}
 
 
 def delete(ctx: Context, instance: Instance, config: Config) -> None:
@@ -107,7 +98,7 @@ def delete(ctx: Context, instance: Instance, config: Config) -> None:
 def _values(ctx: Context, instance: Instance, body: Change, helpers: dict[str, bool]) -> Values:
     values: Values = given(body, "label", "comments", "kernel", "memory_limit", "root_device", "run_level", "virt_mode")
     if body.devices is not UNSET:
-        values["devices"] = _kept_devices(body.devices)
+        values["devices"] = devices.kept(body.devices)
     if "root_device" in values and not _DEVICE.fullmatch(values["root_device"]):
         values["root_device"] = ROOT
     if isinstance(body, ConfigCreate) or body.helpers is not UNSET:
@@ -118,29 +109,18 @@ def _values(ctx: Context, instance: Instance, body: Change, helpers: dict[str, b
     return values
 
 
-def _kept_devices(sent: Devices) -> dict[str, dict[str, int]]:
-    kept: dict[str, dict[str, int]] = {}
-    for slot, device in sent.items():
-        if device is not None and device.disk_id is not None:
-            kept[slot] = {"disk_id": device.disk_id}
-        elif device is not None and device.volume_id is not None:
-            kept[slot] = {"volume_id": device.volume_id}
-    return kept
-
-
 def _check(ctx: Context, instance: Instance, body: Change, virt_mode: str, config: Config | None = None) -> None:
     reasons: list[Reason] = []
+    slots = set(config.devices if config else ())
     if body.devices is not UNSET:
-        reasons += _about_devices(ctx, instance, body.devices)
-    slots: Sequence[str] = config.devices.keys() if config else ()  # type: ignore[assignment]
-    if body.devices is not UNSET:
-        slots = [slot for slot, device in body.devices.items() if device is not None]
-    if virt_mode == "fullvirt" and any(slot in SLOTS and slot not in FULLVIRT_SLOTS for slot in slots):
+        reasons += devices.complaints(ctx, instance, body.devices)
+        slots = set(devices.kept(body.devices))
+    if virt_mode == "fullvirt" and slots & set(SLOTS) - set(FULLVIRT_SLOTS):
         reasons.append(Reason("sde to sdh are not available with fullvirt", "devices"))
     if body.interfaces is not UNSET:
         region = regions.find(ctx, instance.region)
         reasons += vlans.complaints(ctx, region, body.interfaces) if region else []
-    if body.kernel is not UNSET:
+    if body.kernel is not UNSET and (config is None or body.kernel != config.kernel):
         kernel = kernels.find(ctx, body.kernel)
         if kernel is None or not kernel.offered:
             reasons.append(Reason("kernel is not valid", "kernel"))
@@ -148,25 +128,3 @@ def _check(ctx: Context, instance: Instance, body: Change, virt_mode: str, confi
         reasons.append(Reason(f"Must be 0-{instance.memory}", "memory_limit"))
     if reasons:
         raise Invalid.all(reasons)
-
-
-def _about_devices(ctx: Context, instance: Instance, sent: Devices) -> Iterator[Reason]:
-    own = {disk.id for disk in disks.of(ctx, instance.id)}
-    used: set[tuple[str, int]] = set()
-    for slot, device in sent.items():
-        path = f"devices.{slot}"
-        if slot not in SLOTS:
-            yield Reason(f"Must be one of {', '.join(SLOTS)}", path)
-        if device is None:
-            continue
-        if device.disk_id is not None and device.volume_id is not None:
-            yield Reason("Only one of disk_id and volume_id may be set", path)
-        if device.disk_id is not None and device.disk_id not in own:
-            yield Reason("disk_id is not valid", f"{path}.disk_id")
-        if device.volume_id is not None and not volumes.usable(ctx, device.volume_id, instance):
-            yield Reason("volume_id is not valid", f"{path}.volume_id")
-        for what in (("disk", device.disk_id), ("volume", device.volume_id)):
-            if what[1] is not None and what in used:
-                yield Reason(f"The {what[0]} is assigned to another slot already", path)
-            elif what[1] is not None:
-                used.add((what[0], what[1]))

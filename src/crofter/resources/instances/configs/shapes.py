@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from crofter.resources.instances.shapes import Interfaces
+from crofter.resources.instances.shapes import Devices, Interfaces
 from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View
 
 ConfigLabel = Annotated[str, Meta(min_length=1, max_length=48, description="Name of the profile.")]
@@ -65,14 +65,6 @@ class ConfigView(View):
     run_level: RunLevel
     updated: Moment
     virt_mode: VirtMode
-
-
-class DeviceBody(Body):
-    disk_id: Id | None = None
-    volume_id: Id | None = None
-
-
-Devices = dict[str, DeviceBody | None]
 
 
 class HelpersBody(Body):

@@ -71,6 +71,11 @@ class Config(Row):
         """The disks that a machine booted with this uses."""
         return {device["disk_id"] for device in self.devices.values() if device.get("disk_id")}  # type: ignore[misc]
 
+    @property
+    def networks(self) -> set[str]:
+        """The private networks that it plugs into."""
+        return {str(one["label"]) for one in self.interfaces if one["purpose"] == "vlan"}
+
 
 ALL = select(config)
 _OF = query(ALL.where(config.c.instance_id == bindparam("instance_id")).order_by(config.c.id), Config)
@@ -96,6 +101,10 @@ def find(ctx: Context, compute_id: int, config_id: int) -> Config | None:
     return ctx.db.maybe(_ONE, account_id=ctx.account_id, instance_id=compute_id, id=config_id)
 
 
+def default_helpers(*, network: bool = True) -> dict[str, bool]:
+    return {**dict.fromkeys(HELPERS, True), "network": network}
+
+
 def insert(ctx: Context, instance_id: int, *, label: str, devices: dict[str, Any], **more: Any) -> Config:
     """A profile with the house's defaults for whatever is not said."""
     values: dict[str, Any] = {
@@ -104,7 +113,7 @@ def insert(ctx: Context, instance_id: int, *, label: str, devices: dict[str, Any
         "label": label,
         "comments": "",
         "devices": devices,
-        "helpers": dict.fromkeys(HELPERS, True),
+        "helpers": default_helpers(),
         "interfaces": [],
         "kernel": "compute/latest-64bit",
         "memory_limit": 0,

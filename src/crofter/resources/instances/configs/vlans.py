@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Column, Text, UniqueConstraint, bindparam, func, select
@@ -40,28 +40,28 @@ _COUNT = query(
 )
 
 
-def number(ctx: Context, instance: Any, label: str) -> int:
-    found = ctx.db.value(_NUMBER, account_id=instance.account_id, region=instance.region, label=label)
-    assert found is not None, "a config's private networks are made with it"
-    return int(found)
+def number(ctx: Context, instance: Any, label: str) -> int | None:
+    """The network that a label means where the instance is; none where there are no such networks."""
+    found: int | None = ctx.db.value(_NUMBER, account_id=instance.account_id, region=instance.region, label=label)
+    return found
 
 
-def labels(interfaces: Sequence[Any]) -> list[str]:
-    return [one.label for one in interfaces if one.purpose == "vlan"]
+def _labels(interfaces: Sequence[Any]) -> list[str]:
+    return [one.label for one in interfaces if one.purpose == "vlan" and one.label]
 
 
 def complaints(ctx: Context, region: Region, interfaces: Sequence[Any]) -> Iterator[Reason]:
     """Everything that is wrong with a list of interfaces."""
     if sum(one.purpose == "public" for one in interfaces) > 1:
         yield Reason("Only one public interface is allowed", "interfaces")
-    wanted = labels(interfaces)
+    wanted = _labels(interfaces)
     if len(set(wanted)) != len(wanted):
         yield Reason("VLAN labels must be unique within a configuration", "interfaces")
-    if wanted and CAPABILITY not in region.capabilities:
+    if CAPABILITY not in region.capabilities and any(one.purpose == "vlan" for one in interfaces):
         yield Reason("VLANs are not available in this region", "interfaces")
     for position, one in enumerate(interfaces):
         yield from _one(one, f"interfaces[{position}]")
-    new = {label for label in wanted if label and _unknown(ctx, region.slug, label)}
+    new = {label for label in wanted if _unknown(ctx, region.slug, label)}
     if new and int(ctx.db.value(_COUNT, account_id=ctx.account_id, region=region.slug)) + len(new) > MOST:
         yield Reason(f"At most {MOST} VLANs are allowed in a region", "interfaces")
 
@@ -95,12 +95,16 @@ def _unknown(ctx: Context, region: str, label: str) -> bool:
 
 def make(ctx: Context, region: str, interfaces: Sequence[Any]) -> list[dict[str, str | None]]:
     """The interfaces as a config keeps them; private networks that are not there yet come into being."""
-    for label in labels(interfaces):
-        if _unknown(ctx, region, label):
-            ctx.db.insert(vlan, account_id=ctx.account_id, region=region, label=label, created=ctx.moment)
+    ensure(ctx, region, _labels(interfaces))
     return [
         {"purpose": one.purpose, "label": one.label or "", "ipam_address": one.ipam_address or ""}
         if one.purpose == "vlan"
         else {"purpose": "public", "label": "", "ipam_address": ""}
         for one in interfaces
     ]
+
+
+def ensure(ctx: Context, region: str, labels: Iterable[str]) -> None:
+    for label in dict.fromkeys(labels):
+        if _unknown(ctx, region, label):
+            ctx.db.insert(vlan, account_id=ctx.account_id, region=region, label=label, created=ctx.moment)

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam
 from crofter.context import Context
 from crofter.edge.endpoint import Found, endpoint
 from crofter.edge.listing import Collection, Listing
-from crofter.resources.instances import store
+from crofter.resources.instances.api import TheInstance
 from crofter.resources.instances.disks import rules
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.shapes import (
@@ -20,10 +20,8 @@ from crofter.resources.instances.disks.shapes import (
     DiskView,
 )
 from crofter.resources.instances.disks.store import Disk
-from crofter.resources.instances.store import Instance
 from crofter.shapes import Page
 
-TheInstance = Annotated[Instance, Found(store.one, "compute_id")]
 TheDisk = Annotated[Disk, Found(disks.one, "compute_id", "disk_id")]
 DISKS = Collection(
     DiskView,

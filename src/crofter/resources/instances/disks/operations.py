@@ -5,14 +5,16 @@ from __future__ import annotations
 from msgspec import Struct
 
 from crofter.context import Context
-from crofter.drivers.hypervisor import DiskRef, DiskSpec, FromDisk
+from crofter.drivers.hypervisor import DiskSpec, FromDisk
 from crofter.engine import Failed, Operation, Sleep, Work, step, tx_step
 from crofter.resources.instances import hands, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.store import Disk
-from crofter.resources.instances.operations.deploy import DeployArgs, define_if_new, make_disks, place, seed_root
-from crofter.resources.instances.operations.looking import look
+from crofter.resources.instances.operations import purging
+from crofter.resources.instances.operations.deploy import DeployArgs, define_if_new, make_disks, seed_root
+from crofter.resources.instances.operations.looking import look, look_again
+from crofter.resources.instances.operations.placing import place
 from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
 
@@ -41,9 +43,10 @@ def _both(work: Work, disk_id: int) -> tuple[Instance, Disk]:
 
 def unmade(ctx: Context, work: Work, _reason: str) -> None:
     """A disk that could not be made is not there."""
+    instance = hands.exists(ctx, work.args.instance_id)
     plans = work.args.disks if isinstance(work.args, DeployArgs) else [work.args]
-    for plan in plans:
-        ctx.db.delete(disks.disk, id=plan.disk_id)
+    if instance is not None:
+        purging.forget_disks(ctx, instance, [plan.disk_id for plan in plans])
 
 
 @step(weight=90)
@@ -80,21 +83,12 @@ def resized(ctx: Context, work: Work) -> Sleep | None:
     return None
 
 
-def as_before(ctx: Context, work: Work, _reason: str) -> None:
-    """A resize that failed leaves the size, and gives back the room it had asked for."""
-    found = disks.find(ctx, work.args.instance_id, work.args.disk_id)
-    if found is not None:
-        ctx.db.update(disks.disk, {"id": found.id}, reserved=found.size, status="ready", updated=ctx.moment)
-
-
 @step(weight=90)
 def erase(work: Work) -> Sleep | None:
     instance = hands.current(work)
     if instance.host is None:
         return None
-    ref = DiskRef(instance.host, work.args.disk_id)
-    driver = hands.hypervisor(work.world)
-    return hands.carry_out(work, [lambda order: driver.ensure_gone(ref, order)])
+    return hands.remove(work, [hands.volume(instance, work.args.disk_id)])
 
 
 @tx_step(weight=10)
@@ -119,11 +113,11 @@ COPY = Job(
     action="disk_duplicate",
 )
 RESIZE = Job(
-    operation=Operation(kind="disk_resize", args=DiskArgs, steps=(resize, resized), failed=as_before),
+    operation=Operation(kind="disk_resize", args=DiskArgs, steps=(resize, resized), failed=look_again),
     action="disk_resize",
 )
 DELETE = Job(
-    operation=Operation(kind="disk_delete", args=DiskArgs, steps=(erase, forget), failed=as_before),
+    operation=Operation(kind="disk_delete", args=DiskArgs, steps=(erase, forget), failed=look_again),
     action="disk_delete",
 )
 PASSWORD = Job(

@@ -22,6 +22,7 @@ from crofter.resources.instances.store import Instance
 from crofter.shapes import UNSET
 
 NO_ROOM = "Insufficient space: the disks of this Compute would be larger than its plan allows."
+NO_SYSTEM = ("raw", "swap", "initrd")
 POWERED_OFF = "Compute must be powered off in order to reset root password."
 
 
@@ -33,9 +34,7 @@ def create(ctx: Context, instance: Instance, body: DiskCreate) -> DiskView:
     image = images.find(ctx, body.image) if body.image else None
     if image is not None and not image.offered:
         image = None
-    reasons = [*_about_disk(body, image), *deployment.complaints(ctx, body, image)]
-    if reasons:
-        raise Invalid.all(reasons)
+    deployment.refuse(body, [*_about_disk(body, image), *deployment.complaints(ctx, body, image)])
     states.must_be_idle(ctx, instance)
     _must_have_room(ctx, instance, body.size)
     filesystem = body.filesystem or (image.filesystem if image else "ext4")
@@ -62,8 +61,8 @@ def _about_disk(body: DiskCreate, image: Image | None) -> Iterator[Reason]:
         return
     if body.size < image.size:
         yield Reason(f"Must be at least {image.size}", "size")
-    if body.filesystem in ("raw", "swap"):
-        yield Reason("An image cannot be deployed to a raw or swap disk", "filesystem")
+    if body.filesystem in NO_SYSTEM:
+        yield Reason("An image cannot be deployed to such a disk", "filesystem")
 
 
 def _must_have_room(ctx: Context, instance: Instance, size: int) -> None:
@@ -136,6 +135,7 @@ def reset_password(ctx: Context, instance: Instance, disk: Disk, password: str, 
     states.must_be_idle(ctx, instance, operations.PASSWORD.accepts)
     if disk.filesystem == "swap":
         raise Invalid("A swap disk has no root password.")
+    _must_be_ready(disk)
     seed = sealed(ctx, instance.id, SeedPlan(disk.id, password))
     states.follow(ctx, operations.PASSWORD, instance, DeployArgs(instance.id, seed=seed), secondary=disks.entity(disk))
 

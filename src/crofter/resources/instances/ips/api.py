@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from msgspec import Struct
+
 from crofter.context import Context
 from crofter.edge.endpoint import Found, endpoint
 from crofter.resources.instances import store
+from crofter.resources.instances.api import TheInstance
 from crofter.resources.instances.ips import rules
 from crofter.resources.instances.ips.shapes import IpAllocate, IpUpdate, IpView, NetworkingView
 from crofter.resources.instances.store import Instance
 
-TheInstance = Annotated[Instance, Found(store.one, "compute_id")]
 
-
-class Place:
+class Place(Struct):
     """An address of an instance: both must be there."""
 
-    def __init__(self, instance: Instance, address: str) -> None:
-        self.instance = instance
-        self.address = address
+    instance: Instance
+    address: str
 
 
 def _place(ctx: Context, compute_id: int, address: str) -> Place:

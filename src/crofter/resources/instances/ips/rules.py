@@ -7,7 +7,7 @@ import re
 
 from crofter.context import Context
 from crofter.engine import Operation, Sleep, Work, enqueue, step
-from crofter.errors import Invalid, NotFound
+from crofter.errors import Busy, Invalid
 from crofter.journal import record
 from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
@@ -116,8 +116,7 @@ def _same(known: str, wanted: str) -> bool:
 def allocate(ctx: Context, instance: Instance, body: IpAllocate) -> IpView:
     if body.type != "ipv4":
         raise Invalid("Only addresses of type ipv4 are currently supported.")
-    if instance.status == "deleting":
-        raise NotFound
+    _must_stay(instance)
     held = ips.of(ctx, instance.id)
     if body.public and sum(one.public for one in held) >= accounts.public_ips(ctx):
         raise Invalid(JUSTIFY)
@@ -128,7 +127,13 @@ def allocate(ctx: Context, instance: Instance, body: IpAllocate) -> IpView:
     return _ipv4(row)
 
 
+def _must_stay(instance: Instance) -> None:
+    if instance.status == "deleting":
+        raise Busy
+
+
 def delete(ctx: Context, instance: Instance, wanted: str) -> None:
+    _must_stay(instance)
     shown = view(ctx, instance, wanted)
     if shown.type != "ipv4" or not shown.public:
         raise Invalid("Only public IPv4 addresses can be deleted.")
@@ -149,7 +154,7 @@ def _changed(ctx: Context, instance: Instance, action: str, address: str) -> Non
 def rename(ctx: Context, instance: Instance, wanted: str, body: IpUpdate) -> IpView:
     """Set the reverse name of an address, or with null give it back its own."""
     shown = view(ctx, instance, wanted)
-    if body.rdns is UNSET:
+    if body.rdns is UNSET or (body.rdns is None and not shown.public):
         return shown
     if body.rdns is not None:
         _check_name(ctx, shown, body.rdns)

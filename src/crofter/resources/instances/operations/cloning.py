@@ -6,12 +6,13 @@ from msgspec import Struct
 
 from crofter.context import Context
 from crofter.engine import Operation, Sleep, Work, tx_step
-from crofter.resources.instances import states
+from crofter.resources.instances import hands, states
 from crofter.resources.instances.configs import store as configs
-from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.layout import DiskPlan
-from crofter.resources.instances.operations.deploy import define_if_new, make_disks, place
+from crofter.resources.instances.operations import purging
+from crofter.resources.instances.operations.deploy import define_if_new, make_disks
 from crofter.resources.instances.operations.looking import look, look_again
+from crofter.resources.instances.operations.placing import place
 from crofter.resources.instances.states import Job
 
 
@@ -31,10 +32,12 @@ def begin(ctx: Context, work: Work) -> Sleep | None:
 
 def unmade(ctx: Context, work: Work, reason: str) -> None:
     """What could not be copied is not there; the rest of the target is as it was."""
-    for plan in work.args.disks:
-        ctx.db.delete(disks.disk, id=plan.disk_id)
+    instance = hands.exists(ctx, work.args.instance_id)
+    if instance is None:
+        return
     for config_id in work.args.configs:
         ctx.db.delete(configs.config, id=config_id)
+    purging.forget_disks(ctx, instance, [plan.disk_id for plan in work.args.disks])
     look_again(ctx, work, reason)
 
 
@@ -46,6 +49,8 @@ CLONE = Job(
         failed=unmade,
     ),
     action="compute_clone",
+    accepts=("offline",),
+    later=("cloning",),
 )
 
 JOBS = (CLONE,)

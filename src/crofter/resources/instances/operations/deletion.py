@@ -8,17 +8,18 @@ from crofter.context import Context
 from crofter.db import query
 from crofter.engine import Operation, Sleep, Work, cancel, step, tx_step
 from crofter.engine.tables import operation
+from crofter.journal import record
 from crofter.resources.firewalls import store as firewalls
 from crofter.resources.instances import costs, hands, states, store
 from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.ips import store as ips
-from crofter.resources.instances.operations.looking import Args
+from crofter.resources.instances.operations.looking import Args, look_again
 from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
 from crofter.resources.tags import store as tags
-from crofter.resources.users.store import grant
+from crofter.resources.users import access
 from crofter.resources.volumes import store as volumes
 
 _LIVE = query(
@@ -43,16 +44,10 @@ def erase(work: Work) -> Sleep | None:
         own_backups = [one for one in backups.of(ctx, instance.id) if one.host is not None]
     if instance.host is None:
         return None
-    driver = hands.hypervisor(work.world)
-    calls: list[hands.Call] = [lambda order: driver.ensure_gone(hands.domain(instance), order)]
-    waiting = hands.carry_out(work, calls)
-    if waiting is not None:
-        return waiting
-    for disk in own_disks:
-        calls.append(lambda order, disk=disk: driver.ensure_gone(hands.volume(instance, disk), order))  # type: ignore[misc]
-    for backup in own_backups:
-        calls.append(lambda order, backup=backup: driver.ensure_gone(hands.saved(backup), order))  # type: ignore[misc]
-    return hands.carry_out(work, calls)
+    refs: list[hands.Thing] = [hands.domain(instance)]
+    refs += [hands.volume(instance, disk) for disk in own_disks]
+    refs += [hands.saved(backup) for backup in own_backups]
+    return hands.remove(work, refs[:1]) or hands.remove(work, refs)
 
 
 @tx_step(weight=20)
@@ -62,8 +57,9 @@ def forget(ctx: Context, work: Work) -> Sleep | None:
     for address in ips.of(ctx, instance.id):
         ips.release(ctx, address)
     tags.detach(ctx, store.KIND, instance.id)
-    ctx.db.delete(grant, kind=store.KIND, object_id=instance.id)
-    volumes.detach_all(ctx, instance.id)
+    access.forget(ctx, store.KIND, instance.id)
+    for volume in volumes.detach_all(ctx, instance.id):
+        record(ctx, "volume_detach", volume, store.entity(instance))
     firewalls.let_go(ctx, store.KIND, instance.id)
     schedule.end(ctx, instance.id)
     costs.end(ctx, instance)
@@ -71,9 +67,16 @@ def forget(ctx: Context, work: Work) -> Sleep | None:
     return None
 
 
+def spared(ctx: Context, work: Work, reason: str) -> None:
+    """What could not be deleted is there as before, and can be deleted again."""
+    states.spare(ctx, work.args.instance_id)
+    look_again(ctx, work, reason)
+
+
 DELETE = Job(
-    operation=Operation(kind="compute_delete", args=Args, steps=(erase, forget)),
+    operation=Operation(kind="compute_delete", args=Args, steps=(erase, forget), failed=spared),
     action="compute_delete",
+    accepts=states.STATUSES,
     during="deleting",
 )
 

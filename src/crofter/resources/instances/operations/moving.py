@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from crofter.context import Context
 from crofter.drivers.hypervisor import DiskRef, DomainSpec
 from crofter.engine import Failed, Operation, Sleep, Work, enqueue, step, tx_step
+from crofter.kinds import Entity
 from crofter.resources.instances import costs, hands, specs, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
@@ -20,15 +21,21 @@ from crofter.resources.types import store as types
 from crofter.resources.types.store import Type
 
 
-class MoveArgs(Struct, frozen=True):
-    instance_id: int
-    was_running: bool
-    config_id: int | None = None
-    """What to boot with afterwards."""
+class Change(Struct, frozen=True):
+    """What will be different; nothing means another host alone."""
+
     region: str | None = None
     type: str | None = None
     grow: bool = True
     """Whether the one data disk follows the plan."""
+
+
+class MoveArgs(Struct, frozen=True):
+    instance_id: int
+    was_running: bool
+    config_id: int | None
+    """What to boot with afterwards."""
+    change: Change
 
 
 @step(weight=15)
@@ -44,7 +51,7 @@ def stop(work: Work) -> Sleep | None:
 
 
 def _plan(ctx: Context, work: Work) -> Type:
-    found = types.find(ctx, work.args.type)
+    found = types.find(ctx, work.args.change.type)
     if found is None:
         raise Failed("The plan is gone.")
     return found
@@ -68,7 +75,7 @@ def _resize(work: Work, *, down: bool) -> Sleep | None:
         own = disks.of(ctx, instance.id)
         plan = _plan(ctx, work)
     data = data_disk(own)
-    if not work.args.grow or data is None:
+    if not work.args.change.grow or data is None:
         return None
     size = plan.disk - sum(disk.size for disk in own if disk.id != data.id)
     if size == data.size or (size < data.size) != down:
@@ -110,7 +117,7 @@ def _spec(ctx: Context, work: Work, instance: Instance, plan: Type) -> DomainSpe
 
 @tx_step(weight=5)
 def change_plan(ctx: Context, work: Work) -> Sleep | None:
-    if work.args.type is None:
+    if work.args.change.type is None:
         return None
     instance = store.again(ctx, work.args.instance_id)
     plan = _plan(ctx, work)
@@ -141,7 +148,7 @@ def choose_host(work: Work) -> Sleep | None:
     instance = hands.current(work)
     if instance.host is None or "to" in work.vars:
         return None
-    region = work.args.region or instance.region
+    region = work.args.change.region or instance.region
     found = hands.place(work, region, instance.id, specs.bare(instance), avoid=instance.host)
     if isinstance(found, Sleep):
         return found
@@ -170,12 +177,12 @@ def arrive(ctx: Context, work: Work) -> Sleep | None:
     instance = store.again(ctx, work.args.instance_id)
     host = work.vars.get("to")
     changes: dict[str, object] = {"host": host, "migration_pending": False, "updated": ctx.moment}
-    if work.args.region is not None and work.args.region != instance.region:
+    if work.args.change.region is not None and work.args.change.region != instance.region:
         for held in ips.of(ctx, instance.id):
             ips.release(ctx, held)
-            ips.allocate(ctx, instance.id, work.args.region, public=held.public)
-        changes["region"] = work.args.region
-        changes["ipv6"] = ips.slaac(work.args.region, instance.id)
+            ips.allocate(ctx, instance.id, work.args.change.region, public=held.public)
+        changes["region"] = work.args.change.region
+        changes["ipv6"] = ips.slaac(work.args.change.region, instance.id)
         changes["ipv6_rdns"] = None
     ctx.db.update(store.instance, {"id": instance.id}, **changes)
     return None
@@ -195,9 +202,22 @@ def resume(work: Work) -> Sleep | None:
     return define_as(work, None)
 
 
-RECOVER = Operation(
-    kind="compute_recover", args=MoveArgs, steps=(locate, resume, look), failed=look_again, keep=False
-)
+RECOVER = Operation(kind="compute_recover", args=MoveArgs, steps=(locate, resume, look), failed=look_again, keep=False)
+
+
+def begin(
+    ctx: Context, job: Job, instance: Instance, change: Change | None = None, *, secondary: Entity | None = None
+) -> None:
+    """Off first, if it is on; then it is moved or changed."""
+    running = instance.status == "running"
+    states.follow(
+        ctx,
+        job,
+        instance,
+        MoveArgs(instance.id, running, instance.booted_config if running else None, change or Change()),
+        secondary=secondary,
+    )
+    states.show(ctx, instance.id, "shutting_down" if running else "migrating")
 
 
 def come_back(ctx: Context, work: Work, _reason: str) -> None:

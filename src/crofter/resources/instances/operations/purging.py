@@ -32,9 +32,9 @@ class PurgeArgs(Struct, frozen=True):
 
 @step(retries=50)
 def purge(work: Work) -> Sleep | None:
-    driver = hands.hypervisor(work.world)
-    refs = [DiskRef(*one) for one in work.args.disks] + [BackupRef(*one) for one in work.args.backups]
-    return hands.carry_out(work, [lambda order, ref=ref: driver.ensure_gone(ref, order) for ref in refs])  # type: ignore[misc]
+    refs: list[hands.Thing] = [DiskRef(*one) for one in work.args.disks]
+    refs += [BackupRef(*one) for one in work.args.backups]
+    return hands.remove(work, refs)
 
 
 def try_again(ctx: Context, work: Work, _reason: str) -> None:

@@ -32,8 +32,7 @@ def erase(work: Work) -> Sleep | None:
         old = [hands.volume(instance, disk) for disk in disks.of(ctx, instance.id)]
         if images.find(ctx, work.args.image) is None:
             raise Failed("The image is gone.")  # while there still is something to lose
-    driver = hands.hypervisor(work.world)
-    return hands.carry_out(work, [lambda order, ref=ref: driver.ensure_gone(ref, order) for ref in old])  # type: ignore[misc]
+    return hands.remove(work, old)
 
 
 @tx_step(weight=5)

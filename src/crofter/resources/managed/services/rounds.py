@@ -32,8 +32,9 @@ FIRST_LOOK = 3.0
 AT_ONCE = 0.25
 """Seconds that a thread waits for answers; slower ones are collected later, and hold nobody up."""
 POLL = 1.0
-LONGEST = 320.0
-"""Seconds after which an answer is no longer waited for."""
+LONGEST_POLL = 15.0
+LONGEST = 3600.0
+"""Seconds after which an answer is no longer waited for: services of one account that hang wait for each other."""
 # While the clock stands or is moved, house time waits for the outside world: so that must not take long.
 STANDING_TIMEOUT = 3.0
 STANDING_PAUSE = 0.02
@@ -53,21 +54,25 @@ def watch(ctx: Context, service_id: int) -> None:
 
 def plan(ctx: Context, service_id: int) -> None:
     """Have the block of a service looked at every minute, if it is not already."""
-    block = service_id >> BLOCK_BITS
     ctx.db.hold(ROUNDS)
-    limits = Block(block << BLOCK_BITS, ((block + 1) << BLOCK_BITS) - 1)
-    chores.plan(ctx, _name(limits), ROUND, limits, f"every {EVERY}", catchup="none")
+    chores.plan(ctx, _name(service_id), ROUND, _around(service_id), f"every {EVERY}", catchup="none")
 
 
-def _retire(ctx: Context, block: Block) -> None:
-    """Take a schedule away that has nothing left to look at."""
+def _retire(ctx: Context, service_id: int) -> None:
+    """Take the schedule of a service's block away, if nothing of the block is left to look at."""
+    block = _around(service_id)
     ctx.db.hold(ROUNDS)
     if not store.watched(ctx, block.first, block.last):
-        chores.unplan(ctx, _name(block))
+        chores.unplan(ctx, _name(service_id))
 
 
-def _name(block: Block) -> str:
-    return f"managed.round:{block.first >> BLOCK_BITS}"
+def _around(service_id: int) -> Block:
+    first = service_id >> BLOCK_BITS << BLOCK_BITS
+    return Block(first, first + (1 << BLOCK_BITS) - 1)
+
+
+def _name(service_id: int) -> str:
+    return f"managed.round:{service_id >> BLOCK_BITS}"
 
 
 def crew(world: World) -> Crew:
@@ -101,10 +106,11 @@ def look(work: Work) -> Sleep | None:
         asked.services.clear()  # another process has asked, and died over it: the next round asks again
     if verdicts:
         work.then(lambda ctx: monitoring.note(ctx, verdicts))
-    if not asked.services or time.monotonic() - asked.since > LONGEST:
+    waited = time.monotonic() - asked.since
+    if not asked.services or waited > LONGEST:
         return None
     work.vars["asked"] = msgspec.to_builtins(asked)
-    return Sleep(POLL)
+    return Sleep(min(LONGEST_POLL, max(POLL, waited / 10)))
 
 
 def _stands(world: World) -> bool:
@@ -128,7 +134,7 @@ def _ask(work: Work, lookout: Crew, verdicts: list[Verdict]) -> Asked:
         due = store.due(ctx, block.first, block.last)
         known = known_answers(ctx, due)
     if not due:
-        work.then(lambda ctx: _retire(ctx, block))
+        work.then(lambda ctx: _retire(ctx, block.first))
     busy = lookout.busy()
     asks: list[tuple[Service, Ask]] = []
     for service in due:

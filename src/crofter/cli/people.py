@@ -1,0 +1,202 @@
+"""What ``crofter admin`` does to accounts, users and tokens."""
+
+from __future__ import annotations
+
+import getpass
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from sqlalchemy import bindparam, or_, select
+
+from crofter import audit, clock, passwords
+from crofter.clock import DAY
+from crofter.context import Actor, Context, World
+from crofter.db import Row, query
+from crofter.errors import Invalid, NotFound
+from crofter.journal import record
+from crofter.kinds import Entity
+from crofter.login import credentials, invitations, store
+from crofter.login.store import Person
+from crofter.resources.account.store import account
+from crofter.resources.users import rules as users
+from crofter.resources.users.shapes import UserCreate
+from crofter.resources.users.store import token, user
+from crofter.scopes import parse
+
+EVERYTHING = frozenset({"*"})
+Asked = dict[str, Any]
+Rows = list[dict[str, Any]]
+
+
+# ---- accounts and users ---------------------------------------------------------------------------------------------
+
+
+def _create_account(world: World, asked: Asked) -> Rows:
+    with world.database.write() as db:
+        opened = users.open_account(world, db, username=asked["username"], email=asked["email"])
+        person = db.one(store.BY_USERNAME, username=opened.username)
+        ctx = _context(world, db, person.account_id)
+        invitations.invite(ctx, person)
+        _audit(ctx, "accounts create")
+    return [{"euuid": opened.euuid, "username": opened.username, "token": opened.token}]
+
+
+class _Account(Row):
+    euuid: str
+    email: str
+    active_since: str
+    closed: bool
+
+
+_ACCOUNTS = query(
+    select(*(account.c[name] for name in _Account.__struct_fields__)).order_by(account.c.id),
+    _Account,
+)
+
+
+def _list_accounts(world: World, asked: Asked) -> Rows:
+    with world.database.read() as db:
+        return [msgspec.structs.asdict(one) for one in db.all(_ACCOUNTS)]
+
+
+def _create_user(world: World, asked: Asked) -> Rows:
+    with world.database.write() as db:
+        beside = _person(db, asked["beside"])
+        ctx = _context(world, db, beside.account_id)
+        body = UserCreate(username=asked["username"], email=asked["email"], restricted=asked["restricted"])
+        users.check_username(body.username)
+        made = users.create(ctx, body)
+        _audit(ctx, "users create", "username", "email", "restricted")
+    return [{"username": made.username, "email": made.email, "restricted": made.restricted}]
+
+
+class _User(Row):
+    username: str
+    email: str
+    restricted: bool
+    tfa_enabled: bool
+    euuid: str
+
+
+_USERS = query(
+    select(user.c.username, user.c.email, user.c.restricted, user.c.tfa_enabled, account.c.euuid)
+    .join_from(user, account, account.c.id == user.c.account_id)
+    .order_by(user.c.id),
+    _User,
+)
+
+
+def _list_users(world: World, asked: Asked) -> Rows:
+    with world.database.read() as db:
+        return [msgspec.structs.asdict(one) for one in db.all(_USERS)]
+
+
+def _set_password(world: World, asked: Asked) -> Rows:
+    with world.database.read() as db:
+        person = _person(db, asked["username"])
+    password = passwords.readable(world.dice) if asked["generate"] else _typed_password()
+    problem = passwords.weakness(password, person.username, person.email)
+    if problem is not None:
+        raise Invalid(problem, field="password")
+    hashed = passwords.of(world).hash(password)
+    with world.database.write() as db:
+        ctx = _context(world, db, person.account_id)
+        credentials.replace(ctx, person, hashed)
+        _audit(ctx, "users set-password", "password")
+    return [{"username": person.username, **({"password": password} if asked["generate"] else {})}]
+
+
+def _typed_password() -> str:
+    if not sys.stdin.isatty():
+        return sys.stdin.readline().rstrip("\n")
+    password = getpass.getpass("new password: ")
+    if password != getpass.getpass("the same again: "):
+        raise ValueError("the two passwords are not the same")
+    return password
+
+
+# ---- tokens ---------------------------------------------------------------------------------------------------------
+
+
+def _create_token(world: World, asked: Asked) -> Rows:
+    try:
+        scopes = " ".join(parse(asked["scopes"]))
+    except ValueError as strange:
+        raise ValueError(f"{strange} is not a scope") from None
+    with world.database.write() as db:
+        person = _person(db, asked["username"])
+        ctx = _context(world, db, person.account_id)
+        expiry = clock.text(ctx.now + asked["days"] * DAY) if asked["days"] else None
+        token_id, plain = users.make_token(
+            world, db, person.account_id, person.id, label=asked["label"], scopes=scopes, expiry=expiry
+        )
+        record(ctx, "token_create", Entity("token", token_id, asked["label"], f"/v4/profile/tokens/{token_id}"))
+        _audit(ctx, "tokens create", "scopes", "label", "expiry")
+    return [{"id": token_id, "username": person.username, "scopes": scopes, "token": plain}]
+
+
+class _Token(Row):
+    id: int
+    username: str
+    label: str
+    shown: str
+    scopes: str
+    created: str
+    expiry: str | None
+
+
+_TOKENS = query(
+    select(token.c.id, user.c.username, token.c.label, token.c.shown, token.c.scopes, token.c.created, token.c.expiry)
+    .join_from(token, user, user.c.id == token.c.user_id)
+    .where(or_(bindparam("everybody"), user.c.username == bindparam("username")))
+    .order_by(token.c.id),
+    _Token,
+)
+_TOKEN = query(select(token.c.account_id, token.c.label).where(token.c.id == bindparam("id")), lambda *values: values)
+
+
+def _list_tokens(world: World, asked: Asked) -> Rows:
+    with world.database.read() as db:
+        found = db.all(_TOKENS, everybody=asked["user"] is None, username=asked["user"] or "")
+        return [msgspec.structs.asdict(one) for one in found]
+
+
+def _revoke_token(world: World, asked: Asked) -> Rows:
+    with world.database.write() as db:
+        account_id, label = db.one(_TOKEN, id=asked["id"])
+        ctx = _context(world, db, account_id)
+        db.delete(token, id=asked["id"])
+        record(ctx, "token_delete", Entity("token", asked["id"], label, f"/v4/profile/tokens/{asked['id']}"))
+        _audit(ctx, "tokens revoke", "id")
+    return [{"revoked": asked["id"]}]
+
+
+def _person(db: Any, username: str) -> Person:
+    found: Person | None = db.maybe(store.BY_USERNAME, username=username)
+    if found is None:
+        raise NotFound(f"there is no user {username}")
+    return found
+
+
+def _context(world: World, db: Any, account_id: int) -> Context:
+    """The house itself acts, on somebody's account."""
+    db.hold(account_id)
+    return Context(world, db, Actor(account_id, 0, "", False, 0, EVERYTHING))
+
+
+def _audit(ctx: Context, command: str, *fields: str) -> None:
+    audit.write(ctx, f"admin {command}", "", list(fields))
+
+
+COMMANDS: dict[str, Callable[[World, Asked], Rows]] = {
+    "accounts create": _create_account,
+    "accounts list": _list_accounts,
+    "users create": _create_user,
+    "users list": _list_users,
+    "users set-password": _set_password,
+    "tokens create": _create_token,
+    "tokens list": _list_tokens,
+    "tokens revoke": _revoke_token,
+}

@@ -1,0 +1,119 @@
+"""``Prefer: plan``: what a write would do, found by doing it and leaving no trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+from sqlalchemy import select
+
+from crofter import journal
+from crofter.context import Context
+from crofter.db import Row, among, query
+from crofter.edge.endpoint import Endpoint, Outside
+from crofter.money import dollars
+from crofter.shapes import View
+
+PREFERENCE = b"plan"
+APPLIED = (b"preference-applied", PREFERENCE)
+
+Rates = Callable[[Context], tuple[int, int]]
+"""What all that the caller's account has costs now: micro-dollars by the hour, and at most by the month."""
+
+
+class Undone(Exception):
+    """Carries what was found out through the end of a transaction that leaves nothing behind."""
+
+    def __init__(self, body: bytes) -> None:
+        self.body = body
+
+
+class PlannedObject(View):
+    """Something that an event would be about."""
+
+    id: Any
+    label: str | None
+    type: str
+    url: str | None
+
+
+class PriceChange(View):
+    """How much more, or less, the account would pay; US dollars, before tax."""
+
+    hourly: float
+    monthly: float
+
+
+class Plan(View):
+    """What a request would do."""
+
+    events: list[str]
+    objects: list[PlannedObject]
+    price: PriceChange
+    valid: bool
+
+
+class PlanView(View):
+    """The answer to a write with `Prefer: plan`, unless it would be refused."""
+
+    plan: Plan
+
+
+class _Told(Row):
+    action: str
+    entity_id: str | None
+    entity_label: str | None
+    entity_type: str | None
+    entity_url: str | None
+
+
+_EVENTS = query(
+    select(*(journal.event.c[name] for name in _Told.__struct_fields__))
+    .where(among(journal.event.c.id, "ids"))
+    .order_by(journal.event.c.id),
+    _Told,
+)
+_encode = msgspec.json.Encoder().encode
+
+
+def wanted(headers: Mapping[bytes, bytes]) -> bool:
+    """Whether the caller only wants to know. Preferences are a list, and each may have parameters."""
+    asked = headers.get(b"prefer")
+    return asked is not None and any(
+        one.partition(b";")[0].strip().lower() == PREFERENCE for one in asked.split(b",")
+    )
+
+
+def plan(ctx: Context, endpoint: Endpoint, run: Callable[[], Outside[Any] | None], rates: Rates) -> bytes:
+    """Run the handler, and say what came of it. The caller undoes it."""
+    before = rates(ctx)
+    outside = run()
+    after = rates(ctx)
+    later = [operation.cost(ctx, args) for operation, args in ctx.db.operations if operation.cost is not None]
+    if outside is not None:
+        later.append(outside.cost(ctx))
+    told = ctx.db.all(_EVENTS, ids=ctx.db.events)
+    changed = (after[place] - before[place] + sum(one[place] for one in later) for place in (0, 1))
+    found = Plan(
+        events=list(endpoint.events) if outside is not None else [one.action for one in told],
+        objects=_objects(told),
+        price=PriceChange(*(dollars(amount) for amount in changed)),
+        valid=True,
+    )
+    return _encode(PlanView(found))
+
+
+def _objects(told: list[_Told]) -> list[PlannedObject]:
+    """Each once, in the order of the events."""
+    named = {
+        (one.entity_type, one.entity_id): PlannedObject(
+            None if one.entity_id is None else msgspec.json.decode(one.entity_id),
+            one.entity_label,
+            one.entity_type,
+            one.entity_url,
+        )
+        for one in told
+        if one.entity_type is not None
+    }
+    return list(named.values())

@@ -1,0 +1,115 @@
+"""Invoices as files: a PDF that is the same to the last byte whenever it is asked for, and a CSV."""
+
+from __future__ import annotations
+
+import csv as tables
+import io
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from crofter.resources.billing.listings import Invoice, Item
+
+TEMPLATE = Path(__file__).with_name("invoice.typ")
+STANDARD = "ua-1"
+"""PDF/UA: what a screen reader needs."""
+COLUMNS = ("label", "type", "from", "to", "quantity", "unit_price", "amount", "tax", "total")
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+
+
+def csv(items: list[Item]) -> bytes:
+    """The lines as a table. No cell of text is a formula to whatever opens it."""
+    written = io.StringIO(newline="")
+    rows = tables.writer(written, lineterminator="\r\n")
+    rows.writerow(COLUMNS)
+    for item in items:
+        amounts = (_exactly(item.unit_price), *(_cents(part) for part in (item.amount, item.tax, item.total)))
+        rows.writerow((_harmless(item.label), item.type, item.from_, item.to_, item.quantity, *amounts))
+    return written.getvalue().encode()
+
+
+def _harmless(text: str) -> str:
+    return f"'{text}" if text.startswith(_FORMULAS) else text
+
+
+def pdf(invoice: Invoice, items: list[Item]) -> bytes:
+    import typst  # noqa: PLC0415 - only who wants a PDF pays for it
+
+    content = msgspec.json.encode(_document(invoice, items)).decode()
+    given: dict[str, Any] = {"format": "pdf", "sys_inputs": {"invoice": content}}
+    tries: tuple[dict[str, Any], ...] = (
+        {"pdf_standards": STANDARD, "ignore_system_fonts": True},
+        {"pdf_standards": STANDARD},  # a script that our own fonts lack, and this machine's may have
+        {},  # or that nobody here can write: better holes in a name than no invoice
+    )
+    for way in tries[:-1]:
+        try:
+            return bytes(typst.compile(TEMPLATE.read_bytes(), **given, **way))
+        except typst.TypstError:
+            continue
+    return bytes(typst.compile(TEMPLATE.read_bytes(), **given, **tries[-1]))
+
+
+def _document(invoice: Invoice, items: list[Item]) -> dict[str, Any]:
+    year, month, day = (int(part) for part in invoice.date[:10].split("-"))
+    return {
+        "title": f"Invoice #{invoice.id}",
+        "year": year,
+        "month": month,
+        "day": day,
+        "address": _address(invoice.address),
+        "details": _details(invoice),
+        "items": [_line(item) for item in items],
+        "subtotal": _cents(invoice.subtotal),
+        "tax": _cents(invoice.tax),
+        "total": _cents(invoice.total),
+    }
+
+
+def _line(item: Item) -> dict[str, Any]:
+    return {
+        "label": item.label,
+        "from": item.from_.replace("T", " ")[:16],
+        "to": item.to_.replace("T", " ")[:16],
+        "quantity": item.quantity,
+        "unit_price": _exactly(item.unit_price),
+        "amount": _cents(item.amount),
+        "tax": _cents(item.tax),
+        "total": _cents(item.total),
+    }
+
+
+def _address(address: dict[str, str]) -> list[str]:
+    """As on an envelope; lines of which nothing is known are left out."""
+    lines = (
+        address.get("company", ""),
+        _joined(address, "first_name", "last_name"),
+        address.get("address_1", ""),
+        address.get("address_2", ""),
+        _joined(address, "city", "state", "zip"),
+        address.get("country", ""),
+    )
+    return [line for line in lines if line]
+
+
+def _joined(address: dict[str, str], *names: str) -> str:
+    return " ".join(address[name] for name in names if address.get(name))
+
+
+def _details(invoice: Invoice) -> list[tuple[str, str]]:
+    found = [("Invoice number", str(invoice.id)), ("Date", invoice.date[:10]), ("Currency", "US dollars")]
+    if tax_id := invoice.address.get("tax_id"):
+        found.append(("Your tax id", tax_id))
+    return found
+
+
+def _cents(amount: int) -> str:
+    return f"{Decimal(amount) / 1_000_000:.2f}"
+
+
+def _exactly(amount: int) -> str:
+    """A price per hour has more digits than money has; two at least."""
+    text = f"{Decimal(amount) / 1_000_000:.6f}".rstrip("0")
+    return text + "0" * max(0, 2 - len(text.partition(".")[2]))

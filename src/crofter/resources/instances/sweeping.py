@@ -1,0 +1,181 @@
+"""The sweeper: holds what the hosts have against what the books say. It reports, and destroys nothing."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+from msgspec import Struct
+from sqlalchemy import select, text
+
+from crofter.context import Context, World
+from crofter.db import Row, query
+from crofter.drivers.hypervisor import BackupRef, DiskRef, DomainRef, ObservedDomain
+from crofter.engine import Operation, Sleep, Work, admit, enqueue, step
+from crofter.engine.queue import state_in
+from crofter.engine.tables import operation
+from crofter.errors import Busy
+from crofter.housekeeping import Nothing
+from crofter.resources.instances import hands, states, store, watchdog
+from crofter.resources.instances.backups.store import backup
+from crofter.resources.instances.disks.store import disk
+from crofter.resources.instances.operations.looking import LOOK, Args
+from crofter.resources.instances.operations.purging import PURGE, PurgeArgs
+from crofter.resources.instances.store import instance
+
+log = logging.getLogger("crofter")
+
+
+class Report(Struct):
+    """What does not agree, by the names that things have on hosts. Only what was seen twice is told of."""
+
+    orphans: list[str] = []
+    """On a host, and in no book."""
+    missing: list[str] = []
+    """In the books, and on no host that answers."""
+    misplaced: list[str] = []
+    """On another host than the books say."""
+    stuck: list[int] = []
+    """Instances on their way to nowhere: nobody was at work on them, so somebody looks now."""
+    unreachable: list[int] = []
+    """Hosts that did not answer; nothing is known about what is there."""
+
+
+class Entry(Row):
+    """A thing as the books have it."""
+
+    id: int
+    host: int
+    instance_id: int
+    state: str
+
+
+class Books(Struct):
+    """All things of one kind, and those that nobody has any more and that are about to go."""
+
+    kind: type[DomainRef] | type[DiskRef] | type[BackupRef]
+    there: str
+    """In this state it must be on its host."""
+    entries: dict[int, Entry]
+    leaving: set[int]
+    refs: Sequence[hands.Thing]
+    """What the hosts have."""
+
+
+_LIVE = state_in(operation, "queued", "running", "waiting")
+_LEAVING = query(select(operation.c.input).where(operation.c.kind == PURGE.kind, _LIVE))
+_BUSY = query(select(operation.c.key).where(operation.c.key.is_not(None), _LIVE))
+_MOVING = query(select(instance.c.id).where(text(store.MOVING)).order_by(instance.c.id))
+_DOMAINS = query(
+    select(instance.c.id, instance.c.host, instance.c.id.label("instance_id"), instance.c.status.label("state")).where(
+        instance.c.host.is_not(None)
+    ),
+    Entry,
+)
+_DISKS = query(
+    select(disk.c.id, instance.c.host, disk.c.instance_id, disk.c.status.label("state"))
+    .join(instance, instance.c.id == disk.c.instance_id)
+    .where(instance.c.host.is_not(None)),
+    Entry,
+)
+_BACKUPS = query(
+    select(backup.c.id, backup.c.host, backup.c.instance_id, backup.c.status.label("state")).where(
+        backup.c.host.is_not(None)
+    ),
+    Entry,
+)
+
+
+def reconcile(world: World) -> Report:
+    """Compare once. What is being made, moved or deleted at this moment is let be."""
+    found = hands.hypervisor(world).list()
+    with world.database.read() as db:
+        purges = [PurgeArgs(one["disks"], one["backups"]) for one in db.column(_LEAVING)]
+        disks = {number for one in purges for _, number in one.disks}
+        backups = {number for one in purges for _, number in one.backups}
+        all_books = (
+            Books(DomainRef, "running", _by_id(db.all(_DOMAINS)), set(), found.domains),
+            Books(DiskRef, "ready", _by_id(db.all(_DISKS)), disks, found.disks),
+            Books(BackupRef, "successful", _by_id(db.all(_BACKUPS)), backups, found.backups),
+        )
+        busy = set(db.column(_BUSY))
+    report = Report(unreachable=list(found.unreachable))
+    for books in all_books:
+        _compare(world, report, books, busy)
+    report.stuck = repair(world)
+    for name in ("orphans", "missing", "misplaced", "stuck"):
+        if getattr(report, name):
+            log.warning("sweep: %s: %s", name, getattr(report, name))
+    return report
+
+
+def _by_id(entries: list[Entry]) -> dict[int, Entry]:
+    return {entry.id: entry for entry in entries}
+
+
+def _compare(world: World, report: Report, books: Books, busy: set[str]) -> None:
+    for ref in books.refs:
+        entry = books.entries.get(ref.id)
+        if entry is None:
+            if ref.id not in books.leaving and _is_there(world, ref):
+                report.orphans.append(f"{ref.name} on host {ref.host}")
+        elif entry.host != ref.host and states.key(entry.instance_id) not in busy:
+            report.misplaced.append(f"{ref.name} on host {ref.host}, not {entry.host}")
+    known = {ref.id for ref in books.refs}
+    for entry in books.entries.values():
+        ref = books.kind(entry.host, entry.id)
+        expected = entry.state == books.there and states.key(entry.instance_id) not in busy
+        if expected and entry.id not in known and entry.host not in report.unreachable and not _is_there(world, ref):
+            report.missing.append(f"{ref.name} on host {ref.host}")
+
+
+def _is_there(world: World, ref: hands.Thing) -> bool:
+    """Looked at once more: it may have come or gone since it was listed."""
+    seen = hands.hypervisor(world).observe(ref)
+    return (seen.power if isinstance(seen, ObservedDomain) else seen.presence) != "absent"
+
+
+def repair(world: World) -> list[int]:
+    """Have somebody look at every instance that shows a passing status while nobody is at work on it."""
+    with world.database.read() as db:
+        moving = db.column(_MOVING)
+    return [instance_id for instance_id in moving if _look_at(world, instance_id)]
+
+
+def _look_at(world: World, instance_id: int) -> bool:
+    with world.database.write() as db:
+        found = hands.exists(Context(world, db), instance_id)
+        if found is None:
+            return False
+        ctx = watchdog.house_context(world, db, found)
+        try:
+            admit(ctx, states.key(instance_id))
+        except Busy:
+            return False
+        if found.status == "deleting":
+            states.spare(ctx, instance_id)
+        enqueue(ctx, LOOK, Args(instance_id), key=states.key(instance_id))
+        return True
+
+
+@step(deadline=600)
+def attend_changes(work: Work) -> Sleep | None:
+    watchdog.attend(work.world)
+    return None
+
+
+@step(deadline=600)
+def free_the_stuck(work: Work) -> Sleep | None:
+    repair(work.world)
+    return None
+
+
+@step(deadline=3600)
+def sweep(work: Work) -> Sleep | None:
+    reconcile(work.world)
+    return None
+
+
+ATTEND = Operation(kind="house.attend", args=Nothing, steps=(attend_changes, free_the_stuck), keep=False)
+SWEEP = Operation(kind="house.sweep", args=Nothing, steps=(sweep,), lane="bulk", keep=False)
+OPERATIONS = (ATTEND, SWEEP)

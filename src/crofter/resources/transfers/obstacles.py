@@ -1,0 +1,81 @@
+"""Why instances cannot change hands: what is attached to them belongs to their account, and does not go along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlalchemy import bindparam, select
+
+from crofter.context import Context
+from crofter.db import among, query
+from crofter.resources.billing import standing
+from crofter.resources.firewalls.store import firewall_device
+from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.ips import store as ips
+from crofter.resources.instances.store import KIND, Instance
+from crofter.resources.managed.services import store as services
+from crofter.resources.nodebalancers.store import nodebalancer, nodebalancer_config, nodebalancer_node
+from crofter.resources.transfers import store
+from crofter.resources.volumes.store import volume
+
+SENDER_OWES = "The account that sends the transfer has a past due balance"
+_VOLUMES = query(select(volume.c.instance_id).where(among(volume.c.instance_id, "ids")).distinct())
+_FIREWALLS = query(
+    select(firewall_device.c.object_id)
+    .where(firewall_device.c.kind == KIND, among(firewall_device.c.object_id, "ids"))
+    .distinct()
+)
+# Private addresses are the same range in every region, and a balancer reaches those of its own only.
+_NODES = query(
+    select(ips.address.c.instance_id)
+    .join(nodebalancer_node, nodebalancer_node.c.host == ips.address.c.address)
+    .join(nodebalancer_config, nodebalancer_config.c.id == nodebalancer_node.c.config_id)
+    .join(nodebalancer, nodebalancer.c.id == nodebalancer_config.c.nodebalancer_id)
+    .where(
+        among(ips.address.c.instance_id, "ids"),
+        ips.address.c.public.is_(False),
+        ips.address.c.region == nodebalancer.c.region,
+        nodebalancer.c.account_id == bindparam("account_id"),
+    )
+    .distinct()
+)
+
+
+def of_sending(seller: Context, rows: list[Instance]) -> Iterator[str]:
+    """All that keeps an account from offering instances."""
+    if standing.past_due(seller.db, seller.account_id):
+        yield SENDER_OWES
+    for number in sorted(store.claimed(seller, [row.id for row in rows])):
+        yield f"Compute {number} is in another transfer already"
+    yield from of_moving(seller, rows)
+
+
+def of_moving(seller: Context, rows: list[Instance]) -> Iterator[str]:
+    """All that hangs on the instances and cannot go along."""
+    ids = [row.id for row in rows]
+    volumes = set(seller.db.column(_VOLUMES, ids=ids))
+    firewalls = set(seller.db.column(_FIREWALLS, ids=ids))
+    nodes = set(seller.db.column(_NODES, ids=ids, account_id=seller.account_id))
+    for row in rows:
+        kept = configs.of(seller, row.id)
+        if row.status == "deleting":
+            yield f"Compute {row.id} is being deleted"
+        if row.id in nodes:
+            yield f"Compute {row.id} is a node of a NodeBalancer"
+        if row.id in firewalls:
+            yield f"Compute {row.id} has a firewall"
+        if any(one["purpose"] == "vlan" for config in kept for one in config.interfaces):
+            yield f"Compute {row.id} has a VLAN attached"
+        if services.monitors(seller, _addresses(seller, row)):
+            yield f"Compute {row.id} has a managed service"
+        if row.id in volumes or any(_names_volume(config) for config in kept):
+            yield f"Compute {row.id} has volumes attached"
+
+
+def _names_volume(config: configs.Config) -> bool:
+    return any(device.get("volume_id") for device in config.devices.values())
+
+
+def _addresses(seller: Context, row: Instance) -> list[str]:
+    own = [one.address for one in ips.of(seller, row.id)]
+    return own if row.ipv6 is None else [*own, row.ipv6]

@@ -1,0 +1,196 @@
+"""What becomes of a transfer: instances change hands, or nobody takes them in time."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from sqlalchemy import bindparam, select
+
+from crofter import clock
+from crofter.context import Actor, Context
+from crofter.db import query
+from crofter.engine import Operation, Sleep, Work, admit, step, tx_step
+from crofter.errors import Busy
+from crofter.journal import Author, write
+from crofter.kinds import Entity
+from crofter.resources.account import store as accounts
+from crofter.resources.billing import metering, traffic
+from crofter.resources.billing import store as billing
+from crofter.resources.instances import costs, states
+from crofter.resources.instances import store as instances
+from crofter.resources.instances.backups import schedule
+from crofter.resources.instances.backups.store import backup
+from crofter.resources.instances.configs.store import config
+from crofter.resources.instances.disks.store import disk
+from crofter.resources.instances.ips.store import address
+from crofter.resources.instances.store import Instance
+from crofter.resources.maintenance.store import maintenance
+from crofter.resources.managed.compute_settings.store import setting
+from crofter.resources.tags import store as tags
+from crofter.resources.transfers import obstacles, store
+from crofter.resources.transfers.store import Transfer
+from crofter.resources.users import access
+
+A_MOMENT = 2.0
+"""Seconds between accepting and having, as callers expect; and until a busy instance is looked at again."""
+PATIENCE = 3 * clock.HOUR
+"""How long a transfer waits for an instance that is busy."""
+LONGEST_LABEL = 64
+MOVED = (disk, config, backup, address, maintenance)
+"""What belongs to an instance goes with it. Tags and grants stay behind, and tickets with who wrote them."""
+_LABELS = query(
+    select(instances.instance.c.label).where(
+        instances.instance.c.account_id.in_([bindparam("one_account"), bindparam("other_account")])
+    )
+)
+
+
+class Args(Struct, frozen=True):
+    token: str
+
+
+def entity(token: str) -> Entity:
+    return Entity("entity_transfer", token, token, f"/v4/account/entity-transfers/{token}")
+
+
+def on_behalf(ctx: Context, account_id: int) -> Context:
+    """The house looks at what an account has."""
+    return Context(ctx.world, ctx.db, Actor(account_id, 0, "", False, 0, frozenset({"*"})))
+
+
+# ---- changing hands -------------------------------------------------------------------------------------------------
+
+
+@tx_step()
+def wait(ctx: Context, work: Work) -> Sleep | None:
+    if "begun" in work.vars:
+        return None
+    work.vars["begun"] = ctx.now
+    return Sleep(A_MOMENT)
+
+
+@step()
+def count_traffic(work: Work) -> Sleep | None:
+    """The sender pays for what the instances sent and received until now."""
+    with work.read() as ctx:
+        found = store.any(ctx.db, work.args.token)
+        assert found is not None
+        work.vars["traffic"] = [traffic.of_this_month(ctx, found.sender_id, one) for one in found.computes]
+    return None
+
+
+@tx_step()
+def hand_over(ctx: Context, work: Work) -> Sleep | None:
+    """Everything moves, or nothing does."""
+    found = store.any(ctx.db, work.args.token)
+    if found is None or found.status != "accepted" or found.receiver_id is None:
+        return None
+    for account_id in sorted((found.sender_id, found.receiver_id)):
+        ctx.db.hold(account_id)
+    seller = on_behalf(ctx, found.sender_id)
+    rows = sorted(instances.these(seller, found.computes), key=lambda row: row.id)
+    reason = _obstacle(ctx, seller, found, rows)
+    if reason is None and _busy(seller, rows):
+        if ctx.now - work.vars["begun"] < PATIENCE:
+            return Sleep(A_MOMENT)
+        reason = "A Compute was busy for too long"
+    if reason is not None:
+        _fail(ctx, found, reason)
+        return None
+    for number, amount in zip(found.computes, work.vars["traffic"], strict=True):
+        traffic.remember(ctx, found.sender_id, number, amount)
+    for row in rows:
+        _move(ctx, row, found.receiver_id)
+    _finish(ctx, found, "completed")
+    return None
+
+
+def _obstacle(ctx: Context, seller: Context, found: Transfer, rows: list[Instance]) -> str | None:
+    assert found.receiver_id is not None
+    if accounts.one(ctx.db, found.receiver_id).closed:
+        return "The receiving account is closed"
+    if len(rows) != len(found.computes):
+        return "A Compute is not there any more"
+    return next(obstacles.of_moving(seller, rows), None)
+
+
+def _busy(seller: Context, rows: list[Instance]) -> bool:
+    try:
+        for row in rows:
+            admit(seller, states.key(row.id))
+    except Busy:
+        return True
+    return False
+
+
+def _move(ctx: Context, row: Instance, receiver_id: int) -> None:
+    costs.move(ctx, row, receiver_id)
+    label = _free_label(ctx, row, receiver_id)
+    ctx.db.update(instances.instance, {"id": row.id}, account_id=receiver_id, label=label, updated=ctx.moment)
+    for owned in MOVED:
+        ctx.db.update(owned, {"instance_id": row.id}, account_id=receiver_id)
+    moved = instances.again(ctx, row.id)
+    access.forget(ctx, instances.KIND, row.id)
+    tags.detach(ctx, instances.KIND, row.id)
+    ctx.db.delete(setting, compute_id=row.id)
+    schedule.plan(ctx, moved)
+    costs.rename(ctx, moved)
+
+
+def _free_label(ctx: Context, row: Instance, receiver_id: int) -> str:
+    """Labels are unique in an account; one that is taken gets the instance's number behind it."""
+    taken = set(ctx.db.column(_LABELS, one_account=receiver_id, other_account=row.account_id)) - {row.label}
+    mine = set(ctx.db.column(_LABELS, one_account=receiver_id, other_account=receiver_id))
+    if row.label not in mine:
+        return row.label
+    ending = f"-{row.id}"
+    while (label := row.label[: LONGEST_LABEL - len(ending)].rstrip("-_.") + ending) in taken:
+        ending = f"-{row.id}{ending}"
+    return label
+
+
+def _fail(ctx: Context, found: Transfer, reason: str) -> None:
+    _finish(ctx, found, "failed")
+    for account_id in (found.sender_id, found.receiver_id):
+        assert account_id is not None
+        author = Author(account_id, None, "")
+        named = entity(found.token)
+        write(ctx.db, ctx.now, author, "entity_transfer_fail", "notification", named, message=reason)
+
+
+def _finish(ctx: Context, found: Transfer, status: str) -> None:
+    ctx.db.update(store.transfer, {"id": found.id, "status": "accepted"}, status=status, updated=ctx.moment)
+    ctx.db.delete(store.transfer_claim, transfer_id=found.id)
+
+
+def expected_cost(ctx: Context, args: Args) -> tuple[int, int]:
+    """What the receiver will pay for the instances."""
+    found = store.any(ctx.db, args.token)
+    meters = [
+        one
+        for number in (found.computes if found else ())
+        for what in (costs.COMPUTE, costs.BACKUP, costs.ADDRESS)
+        for one in billing.running(ctx.db, what, number)
+    ]
+    return sum(one.hourly for one in meters), sum(one.monthly for one in meters)
+
+
+COMPLETE = Operation(
+    kind="transfer.complete", args=Args, steps=(wait, count_traffic, hand_over), cost=expected_cost, keep=False
+)
+
+
+# ---- running out ----------------------------------------------------------------------------------------------------
+
+
+@tx_step()
+def expire(ctx: Context, work: Work) -> Sleep | None:
+    """A day has passed and nobody took it."""
+    found = store.any(ctx.db, work.args.token)
+    if found is not None and store.leave_pending(ctx, found, "stale", late=True):
+        author = Author(found.sender_id, None, "")
+        write(ctx.db, ctx.now, author, "entity_transfer_stale", "notification", entity(found.token))
+    return None
+
+
+EXPIRE = Operation(kind="transfer.expire", args=Args, steps=(expire,), keep=False)
+OPERATIONS = (COMPLETE, EXPIRE)

@@ -1,0 +1,215 @@
+"""``X-Filter``: what it finds is what the same words mean in plain Python, on both databases."""
+
+from __future__ import annotations
+
+import json
+import random
+from typing import Any
+
+import pytest
+from httpx2 import Client
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as some
+
+from crofter.edge import filters
+from crofter.journal import event
+from tests.cloud import Cloud
+from tests.edge import filter_model as model
+from tests.edge.answers import errors
+from tests.edge.test_paging import account_of
+
+ACTIONS = ("tag_create", "tag_delete", "compute_boot", "compute_reboot", "disk_resize")
+TYPES = ("tag", "compute", "disk", None)
+ENTITY_IDS = (1, 2, 17, "1", "web", "Prod/EU", 'a"b', None)
+FIELDS = ("id", "action", "created", "entity.id", "entity.type")
+
+
+@pytest.fixture
+def journal(cloud: Cloud, alice: Client) -> tuple[Client, list[model.Item]]:
+    """Eighty events of many sorts, and how they are shown."""
+    cloud.freeze()
+    now = cloud.door.get("/_sandbox/clock").json()["now"]
+    dice, account_id = random.Random(1), account_of(cloud, "alice")
+    moments = [now[:11] + f"00:00:{second:02}" for second in range(6)]
+    with cloud.world.database.write() as db:
+        for _ in range(80):
+            kind, number = dice.choice(TYPES), dice.choice(ENTITY_IDS)
+            db.insert(
+                event,
+                account_id=account_id,
+                username="alice",
+                action=dice.choice(ACTIONS),
+                status="notification",
+                created=dice.choice(moments),
+                entity_type=kind,
+                entity_id=None if kind is None or number is None else json.dumps(number),
+                entity_label=None if kind is None else "label",
+            )
+    items = alice.get("/v4/account/events", params={"page_size": 500}).json()["data"]
+    assert len(items) == 80
+    return alice, items
+
+
+def scalars(items: list[model.Item], field: str) -> some.SearchStrategy[Any]:
+    """Values that a field has, and some that it has not."""
+    held = [value for value in (model.value_of(item, field) for item in items) if value is not None]
+    near: Any = some.sampled_from(held)
+    if field in ("action", "entity.type"):
+        near = near | near.map(str.upper) | some.sampled_from(["nothing", "a%b", "_"])
+    return near
+
+
+def terms(items: list[model.Item]) -> some.SearchStrategy[dict[str, Any]]:
+    def of(field: str) -> some.SearchStrategy[dict[str, Any]]:
+        value = scalars(items, field)
+        options: list[Any] = [value, some.none(), some.fixed_dictionaries({"+neq": value | some.none()})]
+        if field in ("id", "created"):
+            options.append(
+                some.dictionaries(some.sampled_from(sorted(model.COMPARISONS)), value, min_size=1, max_size=2)
+            )
+        if field in ("action", "entity.type"):
+            part = some.sampled_from(["boot", "_", "%", "TAG", "e", "\\", ""])
+            options.append(some.fixed_dictionaries({"+contains": part}))
+        leaf = some.one_of(options)
+        several = some.lists(leaf, min_size=1, max_size=3)
+        options += [some.fixed_dictionaries({"+or": several}), some.fixed_dictionaries({"+and": several})]
+        return some.one_of(options).map(lambda wanted: {field: wanted})
+
+    return some.one_of([of(field) for field in FIELDS])
+
+
+def wanted_of(items: list[model.Item]) -> some.SearchStrategy[dict[str, Any]]:
+    def deeper(inner: some.SearchStrategy[dict[str, Any]]) -> some.SearchStrategy[dict[str, Any]]:
+        several = some.lists(inner, max_size=3)
+        return some.fixed_dictionaries({"+or": several}) | some.fixed_dictionaries({"+and": several})
+
+    tree = some.recursive(terms(items), deeper, max_leaves=5)
+    whole = some.lists(tree, max_size=2).map(
+        lambda parts: {key: value for part in parts for key, value in part.items()}
+    )
+    order = some.fixed_dictionaries(
+        {"+order_by": some.sampled_from(FIELDS[:3] + FIELDS[4:])},
+        optional={"+order": some.sampled_from(["asc", "desc"])},
+    )
+    return some.tuples(whole, some.just({}) | order).map(lambda pair: {**pair[0], **pair[1]})
+
+
+def shown(client: Client, wanted: dict[str, Any], **asked: Any) -> dict[str, Any]:
+    headers = {"X-Filter": json.dumps(wanted)}
+    answer = client.get("/v4/account/events", headers=headers, params={"page_size": 500, **asked})
+    assert answer.status_code == 200, (wanted, answer.text)
+    return dict(answer.json())
+
+
+def check(client: Client, items: list[model.Item], wanted: dict[str, Any], asked: dict[str, int]) -> None:
+    found = model.ordered([item for item in items if model.matches(item, wanted)], wanted, newest_first=True)
+    size, page = asked["page_size"], asked["page"]
+    answer = shown(client, wanted, **asked)
+    assert answer["data"] == found[(page - 1) * size : page * size], wanted
+    assert answer["results"] == len(found), wanted
+    assert answer["pages"] == max(1, -(-len(found) // size))
+
+
+def differences(client: Client, items: list[model.Item], examples: int) -> None:
+    pages = some.fixed_dictionaries(
+        {"page": some.sampled_from([1, 1, 2]), "page_size": some.sampled_from([500, 7, 20])}
+    )
+
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        derandomize=True,
+        report_multiple_bugs=False,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(wanted_of(items), pages)
+    def compared(wanted: dict[str, Any], asked: dict[str, int]) -> None:
+        check(client, items, wanted, asked)
+
+    compared()
+
+
+def test_a_filter_finds_what_its_words_mean(journal: tuple[Client, list[model.Item]]) -> None:
+    differences(*journal, examples=150)
+
+
+def test_a_filter_that_forgets_what_is_missing_would_be_seen(
+    journal: tuple[Client, list[model.Item]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from crofter.resources.events.store import ALL
+
+    monkeypatch.setattr(filters, "or_", lambda *parts: parts[0])
+    monkeypatch.setattr(ALL, "_shapes", type(ALL._shapes)())
+    with pytest.raises(AssertionError):
+        differences(*journal, examples=150)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "reasons"),
+    [
+        ("{", ["Could not apply filter"]),
+        ("[]", ["Could not apply filter"]),
+        ('{"message": "x"}', ["Cannot filter on message"]),
+        ('{"message": "x", "rate": 1, "id": 1}', ["Cannot filter on message", "Cannot filter on rate"]),
+        ('{"+or": [{"status": 1}, {"+and": [{"seen": true}]}]}', ["Cannot filter on status", "Cannot filter on seen"]),
+        ('{"+order_by": "status"}', ["Cannot filter on status"]),
+        ('{"+order": "desc"}', ["Could not apply filter"]),
+        ('{"+order_by": "id", "+order": "DESC"}', ["Could not apply filter"]),
+        ('{"id": "x"}', ["Could not apply filter"]),
+        ('{"id": [1, 2]}', ["Could not apply filter"]),
+        ('{"id": {}}', ["Could not apply filter"]),
+        ('{"id": {"+what": 1}}', ["Could not apply filter"]),
+        ('{"+what": []}', ["Could not apply filter"]),
+        ('{"created": "tomorrow"}', ["Could not apply filter"]),
+    ],
+)
+def test_a_filter_that_cannot_be_applied_says_why(alice: Client, wanted: str, reasons: list[str]) -> None:
+    answer = alice.get("/v4/account/events", headers={"X-Filter": wanted})
+    assert answer.status_code == 400
+    assert errors(answer) == [("X-Filter", reason) for reason in reasons]
+
+
+def test_an_empty_filter_is_none_and_other_endpoints_do_not_look(alice: Client) -> None:
+    alice.post("/v4/tags", json={"label": "production"})
+    everything = alice.get("/v4/account/events").json()
+    assert alice.get("/v4/account/events", headers={"X-Filter": "{}"}).json() == everything
+    assert alice.get("/v4/account/events", headers={"X-Filter": ""}).json() == everything
+    assert alice.get("/v4/regions/us-east", headers={"X-Filter": "{"}).status_code == 200
+    assert alice.post("/v4/tags", json={"label": "another"}, headers={"X-Filter": "{"}).status_code == 200
+
+
+def test_the_filters_that_clients_send_work(cloud: Cloud, alice: Client) -> None:
+    for label in ("first", "second"):
+        alice.post("/v4/tags", json={"label": label})
+    wanted = {
+        "created": {"+gte": "2022-03-28T19:42:42"},
+        "action": "tag_create",
+        "entity.id": "second",
+        "entity.type": "tag",
+        "+order": "desc",
+        "+order_by": "created",
+    }
+    assert [item["entity"]["label"] for item in shown(alice, wanted)["data"]] == ["second"]
+    assert shown(alice, {"created": {"+gte": "2022-03-28T19:42:42Z"}})["results"] == 2
+
+
+def test_bounds_on_depth_and_terms_are_refusals(alice: Client) -> None:
+    def status(wanted: Any) -> int:
+        return alice.get("/v4/account/events", headers={"X-Filter": json.dumps(wanted)}).status_code
+
+    twenty = {"+or": [{"id": number} for number in range(20)]}
+    assert status(twenty) == 200
+    assert status({"+or": [*twenty["+or"], {"id": 21}]}) == 400
+    deep: Any = {"id": 1}
+    for _ in range(filters.MAX_DEPTH - 1):
+        deep = {"+and": [deep]}
+    assert status(deep) == 200
+    assert status({"+and": [deep]}) == 400
+
+
+def test_a_neighbours_events_are_never_found(cloud: Cloud, alice: Client, mallory: Client) -> None:
+    alice.post("/v4/tags", json={"label": "mine"})
+    for wanted in ({"+or": [{"id": {"+gt": 0}}, {"id": {"+lte": 0}}]}, {"+and": []}, {"action": {"+contains": ""}}):
+        assert shown(mallory, wanted)["results"] == 0
+        assert shown(alice, wanted)["results"] == 1

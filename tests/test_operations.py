@@ -1,0 +1,60 @@
+"""Every job of an instance, with a crash and with a failure at every step."""
+
+from __future__ import annotations
+
+import pytest
+
+from crofter.engine import Step
+from crofter.resources.instances.states import Job
+from tests.cloud import Cloud
+from tests.sweep import PLANTED, SCENARIOS, Machine, outcome, planted, points, violations
+
+POINTS = points()
+IDS = [f"{job.operation.kind}.{step.name}" for job, step in POINTS]
+
+
+def test_every_job_has_its_scenario() -> None:
+    assert {job.operation.kind for job, _ in POINTS} == set(SCENARIOS)
+
+
+@pytest.mark.parametrize(("job", "step"), POINTS, ids=IDS)
+def test_a_crash_after_a_step_changes_nothing(cloud: Cloud, job: Job, step: Step) -> None:
+    _quick(cloud)
+    machine = Machine(cloud)
+    with planted(cloud, job.operation.kind, step, "crash") as plant:
+        SCENARIOS[job.operation.kind](machine)
+        cloud.settle()
+    assert plant.fired, "the step never ran"
+    assert outcome(machine, job.action) == ("finished", "")
+    assert violations(cloud) == []
+
+
+@pytest.mark.parametrize(("job", "step"), POINTS, ids=IDS)
+def test_a_failure_at_a_step_leaves_no_loose_end(cloud: Cloud, job: Job, step: Step) -> None:
+    _quick(cloud)
+    machine = Machine(cloud)
+    with planted(cloud, job.operation.kind, step, "fail") as plant:
+        SCENARIOS[job.operation.kind](machine)
+        cloud.settle()
+    assert plant.fired, "the step never ran"
+    assert outcome(machine, job.action) == ("failed", PLANTED)
+    assert violations(cloud) == []
+
+
+def test_a_loose_end_is_seen(cloud: Cloud) -> None:
+    """The sweep itself: a disk that nobody wrote down, and a status that nothing ends, are both found."""
+    from crofter.resources.instances.disks.store import disk
+    from crofter.resources.instances.store import instance
+
+    _quick(cloud)
+    machine = Machine(cloud)
+    assert violations(cloud) == []
+    with cloud.world.database.write() as db:
+        db.delete(disk, id=machine.root)
+        db.update(instance, {"id": machine.id}, status="rebooting")
+    assert len(violations(cloud)) == 2
+
+
+def _quick(cloud: Cloud) -> None:
+    """Nothing takes time but what must."""
+    assert cloud.door.put("/_sandbox/transitions", json={"*": {"seconds": 0}}).status_code == 200
