@@ -100,6 +100,7 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
             elif key in Settings.__struct_fields__:
                 merged[key] = value
     merged.update({name: value for name, value in flags.items() if value is not None and name != "config"})
+    rates.update(merged.pop("rate_limits", {}))
     try:
         settings = msgspec.convert({**merged, "rate_limits": rates}, Settings, strict=False)
     except msgspec.ValidationError as error:
@@ -128,6 +129,9 @@ def _checked(settings: Settings) -> Settings:
     unknown = set(settings.rate_limits) - set(RATE_LIMITS)
     if unknown:
         raise SettingsError(f"no rate limit is called {', '.join(sorted(unknown))}; there are {', '.join(RATE_LIMITS)}")
+    for name, limit in settings.rate_limits.items():
+        if limit != RATE_LIMITS[name]:
+            _check_rate(name, limit)
     if settings.database is None and (settings.workers > 1 or settings.role != "all"):
         raise SettingsError("SQLite is for one process: --workers and --role need --database postgresql://…")
     if settings.mail != "outbox" and not settings.mail.startswith(("smtp://", "smtps://")):
@@ -148,6 +152,15 @@ def _checked(settings: Settings) -> Settings:
     if not (is_loopback(settings.host) or settings.behind_proxy or settings.tls_certificate):
         raise SettingsError("a public address needs TLS (tls_certificate, tls_key) or behind_proxy = true")
     return settings
+
+
+def _check_rate(name: str, limit: str) -> None:
+    from limits import parse  # noqa: PLC0415 - only who changes a limit waits for it
+
+    try:
+        parse(limit)
+    except ValueError:
+        raise SettingsError(f"the rate limit {name} is written like {RATE_LIMITS[name]!r}, not {limit!r}") from None
 
 
 def is_loopback(host: str) -> bool:

@@ -16,8 +16,8 @@ from crofter.login import chores as login_chores
 from crofter.login import store as login_tables
 from crofter.resources.account import api as account
 from crofter.resources.billing import api as billing
-from crofter.resources.billing import invoicing
 from crofter.resources.billing import cost_api as costs
+from crofter.resources.billing import invoicing
 from crofter.resources.billing.cards import CARD_DECLINED
 from crofter.resources.billing.promotions import PROMOTIONS
 from crofter.resources.billing.taxes import TAXES

@@ -63,8 +63,9 @@ class Kinds:
     def remove_all(self, ctx: Context) -> None:
         """Take away all that the caller's account has."""
         for kind in self._by_name.values():
-            for object_id, _ in kind.labelled(ctx) if kind.remove is not None else ():
-                kind.remove(ctx, object_id)
+            if kind.remove is not None:
+                for object_id, _ in kind.labelled(ctx):
+                    kind.remove(ctx, object_id)
 
     def require(self, ctx: Context, name: str, ids: Sequence[int], level: str, *, field: str) -> None:
         """All of these objects are the caller's to read or write, or the field is refused."""

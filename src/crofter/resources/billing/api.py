@@ -163,9 +163,7 @@ def view_payment(ctx: Context, payment: ThePayment) -> PaymentView:
     return payment.view()
 
 
-@endpoint(
-    "POST /v4/account/promo-codes", scope="account:read_write", grant="unrestricted", events=("account_update",)
-)
+@endpoint("POST /v4/account/promo-codes", scope="account:read_write", grant="unrestricted", events=("account_update",))
 def redeem_promo_code(ctx: Context, body: PromoCode) -> Promotion:
     """Use a code that gives the account credit."""
     return promotions.redeem(ctx, body.promo_code)

@@ -71,9 +71,7 @@ def pending(db: Session, account_id: int) -> int:
     return int(db.value(_PENDING, account_id=account_id))
 
 
-def intend(
-    ctx: Context, account_id: int, key: str, amount: int, token: str, *, patience: int = LEFT_BEHIND
-) -> str:
+def intend(ctx: Context, account_id: int, key: str, amount: int, token: str, *, patience: int = LEFT_BEHIND) -> str:
     """Write down that this much is to be taken from this card. The same key again is the same charge.
 
     What became of it is looked up after a while, in case nobody came back to say so.

@@ -90,9 +90,7 @@ def invoice(ctx: Context, work: Work) -> Sleep | None:
     number = make(ctx, account_id, work.args.period, work.args.until, gigabytes)
     if number is not None:
         work.vars["number"] = number
-        work.vars["key"] = charging.intend_balance(
-            ctx, account_id, f"invoice:{number}", patience=charging.GIVEN_UP
-        )
+        work.vars["key"] = charging.intend_balance(ctx, account_id, f"invoice:{number}", patience=charging.GIVEN_UP)
         if work.vars["key"] is None:
             _tell(ctx, account_id, number)
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -28,11 +28,7 @@ class Spent(Struct, frozen=True):
 
 
 def of_instance(ctx: Context, instance: Instance) -> InstanceCost:
-    found = [
-        one
-        for one in _this_month(ctx)
-        if one.meter.object_id == instance.id and one.meter.what in OF_INSTANCES
-    ]
+    found = [one for one in _this_month(ctx) if one.meter.object_id == instance.id and one.meter.what in OF_INSTANCES]
     hourly, monthly = _rates(found)
     return InstanceCost(
         forecast=_total(found, _by_the_end),
@@ -103,8 +99,7 @@ def _services(found: list[Spent]) -> list[ServiceCost]:
     for one in found:
         grouped.setdefault(one.meter.what, []).append(one)
     return [
-        ServiceCost(_total(group, _by_the_end), _total(group, _so_far), what)
-        for what, group in sorted(grouped.items())
+        ServiceCost(_total(group, _by_the_end), _total(group, _so_far), what) for what, group in sorted(grouped.items())
     ]
 
 
@@ -113,7 +108,8 @@ def _tags(ctx: Context, found: list[Spent]) -> list[TagCost]:
     for kind, group in _by_kind(found).items():
         labels = tags.labels(ctx, kind, sorted({one.meter.object_id for one in group}))
         for one in group:
-            for label in labels.get(one.meter.object_id) or [None]:
+            carried: Sequence[str | None] = labels.get(one.meter.object_id) or [None]
+            for label in carried:
                 grouped.setdefault(label, []).append(one)
     return [
         TagCost(_total(group, _by_the_end), _total(group, _so_far), label)

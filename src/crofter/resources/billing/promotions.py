@@ -166,9 +166,7 @@ def redeem(ctx: Context, code: str) -> Promotion:
 
 def spend(ctx: Context, found: Credit, month: str, charges: Iterable[tuple[str, int]]) -> int:
     """Pay of these charges, told by what they are for, as much as the credit allows; how much that was."""
-    eligible = sum(
-        amount for what, amount in charges if found.service_type in ("all", SERVES.get(what)) and amount > 0
-    )
+    eligible = sum(amount for what, amount in charges if found.service_type in ("all", SERVES.get(what)) and amount > 0)
     paid = min(eligible, found.left(month))
     if paid:
         used = found.month_used if found.month == month else 0

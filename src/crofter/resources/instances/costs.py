@@ -8,6 +8,7 @@ from crofter.resources.billing import metering, prices
 from crofter.resources.billing.metering import Metered
 from crofter.resources.billing.prices import Price
 from crofter.resources.billing.standing import must_be_paid_up
+from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.store import Instance
 from crofter.resources.types import store as types
 from crofter.resources.types.store import Type
@@ -68,6 +69,12 @@ def move(ctx: Context, instance: Instance, to_account: int) -> None:
 def end(ctx: Context, instance: Instance) -> None:
     for what in EVERYTHING:
         metering.stop(ctx, what, instance.id)
+
+
+def resume(ctx: Context, instance: Instance) -> None:
+    """It was to be deleted, and could not be: it costs again what it did."""
+    begin(ctx, instance, _plan(ctx, instance))
+    count_addresses(ctx, instance, sum(one.public for one in ips.of(ctx, instance.id)))
 
 
 def _plan(ctx: Context, instance: Instance) -> Type:

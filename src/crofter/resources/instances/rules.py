@@ -8,7 +8,7 @@ from crofter.context import Context
 from crofter.db import Clash
 from crofter.errors import Forbidden, Invalid, Reason
 from crofter.journal import record
-from crofter.resources.instances import states, store
+from crofter.resources.instances import costs, states, store
 from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.store import Config
@@ -79,6 +79,7 @@ def update(ctx: Context, instance: Instance, body: InstanceUpdate) -> InstanceVi
         tagging.put_on(ctx, store.KIND, instance.id, labels)
     changed = store.one(ctx, instance.id)
     schedule.changed(ctx, instance, changed)
+    costs.rename(ctx, changed)
     record(ctx, "compute_update", store.entity(changed))
     return view(ctx, changed)
 
@@ -101,6 +102,7 @@ def delete(ctx: Context, instance: Instance) -> None:
         return
     states.show(ctx, instance.id, "deleting")
     deletion.stop_everything(ctx, instance)
+    costs.end(ctx, instance)
     states.follow(ctx, deletion.DELETE, instance, Args(instance.id))
 
 

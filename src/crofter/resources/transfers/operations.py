@@ -13,7 +13,7 @@ from crofter.errors import Busy
 from crofter.journal import Author, write
 from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
-from crofter.resources.billing import metering, traffic
+from crofter.resources.billing import traffic
 from crofter.resources.billing import store as billing
 from crofter.resources.instances import costs, states
 from crofter.resources.instances import store as instances
@@ -37,11 +37,7 @@ PATIENCE = 3 * clock.HOUR
 LONGEST_LABEL = 64
 MOVED = (disk, config, backup, address, maintenance)
 """What belongs to an instance goes with it. Tags and grants stay behind, and tickets with who wrote them."""
-_LABELS = query(
-    select(instances.instance.c.label).where(
-        instances.instance.c.account_id.in_([bindparam("one_account"), bindparam("other_account")])
-    )
-)
+_LABELS = query(select(instances.instance.c.label).where(instances.instance.c.account_id == bindparam("account_id")))
 
 
 class Args(Struct, frozen=True):
@@ -138,13 +134,11 @@ def _move(ctx: Context, row: Instance, receiver_id: int) -> None:
 
 def _free_label(ctx: Context, row: Instance, receiver_id: int) -> str:
     """Labels are unique in an account; one that is taken gets the instance's number behind it."""
-    taken = set(ctx.db.column(_LABELS, one_account=receiver_id, other_account=row.account_id)) - {row.label}
-    mine = set(ctx.db.column(_LABELS, one_account=receiver_id, other_account=receiver_id))
-    if row.label not in mine:
-        return row.label
-    ending = f"-{row.id}"
-    while (label := row.label[: LONGEST_LABEL - len(ending)].rstrip("-_.") + ending) in taken:
-        ending = f"-{row.id}{ending}"
+    taken = set(ctx.db.column(_LABELS, account_id=receiver_id))
+    label, ending = row.label, ""
+    while label in taken:
+        ending += f"-{row.id}"
+        label = row.label[: LONGEST_LABEL - len(ending)].rstrip("-_.") + ending
     return label
 
 

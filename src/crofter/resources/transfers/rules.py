@@ -110,5 +110,3 @@ def _tell(ctx: Context, found: Transfer) -> None:
     # Who took it is none of the sender's business.
     sender = Author(found.sender_id, None, "")
     write(ctx.db, ctx.now, sender, "entity_transfer_accept", "notification", entity(found.token))
-
-

@@ -57,9 +57,7 @@ TRANSFERS = Collection(
 )
 _BY_TOKEN = query(_ALL.where(transfer.c.token == bindparam("token")), Transfer)
 _OFFERED = query(
-    _ALL.where(transfer.c.sender_id == bindparam("account_id"), transfer.c.status == "pending").order_by(
-        transfer.c.id
-    ),
+    _ALL.where(transfer.c.sender_id == bindparam("account_id"), transfer.c.status == "pending").order_by(transfer.c.id),
     Transfer,
 )
 _CLAIMED = query(select(transfer_claim.c.instance_id).where(among(transfer_claim.c.instance_id, "ids")))

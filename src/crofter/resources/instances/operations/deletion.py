@@ -9,6 +9,7 @@ from crofter.db import query
 from crofter.engine import Operation, Sleep, Work, cancel, step, tx_step
 from crofter.engine.tables import operation
 from crofter.journal import record
+from crofter.resources.billing import traffic
 from crofter.resources.firewalls import store as firewalls
 from crofter.resources.instances import costs, hands, states, store
 from crofter.resources.instances.backups import schedule
@@ -33,6 +34,16 @@ def stop_everything(ctx: Context, instance: Instance) -> None:
     """Cancel what is queued, and ask what is under way to stop at its next step."""
     for operation_id in ctx.db.column(_LIVE, key=states.key(instance.id)):
         cancel(ctx, operation_id)
+
+
+@step(weight=1)
+def count_traffic(work: Work) -> Sleep | None:
+    """What it sent and received this month, before there is nobody left to ask."""
+    with work.read() as ctx:
+        instance = store.again(ctx, work.args.instance_id)
+        amount = traffic.of_this_month(ctx, instance.account_id, instance.id)
+    work.then(lambda ctx: traffic.remember(ctx, instance.account_id, instance.id, amount))
+    return None
 
 
 @step(weight=80, retries=50)
@@ -62,7 +73,6 @@ def forget(ctx: Context, work: Work) -> Sleep | None:
         record(ctx, "volume_detach", volume, store.entity(instance))
     firewalls.let_go(ctx, store.KIND, instance.id)
     schedule.end(ctx, instance.id)
-    costs.end(ctx, instance)
     ctx.db.delete(store.instance, id=instance.id)
     return None
 
@@ -70,11 +80,12 @@ def forget(ctx: Context, work: Work) -> Sleep | None:
 def spared(ctx: Context, work: Work, reason: str) -> None:
     """What could not be deleted is there as before, and can be deleted again."""
     states.spare(ctx, work.args.instance_id)
+    costs.resume(ctx, store.again(ctx, work.args.instance_id))
     look_again(ctx, work, reason)
 
 
 DELETE = Job(
-    operation=Operation(kind="compute_delete", args=Args, steps=(erase, forget), failed=spared),
+    operation=Operation(kind="compute_delete", args=Args, steps=(count_traffic, erase, forget), failed=spared),
     action="compute_delete",
     accepts=states.STATUSES,
     during="deleting",
