@@ -44,9 +44,9 @@ def status(client: Client, compute_id: int) -> str:
     return str(view(client, compute_id)["status"])
 
 
-def act(client: Client, compute_id: int, path: str, **body: Any) -> dict[str, Any]:
+def act(client: Client, own: int, path: str, /, **body: Any) -> dict[str, Any]:
     """A POST that is expected to work."""
-    answer = client.post(f"{INSTANCES}/{compute_id}/{path}", json=body)
+    answer = client.post(f"{INSTANCES}/{own}/{path}", json=body)
     assert answer.status_code == 200, answer.text
     return dict(answer.json())
 

@@ -105,7 +105,8 @@ def request_body(one: Endpoint, schemas: Schemas) -> Schema | None:
     if one.upload is None:
         return None
     content = {kind: {"schema": _uploaded(kind)} for kind in one.accepts or (BINARY,)}
-    return {"required": True, "description": f"At most {one.max_body} bytes.", "content": content}
+    required = JSON not in content  # no JSON at all is taken for an empty object
+    return {"required": required, "description": f"At most {one.max_body} bytes.", "content": content}
 
 
 def _uploaded(content_type: str) -> Schema:

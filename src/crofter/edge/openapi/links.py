@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from crofter.edge.endpoint import Endpoint
@@ -15,21 +15,39 @@ def path_of(one: Endpoint) -> str:
 
 
 def links_from(one: Endpoint, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:
-    """Links of a POST to the operations one segment further down, where the answer holds that segment."""
-    if one.method != "POST" or not isinstance(one.answers, type) or one.answers in NOT_JSON:
+    """Links to what can be done with the object that an answer holds.
+
+    They lead from a POST, or from a collection that nobody can add to, to every operation whose path goes on with one
+    more part, where a field of the answer is that part.
+    """
+    item = _item(one, endpoints)
+    if item is None:
         return {}
-    fields: Schema = schemas.resolved(schemas.of(one.answers)).get("properties", {})
+    place, shape = item
+    fields: Schema = schemas.resolved(shape(schemas)).get("properties", {})
     return {
-        other.name: {"operationId": other.name, "parameters": _parameters(one, field, part)}
+        other.name: {"operationId": other.name, "parameters": _parameters(one, f"{place}/{field}", part)}
         for other in sorted(endpoints, key=lambda other: other.name)
         if (part := _next_part(one, other)) is not None and (field := _field(part, fields)) is not None
     }
 
 
+def _item(one: Endpoint, endpoints: Sequence[Endpoint]) -> tuple[str, Callable[[Schemas], Schema]] | None:
+    """Where in the answer the object is, and how to find its schema."""
+    if one.method == "POST" and isinstance(one.answers, type) and one.answers not in NOT_JSON:
+        return "", lambda schemas: schemas.of(one.answers)
+    if one.item is not None and not any(other.path == one.path and other.method == "POST" for other in endpoints):
+        return "/data/0", lambda schemas: schemas.resolved(schemas.of(one.answers))["properties"]["data"]["items"]
+    return None
+
+
 def _next_part(one: Endpoint, other: Endpoint) -> str | None:
-    """The name of the part that ``other``'s path has beyond ``one``'s, if that is all it has."""
-    start, _, last = path_of(other).rpartition("/")
-    return last.strip("{}") if start == path_of(one) and last.startswith("{") else None
+    """The name of the part that ``other``'s path has beyond ``one``'s, if it has one and no more."""
+    start = path_of(one) + "/{"
+    if not path_of(other).startswith(start):
+        return None
+    name, _, rest = path_of(other).removeprefix(start).partition("}")
+    return None if "{" in rest else name
 
 
 def _field(part: str, fields: Schema) -> str | None:
@@ -39,5 +57,5 @@ def _field(part: str, fields: Schema) -> str | None:
     return "id" if part.endswith("_id") and "id" in fields else None
 
 
-def _parameters(one: Endpoint, field: str, part: str) -> dict[str, str]:
-    return {**{name: f"$request.path.{name}" for name in one.parts}, part: f"$response.body#/{field}"}
+def _parameters(one: Endpoint, place: str, part: str) -> dict[str, str]:
+    return {**{name: f"$request.path.{name}" for name in one.parts}, part: f"$response.body#{place}"}

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterator, Set
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from sqlalchemy import bindparam, func, select
@@ -75,7 +76,7 @@ def method_complaints(ctx: Context, sent: dict[str, Any], wrong: Set[str]) -> It
 def replace_card(ctx: Context, body: CardBody) -> Outside[None]:
     """The card on file becomes this one."""
     _must_not_add_many(ctx)
-    return Outside(_keeper(ctx, body), lambda after, kept: _replaced(after, kept))
+    return Outside(_keeper(ctx, body), _replaced)
 
 
 def _replaced(ctx: Context, kept: KeptCard) -> None:
@@ -106,10 +107,10 @@ def _must_not_add_many(ctx: Context) -> None:
         raise Invalid(f"At most {MOST_ADDED} payment methods can be added in a day.")
 
 
-def _keeper(ctx: Context, body: CardBody) -> Any:
+def _keeper(ctx: Context, body: CardBody) -> Callable[[], KeptCard]:
     """The call that gives a card to the gateway. What comes back is all that may be kept of it."""
     card = Card(body.card_number, body.cvv, body.expiry_month, body.expiry_year)
-    return lambda world=ctx.world, key=ctx.dice.hex(24): _kept(world, card, key)
+    return partial(_kept, ctx.world, card, ctx.dice.hex(24))
 
 
 def _kept(world: World, card: Card, key: str) -> KeptCard:

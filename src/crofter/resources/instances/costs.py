@@ -5,6 +5,7 @@ from __future__ import annotations
 from crofter.context import Context
 from crofter.resources.account import store as accounts
 from crofter.resources.billing import metering, prices
+from crofter.resources.billing import store as billing
 from crofter.resources.billing.metering import Metered
 from crofter.resources.billing.prices import Price
 from crofter.resources.billing.standing import must_be_paid_up
@@ -43,6 +44,16 @@ def change_plan(ctx: Context, instance: Instance, plan: Type) -> None:
     """The old plan is paid for up to now, the new one from now on."""
     metering.change(ctx, instance.account_id, _machine(instance, plan))
     metering.change(ctx, instance.account_id, _backups(instance, plan))
+
+
+def difference(ctx: Context, instance_id: int, plan: Type) -> tuple[int, int]:
+    """How much more the instance costs with another plan: by the hour, and at most by the month."""
+    hourly = monthly = 0
+    for what, price in ((COMPUTE, _price(plan)), (BACKUP, _backup_price(plan))):
+        for running in billing.running(ctx.db, what, instance_id):
+            hourly += price.hourly - running.hourly
+            monthly += price.monthly - running.monthly
+    return hourly, monthly
 
 
 def count_addresses(ctx: Context, instance: Instance, public: int) -> None:
@@ -87,14 +98,21 @@ def _named(instance: Instance) -> str:
     return f"{instance.label} ({instance.id})"
 
 
+def _price(plan: Type) -> Price:
+    return Price(plan.price_hourly, plan.price_monthly)
+
+
+def _backup_price(plan: Type) -> Price:
+    return Price(plan.backup_hourly, plan.backup_monthly)
+
+
 def _machine(instance: Instance, plan: Type) -> Metered:
-    price = Price(plan.price_hourly, plan.price_monthly)
-    return Metered(COMPUTE, instance.id, f"{plan.label} - {_named(instance)}", price, plan.transfer)
+    return Metered(COMPUTE, instance.id, f"{plan.label} - {_named(instance)}", _price(plan), plan.transfer)
 
 
 def _backups(instance: Instance, plan: Type) -> Metered:
-    price = Price(plan.backup_hourly, plan.backup_monthly)
-    return Metered(BACKUP, instance.id, f"Backup Service - {plan.label} - {_named(instance)}", price)
+    label = f"Backup Service - {plan.label} - {_named(instance)}"
+    return Metered(BACKUP, instance.id, label, _backup_price(plan))
 
 
 def _address(instance: Instance) -> Metered:

@@ -3,110 +3,129 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from sqlalchemy import bindparam, select
 
 from crofter.context import Context
-from crofter.db import Row, query
-from crofter.resources.billing import store as billing
-from crofter.resources.instances.store import instance
+from crofter.db import Row, among, query
+from crofter.journal import event
+from crofter.kinds import Entity
+from crofter.resources.billing import standing
+from crofter.resources.instances.store import KIND, instance
 from crofter.resources.maintenance import store as maintenance
-from crofter.resources.notifications.shapes import NotificationEntity, NotificationView
+from crofter.resources.notifications.shapes import NotificationEntity, NotificationType, NotificationView, Severity
 from crofter.resources.regions.store import region
 from crofter.resources.support import store as support
 from crofter.resources.users import access
+
+MOVES = ("compute_resize", "compute_mutate", "compute_migrate", "compute_migrate_datacenter")
+"""What takes an instance to another host, once it gets that far."""
 
 
 class _Named(Row):
     id: int
     label: str
-    region: str
 
 
 _PENDING = query(
-    select(instance.c.id, instance.c.label, instance.c.region)
+    select(instance.c.id, instance.c.label)
     .where(instance.c.account_id == bindparam("account_id"), instance.c.migration_pending.is_(True))
     .order_by(instance.c.id),
     _Named,
 )
-_OUTAGES = query(select(region.c.slug).where(region.c.status == "outage").order_by(region.c.slug))
+_MOVING = query(
+    select(event.c.entity_id).where(
+        event.c.account_id == bindparam("account_id"),
+        event.c.action.in_(MOVES),
+        event.c.entity_type == KIND,
+        event.c.status.in_(("scheduled", "started")),
+    )
+)
+_THESE = query(
+    select(instance.c.id, instance.c.label)
+    .where(instance.c.account_id == bindparam("account_id"), among(instance.c.id, "ids"))
+    .order_by(instance.c.id),
+    _Named,
+)
+_OUTAGES = query(
+    select(region.c.slug).where(region.c.status == "outage", region.c.position.is_not(None)).order_by(region.c.position)
+)
 
 
 def all_of(ctx: Context) -> list[NotificationView]:
-    found = [*_about_money(ctx), *_about_regions(ctx), *_about_migrations(ctx), *_about_maintenance(ctx)]
-    return [*found, *_about_tickets(ctx)]
+    """Most urgent things first."""
+    return [
+        *_about_money(ctx),
+        *_about_maintenance(ctx),
+        *_about_tickets(ctx),
+        *_about_regions(ctx),
+        *_about_migrations(ctx),
+    ]
 
 
-def _about_money(ctx: Context) -> Iterator[NotificationView]:
-    if not access.permits_globally(ctx, "account_access", "read_only") or billing.balance(ctx.db, ctx.account_id) <= 0:
-        return
-    yield NotificationView(
-        body=None,
-        entity=None,
-        label="Your account is past due",
-        message="Your payment is due. Please pay the balance of your account.",
-        severity="critical",
-        type="payment_due",
+def _notice(
+    kind: NotificationType, severity: Severity, label: str, message: str, about: Entity | None = None, **more: Any
+) -> NotificationView:
+    entity = None if about is None else NotificationEntity(about.id, about.label, about.type, about.url)
+    return NotificationView(
+        body=more.get("body"),
+        entity=entity,
+        label=label,
+        message=message,
+        severity=severity,
+        type=kind,
         until=None,
-        when=None,
+        when=more.get("when"),
     )
 
 
-def _about_regions(ctx: Context) -> Iterator[NotificationView]:
-    for slug in ctx.db.column(_OUTAGES):
-        yield NotificationView(
-            body=None,
-            entity=NotificationEntity(slug, slug, "region", f"/regions/{slug}"),
-            label="There is an issue affecting service in this region",
-            message=f"We are aware of an issue affecting service in {slug}.",
-            severity="major",
-            type="outage",
-            until=None,
-            when=None,
-        )
-
-
-def _about_migrations(ctx: Context) -> Iterator[NotificationView]:
-    for row in ctx.db.all(_PENDING, account_id=ctx.account_id):
-        if access.permits(ctx, "compute", row.id, "read_only"):
-            yield NotificationView(
-                body=None,
-                entity=NotificationEntity(row.id, row.label, "compute", f"/compute/instances/{row.id}"),
-                label="You have a migration pending!",
-                message="You have a migration pending! Your Compute must be offline before starting the migration.",
-                severity="major",
-                type="migration_pending",
-                until=None,
-                when=None,
-            )
+def _about_money(ctx: Context) -> Iterator[NotificationView]:
+    if not access.permits_globally(ctx, "account_access", "read_only") or not standing.owes(ctx.db, ctx.account_id):
+        return
+    if standing.past_due(ctx.db, ctx.account_id):
+        text = "Your account has a past due balance. Please pay it to keep your services."
+        yield _notice("payment_due", "critical", "Your account is past due", text)
+    else:
+        text = "A payment is due, and is being collected from your payment method."
+        yield _notice("payment_due", "major", "A payment is due", text)
 
 
 def _about_maintenance(ctx: Context) -> Iterator[NotificationView]:
     for row in maintenance.listed(ctx):
-        if access.permits(ctx, "compute", row.instance_id, "read_only"):
-            entity = NotificationEntity(row.instance_id, row.label, "compute", f"/compute/instances/{row.instance_id}")
-            yield NotificationView(
-                body=row.reason,
-                entity=entity,
-                label="Maintenance is scheduled",
-                message=f"Maintenance of your Compute is scheduled: {row.type.replace('_', ' ')}.",
-                severity="critical",
-                type="maintenance",
-                until=None,
-                when=row.when_,
-            )
+        if access.permits(ctx, KIND, row.instance_id, "read_only"):
+            text = f"Maintenance of your Compute is scheduled: {row.type.replace('_', ' ')}."
+            about = _compute(row.instance_id, row.label)
+            more = {"body": row.reason, "when": row.when_}
+            yield _notice("maintenance", "critical", "Maintenance is scheduled", text, about, **more)
 
 
 def _about_tickets(ctx: Context) -> Iterator[NotificationView]:
     for row in support.urgent(ctx):
-        abuse = row.nature == "abuse"
-        yield NotificationView(
-            body=None,
-            entity=NotificationEntity(row.id, row.summary, "ticket", f"/support/tickets/{row.id}"),
-            label="You have an open abuse ticket!" if abuse else "You have an important ticket open!",
-            message=f"Please look at ticket {row.id}: {row.summary}",
-            severity="major",
-            type="ticket_abuse" if abuse else "ticket_important",
-            until=None,
-            when=row.opened,
-        )
+        about = Entity("ticket", row.id, row.summary, f"/support/tickets/{row.id}")
+        if row.nature == "abuse":
+            yield _notice("ticket_abuse", "major", "You have an open abuse ticket!", row.summary, about)
+        else:
+            yield _notice("ticket_important", "major", "You have an important ticket open!", row.summary, about)
+
+
+def _about_regions(ctx: Context) -> Iterator[NotificationView]:
+    for slug in ctx.db.column(_OUTAGES):
+        text = f"We are aware of an issue affecting service in {slug}."
+        about = Entity("region", slug, slug, f"/regions/{slug}")
+        yield _notice("outage", "major", "There is an issue affecting service in this region", text, about)
+
+
+def _about_migrations(ctx: Context) -> Iterator[NotificationView]:
+    waiting = {row.id: row for row in ctx.db.all(_PENDING, account_id=ctx.account_id)}
+    moving = [int(number) for number in ctx.db.column(_MOVING, account_id=ctx.account_id)]
+    under_way = {row.id: row for row in ctx.db.all(_THESE, account_id=ctx.account_id, ids=moving)}
+    for number, row in sorted({**waiting, **under_way}.items()):
+        if access.permits(ctx, KIND, number, "read_only"):
+            text = "It is being moved." if number in under_way else "It moves when you start the migration."
+            about = _compute(number, row.label)
+            yield _notice("migration_pending", "major", "You have a migration pending!", text, about)
+
+
+def _compute(number: int, label: str) -> Entity:
+    return Entity(KIND, number, label, f"/compute/instances/{number}")

@@ -21,7 +21,12 @@ NotificationType = Literal[
 ]
 
 
+Severity = Literal["minor", "major", "critical"]
+
+
 class NotificationEntity(View):
+    """What a notification is about."""
+
     id: int | str | None
     label: str | None
     type: str
@@ -35,7 +40,7 @@ class NotificationView(View):
     entity: NotificationEntity | None
     label: str
     message: str
-    severity: Literal["minor", "major", "critical"]
+    severity: Severity
     type: NotificationType
     until: Moment | None
     when: Moment | None

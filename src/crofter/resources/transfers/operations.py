@@ -13,8 +13,8 @@ from crofter.errors import Busy
 from crofter.journal import Author, write
 from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
-from crofter.resources.billing import traffic
 from crofter.resources.billing import store as billing
+from crofter.resources.billing import traffic
 from crofter.resources.instances import costs, states
 from crofter.resources.instances import store as instances
 from crofter.resources.instances.backups import schedule

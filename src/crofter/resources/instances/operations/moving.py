@@ -227,12 +227,18 @@ def come_back(ctx: Context, work: Work, _reason: str) -> None:
         enqueue(ctx, RECOVER, work.args, key=states.key(instance.id))
 
 
+def _cost(ctx: Context, args: MoveArgs) -> tuple[int, int]:
+    plan = types.find(ctx, args.change.type) if args.change.type else None
+    return (0, 0) if plan is None else costs.difference(ctx, args.instance_id, plan)
+
+
 def _job(kind: str, *steps: object) -> Job:
     operation = Operation(
         kind=kind,
         args=MoveArgs,
         steps=(stop, *steps, resume, look),  # type: ignore[arg-type]
         failed=come_back,
+        cost=_cost,
     )
     return Job(operation=operation, action=kind, later=("shutting_down", "migrating"))
 

@@ -1,0 +1,201 @@
+"""Transactions: all or nothing, told of only once they are there, several together where there is one writer."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from sqlalchemy import bindparam, select
+
+from crofter.db import Clash, Database, meta, query
+from crofter.db.lite import SqliteDatabase
+from crofter.errors import NotFound, Unavailable
+
+_NAMES = query(select(meta.meta.c.name).order_by(meta.meta.c.name))
+_ONE = query(select(meta.meta.c.name).where(meta.meta.c.name == bindparam("name")), str)
+
+
+class Given(Exception):
+    """What a write is given up with."""
+
+
+def names(database: Database) -> list[str]:
+    with database.read() as db:
+        return db.column(_NAMES)
+
+
+def add(database: Database, *added: str, give_up: bool = False) -> None:
+    with database.write() as db:
+        for name in added:
+            db.insert(meta.meta, name=name, value=1)
+            db.signal(f"added:{name}")
+        if give_up:
+            raise Given
+
+
+@contextmanager
+def heard(database: Database) -> Iterator[list[str]]:
+    topics: list[str] = []
+    stop = database.signals.listen("added", topics.append)
+    yield topics
+    stop()
+
+
+def elsewhere(database: Database) -> list[str]:
+    """What another thread sees at this moment."""
+    seen: list[list[str]] = []
+    thread = threading.Thread(target=lambda: seen.append(names(database)))
+    thread.start()
+    thread.join()
+    return seen[0]
+
+
+def test_a_write_is_there_when_the_block_has_ended(database: Database) -> None:
+    with heard(database) as topics:
+        with database.write() as db:
+            db.insert(meta.meta, name="one", value=1)
+            db.signal("added:one")
+            assert elsewhere(database) == []
+            assert topics == []
+        assert topics == ["added:one"]
+    assert elsewhere(database) == ["one"]
+
+
+def test_a_write_that_is_given_up_leaves_no_trace_and_no_word(database: Database) -> None:
+    with heard(database) as topics, pytest.raises(Given):
+        add(database, "one", give_up=True)
+    assert (topics, names(database)) == ([], [])
+    add(database, "two")  # and nobody is left waiting
+    assert names(database) == ["two"]
+
+
+def test_a_reader_sees_one_moment(database: Database) -> None:
+    add(database, "one")
+    with database.read() as db:
+        assert db.column(_NAMES) == ["one"]
+        thread = threading.Thread(target=add, args=(database, "two"))
+        thread.start()
+        thread.join()
+        assert db.column(_NAMES) == ["one"]
+    assert names(database) == ["one", "two"]
+
+
+def test_a_doubled_value_is_a_clash(database: Database) -> None:
+    add(database, "one")
+    with pytest.raises(Clash):
+        add(database, "two", "one")
+    assert names(database) == ["one"]
+
+
+def test_a_row_that_must_be_there_and_is_not_is_not_found(database: Database) -> None:
+    with database.read() as db, pytest.raises(NotFound):
+        db.one(_ONE, name="none")
+
+
+def test_a_reader_cannot_write(database: Database) -> None:
+    with pytest.raises(Unavailable), database.read() as db:
+        db.insert(meta.meta, name="one", value=1)
+    assert names(database) == []
+
+
+# ---- several writes in one commit -----------------------------------------------------------------------------------
+
+
+def test_writes_together_are_there_at_once_when_the_block_has_ended(database: Database) -> None:
+    with heard(database) as topics:
+        with database.together():
+            add(database, "one")
+            assert names(database) == ["one"]  # the next part builds on it
+            add(database, "two")
+            if database.dialect == "sqlite":
+                assert (elsewhere(database), topics) == ([], [])
+        assert topics == ["added:one", "added:two"]
+    assert elsewhere(database) == ["one", "two"]
+
+
+def test_each_part_stands_or_falls_alone(database: Database) -> None:
+    with heard(database) as topics, database.together():
+        add(database, "one")
+        with pytest.raises(Given):
+            add(database, "gone", give_up=True)
+        with pytest.raises(Clash):
+            add(database, "gone too", "one")
+        add(database, "two")
+    assert names(database) == ["one", "two"]
+    assert topics == ["added:one", "added:two"]
+
+
+def test_others_wait_until_all_parts_are_done(sqlite_database: SqliteDatabase) -> None:
+    with sqlite_database.together():
+        add(sqlite_database, "one")
+        thread = threading.Thread(target=add, args=(sqlite_database, "theirs"))
+        thread.start()
+        add(sqlite_database, "two")
+    thread.join()
+    assert names(sqlite_database) == ["one", "theirs", "two"]
+
+
+def limit_pages(database: SqliteDatabase, more: int) -> None:
+    used = database._writer.execute("PRAGMA page_count").fetchone()[0]
+    database._writer.execute(f"PRAGMA max_page_count={used + more}")
+
+
+def grow(database: SqliteDatabase, count: int, prefix: str) -> None:
+    with database.write() as db:
+        for number in range(count):
+            db.insert(meta.meta, name=f"{prefix} {number}", value="x" * 2000)
+
+
+def test_a_full_disk_takes_all_parts_with_it_and_says_so(sqlite_database: SqliteDatabase) -> None:
+    limit_pages(sqlite_database, 30)
+
+    def parts() -> None:
+        with sqlite_database.together():
+            add(sqlite_database, "one")
+            with pytest.raises(Unavailable):
+                grow(sqlite_database, 200, "big")
+            with pytest.raises(Unavailable):
+                add(sqlite_database, "after")
+
+    with heard(sqlite_database) as topics, pytest.raises(Unavailable):
+        parts()
+    assert (names(sqlite_database), topics) == ([], [])
+    limit_pages(sqlite_database, 10_000)
+    add(sqlite_database, "room again")
+    assert names(sqlite_database) == ["room again"]
+
+
+def test_a_commit_that_fails_makes_all_parts_unavailable(
+    sqlite_database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Broken:
+        """A connection whose disk fails at the last moment."""
+
+        def __init__(self, real: sqlite3.Connection) -> None:
+            self._real = real
+
+        def execute(self, sql: str, *values: object) -> object:
+            if sql == "COMMIT":
+                raise sqlite3.OperationalError("disk I/O error")
+            return self._real.execute(sql, *values)  # type: ignore[arg-type]
+
+        @property
+        def in_transaction(self) -> bool:
+            return self._real.in_transaction
+
+    def parts() -> None:
+        with sqlite_database.together():
+            add(sqlite_database, "one")
+            add(sqlite_database, "two")
+
+    real = sqlite_database._writer
+    monkeypatch.setattr(sqlite_database, "_writer", Broken(real))
+    with heard(sqlite_database) as topics, pytest.raises(Unavailable):
+        parts()
+    monkeypatch.setattr(sqlite_database, "_writer", real)
+    assert (names(sqlite_database), topics) == ([], [])
+    add(sqlite_database, "later")
+    assert names(sqlite_database) == ["later"]

@@ -1,0 +1,217 @@
+"""Addresses of an instance through HTTP."""
+
+from __future__ import annotations
+
+import ipaddress
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from httpx2 import Client
+
+from tests.cloud import Cloud
+from tests.resources.compute import act, create, deploy, entity, events, last, refused, view
+
+URL = "/v4/compute/instances"
+JUSTIFY = (
+    "Additional IPv4 addresses require technical justification.  "
+    "Please open a Support Ticket describing your requirement"
+)
+
+
+@pytest.fixture
+def rich(cloud: Cloud) -> Client:
+    """The owner of an account whose instances may have three public addresses."""
+    return cloud.person(username="rich", public_ips=3)
+
+
+def networking(client: Client, own: int) -> dict[str, Any]:
+    answer = client.get(f"{URL}/{own}/ips")
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def test_all_addresses_of_an_instance_are_shown(cloud: Cloud, alice: Client) -> None:
+    made = create(alice, private_ip=True)
+    own = made["id"]
+    public, private = made["ipv4"]
+    shown = networking(alice, own)
+    network = ipaddress.ip_network(f"{public}/24", strict=False)
+    common = {"compute_id": own, "region": "us-east", "type": "ipv4"}
+    assert shown["ipv4"] == {
+        "public": [
+            {
+                **common,
+                "address": public,
+                "gateway": str(network[1]),
+                "prefix": 24,
+                "public": True,
+                "rdns": f"{public.replace('.', '-')}.ip.computeusercontent.com",
+                "subnet_mask": "255.255.255.0",
+            }
+        ],
+        "private": [
+            {
+                **common,
+                "address": private,
+                "gateway": None,
+                "prefix": 17,
+                "public": False,
+                "rdns": None,
+                "subnet_mask": "255.255.128.0",
+            }
+        ],
+        "reserved": [],
+        "shared": [],
+    }
+    slaac, local = shown["ipv6"]["slaac"], shown["ipv6"]["link_local"]
+    assert shown["ipv6"]["global"] is None
+    assert (slaac["address"] + "/128", slaac["prefix"], slaac["gateway"]) == (made["ipv6"], 64, "fe80::1")
+    assert (slaac["public"], slaac["rdns"], slaac["type"], slaac["compute_id"]) == (True, None, "ipv6", own)
+    assert (local["public"], local["prefix"], local["address"][:5]) == (False, 64, "fe80:")
+    assert slaac["address"].split("::")[-1][-9:] == local["address"].split("::")[-1][-9:]
+    for one in (*shown["ipv4"]["public"], *shown["ipv4"]["private"], slaac, local):
+        assert alice.get(f"{URL}/{own}/ips/{one['address']}").json() == one
+    assert private.startswith("192.168.")
+    assert int(private.split(".")[2]) >= 128
+
+
+def test_a_second_public_address_needs_a_reason(cloud: Cloud, alice: Client) -> None:
+    own = create(alice)["id"]
+    refused(alice.post(f"{URL}/{own}/ips", json={"type": "ipv4", "public": True}), JUSTIFY)
+    assert events(alice, "compute_addip") == []
+
+
+def test_one_private_address_can_be_had(cloud: Cloud, alice: Client) -> None:
+    own = create(alice, label="web")["id"]
+    answer = alice.post(f"{URL}/{own}/ips", json={"type": "ipv4", "public": False})
+    made = answer.json()
+    assert (answer.status_code, made["public"], made["compute_id"]) == (200, False, own)
+    assert view(alice, own)["ipv4"][1] == made["address"]
+    told = last(alice, "compute_addip")
+    assert (told["status"], entity(told["entity"])[:3]) == ("notification", ("compute", own, "web"))  # type: ignore[index]
+    address = made["address"]
+    assert entity(told["secondary_entity"]) == ("ipaddress", address, address, f"/v4/networking/ips/{address}")
+    answer = alice.post(f"{URL}/{own}/ips", json={"type": "ipv4", "public": False})
+    assert answer.status_code == 400
+    assert alice.delete(f"{URL}/{own}/ips/{made['address']}").status_code == 400  # private ones stay
+
+
+def test_who_was_granted_more_gets_more_and_gives_back_all_but_the_last(cloud: Cloud, rich: Client) -> None:
+    own = deploy(cloud, rich)
+    (first,) = view(rich, own)["ipv4"]
+    more = [act(rich, own, "ips", type="ipv4", public=True)["address"] for _ in range(2)]
+    refused(rich.post(f"{URL}/{own}/ips", json={"type": "ipv4", "public": True}), JUSTIFY)
+    assert view(rich, own)["ipv4"] == [first, *more]
+    for address in (more[0], first):
+        assert rich.delete(f"{URL}/{own}/ips/{address}").json() == {}
+        told = last(rich, "compute_deleteip")
+        assert (told["status"], told["secondary_entity"]["id"]) == ("notification", address)
+        assert rich.get(f"{URL}/{own}/ips/{address}").status_code == 404
+    answer = rich.delete(f"{URL}/{own}/ips/{more[1]}")
+    assert (answer.status_code, view(rich, own)["ipv4"]) == (400, [more[1]])
+    cloud.settle()
+
+
+@pytest.mark.parametrize(
+    ("body", "reason", "field"),
+    [
+        ({"type": "ipv6", "public": True}, "Only addresses of type ipv4 are currently supported.", None),
+        ({"type": "ipv4"}, "public is required", "public"),
+        ({"public": True}, "type is required", "type"),
+        ({"type": "ipv4", "public": "yes"}, "Must be of type Boolean", "public"),
+    ],
+)
+def test_what_cannot_be_allocated_is_refused(
+    cloud: Cloud, alice: Client, body: dict[str, Any], reason: str, field: str | None
+) -> None:
+    own = create(alice)["id"]
+    refused(alice.post(f"{URL}/{own}/ips", json=body), reason, field)
+
+
+def test_neither_ipv6_address_can_be_deleted(cloud: Cloud, alice: Client) -> None:
+    own = create(alice)["id"]
+    for name in ("slaac", "link_local"):
+        address = networking(alice, own)["ipv6"][name]["address"]
+        assert alice.delete(f"{URL}/{own}/ips/{address}").status_code == 400
+
+
+def test_a_reverse_name_is_set_and_reset(cloud: Cloud, alice: Client) -> None:
+    own = create(alice)["id"]
+    shown = networking(alice, own)
+    for before in (shown["ipv4"]["public"][0], shown["ipv6"]["slaac"]):
+        address = f"{URL}/{own}/ips/{before['address']}"
+        answer = alice.put(address, json={"rdns": "web.example.com"})
+        assert answer.json() == {**before, "rdns": "web.example.com"}
+        assert alice.get(address).json()["rdns"] == "web.example.com"
+        told = last(alice, "ipaddress_update")
+        assert (told["status"], told["entity"]["id"], told["secondary_entity"]) == (
+            "notification",
+            before["address"],
+            None,
+        )
+        for bad in ("no spaces.example.com", "-x.example.com", "example", "a..b", ""):
+            refused(alice.put(address, json={"rdns": bad}), "Domain is not valid.", "rdns")
+        assert alice.put(address, json={}).json()["rdns"] == "web.example.com"
+        assert alice.put(address, json={"rdns": None}).json() == before
+    assert len(events(alice, "ipaddress_update")) == 4
+
+
+def test_only_public_addresses_have_reverse_names(cloud: Cloud, alice: Client) -> None:
+    own = create(alice, private_ip=True)["id"]
+    shown = networking(alice, own)
+    slaac = f"{URL}/{own}/ips/{shown['ipv6']['slaac']['address']}"
+    alice.put(slaac, json={"rdns": "six.example.com"})
+    for one in (shown["ipv4"]["private"][0], shown["ipv6"]["link_local"]):
+        address = f"{URL}/{own}/ips/{one['address']}"
+        answer = alice.put(address, json={"rdns": "web.example.com"})
+        assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "rdns")
+        assert alice.put(address, json={"rdns": None}).json() == one
+    assert alice.get(slaac).json()["rdns"] == "six.example.com"
+
+
+def test_an_address_of_another_instance_is_not_found(cloud: Cloud, alice: Client) -> None:
+    own, other = create(alice)["id"], create(alice)
+    for method in ("GET", "PUT", "DELETE"):
+        for address in (other["ipv4"][0], "4711", "::1", "100.64.0.0"):
+            answer = alice.request(method, f"{URL}/{own}/ips/{address}", json=None if method != "PUT" else {})
+            assert answer.status_code == 404, (method, address)
+
+
+def test_released_addresses_rest_for_a_day(cloud: Cloud, alice: Client, mallory: Client) -> None:
+    cloud.freeze()
+    gone = create(alice)
+    alice.delete(f"{URL}/{gone['id']}")
+    cloud.settle()
+    assert create(mallory)["ipv4"] != gone["ipv4"]
+    cloud.advance(24 * 3600 + 1)
+    assert create(mallory)["ipv4"] == gone["ipv4"]
+
+
+def test_each_region_has_addresses_of_its_own(cloud: Cloud, alice: Client) -> None:
+    networks = set()
+    for region in ("us-east", "us-west", "eu-central"):
+        made = [create(alice, region=region, private_ip=True) for _ in range(2)]
+        assert made[0]["ipv4"][0] != made[1]["ipv4"][0]
+        networks.add(ipaddress.ip_network(f"{made[0]['ipv4'][0]}/16", strict=False))
+        assert made[0]["ipv6"].split("/")[0] != made[1]["ipv6"].split("/")[0]
+    assert len(networks) == 3
+
+
+def test_two_at_once_never_get_the_same(cloud: Cloud) -> None:
+    clients = [cloud.person() for _ in range(8)]
+    with ThreadPoolExecutor(8) as pool:
+        made = list(pool.map(lambda client: [create(client, private_ip=True)["ipv4"] for _ in range(5)], clients))
+    addresses = [address for one in made for pair in one for address in pair]
+    assert len(set(addresses)) == len(addresses) == 80
+
+
+def test_of_two_that_take_the_last_address_one_is_refused(cloud: Cloud, rich: Client) -> None:
+    own = create(rich)["id"]
+    for _ in range(10):
+        (first,) = view(rich, own)["ipv4"]
+        second = act(rich, own, "ips", type="ipv4", public=True)["address"]
+        with ThreadPoolExecutor(2) as pool:
+            answers = list(pool.map(lambda one: rich.delete(f"{URL}/{own}/ips/{one}"), (first, second)))
+        assert sorted(one.status_code for one in answers) == [200, 400]
+        assert len(view(rich, own)["ipv4"]) == 1
