@@ -190,7 +190,7 @@ class App:
             return answer
         hub = self.parts.hub
         until = time.monotonic() + seconds
-        gone = asyncio.ensure_future(receive())
+        gone = asyncio.ensure_future(streams.disconnected(receive))
         try:
             with hub.watch(f"events:{answer.actor.account_id}") as bell:
                 while True:

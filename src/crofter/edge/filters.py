@@ -187,6 +187,8 @@ def read(header: bytes | None, fields: Mapping[str, Field]) -> Filter:
         reader.unknown.append(str(order_by))
     if reader.unknown:
         raise Invalid.all([_cannot(key) for key in reader.unknown])
+    if order_by is not None and fields[order_by].element_of is not None:
+        raise Invalid.all([COULD_NOT])  # several values have no one place in an order
     return Filter(node, reader.values, order_by, order == "desc")
 
 

@@ -42,7 +42,7 @@ async def run(
     send: Callable[[Any], Awaitable[None]],
 ) -> None:
     """Send what is there, then whatever comes, until the client, the token or the house is gone."""
-    gone = asyncio.ensure_future(_disconnected(receive))
+    gone = asyncio.ensure_future(disconnected(receive))
     position = stream.start
     try:
         with hub.watch(stream.topic) as bell:
@@ -64,7 +64,8 @@ def _chunk(body: bytes) -> dict[str, Any]:
     return {"type": "http.response.body", "body": body, "more_body": True}
 
 
-async def _disconnected(receive: Callable[[], Awaitable[Any]]) -> None:
+async def disconnected(receive: Callable[[], Awaitable[Any]]) -> None:
+    """Until the client hangs up; what it still sends of its request is not that."""
     while (await receive())["type"] != "http.disconnect":
         pass
 

@@ -20,7 +20,7 @@ def complaints(ctx: Context, instance: Instance, sent: Devices, slots: Sequence[
         path = f"devices.{slot}"
         if slot not in slots:
             yield Reason(f"Must be one of {', '.join(slots)}", path)
-        if device is None:
+        if device is None or slot not in slots:
             continue
         yield from _one(ctx, instance, device, path)
         for what in (("disk", device.disk_id), ("volume", device.volume_id)):

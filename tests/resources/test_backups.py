@@ -1,0 +1,251 @@
+"""Backups of an instance through HTTP: snapshots, the daily ones, their slots and their times."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from httpx2 import Client
+
+from crofter import clock
+from crofter.resources.instances import hands
+from tests.cloud import Cloud
+from tests.resources.compute import (
+    BUSY,
+    act,
+    configs,
+    create,
+    deploy,
+    disks,
+    entity,
+    events,
+    fault,
+    last,
+    refused,
+    transitions,
+    view,
+)
+
+URL = "/v4/compute/instances"
+DAY = 24 * 3600
+
+
+def backups(client: Client, own: int) -> dict[str, Any]:
+    answer = client.get(f"{URL}/{own}/backups")
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def ages(client: Client, own: int, now: int) -> list[int]:
+    """The automatic backups by their age in whole days, newest first."""
+    return [(now - clock.parse(one["created"])) // clock.DAY for one in backups(client, own)["automatic"]]
+
+
+def test_a_snapshot_is_taken_and_replaced(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice, backups_enabled=True)
+    assert backups(alice, own) == {"automatic": [], "snapshot": {"current": None, "in_progress": None}}
+    cloud.freeze()
+    answer = alice.post(f"{URL}/{own}/backups", json={"label": "first"})
+    made = answer.json()
+    assert (answer.status_code, made) == (
+        200,
+        {
+            "available": False,
+            "configs": [],
+            "created": made["created"],
+            "disks": [],
+            "finished": None,
+            "id": made["id"],
+            "label": "first",
+            "region": "us-east",
+            "status": "pending",
+            "type": "snapshot",
+            "updated": made["created"],
+        },
+    )
+    assert backups(alice, own)["snapshot"] == {"current": None, "in_progress": made}
+    told = last(alice, "compute_snapshot")
+    assert (told["status"], told["percent_complete"], told["secondary_entity"]) == ("scheduled", 0, None)
+    assert entity(told["entity"])[:2] == ("compute", own)  # type: ignore[index]
+    cloud.advance(0.5)
+    assert backups(alice, own)["snapshot"]["in_progress"]["status"] == "running"
+    assert view(alice, own)["status"] == "running"
+    cloud.settle()
+    done = alice.get(f"{URL}/{own}/backups/{made['id']}").json()
+    assert (done["status"], done["available"], done["finished"] >= made["created"]) == ("successful", True, True)
+    assert done["configs"] == [one["label"] for one in configs(alice, own)]
+    root, swap = disks(alice, own)
+    assert [(one["label"], one["filesystem"]) for one in done["disks"]] == [
+        (root["label"], "ext4"),
+        (swap["label"], "swap"),
+    ]
+    assert 0 < done["disks"][0]["size"] < root["size"]
+    assert done["disks"][1]["size"] == 0
+    assert view(alice, own)["backups"]["last_successful"] == done["finished"]
+    assert backups(alice, own)["snapshot"] == {"current": done, "in_progress": None}
+    second = act(alice, own, "backups", label="second")
+    both = backups(alice, own)["snapshot"]
+    assert (both["current"]["id"], both["in_progress"]["id"]) == (done["id"], second["id"])
+    cloud.settle()
+    assert backups(alice, own)["snapshot"]["current"]["id"] == second["id"]
+    assert alice.get(f"{URL}/{own}/backups/{done['id']}").status_code == 404
+    assert [one.id for one in hands.hypervisor(cloud.world).list().backups] == [second["id"]]
+
+
+def test_a_snapshot_needs_backups_a_label_and_an_idle_instance(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice)
+    answer = alice.post(f"{URL}/{own}/backups", json={"label": "x"})
+    assert (answer.status_code, "enabled" in answer.json()["errors"][0]["reason"]) == (400, True)
+    act(alice, own, "backups/enable")
+    refused(alice.post(f"{URL}/{own}/backups", json={}), "label is required", "label")
+    for label in ("", "x" * 256):
+        refused(alice.post(f"{URL}/{own}/backups", json={"label": label}), "Length must be 1-255 characters", "label")
+    cloud.freeze()
+    act(alice, own, "backups", label="x" * 255)
+    answer = alice.post(f"{URL}/{own}/backups", json={"label": "again"})
+    assert (answer.status_code, answer.json()) == (400, BUSY)
+    assert len(events(alice, "compute_snapshot")) == 1
+
+
+@pytest.mark.parametrize("why", ["driver", "raw", "empty"])
+def test_a_snapshot_that_fails_leaves_the_old_one(cloud: Cloud, alice: Client, why: str) -> None:
+    if why == "empty":
+        own = create(alice, backups_enabled=True)["id"]
+    else:
+        own = deploy(cloud, alice, backups_enabled=True, booted=False, type="g6-nanode-1")
+        act(alice, own, "resize", type="g6-standard-1", allow_auto_disk_resize=False)
+        cloud.settle()
+        act(alice, own, "backups", label="good")
+        cloud.settle()
+    if why == "raw":
+        act(alice, own, "disks", label="raw", size=10, filesystem="raw")
+        cloud.settle()
+    if why == "driver":
+        transitions(cloud, compute_snapshot={"fail": "The pool is full."})
+    made = act(alice, own, "backups", label="bad")["id"]
+    cloud.settle()
+    told = last(alice, "compute_snapshot")
+    assert told["status"] == "failed"
+    assert told["message"]
+    assert alice.get(f"{URL}/{own}/backups/{made}").json()["status"] == "failed"
+    shown = backups(alice, own)["snapshot"]
+    assert shown["in_progress"] is None
+    assert (shown["current"] is None) == (why == "empty")
+
+
+def test_enabling_backups_begins_scheduling(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
+    own = create(alice)["id"]
+    assert alice.post(f"{URL}/{own}/backups/enable").json() == {}
+    shown = view(alice, own)["backups"]
+    assert (shown["enabled"], shown["schedule"]) == (True, {"day": "Scheduling", "window": "Scheduling"})
+    told = last(alice, "backups_enable")
+    assert (told["status"], told["entity"]["id"], told["percent_complete"]) == ("notification", own, None)
+    answer = alice.post(f"{URL}/{own}/backups/enable")
+    assert (answer.status_code, len(events(alice, "backups_enable"))) == (400, 1)
+    cloud.advance(600)
+    chosen = view(alice, own)["backups"]["schedule"]
+    assert "Scheduling" not in chosen.values()
+    assert None not in chosen.values()
+    # Left to the house again, it is chosen again.
+    sent = {"backups": {"schedule": {"window": "Scheduling"}}}
+    assert alice.put(f"{URL}/{own}", json=sent).json()["backups"]["schedule"]["window"] == "Scheduling"
+    cloud.advance(600)
+    assert view(alice, own)["backups"]["schedule"] == chosen
+
+
+def test_a_time_that_the_owner_has_chosen_is_kept(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
+    own = create(alice, backups_enabled=True)["id"]
+    alice.put(f"{URL}/{own}", json={"backups": {"schedule": {"window": "W10"}}})
+    cloud.advance(600)
+    shown = view(alice, own)["backups"]["schedule"]
+    assert shown["window"] == "W10"
+    assert shown["day"].endswith("day")
+
+
+def test_cancelling_deletes_everything_for_good_and_for_a_day(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice, backups_enabled=True)
+    made = act(alice, own, "backups", label="x")["id"]
+    cloud.freeze()
+    answer = alice.post(f"{URL}/{own}/backups/cancel")
+    assert (answer.status_code, answer.json()) == (400, BUSY)
+    cloud.settle()
+    assert alice.post(f"{URL}/{own}/backups/cancel").json() == {}
+    assert view(alice, own)["backups"] == {
+        "available": False,
+        "enabled": False,
+        "last_successful": None,
+        "schedule": {"day": None, "window": None},
+    }
+    assert alice.get(f"{URL}/{own}/backups/{made}").status_code == 404
+    assert backups(alice, own) == {"automatic": [], "snapshot": {"current": None, "in_progress": None}}
+    told = last(alice, "backups_cancel")
+    assert (told["status"], told["entity"]["id"]) == ("notification", own)
+    cloud.settle()
+    assert hands.hypervisor(cloud.world).list().backups == ()
+    for path in ("backups/cancel", "backups/enable"):
+        assert alice.post(f"{URL}/{own}/{path}").status_code == 400
+    cloud.advance(DAY - 60)
+    assert alice.post(f"{URL}/{own}/backups/enable").status_code == 400
+    cloud.advance(120)
+    assert alice.post(f"{URL}/{own}/backups/enable").json() == {}
+
+
+def test_backups_are_taken_daily_in_their_window_and_fill_three_slots(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
+    own = deploy(cloud, alice, backups_enabled=True)
+    now = cloud.world.clock.now()
+    cloud.advance((clock.DAY - now % clock.DAY) // 1000 + 3600)  # one in the morning
+    alice.put(f"{URL}/{own}", json={"backups": {"schedule": {"day": "Wednesday", "window": "W4"}}})
+    seen = []
+    for _ in range(23):
+        cloud.advance(DAY)
+        now = cloud.world.clock.now()
+        shown = backups(alice, own)["automatic"]
+        seen.append(len(shown))
+        assert all(one["type"] == "auto" and one["status"] == "successful" for one in shown)
+        assert all(4 <= int(one["created"][11:13]) < 6 for one in shown)
+        found = ages(alice, own, now)
+        assert found[0] == 0
+        assert found == sorted(found)
+        assert all(age <= 14 for age in found)
+    assert max(seen) == 3
+    assert seen[-7:] .count(3) >= 5
+    days = {clock.parse(one["created"]) // clock.DAY % 7 for one in backups(alice, own)["automatic"][1:]}
+    assert len(days) == 1  # the older ones are of the preferred day
+    assert events(alice, "compute_snapshot") == []
+    assert view(alice, own)["backups"]["last_successful"] == backups(alice, own)["automatic"][0]["finished"]
+    assert len(hands.hypervisor(cloud.world).list().backups) == len(backups(alice, own)["automatic"])
+
+
+def test_the_backup_of_the_day_waits_its_turn(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
+    own = deploy(cloud, alice, backups_enabled=True)
+    cloud.advance(600)
+    transitions(cloud, compute_reboot={"seconds": 30 * 3600})
+    act(alice, own, "reboot")
+    cloud.advance(27 * 3600)
+    assert view(alice, own)["status"] == "rebooting"
+    assert backups(alice, own)["automatic"] == []
+    cloud.advance(4 * 3600)
+    assert len(backups(alice, own)["automatic"]) == 1
+
+
+def test_a_region_that_is_away_piles_up_no_backups(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
+    own = deploy(cloud, alice, backups_enabled=True)
+    cloud.advance(600)
+    fault(cloud, "region_outage", region="us-east")
+    cloud.advance(3 * DAY)
+    fault(cloud, "region_back", region="us-east")
+    cloud.settle()
+    assert len(backups(alice, own)["automatic"]) == 1
+
+
+def test_backups_that_fail_every_day_are_not_piled_up(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
+    create(alice, backups_enabled=True)
+    cloud.advance(5 * DAY)
+    with cloud.world.database.read() as db:
+        assert db.raw("SELECT count(*) FROM backup").fetchone()[0] == 1
