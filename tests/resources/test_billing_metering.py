@@ -51,7 +51,7 @@ def test_months_are_billed_apart_and_no_hour_in_two() -> None:
     found = metering.lines([meter(at("2026-03-31T23:30:00"))], at("2026-05-01T00:00:00"))
     assert [(line.hours, line.start, line.stop) for line in found] == [
         (1, at("2026-03-31T23:30:00"), at("2026-04-01T00:00:00")),
-        (720 - 0, at("2026-04-01T00:00:00"), at("2026-05-01T00:00:00")),
+        (720, at("2026-04-01T00:00:00"), at("2026-05-01T00:00:00")),
     ]
 
 

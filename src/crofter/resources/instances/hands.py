@@ -27,8 +27,8 @@ from crofter.resources.instances.disks.store import Disk
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.store import Instance
 
-ASK_AGAIN = 5.0
-"""Seconds of house time until a host that does not answer is asked again."""
+ASK_AGAIN, ASK_SELDOM = 5.0, 120.0
+"""Seconds of house time until a host that does not answer is asked again: at first, and in the end."""
 
 NEWS = 5.0
 """Seconds of house time after which the owner of something long hears how far it is."""
@@ -65,6 +65,13 @@ def _until(work: Work) -> int:
     return work.operation.percent(work.step, 100)
 
 
+def away(work: Work) -> Sleep:
+    """A host does not answer: it is asked again, at longer and longer intervals."""
+    times = int(work.vars.get("away", 0))
+    work.vars["away"] = times + 1
+    return Sleep(min(ASK_SELDOM, ASK_AGAIN * 2 ** min(times, 10)))
+
+
 def carry_out(work: Work, calls: Iterable[Call]) -> Sleep | None:
     """Give these orders; done when all are. A step that is repeated gives the same ones, which begins nothing twice."""
     given = order(work)
@@ -73,9 +80,10 @@ def carry_out(work: Work, calls: Iterable[Call]) -> Sleep | None:
     except Stale as error:
         raise Fenced(error.reason) from error
     except Unreachable:
-        return Sleep(ASK_AGAIN)
+        return away(work)
     except Refused as error:
         raise Failed(error.reason) from error
+    work.vars.pop("away", None)
     for report in reports:
         if report.failure is not None:
             raise Failed(report.failure)
@@ -99,7 +107,7 @@ def place(work: Work, region: str, instance_id: int, spec: DomainSpec, *, avoid:
     try:
         return hypervisor(work.world).place(region, instance_id, spec, avoid=avoid)
     except Unreachable:
-        return Sleep(ASK_AGAIN)
+        return away(work)
     except Refused as error:
         raise Failed(error.reason) from error
 

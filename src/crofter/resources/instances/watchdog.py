@@ -148,7 +148,7 @@ def watch(work: Work) -> Sleep | None:
         return None
     observed = hands.hypervisor(work.world).observe(hands.domain(instance))
     if observed.power == "unknown":
-        return Sleep(hands.ASK_AGAIN)
+        return hands.away(work)
     by_itself = work.args.by_itself and _by_itself(observed)
     work.then(lambda ctx: _show(ctx, instance, observed, by_itself=by_itself))
     return None

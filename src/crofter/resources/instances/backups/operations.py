@@ -69,7 +69,7 @@ def save(work: Work) -> Sleep | None:
         return waiting
     seen = driver.observe(ref)
     if seen.presence == "unknown":
-        return Sleep(hands.ASK_AGAIN)
+        return hands.away(work)
     work.vars["disks"] = [_kept(disk, seen) for disk in own]
     return None
 

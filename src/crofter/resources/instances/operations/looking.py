@@ -36,7 +36,7 @@ def locate(work: Work) -> Sleep | None:
         return None
     seen = hands.hypervisor(work.world).observe(hands.domain(instance))
     if seen.power == "unknown":
-        return Sleep(hands.ASK_AGAIN)
+        return hands.away(work)
     if seen.ref.host != instance.host:
         work.then(lambda ctx: _found(ctx, instance.id, seen.ref.host))
     return None
@@ -57,7 +57,7 @@ def look(work: Work) -> Sleep | None:
         return None
     seen = hands.hypervisor(work.world).observe(hands.domain(instance))
     if seen.power == "unknown":
-        return Sleep(hands.ASK_AGAIN)
+        return hands.away(work)
     work.then(lambda ctx: states.show(ctx, work.args.instance_id, status(seen)))
     return None
 
@@ -77,7 +77,7 @@ def look_at_disks(work: Work) -> Sleep | None:
     driver = hands.hypervisor(work.world)
     seen = {disk.id: driver.observe(DiskRef(host, disk.id)) for disk in own}
     if any(one.presence == "unknown" for one in seen.values()):
-        return Sleep(hands.ASK_AGAIN)
+        return hands.away(work)
     work.then(lambda ctx: _as_seen(ctx, instance, own, seen))
     return None
 

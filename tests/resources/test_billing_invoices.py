@@ -1,0 +1,321 @@
+"""Invoices, through HTTP: what is metered, when it is billed, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from httpx2 import Client
+
+from tests.cloud import Cloud
+from tests.resources.money import (
+    actions,
+    books_are_in_order,
+    done,
+    errors,
+    instance,
+    invoices,
+    items,
+    rows,
+    stand_at,
+    until,
+)
+
+START = "2027-03-01T00:00:00"
+APRIL = "2027-04-01T00:00:10"
+
+
+@pytest.fixture
+def owner(cloud: Cloud) -> Iterator[Client]:
+    """Somebody whose first month begins now."""
+    stand_at(cloud, START)
+    yield cloud.person(username="alice")
+    books_are_in_order(cloud)
+
+
+def test_a_month_is_billed_on_the_first_of_the_next_and_charged(cloud: Cloud, owner: Client) -> None:
+    number = instance(owner, label="web-1")
+    until(cloud, "2027-03-31T23:59:59")
+    account = owner.get("/v4/account").json()
+    assert (account["balance"], account["balance_uninvoiced"]) == (0, 5)
+    assert invoices(owner) == []
+    until(cloud, APRIL)
+    (bill,) = invoices(owner)
+    assert bill == {
+        "date": "2027-04-01T00:00:00",
+        "id": bill["id"],
+        "label": f"Invoice #{bill['id']}",
+        "subtotal": 5,
+        "tax": 0,
+        "total": 5,
+    }
+    assert owner.get(f"/v4/account/invoices/{bill['id']}").json() == bill
+    assert items(owner, bill["id"]) == [
+        {
+            "amount": 5,
+            "from": "2027-03-01T00:00:00",
+            "label": f"Nanode 1GB - web-1 ({number})",
+            "quantity": 744,
+            "tax": 0,
+            "to": "2027-04-01T00:00:00",
+            "total": 5,
+            "type": "hourly",
+            "unit_price": 0.0075,
+        }
+    ]
+    account = owner.get("/v4/account").json()
+    assert (account["balance"], account["balance_uninvoiced"]) == (0, 0.01)
+    assert [payment["usd"] for payment in owner.get("/v4/account/payments").json()["data"]] == [5]
+    assert "payment_submitted" in actions(owner)
+    mails = cloud.door.get("/_sandbox/outbox").json()["mails"]
+    assert mails[0]["subject"] == f"Invoice #{bill['id']}"
+
+
+def test_what_is_off_is_billed_too_and_what_is_deleted_is_not(cloud: Cloud, owner: Client) -> None:
+    number = instance(owner)
+    until(cloud, "2027-03-02T00:30:00")
+    done(owner.delete(f"/v4/compute/instances/{number}"))
+    assert owner.get("/v4/account").json()["balance_uninvoiced"] == 0.19  # 25 hours
+    until(cloud, APRIL)
+    (bill,) = invoices(owner)
+    assert [(item["quantity"], item["amount"]) for item in items(owner, bill["id"])] == [(25, 0.19)]
+    until(cloud, "2027-05-01T00:00:10")
+    assert len(invoices(owner)) == 1
+
+
+def test_backups_and_addresses_are_lines_of_their_own(cloud: Cloud) -> None:
+    stand_at(cloud, START)
+    owner = cloud.person(username="alice", public_ips=3)
+    number = instance(owner, label="web-1", backups_enabled=True)
+    url = f"/v4/compute/instances/{number}"
+    cloud.settle()
+    first = done(owner.post(f"{url}/ips", json={"type": "ipv4", "public": True}))["address"]
+    until(cloud, "2027-03-11T00:00:00")
+    done(owner.post(f"{url}/ips", json={"type": "ipv4", "public": True}))
+    until(cloud, "2027-03-21T00:00:00")
+    done(owner.delete(f"{url}/ips/{first}"))
+    done(owner.post(f"{url}/backups/cancel"))
+    until(cloud, APRIL)
+    found = items(owner, invoices(owner)[0]["id"])
+    assert [(item["label"], item["quantity"], item["amount"]) for item in found] == [
+        (f"Nanode 1GB - web-1 ({number})", 744, 5),
+        (f"Backup Service - Nanode 1GB - web-1 ({number})", 480, 1.44),
+        (f"Additional IPv4 address - web-1 ({number})", 744, 1),
+        (f"Additional IPv4 address - web-1 ({number})", 240, 0.36),
+    ]
+    books_are_in_order(cloud)
+
+
+def test_managed_service_costs_for_each_instance_that_is_there_and_that_comes(cloud: Cloud, owner: Client) -> None:
+    first = instance(owner)
+    until(cloud, "2027-03-11T00:00:00")
+    done(owner.post("/v4/account/settings/managed-enable"))
+    second = instance(owner)
+    until(cloud, "2027-03-12T00:00:00")
+    done(owner.delete(f"/v4/compute/instances/{second}"))
+    until(cloud, APRIL)
+    managed = [
+        (item["label"].rpartition("(")[2], item["quantity"], item["amount"])
+        for bill in invoices(owner)
+        for item in items(owner, bill["id"])
+        if item["label"].startswith("Managed Service")
+    ]
+    assert sum(amount for label, _, amount in managed if label == f"{first})") == 75.6  # 504 hours
+    assert [found for found in managed if found[0] == f"{second})"] == [(f"{second})", 24, 3.6)]
+
+
+def test_a_resize_is_billed_by_the_hour_on_both_sides_and_no_hour_twice(cloud: Cloud, owner: Client) -> None:
+    number = instance(owner, label="web-1")
+    cloud.settle()
+    until(cloud, "2027-03-16T12:20:00")
+    done(owner.post(f"/v4/compute/instances/{number}/resize", json={"type": "g6-standard-1"}))
+    cloud.settle()
+    until(cloud, APRIL)
+    found = items(owner, invoices(owner)[0]["id"])
+    assert [(item["label"].partition(" - ")[0], item["quantity"], item["amount"]) for item in found] == [
+        ("Nanode 1GB", 373, 2.8),
+        ("Compute 2GB", 371, 5.57),
+    ]
+    assert sum(item["quantity"] for item in found) == 744
+
+
+def test_an_instance_that_lives_for_minutes_is_billed_one_hour_however_often_it_is_resized(
+    cloud: Cloud, owner: Client
+) -> None:
+    number = instance(owner)
+    cloud.settle()
+    for plan in ("g6-standard-1", "g6-nanode-1", "g6-standard-2"):
+        cloud.advance(300)
+        done(owner.post(f"/v4/compute/instances/{number}/resize", json={"type": plan}))
+        cloud.settle()
+    done(owner.delete(f"/v4/compute/instances/{number}"))
+    until(cloud, APRIL)
+    assert [item["quantity"] for item in items(owner, invoices(owner)[0]["id"])] == [1]
+
+
+def test_a_renamed_instance_is_billed_under_its_new_name(cloud: Cloud, owner: Client) -> None:
+    number = instance(owner, label="before")
+    cloud.settle()
+    done(owner.put(f"/v4/compute/instances/{number}", json={"label": "after"}))
+    until(cloud, APRIL)
+    bill = invoices(owner)[0]
+    assert items(owner, bill["id"])[0]["label"] == f"Nanode 1GB - after ({number})"
+    done(owner.put(f"/v4/compute/instances/{number}", json={"label": "later"}))
+    assert items(owner, bill["id"])[0]["label"] == f"Nanode 1GB - after ({number})"
+
+
+def test_tax_is_that_of_the_country_and_on_every_line(cloud: Cloud, owner: Client) -> None:
+    done(owner.put("/v4/account", json={"country": "DE", "tax_id": "DE136695976"}))
+    instance(owner)
+    instance(owner, "g6-standard-1")
+    until(cloud, APRIL)
+    (bill,) = invoices(owner)
+    assert (bill["subtotal"], bill["tax"], bill["total"]) == (15, 2.85, 17.85)
+    assert [(item["tax"], item["total"]) for item in items(owner, bill["id"])] == [(0.95, 5.95), (1.9, 11.9)]
+    assert owner.get("/v4/account").json()["balance"] == 0
+
+
+def test_much_use_is_billed_before_the_month_ends_and_never_twice(cloud: Cloud, owner: Client) -> None:
+    instance(owner, "g6-standard-16")  # 0.48 an hour, 320 a month
+    until(cloud, "2027-03-05T08:00:00")
+    assert invoices(owner) == []
+    until(cloud, "2027-03-05T15:00:00")
+    (first,) = invoices(owner)
+    assert 50 <= first["total"] < 54
+    until(cloud, APRIL)
+    bills = invoices(owner)
+    assert len(bills) > 4
+    assert round(sum(bill["total"] for bill in bills), 2) == 320
+    assert sum(item["quantity"] for bill in bills for item in items(owner, bill["id"])) == 744
+
+
+def test_a_declined_charge_leaves_the_balance_until_it_is_paid(cloud: Cloud) -> None:
+    stand_at(cloud, START)
+    account = cloud.account(username="carol", card="declined")
+    owner = cloud.client(account["token"])
+    number = instance(owner)
+    until(cloud, APRIL)
+    assert owner.get("/v4/account").json()["balance"] == 5
+    assert [(one["type"], one["severity"]) for one in owner.get("/v4/account/notifications").json()["data"]] == [
+        ("payment_due", "critical")
+    ]
+    refused = owner.post("/v4/compute/instances", json={"region": "us-east", "type": "g6-nanode-1"})
+    assert refused.status_code == 400
+    assert "past due" in errors(refused)[0][1]
+    assert owner.post(f"/v4/compute/instances/{number}/resize", json={"type": "g6-standard-1"}).status_code == 400
+    assert owner.post("/v4/account/payments", json={"usd": "5.00"}).status_code == 400
+    card = {"card_number": "4111111111111111", "cvv": "123", "expiry_month": 12, "expiry_year": 2099}
+    done(owner.post("/v4/account/credit-card", json=card))
+    assert owner.post("/v4/account/payments", json={"usd": "4.99"}).status_code == 400
+    done(owner.post("/v4/account/payments", json={"usd": "5.00"}))
+    assert owner.get("/v4/account").json()["balance"] == 0
+    assert owner.get("/v4/account/notifications").json()["data"] == []
+    instance(owner)
+    books_are_in_order(cloud)
+
+
+def test_small_debts_may_be_paid_whole(cloud: Cloud) -> None:
+    stand_at(cloud, START)
+    owner = cloud.person(username="carol", card="none")
+    number = instance(owner)
+    until(cloud, "2027-03-02T00:00:00")
+    done(owner.delete(f"/v4/compute/instances/{number}"))
+    until(cloud, APRIL)
+    assert owner.get("/v4/account").json()["balance"] == 0.18
+    card = {"card_number": "4111111111111111", "cvv": "123", "expiry_month": 12, "expiry_year": 2099}
+    done(owner.post("/v4/account/credit-card", json=card))
+    assert errors(owner.post("/v4/account/payments", json={"usd": "0.17"})) == [("usd", "Must be 0.18-2000.00")]
+    done(owner.post("/v4/account/payments", json={"usd": "0.18"}))
+
+
+def test_what_was_paid_ahead_is_used_first(cloud: Cloud, owner: Client) -> None:
+    done(owner.post("/v4/account/payments", json={"usd": "20.00"}))
+    instance(owner)
+    until(cloud, APRIL)
+    assert owner.get("/v4/account").json()["balance"] == -15
+    assert owner.get("/v4/account/payments").json()["results"] == 1
+
+
+def test_a_promotion_pays_up_to_its_monthly_cap(cloud: Cloud, owner: Client) -> None:
+    done(owner.post("/v4/account/promo-codes", json={"promo_code": "SANDBOX-100"}))
+    done(owner.put("/v4/account", json={"country": "DE"}))
+    instance(owner, "g6-standard-6")  # 80 a month, so billed twice
+    until(cloud, APRIL)
+    bills = invoices(owner)
+    credit = [item for bill in bills for item in items(owner, bill["id"]) if item["label"].startswith("Promotion")]
+    assert sum(item["amount"] for item in credit) == -50
+    assert {(item["type"], item["quantity"]) for item in credit} == {("misc", 1)}
+    assert round(sum(bill["subtotal"] for bill in bills), 2) == 30
+    assert round(sum(bill["tax"] for bill in bills), 2) == 5.7
+    (left,) = owner.get("/v4/account").json()["active_promotions"]
+    assert (left["credit_remaining"], left["this_month_credit_remaining"]) == ("50.00", "50.00")
+    until(cloud, "2027-05-01T00:00:10")
+    assert owner.get("/v4/account").json()["active_promotions"] == []
+
+
+def test_a_promotion_pays_no_more_than_there_is(cloud: Cloud, owner: Client) -> None:
+    done(owner.post("/v4/account/promo-codes", json={"promo_code": "SANDBOX-100"}))
+    instance(owner)
+    until(cloud, APRIL)
+    (bill,) = invoices(owner)
+    assert (bill["subtotal"], bill["total"]) == (0, 0)
+    assert [item["amount"] for item in items(owner, bill["id"])] == [5, -5]
+    assert owner.get("/v4/account").json()["active_promotions"][0]["credit_remaining"] == "95.00"
+    assert owner.get("/v4/account/payments").json()["results"] == 0
+
+
+def test_invoices_are_listed_newest_first_and_are_nobody_elses(cloud: Cloud, owner: Client) -> None:
+    instance(owner)
+    until(cloud, "2027-06-01T00:00:10")
+    listed = owner.get("/v4/account/invoices").json()
+    assert listed["results"] == 3
+    dates = [bill["date"] for bill in listed["data"]]
+    assert dates == ["2027-06-01T00:00:00", "2027-05-01T00:00:00", "2027-04-01T00:00:00"]
+    mallory = cloud.person(username="mallory")
+    url = f"/v4/account/invoices/{listed['data'][0]['id']}"
+    for path in ("", "/items", "/pdf", "/csv"):
+        assert mallory.get(url + path).status_code == 404
+    assert mallory.get("/v4/account/invoices").json()["results"] == 0
+
+
+def test_an_instance_that_could_not_be_deleted_costs_again(cloud: Cloud, owner: Client) -> None:
+    number = instance(owner, image="compute/debian12", root_pass="correct-horse-battery")
+    cloud.settle()
+    cloud.door.put("/_sandbox/transitions", json={"compute_delete": {"fail": "no"}})
+    done(owner.delete(f"/v4/compute/instances/{number}"))
+    cloud.house.conductor.settle(86400 * 3)
+    if owner.get(f"/v4/compute/instances/{number}").status_code == 200:
+        running = rows(cloud, f"SELECT count(*) FROM meter WHERE object_id = {number} AND ended IS NULL")
+        assert int(running[0][0]) == 1
+
+
+def test_traffic_beyond_what_the_plans_give_is_a_line_at_the_end_of_the_month(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "src/crofter/catalogue/types.toml").read_text()
+    (tmp_path / "types.toml").write_text(text.replace("transfer = 1000\n", "transfer = 1\n"))
+    cloud = Cloud(catalogue=str(tmp_path))
+    try:
+        stand_at(cloud, START)
+        owner = cloud.person(username="alice")
+        kept, gone = (
+            instance(owner, image="compute/debian12", root_pass="correct-horse-battery") for _ in range(2)
+        )
+        cloud.settle()
+        until(cloud, "2027-03-20T00:00:00")
+        before = owner.get("/v4/account/transfer").json()
+        done(owner.delete(f"/v4/compute/instances/{gone}"))
+        cloud.settle()
+        after = owner.get("/v4/account/transfer").json()
+        assert abs(after["used"] - before["used"]) <= 1
+        until(cloud, "2027-03-31T23:59:59")
+        pool = owner.get("/v4/account/transfer").json()
+        assert pool["quota"] == 1
+        assert pool["billable"] == pool["used"] - pool["quota"] > 10
+        until(cloud, APRIL)
+        found = items(owner, invoices(owner)[-1]["id"])[-1]
+        assert (found["type"], found["unit_price"], found["quantity"]) == ("misc", 0.01, pool["billable"])
+        assert found["amount"] == round(pool["billable"] / 100, 2)
+        assert owner.get(f"/v4/compute/instances/{kept}").status_code == 200
+        books_are_in_order(cloud)
+    finally:
+        cloud.close()
