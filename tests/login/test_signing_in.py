@@ -142,6 +142,7 @@ def test_a_form_of_another_page_is_refused(ada: Visitor) -> None:
     [
         ({"Origin": "https://evil.example"}, 403),
         ({"Origin": "null"}, 403),
+        ({"Origin": "http://["}, 403),
         ({"Sec-Fetch-Site": "cross-site", "Origin": "null"}, 403),
         ({"Sec-Fetch-Site": "same-site"}, 403),
         ({"Sec-Fetch-Site": "same-origin", "Origin": "null"}, 303),

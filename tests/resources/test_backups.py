@@ -195,9 +195,8 @@ def test_cancelling_deletes_everything_for_good_and_for_a_day(cloud: Cloud, alic
 def test_backups_are_taken_daily_in_their_window_and_fill_three_slots(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
     own = deploy(cloud, alice, backups_enabled=True)
-    now = cloud.world.clock.now()
-    cloud.advance((clock.DAY - now % clock.DAY) // 1000 + 3600)  # one in the morning
     alice.put(f"{URL}/{own}", json={"backups": {"schedule": {"day": "Wednesday", "window": "W4"}}})
+    cloud.advance((clock.DAY - cloud.world.clock.now() % clock.DAY) // 1000 + 8 * 3600)
     seen = []
     for _ in range(23):
         cloud.advance(DAY)
@@ -211,7 +210,7 @@ def test_backups_are_taken_daily_in_their_window_and_fill_three_slots(cloud: Clo
         assert found == sorted(found)
         assert all(age <= 14 for age in found)
     assert max(seen) == 3
-    assert seen[-7:] .count(3) >= 5
+    assert seen[-7:].count(3) >= 5
     days = {clock.parse(one["created"]) // clock.DAY % 7 for one in backups(alice, own)["automatic"][1:]}
     assert len(days) == 1  # the older ones are of the preferred day
     assert events(alice, "compute_snapshot") == []

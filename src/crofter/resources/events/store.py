@@ -148,7 +148,10 @@ _NEXT = {
     restricted: query(statement.where(event.c.id >= bindparam("first")).order_by(event.c.id).limit(100), Event)
     for restricted, statement in ((False, _ROWS), (True, _ROWS.where(_VISIBLE)))
 }
-_THESE = query(_RECENT.where(among(event.c.id, "ids")), Event)
+_THESE = {
+    restricted: query(statement.where(among(event.c.id, "ids")), Event)
+    for restricted, statement in ((False, _RECENT), (True, _RECENT.where(_VISIBLE)))
+}
 _LATEST = query(select(func.max(event.c.id)).where(event.c.account_id == bindparam("account_id")))
 _SEEN = query(select(event_seen.c.up_to).where(event_seen.c.user_id == bindparam("user_id")))
 _IS_READ = query(
@@ -188,7 +191,7 @@ def after(ctx: Context, last: int) -> list[Event]:
 
 
 def these(ctx: Context, ids: list[int]) -> list[Event]:
-    return ctx.db.all(_THESE, ids=ids, **_recent(ctx)) if ids else []
+    return ctx.db.all(_THESE[ctx.actor.restricted], ids=ids, **_recent(ctx)) if ids else []
 
 
 def latest_id(ctx: Context) -> int:

@@ -27,7 +27,7 @@ from crofter.resources.instances.disks.store import Disk
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.store import Instance
 
-ASK_AGAIN, ASK_SELDOM = 5.0, 120.0
+ASK_AGAIN, ASK_SELDOM = 5.0, 300.0
 """Seconds of house time until a host that does not answer is asked again: at first, and in the end."""
 
 NEWS = 5.0

@@ -1,0 +1,249 @@
+"""Following events: the long poll and the stream."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any
+
+import pytest
+from httpx2 import Client
+
+from crofter import journal
+from crofter.db import Session
+from crofter.kinds import Entity
+from crofter.resources.users import store as users
+from tests.cloud import Cloud
+from tests.edge.people import restricted
+from tests.resources.followers import ByCursor, ByStream, Frame, eventually, stream
+from tests.resources.test_events import listed, plant
+
+
+@pytest.fixture
+def waiting(cloud: Cloud) -> Iterator[Any]:
+    """Until somebody waits on the server."""
+    hub = cloud.house.app.parts.hub
+    eventually(lambda: hub.waiting == 0)  # whoever waited in an earlier test is gone
+
+    def until(count: int = 1) -> None:
+        eventually(lambda: hub.waiting == count)
+
+    yield until
+
+
+# ---- the long poll --------------------------------------------------------------------------------------------------
+
+
+def test_a_wait_ends_with_the_first_event(cloud: Cloud, alice: Client, waiting: Any) -> None:
+    made = plant(cloud, "alice")
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(listed, alice, after=made, wait=50)
+        waiting()
+        new = plant(cloud, "alice")
+        assert answer.result(20) == [new]
+
+
+def test_a_wait_for_what_is_there_already_is_none(cloud: Cloud, alice: Client) -> None:
+    made = plant(cloud, "alice")
+    assert listed(alice, after=0, wait=50) == [made]
+    assert listed(alice, wait=50) == [made]
+
+
+def test_a_wait_ends_with_its_time(cloud: Cloud, alice: Client) -> None:
+    assert listed(alice, after=0, wait=0) == []
+    assert listed(alice, after=0, wait=1) == []
+
+
+def test_a_wait_is_not_ended_by_a_neighbour(cloud: Cloud, alice: Client, mallory: Client, waiting: Any) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(listed, alice, after=0, wait=50)
+        waiting()
+        plant(cloud, "mallory")
+        new = plant(cloud, "alice")
+        assert answer.result(20) == [new]
+
+
+def test_a_wait_with_a_filter_waits_for_what_it_filters(cloud: Cloud, alice: Client, waiting: Any) -> None:
+    def wanted() -> list[int]:
+        headers = {"X-Filter": '{"action": "compute_reboot"}'}
+        answer = alice.get("/v4/account/events", params={"after": 0, "wait": 50}, headers=headers, timeout=60)
+        return [item["id"] for item in answer.json()["data"]]
+
+    with ThreadPoolExecutor(1) as pool:
+        answer = pool.submit(wanted)
+        waiting()
+        plant(cloud, "alice", "compute_boot")
+        new = plant(cloud, "alice", "compute_reboot")
+        assert answer.result(20) == [new]
+
+
+def test_who_hangs_up_is_not_waited_for(cloud: Cloud, alice: Client, waiting: Any) -> None:
+    from tests.edge.answers import connect, request
+
+    token = alice.headers["authorization"].split()[1]
+    with connect(cloud.url) as connection:
+        connection.sendall(request("GET", "/v4/account/events?wait=50", token=token))
+        waiting()
+    plant(cloud, "alice")
+    waiting(0)
+
+
+# ---- the stream -----------------------------------------------------------------------------------------------------
+
+
+def test_a_stream_brings_each_new_event_once_in_order(cloud: Cloud, alice: Client) -> None:
+    plant(cloud, "alice")
+    with stream(alice) as found:
+        made = [plant(cloud, "alice") for _ in range(3)]
+        got = [next(found) for _ in made]
+    assert [(frame.id, frame.name, frame.data["id"]) for frame in got] == [(str(one), "event", one) for one in made]
+    assert got[0].data == alice.get(f"/v4/account/events/{made[0]}").json()
+
+
+def test_a_stream_resumes_after_the_last_event_that_was_received(cloud: Cloud, alice: Client) -> None:
+    made = [plant(cloud, "alice") for _ in range(4)]
+    with stream(alice, last_event_id=made[1]) as found:
+        assert [next(found).data["id"] for _ in range(2)] == made[2:]
+    with stream(alice, after=made[0]) as found:
+        assert [next(found).data["id"] for _ in range(3)] == made[1:]
+    with stream(alice, last_event_id=made[2], after=0) as found:
+        assert next(found).data["id"] == made[3]
+
+
+def test_a_stream_brings_many_at_once(cloud: Cloud, alice: Client) -> None:
+    with cloud.world.database.write() as db:
+        author = _author(db, "alice")
+        made = [journal.write(db, cloud.world.clock.now(), author, "compute_boot", "notification") for _ in range(250)]
+    with stream(alice, after=0) as found:
+        assert [next(found).data["id"] for _ in made] == made
+
+
+def _author(db: Session, username: str) -> journal.Author:
+    user = db.one(users.BY_USERNAME, username=username)
+    return journal.Author(user.account_id, user.id, username)
+
+
+def test_changes_of_an_event_under_way_are_updates_without_an_id(cloud: Cloud, alice: Client) -> None:
+    def change(act: Any) -> Frame:
+        with cloud.world.database.write() as db:
+            act(db, _author(db, "alice").account_id)
+        return next(found)
+
+    now = cloud.world.clock.now()
+    with stream(alice) as found:
+        made = plant(cloud, "alice", "compute_reboot", status="scheduled")
+        assert next(found).data["status"] == "scheduled"
+        started = change(lambda db, account: journal.started(db, now, account, made))
+        halfway = change(lambda db, account: journal.progress(db, account, made, 50))
+        finished = change(lambda db, account: journal.finished(db, now + 1000, account, made))
+        after = plant(cloud, "alice")
+        assert next(found).data["id"] == after
+    assert [(frame.id, frame.name) for frame in (started, halfway, finished)] == [(None, "update")] * 3
+    assert [frame.data["percent_complete"] for frame in (started, halfway, finished)] == [0, 50, 100]
+    assert finished.data["status"] == "finished"
+
+
+def test_a_stream_ends_when_its_token_is_revoked(cloud: Cloud, alice: Client) -> None:
+    token = cloud.token("alice")
+    with stream(cloud.client(token)) as found:
+        made = plant(cloud, "alice")
+        assert next(found).data["id"] == made
+        with cloud.world.database.write() as db:
+            assert db.delete(users.token, digest=cloud.world.keyring.digest(token)) == 1
+        plant(cloud, "alice")
+        assert list(found) == []
+
+
+def test_a_stream_ends_when_its_token_runs_out(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
+    with stream(cloud.client(cloud.token("alice", expires_in=60))) as found:
+        cloud.advance(61)
+        plant(cloud, "alice")
+        assert list(found) == []
+
+
+def test_a_restricted_user_streams_only_what_is_granted(cloud: Cloud, alice: Client) -> None:
+    bob = restricted(cloud, "bob-restricted", of="alice", compute={7: "read_only"})
+    with stream(bob) as found:
+        plant(cloud, "alice", entity=Entity("compute", 8, "other"))
+        plant(cloud, "alice")
+        mine = plant(cloud, "alice", entity=Entity("compute", 7, "web"))
+        assert next(found).data["id"] == mine
+
+
+def test_a_grant_that_is_taken_back_ends_the_updates_too(cloud: Cloud, alice: Client) -> None:
+    bob = restricted(cloud, "bob-restricted", of="alice", compute={7: "read_only", 8: "read_only"})
+    with stream(bob) as found:
+        made = plant(cloud, "alice", status="scheduled", entity=Entity("compute", 7, "web"))
+        assert next(found).data["id"] == made
+        with cloud.world.database.write() as db:
+            db.delete(users.grant, kind="compute", object_id=7)
+            journal.started(db, cloud.world.clock.now(), _author(db, "alice").account_id, made)
+        other = plant(cloud, "alice", entity=Entity("compute", 8, "db"))
+        assert next(found).data["id"] == other
+
+
+def test_a_stream_survives_a_reset_of_nothing_but_its_own_end(cloud: Cloud, alice: Client, waiting: Any) -> None:
+    with stream(alice):
+        waiting()
+    plant(cloud, "alice")
+    waiting(0)
+
+
+# ---- nothing missed, nothing doubled --------------------------------------------------------------------------------
+
+WRITERS, EACH = 4, 25
+
+
+def write_all(cloud: Cloud) -> None:
+    def write(_writer: int) -> None:
+        for _ in range(EACH):
+            plant(cloud, "alice")
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        list(pool.map(write, range(WRITERS)))
+
+
+def test_with_many_writers_no_event_is_missed_or_doubled(cloud: Cloud, alice: Client) -> None:
+    followers = [ByCursor(alice, WRITERS * EACH), ByStream(alice, WRITERS * EACH)]
+    write_all(cloud)
+    for follower in followers:
+        assert follower.join() == sorted(listed(alice, page_size=500))
+
+
+def overtaken(cloud: Cloud, alice: Client) -> bool:
+    """Whether an event that commits late is passed by, by a cursor that has seen a later one."""
+    inserted, may_commit = threading.Event(), threading.Event()
+
+    def slow() -> None:
+        with cloud.world.database.write() as db:
+            author = _author(db, "alice")
+            journal.write(db, cloud.world.clock.now(), author, "slow", "notification")
+            inserted.set()
+            may_commit.wait(1.0)
+
+    with ThreadPoolExecutor(2) as pool:
+        late = pool.submit(slow)
+        assert inserted.wait(10)
+        quick = pool.submit(plant, cloud, "alice", "quick")
+        wait([quick], timeout=0.5)  # it commits first if it can
+        seen = listed(alice, after=0)
+        may_commit.set()
+        late.result(10)
+        quick.result(10)
+    rest = listed(alice, after=seen[-1] if seen else 0)
+    return sorted(seen + rest) != sorted(listed(alice))
+
+
+def test_a_writer_that_is_slow_to_commit_is_not_overtaken(cloud: Cloud, alice: Client) -> None:
+    assert not overtaken(cloud, alice)
+
+
+def test_an_event_that_was_overtaken_would_be_seen(
+    cloud: Cloud, alice: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if cloud.world.database.dialect == "sqlite":
+        pytest.skip("SQLite's one writer cannot be overtaken")
+    monkeypatch.setattr(Session, "hold", lambda _self, _account: None)
+    assert overtaken(cloud, alice)

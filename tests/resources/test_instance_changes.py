@@ -1,0 +1,389 @@
+"""Rebuild, resize, mutate and migrate through HTTP."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from httpx2 import Client
+
+from crofter.resources.volumes.store import volume
+from tests.cloud import Cloud
+from tests.resources.compute import (
+    BUSY,
+    IMAGE,
+    PASSWORD,
+    act,
+    configs,
+    create,
+    deploy,
+    disks,
+    entity,
+    events,
+    fault,
+    last,
+    refused,
+    status,
+    transitions,
+    view,
+)
+
+URL = "/v4/compute/instances"
+TOO_MUCH = "Compute has allocated more disk than the new service plan allows. Delete or resize disks smaller."
+NO_TYPE = "A valid plan type by that ID was not found"
+
+
+def statuses(cloud: Cloud, client: Client, own: int, seconds: float = 8.0) -> list[str]:
+    """Every status that the instance shows, one after the other."""
+    seen = [status(client, own)]
+    for _ in range(int(seconds * 10)):
+        cloud.advance(0.1)
+        if (now := status(client, own)) != seen[-1]:
+            seen.append(now)
+    return seen
+
+
+def sizes(client: Client, own: int) -> list[int]:
+    return [one["size"] for one in disks(client, own)]
+
+
+# ---- rebuild --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("running", "booted"), [(True, True), (False, True), (True, False)])
+def test_everything_is_replaced_by_an_image(cloud: Cloud, alice: Client, running: bool, booted: bool) -> None:
+    own = deploy(cloud, alice, booted=running, swap_size=0)
+    before = {one["id"] for one in disks(alice, own)} | {one["id"] for one in configs(alice, own)}
+    cloud.freeze()
+    body = {"image": "compute/alpine3.15", "root_pass": PASSWORD, "booted": booted}
+    answer = alice.post(f"{URL}/{own}/rebuild", json=body)
+    assert (answer.status_code, answer.json()["id"], answer.json()["status"]) == (200, own, "rebuilding")
+    told = last(alice, "compute_rebuild")
+    assert (told["status"], told["percent_complete"]) == ("scheduled", 0)
+    assert entity(told["secondary_entity"])[:2] == ("image", "compute/alpine3.15")  # type: ignore[index]
+    count = len(events(alice))
+    assert statuses(cloud, alice, own) == ["rebuilding", "running" if booted else "offline"]
+    assert len(events(alice)) == count  # its boot is part of it
+    assert last(alice, "compute_rebuild")["status"] == "finished"
+    assert view(alice, own)["image"] == "compute/alpine3.15"
+    assert [(one["label"], one["size"]) for one in disks(alice, own)] == [
+        ("Alpine 3.15 Disk", 51200 - 512),
+        ("512 MB Swap Image", 512),
+    ]
+    (config,) = configs(alice, own)
+    assert (config["label"], config["kernel"]) == ("My Alpine 3.15 Disk Profile", "compute/grub2")
+    assert before.isdisjoint({one["id"] for one in disks(alice, own)})
+
+
+def test_an_empty_instance_can_be_rebuilt(cloud: Cloud, alice: Client) -> None:
+    own = create(alice)["id"]
+    act(alice, own, "rebuild", image=IMAGE, root_pass=PASSWORD)
+    cloud.settle()
+    assert (status(alice, own), len(disks(alice, own))) == ("running", 2)
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({"root_pass": PASSWORD}, [(None, "You must specify an image")]),
+        ({}, [(None, "You must specify an image"), ("root_pass", "root_pass is required")]),
+        ({"image": IMAGE}, [("root_pass", "root_pass is required")]),
+        ({"image": IMAGE, "root_pass": "letmein1"}, [("root_pass", "Password does not meet strength requirement")]),
+        ({"image": "compute/none", "root_pass": PASSWORD}, [("image", "image is not valid")]),
+        (
+            {"image": IMAGE, "root_pass": PASSWORD, "stackscript_id": 4711},
+            [("stackscript_id", "stackscript_id is an invalid stackscript")],
+        ),
+    ],
+)
+def test_a_rebuild_that_cannot_be_is_refused(
+    cloud: Cloud, alice: Client, body: dict[str, Any], told: list[tuple[str | None, str]]
+) -> None:
+    own = deploy(cloud, alice)
+    answer = alice.post(f"{URL}/{own}/rebuild", json=body)
+    assert answer.status_code == 400
+    assert [(one.get("field"), one["reason"]) for one in answer.json()["errors"]] == told
+    assert (status(alice, own), events(alice, "compute_rebuild")) == ("running", [])
+
+
+def test_a_rebuild_that_fails_shows_where_it_came(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice)
+    before = disks(alice, own)
+    transitions(cloud, compute_rebuild={"fail": "No."})
+    act(alice, own, "rebuild", image=IMAGE, root_pass=PASSWORD)
+    cloud.settle()
+    assert (last(alice, "compute_rebuild")["status"], status(alice, own)) == ("failed", "running")
+    assert disks(alice, own) == before
+
+
+# ---- resize ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_a_larger_plan_and_its_disk(cloud: Cloud, alice: Client, running: bool) -> None:
+    own = deploy(cloud, alice, booted=running)
+    cloud.freeze()
+    answer = alice.post(f"{URL}/{own}/resize", json={"type": "g6-standard-2"})
+    assert (answer.status_code, answer.json()) == (200, {})
+    asked, told = events(alice)[-2:]
+    assert (asked["action"], asked["status"], asked["percent_complete"]) == (
+        "compute_resize_create",
+        "notification",
+        None,
+    )
+    assert (told["action"], told["status"], told["percent_complete"]) == ("compute_resize", "scheduled", 0)
+    seen = statuses(cloud, alice, own)
+    assert seen == (["shutting_down", "migrating", "running"] if running else ["migrating", "offline"])
+    after = view(alice, own)
+    assert after["type"] == "g6-standard-2"
+    assert after["specs"] == {"disk": 81920, "memory": 4096, "transfer": 4000, "vcpus": 2, "gpus": 0}
+    assert sizes(alice, own) == [81920 - 512, 512]
+    assert configs(alice, own)[0]["memory_limit"] == 4096
+    assert last(alice, "compute_resize")["status"] == "finished"
+
+
+def test_a_smaller_plan_if_the_files_fit(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice)
+    act(alice, own, "resize", type="g6-nanode-1")
+    cloud.settle()
+    assert (view(alice, own)["type"], sizes(alice, own), status(alice, own)) == (
+        "g6-nanode-1",
+        [25600 - 512, 512],
+        "running",
+    )
+
+
+def test_disks_stay_as_they_are_if_told_so(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice, type="g6-nanode-1")
+    act(alice, own, "resize", type="g6-standard-1", allow_auto_disk_resize=False)
+    cloud.settle()
+    assert (view(alice, own)["specs"]["disk"], sizes(alice, own)) == (51200, [25600 - 512, 512])
+    # Two data disks: none of them follows a plan by itself.
+    act(alice, own, "disks", label="data", size=20000)
+    cloud.settle()
+    refused(alice.post(f"{URL}/{own}/resize", json={"type": "g6-nanode-1"}), TOO_MUCH)
+    act(alice, own, "resize", type="g6-standard-2")
+    cloud.settle()
+    assert sizes(alice, own) == [25600 - 512, 512, 20000]
+
+
+def test_progress_of_a_resize_is_told_with_its_rate(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice, booted=False)
+    transitions(cloud, compute_resize={"seconds": 200})
+    cloud.freeze()
+    act(alice, own, "resize", type="g6-standard-2")
+    rates, left = [], []
+    for _ in range(18):
+        cloud.advance(10)
+        told = last(alice, "compute_resize")
+        rates += [told["rate"]] if told["rate"] else []
+        left += [told["time_remaining"]] if told["time_remaining"] else []
+    assert rates[0].endswith(" MB/s")
+    assert float(rates[0].split()[0]) > 0
+    assert left == sorted(left, reverse=True)
+    assert left[0].count(":") == 2
+    cloud.settle()
+    told = last(alice, "compute_resize")
+    assert (told["status"], told["time_remaining"]) == ("finished", None)
+
+
+def test_a_resize_that_cannot_be_is_refused(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice)
+    address = f"{URL}/{own}/resize"
+    refused(alice.post(address, json={}), "type is required", "type")
+    refused(alice.post(address, json={"type": "none"}), NO_TYPE, "type")
+    refused(alice.post(address, json={"type": "g6-standard-1"}), "Compute is already running this service plan.")
+    body = {"type": "g6-nanode-1", "allow_auto_disk_resize": False}
+    refused(alice.post(address, json=body), TOO_MUCH)
+    fault(cloud, "migration_pending", compute_id=own)
+    assert alice.post(address, json={"type": "g6-standard-2"}).status_code == 400
+    assert events(alice, "compute_resize", "compute_resize_create") == []
+    assert status(alice, own) == "running"
+
+
+@pytest.mark.parametrize("running", [True, False])
+@pytest.mark.parametrize(("kind", "to"), [("resize", "g6-standard-2"), ("resize", "g6-nanode-1")])
+def test_a_change_that_fails_leaves_everything_as_it_was(
+    cloud: Cloud, alice: Client, kind: str, to: str, running: bool
+) -> None:
+    own = deploy(cloud, alice, booted=running)
+    before = view(alice, own), disks(alice, own), configs(alice, own)
+    transitions(cloud, **{f"compute_{kind}": {"fail": "There is no room."}})
+    act(alice, own, kind, type=to)
+    cloud.settle()
+    told = last(alice, f"compute_{kind}")
+    assert (told["status"], told["message"]) == ("failed", "There is no room.")
+    after = view(alice, own), disks(alice, own), configs(alice, own)
+    assert after[0] | {"updated": None} == before[0] | {"updated": None}
+    assert after[1:] == before[1:]
+
+
+def test_a_downsize_below_what_the_files_need_fails(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice, type="g6-standard-1", swap_size=25000, booted=False)
+    act(alice, own, "resize", type="g6-nanode-1")  # leaves 600 MB for the system
+    cloud.settle()
+    told = last(alice, "compute_resize")
+    assert told["status"] == "failed"
+    assert "The files on the disk need" in told["message"]
+    assert (view(alice, own)["type"], sizes(alice, own), status(alice, own)) == (
+        "g6-standard-1",
+        [26200, 25000],
+        "offline",
+    )
+
+
+# ---- mutate ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_plan_of_yesterday_is_mutated(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice, type="g5-nanode-1")
+    assert alice.post(f"{URL}/{own}/mutate").json() == {}
+    asked, told = events(alice)[-2:]
+    assert (asked["action"], told["action"]) == ("compute_mutate_create", "compute_mutate")
+    cloud.settle()
+    assert (view(alice, own)["type"], status(alice, own)) == ("g6-nanode-1", "running")
+    assert sum(sizes(alice, own)) == 25600
+    refused(alice.post(f"{URL}/{own}/mutate"), "This Compute has no upgrade available.")
+
+
+# ---- migrate --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("running", [True, False])
+def test_an_instance_moves_to_another_region(cloud: Cloud, alice: Client, running: bool) -> None:
+    own = deploy(cloud, alice, booted=running, private_ip=True)
+    before = view(alice, own)
+    cloud.freeze()
+    answer = alice.post(f"{URL}/{own}/migrate", json={"region": "us-west"})
+    assert (answer.status_code, answer.json()) == (200, {})
+    asked, told = events(alice)[-2:]
+    for one, action, state in (
+        (asked, "compute_migrate_datacenter_create", "notification"),
+        (told, "compute_migrate_datacenter", "scheduled"),
+    ):
+        assert (one["action"], one["status"], one["entity"]["id"]) == (action, state, own)
+        assert entity(one["secondary_entity"]) == ("region", "us-west", "us-west", "/v4/regions/us-west")
+    answer = alice.post(f"{URL}/{own}/migrate", json={"region": "us-central"})
+    assert (answer.status_code, answer.json()) == (400, BUSY)
+    seen = statuses(cloud, alice, own)
+    assert seen == (["shutting_down", "migrating", "running"] if running else ["migrating", "offline"])
+    after = view(alice, own)
+    assert after["region"] == "us-west"
+    assert len(after["ipv4"]) == 2
+    assert set(after["ipv4"]).isdisjoint(before["ipv4"])
+    assert after["ipv6"] != before["ipv6"]
+    assert {one["region"] for one in alice.get(f"{URL}/{own}/ips").json()["ipv4"]["public"]} == {"us-west"}
+    assert last(alice, "compute_migrate_datacenter")["status"] == "finished"
+    act(alice, own, "reboot")
+    cloud.settle()
+    assert status(alice, own) == "running"
+
+
+def test_an_empty_instance_moves_too(cloud: Cloud, alice: Client) -> None:
+    own = create(alice)["id"]
+    act(alice, own, "migrate", region="eu-central")
+    cloud.settle()
+    assert (view(alice, own)["region"], status(alice, own)) == ("eu-central", "offline")
+    act(alice, own, "rebuild", image=IMAGE, root_pass=PASSWORD)
+    cloud.settle()
+    assert status(alice, own) == "running"
+
+
+def test_a_move_that_fails_leaves_it_where_it_was(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice)
+    before = view(alice, own)
+    transitions(cloud, compute_migrate_datacenter={"fail": "The link is down."})
+    act(alice, own, "migrate", region="us-west")
+    cloud.settle()
+    assert last(alice, "compute_migrate_datacenter")["status"] == "failed"
+    assert view(alice, own) | {"updated": None} == before | {"updated": None}
+
+
+@pytest.mark.parametrize(
+    ("body", "reason", "field"),
+    [
+        ({"region": "moon"}, "region is not valid", "region"),
+        ({"region": "us-east"}, "The Compute is in this region already", "region"),
+        ({}, "There is no pending migration for this Compute.", None),
+        ({"upgrade": True}, "This Compute has no upgrade available.", None),
+        ({"region": "us-west", "upgrade": True}, "This Compute has no upgrade available.", None),
+        ({"region": 7}, "Must be of type String", "region"),
+    ],
+)
+def test_a_migration_that_cannot_be_is_refused(
+    cloud: Cloud, alice: Client, body: dict[str, Any], reason: str, field: str | None
+) -> None:
+    own = deploy(cloud, alice)
+    before = len(events(alice))
+    refused(alice.post(f"{URL}/{own}/migrate", json=body), reason, field)
+    assert (status(alice, own), len(events(alice))) == ("running", before)
+
+
+def test_a_region_that_is_away_takes_nobody(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice)
+    fault(cloud, "region_outage", region="us-west")
+    answer = alice.post(f"{URL}/{own}/migrate", json={"region": "us-west"})
+    assert (answer.status_code, "migrations are currently disabled" in answer.text) == (400, True)
+
+
+def test_a_private_network_stays_out_of_new_regions_and_hangs_loose_in_old_ones(cloud: Cloud, alice: Client) -> None:
+    interfaces = [{"purpose": "public"}, {"purpose": "vlan", "label": "inside"}]
+    own = deploy(cloud, alice, region="us-southeast", interfaces=interfaces)
+    answer = alice.post(f"{URL}/{own}/migrate", json={"region": "ca-central"})
+    assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "region")
+    act(alice, own, "migrate", region="us-west")
+    cloud.settle()
+    assert (view(alice, own)["region"], status(alice, own)) == ("us-west", "running")
+
+
+def test_volumes_must_be_detached_first(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice)
+    with cloud.world.database.write() as db:
+        account = db.raw(f"SELECT account_id FROM instance WHERE id = {own}").fetchone()[0]
+        then = {"created": "2026-01-01T00:00:00", "updated": "2026-01-01T00:00:00"}
+        db.insert(
+            volume, account_id=account, label="v", size=20, region="us-east", status="active", instance_id=own, **then
+        )
+    assert alice.post(f"{URL}/{own}/migrate", json={"region": "us-west"}).status_code == 400
+
+
+def test_a_pending_move_to_another_host_is_begun_by_the_owner(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice)
+    before = view(alice, own)
+    fault(cloud, "migration_pending", compute_id=own)
+    pending = [one["type"] for one in alice.get("/v4/account/notifications").json()["data"]]
+    assert pending == ["migration_pending"]
+    assert alice.post(f"{URL}/{own}/migrate", json={}).json() == {}
+    told = last(alice, "compute_migrate")
+    assert (told["status"], told["secondary_entity"]) == ("scheduled", None)
+    cloud.settle()
+    assert last(alice, "compute_migrate")["status"] == "finished"
+    after = view(alice, own)
+    assert {name: after[name] for name in before if name != "updated"} == {
+        name: before[name] for name in before if name != "updated"
+    }
+    assert alice.get("/v4/account/notifications").json()["data"] == []
+    assert events(alice, "compute_migrate_datacenter_create") == []
+
+
+def test_a_move_to_another_region_takes_the_place_of_a_pending_one(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice)
+    fault(cloud, "migration_pending", compute_id=own)
+    cloud.freeze()
+    act(alice, own, "migrate", region="us-west")
+    assert alice.get("/v4/account/notifications").json()["data"] == []
+    cloud.settle()
+    assert view(alice, own)["region"] == "us-west"
+
+
+def test_an_upgrade_comes_with_the_move(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice, type="g5-standard-4")
+    act(alice, own, "migrate", region="us-west", upgrade=True)
+    cloud.settle()
+    after = view(alice, own)
+    assert (after["type"], after["region"], after["status"]) == ("g6-standard-4", "us-west", "running")
+    other = deploy(cloud, alice, type="g5-standard-4")
+    act(alice, other, "migrate", upgrade=True)
+    assert events(alice)[-1]["action"] == "compute_migrate"
+    cloud.settle()
+    assert (view(alice, other)["type"], view(alice, other)["region"]) == ("g6-standard-4", "us-east")
