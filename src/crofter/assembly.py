@@ -21,7 +21,7 @@ from crofter.dice import Dice
 from crofter.drivers.hypervisor import Hypervisor
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.payments import SimulatedGateway
-from crofter.edge import doors
+from crofter.edge import docspage, doors
 from crofter.edge.app import App, ASGIApp, Parts
 from crofter.edge.hub import Hub
 from crofter.edge.limits import RateLimits
@@ -54,6 +54,7 @@ NO_CONSOLE = (
     b"<!doctype html><html lang=en><title>crofter</title><h1>No console in this release</h1>"
     b'<p>Everything can be done through the interface: see <a href="/docs">its description</a>.</p></html>'
 )
+HTML = "text/html; charset=utf-8"
 HOUSE = 0
 """Held like an account while the house itself is changed."""
 
@@ -210,8 +211,8 @@ def _doors(house: House, faults: Faults) -> dict[str, ASGIApp]:
         "version": doors.version(),
         "metrics": doors.metrics(house.app.parts.observer.registry),
         "openapi.json": doors.page(lambda: (200, _description().encode(), "application/json")),
-        "docs": doors.page(lambda: (200, _docs(), "text/html; charset=utf-8"), doors.OWN_STYLE_ONLY),
-        "console": doors.page(lambda: (200, NO_CONSOLE, "text/html; charset=utf-8"), doors.OWN_STYLE_ONLY),
+        "docs": doors.page(lambda: (200, _docs(), HTML), (b"content-security-policy", docspage.CSP.encode())),
+        "console": doors.page(lambda: (200, NO_CONSOLE, HTML), doors.NOTHING_FROM_OUTSIDE),
     }
     opened |= dict.fromkeys(("login", "oauth", ".well-known"), _login(house))
     if world.settings.sandbox:
@@ -247,7 +248,7 @@ def _description() -> str:
 
 @lru_cache(maxsize=1)
 def _docs() -> bytes:
-    from crofter.edge import docspage, openapi  # noqa: PLC0415
+    from crofter.edge import openapi  # noqa: PLC0415
 
     return docspage.page(openapi.document(corridor.ENDPOINTS, __version__))
 

@@ -84,7 +84,7 @@ def books_are_in_order(cloud: Cloud) -> None:
             )
             == []
         )
-    assert rows(cloud, "SELECT 1 FROM ledger WHERE amount % 10000 <> 0") == []
+    assert rows(cloud, "SELECT 1 FROM ledger WHERE amount / 10000 * 10000 <> amount") == []
     ours = rows(cloud, "SELECT reference, amount / 10000 FROM payment ORDER BY reference")
     theirs = rows(cloud, "SELECT key, cents FROM simulated_charge WHERE paid = TRUE ORDER BY key")
     assert sorted(map(tuple, ours)) == sorted(map(tuple, theirs))

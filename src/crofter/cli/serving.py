@@ -114,6 +114,8 @@ def _one(settings: Settings, listening: socket.socket) -> int:
 
 
 def _work(settings: Settings) -> int:
+    # Held back before any thread starts, so that none of them dies of what this one waits for.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     house = _built(settings)
     for action in house.app.parts.on_start:
         action()

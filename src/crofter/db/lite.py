@@ -34,8 +34,9 @@ class SqliteDatabase:
             # A real file even when nothing is kept: readers beside a writer need one.
             folder = Path(tempfile.mkdtemp(prefix="crofter-"))
             atexit.register(shutil.rmtree, folder, ignore_errors=True)
-        folder.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = folder / "crofter.db"
+        self.path.touch(mode=0o600)  # and so are the files that SQLite puts beside it
         self.url = f"sqlite:///{self.path}"
         self._held = None if beside else _hold_alone(folder / "crofter.lock")
         self._turn = threading.Lock()

@@ -17,9 +17,9 @@ Scope = Any
 Receive = Any
 Send = Any
 
-OWN_STYLE_ONLY = (
+NOTHING_FROM_OUTSIDE = (
     b"content-security-policy",
-    b"default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 )
 NO_SNIFF = (b"x-content-type-options", b"nosniff")
 
