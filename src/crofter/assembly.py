@@ -21,7 +21,7 @@ from crofter.dice import Dice
 from crofter.drivers.hypervisor import Hypervisor
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.payments import SimulatedGateway
-from crofter.edge import docspage, doors
+from crofter.edge import doors
 from crofter.edge.app import App, ASGIApp, Parts
 from crofter.edge.hub import Hub
 from crofter.edge.limits import RateLimits
@@ -211,8 +211,8 @@ def _doors(house: House, faults: Faults) -> dict[str, ASGIApp]:
         "version": doors.version(),
         "metrics": doors.metrics(house.app.parts.observer.registry),
         "openapi.json": doors.page(lambda: (200, _description().encode(), "application/json")),
-        "docs": doors.page(lambda: (200, _docs(), HTML), (b"content-security-policy", docspage.CSP.encode())),
-        "console": doors.page(lambda: (200, NO_CONSOLE, HTML), doors.NOTHING_FROM_OUTSIDE),
+        "docs": doors.page(_docs),
+        "console": doors.page(lambda: (200, NO_CONSOLE, HTML, doors.NOTHING_FROM_OUTSIDE)),
     }
     opened |= dict.fromkeys(("login", "oauth", ".well-known"), _login(house))
     if world.settings.sandbox:
@@ -247,10 +247,11 @@ def _description() -> str:
 
 
 @lru_cache(maxsize=1)
-def _docs() -> bytes:
-    from crofter.edge import openapi  # noqa: PLC0415
+def _docs() -> tuple[Any, ...]:
+    from crofter.edge import docspage, openapi  # noqa: PLC0415
 
-    return docspage.page(openapi.document(corridor.ENDPOINTS, __version__))
+    page = docspage.page(openapi.document(corridor.ENDPOINTS, __version__))
+    return 200, page, HTML, (b"content-security-policy", docspage.CSP.encode())
 
 
 def ready(house: House) -> dict[str, bool]:

@@ -8,7 +8,7 @@ import pytest
 from httpx2 import Client, Response
 
 from crofter.clock import Clock
-from crofter.edge import limits
+from crofter.edge import counting
 from tests.cloud import Cloud
 from tests.edge.answers import errors
 
@@ -105,8 +105,8 @@ def test_without_a_limit_the_headers_are_there_and_nothing_is_counted(cloud: Clo
 
 
 def test_counters_of_made_up_tokens_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "_MANY", 100)
-    storage = limits.HouseStorage(Clock())
+    monkeypatch.setattr(counting, "_MANY", 100)
+    storage = counting.HouseStorage(Clock())
     for number in range(1000):
         storage.incr(f"token {number}", 60)
     assert storage.get("token 999") == 1

@@ -130,8 +130,8 @@ def test_when_all_are_old_there_are_none(cloud: Cloud, alice: Client) -> None:
 def test_what_cannot_be_seen_any_more_is_removed(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
     plant(cloud, "alice", days_ago=90.1)
-    kept = plant(cloud, "alice", days_ago=89)
-    cloud.advance(3600)
+    kept = plant(cloud, "alice", days_ago=88)
+    cloud.advance(DAY)
     with cloud.world.database.read() as db:
         assert [row[0] for row in db.raw("SELECT id FROM event").fetchall()] == [kept]
 

@@ -193,6 +193,7 @@ class App:
         gone = asyncio.ensure_future(streams.disconnected(receive))
         try:
             with hub.watch(f"events:{answer.actor.account_id}") as bell:
+                gone.add_done_callback(lambda _gone: bell.ring())
                 while True:
                     # Looked up after the bell was hung, so that nothing falls between.
                     answer = await self.perform(endpoint, values, request)

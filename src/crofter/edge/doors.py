@@ -32,8 +32,11 @@ async def reply(
     await send({"type": "http.response.body", "body": body})
 
 
-def page(make: Callable[[], tuple[int, bytes, str]], *more: tuple[bytes, bytes]) -> Any:
-    """A door with one page behind it, made in a thread since it may look at the database."""
+def page(make: Callable[[], tuple[Any, ...]]) -> Any:
+    """A door with one page behind it: status, body, content type and more headers.
+
+    Made in a thread, since it may look at the database.
+    """
 
     async def app(scope: Scope, _receive: Receive, send: Send) -> None:
         if scope["method"] not in ("GET", "HEAD"):
@@ -41,7 +44,7 @@ def page(make: Callable[[], tuple[int, bytes, str]], *more: tuple[bytes, bytes])
                 send, 405, body_of([Reason("Method Not Allowed")]), "application/json", (b"allow", b"GET, HEAD")
             )
             return
-        status, body, content_type = await asyncio.get_running_loop().run_in_executor(None, make)
+        status, body, content_type, *more = await asyncio.get_running_loop().run_in_executor(None, make)
         await reply(send, status, body if scope["method"] == "GET" else b"", content_type, *more)
 
     return app

@@ -46,6 +46,7 @@ async def run(
     position = stream.start
     try:
         with hub.watch(stream.topic) as bell:
+            gone.add_done_callback(lambda _gone: bell.ring())
             await send(_chunk(b": open\n\n"))
             while not gone.done() and not hub.closing:
                 found = await fetch_new(position)

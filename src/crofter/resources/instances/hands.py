@@ -93,8 +93,14 @@ def carry_out(work: Work, calls: Iterable[Call]) -> Sleep | None:
     slowest = max(waiting, key=lambda report: report.remaining)
     percent = sum(report.percent for report in reports) / len(reports)
     rate = None if slowest.rate is None else f"{slowest.rate:.2f} MB/s"
-    work.progress(percent, rate, slowest.remaining)
+    work.progress(percent, rate, _whole(work, percent, slowest.remaining))
     return Sleep(_pause(slowest.remaining))
+
+
+def _whole(work: Work, percent: float, remaining: float) -> float:
+    """How long all of the operation will still take, if the rest goes as fast as this step."""
+    now, then = work.operation.percent(work.step, percent), work.operation.percent(work.step, 100)
+    return remaining * (100 - now) / max(1, then - now)
 
 
 def _pause(remaining: float) -> float:
