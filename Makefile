@@ -14,6 +14,7 @@ setup: .venv/ready ## install everything into .venv
 
 .venv/ready: pyproject.toml uv.lock | $(UV)
 	$(UV) sync --quiet --locked --python $(PYTHON)
+	$(RUN)python -m compileall -q src
 	@touch $@
 
 .tools/bin/uv:
@@ -24,7 +25,8 @@ serve: setup ## serve on http://127.0.0.1:8420 and print the token
 	$(RUN)crofter serve
 
 test: check ## run every check and the whole test suite
-	$(RUN)pytest -n auto --dist loadgroup
+	@sh tools/browser.sh
+	$(RUN)pytest -n 2
 
 check: setup ## style, types, import directions, generated files
 	$(RUN)ruff check .

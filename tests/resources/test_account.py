@@ -241,9 +241,7 @@ def test_a_promo_code_is_refused_with_the_reason(cloud: Cloud, alice: Client) ->
     assert alice.post("/v4/account/promo-codes", json={"promo_code": "SANDBOX-100"}).status_code == 200
     assert redeem("SANDBOX-100") == [("promo_code", "A promotion is already active on this account.")]
     days(cloud, 91)
-    assert redeem("SANDBOX-100") == [
-        ("promo_code", "Promo codes can only be used in the first 90 days of an account.")
-    ]
+    assert redeem("SANDBOX-100") == [("promo_code", "Promo codes can only be used in the first 90 days of an account.")]
     assert alice.get("/v4/account").json()["active_promotions"] == []
 
 

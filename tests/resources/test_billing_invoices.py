@@ -22,14 +22,23 @@ from tests.resources.money import (
     until,
 )
 
-START = "2027-03-01T00:00:00"
+MARCH = "2027-03-01T00:00:00"
+LATE_MARCH = "2027-03-29T00:00:00"
 APRIL = "2027-04-01T00:00:10"
 
 
 @pytest.fixture
 def owner(cloud: Cloud) -> Iterator[Client]:
-    """Somebody whose first month begins now."""
-    stand_at(cloud, START)
+    """Somebody who is new at the beginning of a month."""
+    stand_at(cloud, MARCH)
+    yield cloud.person(username="alice")
+    books_are_in_order(cloud)
+
+
+@pytest.fixture
+def late(cloud: Cloud) -> Iterator[Client]:
+    """Somebody who is new three days before a month ends."""
+    stand_at(cloud, LATE_MARCH)
     yield cloud.person(username="alice")
     books_are_in_order(cloud)
 
@@ -72,117 +81,117 @@ def test_a_month_is_billed_on_the_first_of_the_next_and_charged(cloud: Cloud, ow
     assert mails[0]["subject"] == f"Invoice #{bill['id']}"
 
 
-def test_what_is_off_is_billed_too_and_what_is_deleted_is_not(cloud: Cloud, owner: Client) -> None:
-    number = instance(owner)
-    until(cloud, "2027-03-02T00:30:00")
-    done(owner.delete(f"/v4/compute/instances/{number}"))
-    assert owner.get("/v4/account").json()["balance_uninvoiced"] == 0.19  # 25 hours
+def test_what_is_off_is_billed_too_and_what_is_deleted_is_not(cloud: Cloud, late: Client) -> None:
+    number = instance(late)
+    until(cloud, "2027-03-30T00:30:00")
+    done(late.delete(f"/v4/compute/instances/{number}"))
+    assert late.get("/v4/account").json()["balance_uninvoiced"] == 0.19  # 25 hours
     until(cloud, APRIL)
-    (bill,) = invoices(owner)
-    assert [(item["quantity"], item["amount"]) for item in items(owner, bill["id"])] == [(25, 0.19)]
-    until(cloud, "2027-05-01T00:00:10")
-    assert len(invoices(owner)) == 1
+    (bill,) = invoices(late)
+    assert [(item["quantity"], item["amount"]) for item in items(late, bill["id"])] == [(25, 0.19)]
+    until(cloud, "2027-04-03T00:00:10")
+    assert len(invoices(late)) == 1
+    assert late.get("/v4/account").json()["balance_uninvoiced"] == 0
 
 
 def test_backups_and_addresses_are_lines_of_their_own(cloud: Cloud) -> None:
-    stand_at(cloud, START)
+    stand_at(cloud, LATE_MARCH)
     owner = cloud.person(username="alice", public_ips=3)
     number = instance(owner, label="web-1", backups_enabled=True)
     url = f"/v4/compute/instances/{number}"
     cloud.settle()
     first = done(owner.post(f"{url}/ips", json={"type": "ipv4", "public": True}))["address"]
-    until(cloud, "2027-03-11T00:00:00")
+    until(cloud, "2027-03-30T00:00:00")
     done(owner.post(f"{url}/ips", json={"type": "ipv4", "public": True}))
-    until(cloud, "2027-03-21T00:00:00")
+    until(cloud, "2027-03-31T00:00:00")
     done(owner.delete(f"{url}/ips/{first}"))
     done(owner.post(f"{url}/backups/cancel"))
     until(cloud, APRIL)
     found = items(owner, invoices(owner)[0]["id"])
     assert [(item["label"], item["quantity"], item["amount"]) for item in found] == [
-        (f"Nanode 1GB - web-1 ({number})", 744, 5),
-        (f"Backup Service - Nanode 1GB - web-1 ({number})", 480, 1.44),
-        (f"Additional IPv4 address - web-1 ({number})", 744, 1),
-        (f"Additional IPv4 address - web-1 ({number})", 240, 0.36),
+        (f"Nanode 1GB - web-1 ({number})", 72, 0.54),
+        (f"Backup Service - Nanode 1GB - web-1 ({number})", 48, 0.14),
+        (f"Additional IPv4 address - web-1 ({number})", 72, 0.11),
+        (f"Additional IPv4 address - web-1 ({number})", 24, 0.04),
     ]
     books_are_in_order(cloud)
 
 
-def test_managed_service_costs_for_each_instance_that_is_there_and_that_comes(cloud: Cloud, owner: Client) -> None:
-    first = instance(owner)
-    until(cloud, "2027-03-11T00:00:00")
-    done(owner.post("/v4/account/settings/managed-enable"))
-    second = instance(owner)
-    until(cloud, "2027-03-12T00:00:00")
-    done(owner.delete(f"/v4/compute/instances/{second}"))
+def test_managed_service_costs_for_each_instance_that_is_there_and_that_comes(cloud: Cloud, late: Client) -> None:
+    first = instance(late)
+    until(cloud, "2027-03-30T00:00:00")
+    done(late.post("/v4/account/settings/managed-enable"))
+    second = instance(late)
+    until(cloud, "2027-03-30T12:00:00")
+    done(late.delete(f"/v4/compute/instances/{second}"))
     until(cloud, APRIL)
     managed = [
         (item["label"].rpartition("(")[2], item["quantity"], item["amount"])
-        for bill in invoices(owner)
-        for item in items(owner, bill["id"])
+        for bill in invoices(late)
+        for item in items(late, bill["id"])
         if item["label"].startswith("Managed Service")
     ]
-    assert sum(amount for label, _, amount in managed if label == f"{first})") == 75.6  # 504 hours
-    assert [found for found in managed if found[0] == f"{second})"] == [(f"{second})", 24, 3.6)]
+    assert sum(amount for label, _, amount in managed if label == f"{first})") == 7.2  # 48 hours
+    assert [found for found in managed if found[0] == f"{second})"] == [(f"{second})", 12, 1.8)]
 
 
-def test_a_resize_is_billed_by_the_hour_on_both_sides_and_no_hour_twice(cloud: Cloud, owner: Client) -> None:
-    number = instance(owner, label="web-1")
+def test_a_resize_is_billed_by_the_hour_on_both_sides_and_no_hour_twice(cloud: Cloud, late: Client) -> None:
+    number = instance(late, label="web-1")
     cloud.settle()
-    until(cloud, "2027-03-16T12:20:00")
-    done(owner.post(f"/v4/compute/instances/{number}/resize", json={"type": "g6-standard-1"}))
+    until(cloud, "2027-03-30T12:20:00")
+    done(late.post(f"/v4/compute/instances/{number}/resize", json={"type": "g6-standard-1"}))
     cloud.settle()
     until(cloud, APRIL)
-    found = items(owner, invoices(owner)[0]["id"])
+    found = items(late, invoices(late)[0]["id"])
     assert [(item["label"].partition(" - ")[0], item["quantity"], item["amount"]) for item in found] == [
-        ("Nanode 1GB", 373, 2.8),
-        ("Compute 2GB", 371, 5.57),
+        ("Nanode 1GB", 37, 0.28),
+        ("Compute 2GB", 35, 0.53),
     ]
-    assert sum(item["quantity"] for item in found) == 744
 
 
 def test_an_instance_that_lives_for_minutes_is_billed_one_hour_however_often_it_is_resized(
-    cloud: Cloud, owner: Client
+    cloud: Cloud, late: Client
 ) -> None:
-    number = instance(owner)
+    number = instance(late)
     cloud.settle()
     for plan in ("g6-standard-1", "g6-nanode-1", "g6-standard-2"):
         cloud.advance(300)
-        done(owner.post(f"/v4/compute/instances/{number}/resize", json={"type": plan}))
+        done(late.post(f"/v4/compute/instances/{number}/resize", json={"type": plan}))
         cloud.settle()
-    done(owner.delete(f"/v4/compute/instances/{number}"))
+    done(late.delete(f"/v4/compute/instances/{number}"))
     until(cloud, APRIL)
-    assert [item["quantity"] for item in items(owner, invoices(owner)[0]["id"])] == [1]
+    assert [item["quantity"] for item in items(late, invoices(late)[0]["id"])] == [1]
 
 
-def test_a_renamed_instance_is_billed_under_its_new_name(cloud: Cloud, owner: Client) -> None:
-    number = instance(owner, label="before")
+def test_a_renamed_instance_is_billed_under_its_new_name(cloud: Cloud, late: Client) -> None:
+    number = instance(late, label="before")
     cloud.settle()
-    done(owner.put(f"/v4/compute/instances/{number}", json={"label": "after"}))
+    done(late.put(f"/v4/compute/instances/{number}", json={"label": "after"}))
     until(cloud, APRIL)
-    bill = invoices(owner)[0]
-    assert items(owner, bill["id"])[0]["label"] == f"Nanode 1GB - after ({number})"
-    done(owner.put(f"/v4/compute/instances/{number}", json={"label": "later"}))
-    assert items(owner, bill["id"])[0]["label"] == f"Nanode 1GB - after ({number})"
+    bill = invoices(late)[0]
+    assert items(late, bill["id"])[0]["label"] == f"Nanode 1GB - after ({number})"
+    done(late.put(f"/v4/compute/instances/{number}", json={"label": "later"}))
+    assert items(late, bill["id"])[0]["label"] == f"Nanode 1GB - after ({number})"
 
 
-def test_tax_is_that_of_the_country_and_on_every_line(cloud: Cloud, owner: Client) -> None:
-    done(owner.put("/v4/account", json={"country": "DE", "tax_id": "DE136695976"}))
-    instance(owner)
-    instance(owner, "g6-standard-1")
+def test_tax_is_that_of_the_country_and_on_every_line(cloud: Cloud, late: Client) -> None:
+    done(late.put("/v4/account", json={"country": "DE", "tax_id": "DE136695976"}))
+    instance(late)
+    instance(late, "g6-standard-1")
     until(cloud, APRIL)
-    (bill,) = invoices(owner)
-    assert (bill["subtotal"], bill["tax"], bill["total"]) == (15, 2.85, 17.85)
-    assert [(item["tax"], item["total"]) for item in items(owner, bill["id"])] == [(0.95, 5.95), (1.9, 11.9)]
-    assert owner.get("/v4/account").json()["balance"] == 0
+    (bill,) = invoices(late)
+    assert (bill["subtotal"], bill["tax"], bill["total"]) == (1.62, 0.31, 1.93)
+    assert [(item["tax"], item["total"]) for item in items(late, bill["id"])] == [(0.1, 0.64), (0.21, 1.29)]
+    assert late.get("/v4/account").json()["balance"] == 0
 
 
 def test_much_use_is_billed_before_the_month_ends_and_never_twice(cloud: Cloud, owner: Client) -> None:
     instance(owner, "g6-standard-16")  # 0.48 an hour, 320 a month
     until(cloud, "2027-03-05T08:00:00")
     assert invoices(owner) == []
-    until(cloud, "2027-03-05T15:00:00")
+    until(cloud, "2027-03-06T04:00:00")
     (first,) = invoices(owner)
-    assert 50 <= first["total"] < 54
+    assert (first["date"], first["total"]) == ("2027-03-06T03:00:00", 59.04)
     until(cloud, APRIL)
     bills = invoices(owner)
     assert len(bills) > 4
@@ -191,12 +200,11 @@ def test_much_use_is_billed_before_the_month_ends_and_never_twice(cloud: Cloud, 
 
 
 def test_a_declined_charge_leaves_the_balance_until_it_is_paid(cloud: Cloud) -> None:
-    stand_at(cloud, START)
-    account = cloud.account(username="carol", card="declined")
-    owner = cloud.client(account["token"])
-    number = instance(owner)
+    stand_at(cloud, LATE_MARCH)
+    owner = cloud.person(username="carol", card="declined")
+    number = instance(owner, "g6-standard-4")
     until(cloud, APRIL)
-    assert owner.get("/v4/account").json()["balance"] == 5
+    assert owner.get("/v4/account").json()["balance"] == 4.32
     assert [(one["type"], one["severity"]) for one in owner.get("/v4/account/notifications").json()["data"]] == [
         ("payment_due", "critical")
     ]
@@ -204,11 +212,11 @@ def test_a_declined_charge_leaves_the_balance_until_it_is_paid(cloud: Cloud) -> 
     assert refused.status_code == 400
     assert "past due" in errors(refused)[0][1]
     assert owner.post(f"/v4/compute/instances/{number}/resize", json={"type": "g6-standard-1"}).status_code == 400
-    assert owner.post("/v4/account/payments", json={"usd": "5.00"}).status_code == 400
+    assert owner.post("/v4/account/payments", json={"usd": "4.32"}).status_code == 400
     card = {"card_number": "4111111111111111", "cvv": "123", "expiry_month": 12, "expiry_year": 2099}
     done(owner.post("/v4/account/credit-card", json=card))
-    assert owner.post("/v4/account/payments", json={"usd": "4.99"}).status_code == 400
-    done(owner.post("/v4/account/payments", json={"usd": "5.00"}))
+    assert owner.post("/v4/account/payments", json={"usd": "4.31"}).status_code == 400
+    done(owner.post("/v4/account/payments", json={"usd": "4.32"}))
     assert owner.get("/v4/account").json()["balance"] == 0
     assert owner.get("/v4/account/notifications").json()["data"] == []
     instance(owner)
@@ -216,10 +224,10 @@ def test_a_declined_charge_leaves_the_balance_until_it_is_paid(cloud: Cloud) -> 
 
 
 def test_small_debts_may_be_paid_whole(cloud: Cloud) -> None:
-    stand_at(cloud, START)
+    stand_at(cloud, LATE_MARCH)
     owner = cloud.person(username="carol", card="none")
     number = instance(owner)
-    until(cloud, "2027-03-02T00:00:00")
+    until(cloud, "2027-03-30T00:00:00")
     done(owner.delete(f"/v4/compute/instances/{number}"))
     until(cloud, APRIL)
     assert owner.get("/v4/account").json()["balance"] == 0.18
@@ -229,12 +237,12 @@ def test_small_debts_may_be_paid_whole(cloud: Cloud) -> None:
     done(owner.post("/v4/account/payments", json={"usd": "0.18"}))
 
 
-def test_what_was_paid_ahead_is_used_first(cloud: Cloud, owner: Client) -> None:
-    done(owner.post("/v4/account/payments", json={"usd": "20.00"}))
-    instance(owner)
+def test_what_was_paid_ahead_is_used_first(cloud: Cloud, late: Client) -> None:
+    done(late.post("/v4/account/payments", json={"usd": "20.00"}))
+    instance(late)
     until(cloud, APRIL)
-    assert owner.get("/v4/account").json()["balance"] == -15
-    assert owner.get("/v4/account/payments").json()["results"] == 1
+    assert late.get("/v4/account").json()["balance"] == -19.46
+    assert late.get("/v4/account/payments").json()["results"] == 1
 
 
 def test_a_promotion_pays_up_to_its_monthly_cap(cloud: Cloud, owner: Client) -> None:
@@ -254,24 +262,23 @@ def test_a_promotion_pays_up_to_its_monthly_cap(cloud: Cloud, owner: Client) -> 
     assert owner.get("/v4/account").json()["active_promotions"] == []
 
 
-def test_a_promotion_pays_no_more_than_there_is(cloud: Cloud, owner: Client) -> None:
-    done(owner.post("/v4/account/promo-codes", json={"promo_code": "SANDBOX-100"}))
-    instance(owner)
+def test_a_promotion_pays_no_more_than_there_is(cloud: Cloud, late: Client) -> None:
+    done(late.post("/v4/account/promo-codes", json={"promo_code": "SANDBOX-100"}))
+    instance(late)
     until(cloud, APRIL)
-    (bill,) = invoices(owner)
+    (bill,) = invoices(late)
     assert (bill["subtotal"], bill["total"]) == (0, 0)
-    assert [item["amount"] for item in items(owner, bill["id"])] == [5, -5]
-    assert owner.get("/v4/account").json()["active_promotions"][0]["credit_remaining"] == "95.00"
-    assert owner.get("/v4/account/payments").json()["results"] == 0
+    assert [item["amount"] for item in items(late, bill["id"])] == [0.54, -0.54]
+    assert late.get("/v4/account").json()["active_promotions"][0]["credit_remaining"] == "99.46"
+    assert late.get("/v4/account/payments").json()["results"] == 0
 
 
-def test_invoices_are_listed_newest_first_and_are_nobody_elses(cloud: Cloud, owner: Client) -> None:
-    instance(owner)
-    until(cloud, "2027-06-01T00:00:10")
-    listed = owner.get("/v4/account/invoices").json()
-    assert listed["results"] == 3
-    dates = [bill["date"] for bill in listed["data"]]
-    assert dates == ["2027-06-01T00:00:00", "2027-05-01T00:00:00", "2027-04-01T00:00:00"]
+def test_invoices_are_listed_newest_first_and_are_nobody_elses(cloud: Cloud, late: Client) -> None:
+    instance(late)
+    until(cloud, "2027-05-01T00:00:10")
+    listed = late.get("/v4/account/invoices").json()
+    assert listed["results"] == 2
+    assert [bill["date"] for bill in listed["data"]] == ["2027-05-01T00:00:00", "2027-04-01T00:00:00"]
     mallory = cloud.person(username="mallory")
     url = f"/v4/account/invoices/{listed['data'][0]['id']}"
     for path in ("", "/items", "/pdf", "/csv"):
@@ -279,13 +286,13 @@ def test_invoices_are_listed_newest_first_and_are_nobody_elses(cloud: Cloud, own
     assert mallory.get("/v4/account/invoices").json()["results"] == 0
 
 
-def test_an_instance_that_could_not_be_deleted_costs_again(cloud: Cloud, owner: Client) -> None:
-    number = instance(owner, image="compute/debian12", root_pass="correct-horse-battery")
+def test_an_instance_that_could_not_be_deleted_costs_again(cloud: Cloud, late: Client) -> None:
+    number = instance(late, image="compute/debian12", root_pass="correct-horse-battery")
     cloud.settle()
     cloud.door.put("/_sandbox/transitions", json={"compute_delete": {"fail": "no"}})
-    done(owner.delete(f"/v4/compute/instances/{number}"))
+    done(late.delete(f"/v4/compute/instances/{number}"))
     cloud.house.conductor.settle(86400 * 3)
-    if owner.get(f"/v4/compute/instances/{number}").status_code == 200:
+    if late.get(f"/v4/compute/instances/{number}").status_code == 200:
         running = rows(cloud, f"SELECT count(*) FROM meter WHERE object_id = {number} AND ended IS NULL")
         assert int(running[0][0]) == 1
 
@@ -295,11 +302,9 @@ def test_traffic_beyond_what_the_plans_give_is_a_line_at_the_end_of_the_month(tm
     (tmp_path / "types.toml").write_text(text.replace("transfer = 1000\n", "transfer = 1\n"))
     cloud = Cloud(catalogue=str(tmp_path))
     try:
-        stand_at(cloud, START)
+        stand_at(cloud, MARCH)
         owner = cloud.person(username="alice")
-        kept, gone = (
-            instance(owner, image="compute/debian12", root_pass="correct-horse-battery") for _ in range(2)
-        )
+        kept, gone = (instance(owner, image="compute/debian12", root_pass="correct-horse-battery") for _ in range(2))
         cloud.settle()
         until(cloud, "2027-03-20T00:00:00")
         before = owner.get("/v4/account/transfer").json()

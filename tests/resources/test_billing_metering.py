@@ -113,9 +113,7 @@ def test_any_history_comes_to_what_counting_hour_by_hour_gives() -> None:
             now = max(now, began) + dice.randrange(1, 30 * 24 * 60) * MINUTE
             price = dice.choice([(7_500, 5_000_000), (15_000, 10_000_000), (60_000, 40_000_000)])
             chain = None if number == 1 else 1
-            meters.append(
-                meter(began, now, number=number, chain=chain, hourly=price[0], monthly=price[1])
-            )
+            meters.append(meter(began, now, number=number, chain=chain, hourly=price[0], monthly=price[1]))
             began += -(-(now - began) // HOUR) * HOUR
         until = meters[0].began + dice.randrange(1, 130 * 24 * 60) * MINUTE
         assert sum(line.amount for line in metering.lines(meters, until)) == _hour_by_hour(meters, until)

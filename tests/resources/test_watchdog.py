@@ -31,7 +31,7 @@ def test_what_goes_off_by_itself_is_booted_again(cloud: Cloud, alice: Client) ->
     assert status(alice, own) == "booting"
     told = last(alice, "lassie_reboot")
     (config,) = configs(alice, own)
-    assert (told["status"], told["percent_complete"], told["username"]) == ("scheduled", 0, "")
+    assert (told["status"], told["percent_complete"], told["username"]) == ("scheduled", 0, None)
     assert entity(told["entity"])[:2] == ("compute", own)  # type: ignore[index]
     assert entity(told["secondary_entity"])[:2] == ("compute_config", config["id"])  # type: ignore[index]
     cloud.settle()

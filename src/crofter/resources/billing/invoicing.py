@@ -166,5 +166,5 @@ THRESHOLDS = Operation(kind="billing.threshold", args=Nothing, steps=(watch_thre
 OPERATIONS = (INVOICE, CLOSE_MONTH, THRESHOLDS, charging.FOLLOW_UP)
 CHORES = (
     Chore("billing.close_month", CLOSE_MONTH, "monthly", Nothing(), catchup="all"),
-    Chore("billing.threshold", THRESHOLDS, "every 21600", Nothing()),
+    Chore("billing.threshold", THRESHOLDS, "daily 03:00", Nothing()),
 )
