@@ -39,6 +39,7 @@ class Everything(Body):
     secret: Annotated[str, Meta(min_length=8, extra={"reason": "Too weak"})] = "long enough"
     pair: Annotated[int, Meta(extra={"check": even})] = 2
     changed: Optional[str] = UNSET
+    seconds: Annotated[float, Meta(gt=0, lt=100)] = 1
 
 
 GOOD = {"type": "nano", "size": 10}
@@ -91,6 +92,8 @@ def test_a_good_body_is_read() -> None:
         ("secret", "short", "secret", "Too weak"),
         ("pair", 3, "pair", "Must be even"),
         ("changed", 4, "changed", "Must be of type String"),
+        ("seconds", 0, "seconds", "Must be more than 0"),
+        ("seconds", 100.0, "seconds", "Must be less than 100"),
     ],
 )
 def test_each_problem_has_its_words(field: str, value: Any, told: str, reason: str) -> None:

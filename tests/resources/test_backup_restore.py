@@ -67,7 +67,9 @@ def test_a_backup_is_restored_beside_what_is_there(cloud: Cloud, alice: Client, 
 
 
 @pytest.mark.parametrize("booted", [True, False])
-def test_a_backup_takes_the_place_of_everything(cloud: Cloud, alice: Client, saved: tuple[int, int], booted: bool) -> None:
+def test_a_backup_takes_the_place_of_everything(
+    cloud: Cloud, alice: Client, saved: tuple[int, int], booted: bool
+) -> None:
     own, backup = saved
     if not booted:
         act(alice, own, "shutdown")
@@ -155,9 +157,7 @@ def test_a_backup_needs_a_plan_and_a_region_that_fit(cloud: Cloud, alice: Client
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "backup_id")
 
 
-def test_a_restricted_user_needs_to_own_what_was_backed_up(
-    cloud: Cloud, alice: Client, saved: tuple[int, int]
-) -> None:
+def test_a_restricted_user_needs_to_own_what_was_backed_up(cloud: Cloud, alice: Client, saved: tuple[int, int]) -> None:
     own, backup = saved
     body = {"backup_id": backup, "type": "g6-nanode-1"}
     everything = {"add_computes": True}

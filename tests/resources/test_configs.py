@@ -239,9 +239,7 @@ def test_a_region_has_ten_private_networks_of_an_account(cloud: Cloud, alice: Cl
         add(alice, own, interfaces=[{"purpose": "vlan", "label": f"net-{number}"}])
     add(alice, own, interfaces=[{"purpose": "vlan", "label": "net-3"}])
     body = {"label": "x", "devices": {}, "interfaces": [{"purpose": "vlan", "label": "net-10"}]}
-    refused(
-        alice.post(f"{URL}/{own}/configs", json=body), "At most 10 VLANs are allowed in a region", "interfaces"
-    )
+    refused(alice.post(f"{URL}/{own}/configs", json=body), "At most 10 VLANs are allowed in a region", "interfaces")
 
 
 def test_networks_of_the_booted_profile_come_and_go_with_events(cloud: Cloud, alice: Client) -> None:

@@ -155,7 +155,8 @@ def test_room_that_a_resize_has_asked_for_is_taken(cloud: Cloud, alice: Client, 
 
 
 @pytest.mark.parametrize(
-    ("booted", "size", "words"), [(True, 2000, "in use"), (True, 60000, None), (False, 10, "The files on the disk need")]
+    ("booted", "size", "words"),
+    [(True, 2000, "in use"), (True, 60000, None), (False, 10, "The files on the disk need")],
 )
 def test_a_resize_that_cannot_work_is_accepted_and_fails(
     cloud: Cloud, alice: Client, booted: bool, size: int, words: str | None

@@ -226,7 +226,11 @@ def test_the_account_may_want_backups_of_everything(cloud: Cloud, alice: Client)
             "VLANs are not available in this region",
             "interfaces",
         ),
-        ({"type": "g1-gpu-rtx6000-1", "region": "us-west"}, "The selected plan is not available in this region", "region"),
+        (
+            {"type": "g1-gpu-rtx6000-1", "region": "us-west"},
+            "The selected plan is not available in this region",
+            "region",
+        ),
     ],
 )
 def test_what_cannot_be_created_is_refused(

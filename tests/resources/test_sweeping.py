@@ -93,7 +93,7 @@ def test_an_instance_on_its_way_to_nowhere_is_looked_at(cloud: Cloud, alice: Cli
     for own in (running, off):
         forge(cloud, own, status=shown)
     cloud.freeze()
-    cloud.advance(3601)
+    cloud.advance(6 * 3600 + 1)
     assert (status(alice, running), status(alice, off)) == ("running", "offline")
     assert alice.delete(f"{URL}/{running}").status_code == 200
     cloud.settle()

@@ -286,6 +286,10 @@ def _bounds(kind: Any, value: Any) -> str | None:
         low, high = kind.ge, kind.le
         if (low is not None and value < low) or (high is not None and value > high):
             return _span("Must be", low, high, "")
+        if kind.gt is not None and value <= kind.gt:
+            return f"Must be more than {kind.gt:g}"
+        if kind.lt is not None and value >= kind.lt:
+            return f"Must be less than {kind.lt:g}"
     elif isinstance(kind, shape.StrType):
         if _outside(len(value), kind):
             return _span("Length must be", kind.min_length, kind.max_length, " characters")

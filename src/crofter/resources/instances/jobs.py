@@ -33,8 +33,11 @@ JOBS: tuple[Job, ...] = (
     *deletion.JOBS,
 )
 
-CHORES = (Chore("house.attend", sweeping.ATTEND, "every 86400", Nothing()),)
-"""The simulated hypervisor tells of changes at once; this is the net below."""
+CHORES = (
+    Chore("house.attend", sweeping.ATTEND, "every 21600", Nothing()),
+    Chore("house.sweep", sweeping.SWEEP, "every 86400", Nothing()),
+)
+"""The simulated hypervisor tells of changes at once; these are the nets below."""
 
 OPERATIONS: tuple[Operation, ...] = (
     looking.LOOK,

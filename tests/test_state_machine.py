@@ -1,0 +1,39 @@
+"""The list of jobs is the state machine: it is whole, and its picture is up to date."""
+
+from __future__ import annotations
+
+from tools import states
+
+from crofter.resources.instances import store
+from crofter.resources.instances.jobs import JOBS, OPERATIONS
+from crofter.resources.instances.operations.looking import look
+from crofter.resources.instances.states import AT_REST, STATUSES
+
+PASSING = set(STATUSES) - {"running", "offline", "stopped"}
+
+
+def test_the_picture_is_up_to_date() -> None:
+    assert states.FILE.read_text(encoding="utf-8") == states.render(), "run: python -m tools.states"
+
+
+def test_every_passing_state_is_shown_by_a_job() -> None:
+    shown = {status for job in JOBS for status in (job.during, *job.later) if status}
+    assert shown == PASSING
+
+
+def test_the_books_and_the_states_agree_on_what_is_passing() -> None:
+    assert store.MOVING == "status NOT IN ('running', 'offline', 'stopped')"
+    assert set(AT_REST) == {"running", "offline"}
+
+
+def test_a_job_that_shows_a_passing_state_looks_where_it_ended_up_even_if_it_fails() -> None:
+    for job in JOBS:
+        if job.during is None and not job.later:
+            continue
+        assert job.operation.failed is not None, job.action
+        ends = {"compute_create": "hand_over", "compute_delete": "forget"}.get(job.action, look.name)
+        assert job.operation.steps[-1].name == ends, job.action
+
+
+def test_every_operation_of_a_job_is_listed() -> None:
+    assert {job.operation.kind for job in JOBS} <= {one.kind for one in OPERATIONS}
