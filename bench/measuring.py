@@ -23,7 +23,7 @@ class Effort(NamedTuple):
 
 
 THOROUGH = Effort(rounds=7, seconds=0.3, most=1500)
-QUICK = Effort(rounds=2, seconds=0.02, most=40)
+QUICK = Effort(rounds=1, seconds=0.005, most=10)
 WARM_UP = 8
 
 

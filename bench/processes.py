@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -70,7 +70,15 @@ def running(command: list[str], helpers: Callable[[], list[int]] = list) -> Iter
 
 def crofter(data: Path, database: str | None = None) -> list[str]:
     flags = ["--database", database] if database else []
-    return [str(Path(sys.executable).with_name("crofter")), "serve", "--data", str(data), *flags, "--port=0", "--log=off"]
+    return [
+        str(Path(sys.executable).with_name("crofter")),
+        "serve",
+        "--data",
+        str(data),
+        *flags,
+        "--port=0",
+        "--log=off",
+    ]
 
 
 def ceiling(recorded: Recorded, folder: Path) -> list[str]:
@@ -83,10 +91,24 @@ def bare() -> list[str]:
     return [sys.executable, "-m", "bench.bare"]
 
 
-def record(server: Server, content: bytes) -> tuple[tuple[str, bytes], tuple[int, list[tuple[bytes, bytes]], bytes]]:
-    """A request's method and path, and the very answer that the server gives to it."""
+def record(server: Server, contents: Iterable[bytes]) -> Recorded:
+    """The very answers that the server gives to these requests, by method and path."""
+    recorded: Recorded = {}
+    for content in contents:
+        method, path, _ = content.split(b" ", 2)
+        recorded[method.decode(), path.partition(b"?")[0]] = _answer(server, content)
+    return recorded
+
+
+def check_same(ceiling: Server, content: bytes, recorded: Recorded) -> None:
+    """The ceiling sends what was recorded, byte for byte, or comparing with it means nothing."""
     method, path, _ = content.split(b" ", 2)
+    if _answer(ceiling, content) != recorded[method.decode(), path.partition(b"?")[0]]:
+        raise RuntimeError(f"the ceiling answers {path.decode()} differently")
+
+
+def _answer(server: Server, content: bytes) -> tuple[int, list[tuple[bytes, bytes]], bytes]:
     answer = client.send(server.port, content)
-    assert answer.status == 200, answer
-    headers = [header for header in answer.headers if header[0] not in ADDED_BY_SERVER]
-    return (method.decode(), path.partition(b"?")[0]), (200, headers, answer.body)
+    if answer.status != 200:
+        raise RuntimeError(f"answered {answer.status}: {answer.body.decode()[:200]}")
+    return 200, [header for header in answer.headers if header[0] not in ADDED_BY_SERVER], answer.body

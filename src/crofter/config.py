@@ -6,9 +6,10 @@ import ipaddress
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 RATE_LIMITS = {
     "general": "1600 per 2 minute",
@@ -22,13 +23,16 @@ ALWAYS = ("login",)
 """Limits that hold in a sandbox too. Those per address do not: there everybody comes from the same one."""
 
 
+Positive = Annotated[int, Meta(ge=1)]
+
+
 class SettingsError(Exception):
     """The settings cannot be served. The text says what to change."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
-    port: int = 8420
+    port: Annotated[int, Meta(ge=0, le=65535)] = 8420
     data: str = "./data"
     """Folder of the embedded database, or ``:memory:`` to keep nothing."""
     database: str | None = None
@@ -36,10 +40,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     driver: str = "simulated"
     mode: Literal["sandbox", "production"] | None = None
     role: Literal["all", "api", "worker"] = "all"
-    workers: int = 1
+    workers: Positive = 1
     """API processes; more than one needs PostgreSQL."""
-    threads: int = 8
-    max_requests: int = 512
+    threads: Positive = 8
+    max_requests: Positive = 512
     secret_key: str | None = None
     former_secret_keys: str | None = None
     """Keys that still open what they sealed, separated by commas, until `crofter admin rotate-key` is done."""
@@ -110,11 +114,15 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
 
 def _from_file(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text())
+        found = tomllib.loads(path.read_text())
     except OSError as error:
         raise SettingsError(f"cannot read {path}: {error.strerror}") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path} is not TOML: {error}") from error
+    for name in found:
+        if name not in Settings.__struct_fields__:
+            raise SettingsError(f"{path}: there is no setting called {name}")
+    return found
 
 
 def _completed(settings: Settings) -> Settings:
@@ -126,14 +134,29 @@ def _completed(settings: Settings) -> Settings:
 
 
 def _checked(settings: Settings) -> Settings:
+    for check in (_check_rates, _check_store, _check_outside, _check_secrets, _check_exposure):
+        check(settings)
+    return settings
+
+
+def _check_rates(settings: Settings) -> None:
     unknown = set(settings.rate_limits) - set(RATE_LIMITS)
     if unknown:
         raise SettingsError(f"no rate limit is called {', '.join(sorted(unknown))}; there are {', '.join(RATE_LIMITS)}")
     for name, limit in settings.rate_limits.items():
         if limit != RATE_LIMITS[name]:
             _check_rate(name, limit)
-    if settings.database is None and (settings.workers > 1 or settings.role != "all"):
-        raise SettingsError("SQLite is for one process: --workers and --role need --database postgresql://…")
+
+
+def _check_store(settings: Settings) -> None:
+    if settings.database is None:
+        if settings.workers > 1 or settings.role != "all":
+            raise SettingsError("SQLite is for one process: --workers and --role need --database postgresql://…")
+    elif not settings.database.startswith(("postgresql://", "postgres://")):
+        raise SettingsError("a database address starts with postgresql://, and this one does not")
+
+
+def _check_outside(settings: Settings) -> None:
     if settings.mail != "outbox" and not settings.mail.startswith(("smtp://", "smtps://")):
         raise SettingsError("mail is outbox, smtp://… or smtps://…")
     for word in settings.probe_networks.split():
@@ -143,15 +166,23 @@ def _checked(settings: Settings) -> Settings:
             raise SettingsError(f"probe_networks is a list of region=network, and {word} is none") from None
     if settings.driver != "simulated":
         raise SettingsError(f"there is no driver {settings.driver!r}; there is: simulated")
-    if settings.sandbox:
-        if not is_loopback(settings.host):
-            raise SettingsError("sandbox mode listens on a loopback address only; use --mode production")
-        return settings
-    if not settings.secret_key:
+
+
+def _check_secrets(settings: Settings) -> None:
+    if not settings.sandbox and not settings.secret_key:
         raise SettingsError("production mode needs CROFTER_SECRET_KEY (64 hexadecimal characters)")
-    if not (is_loopback(settings.host) or settings.behind_proxy or settings.tls_certificate):
+    for key in (settings.secret_key or "", *(settings.former_secret_keys or "").split(",")):
+        if 0 < len(key.strip()) < 32:
+            raise SettingsError("a secret key has 64 hexadecimal characters, or 32 of any other sort and more")
+
+
+def _check_exposure(settings: Settings) -> None:
+    if is_loopback(settings.host):
+        return
+    if settings.sandbox:
+        raise SettingsError("sandbox mode listens on a loopback address only; use --mode production")
+    if not (settings.behind_proxy or settings.tls_certificate):
         raise SettingsError("a public address needs TLS (tls_certificate, tls_key) or behind_proxy = true")
-    return settings
 
 
 def _check_rate(name: str, limit: str) -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy.exc import OperationalError
 
 from crofter.db.database import Database
 from crofter.db.tables import metadata
+from crofter.errors import Unavailable
 
 MIGRATIONS = Path(__file__).parent / "migrations"
 _LOCK = 8420
@@ -63,6 +65,8 @@ def prepare(database: Database) -> str:
                 )
             _move(connection)
             return "moved"
+    except OperationalError as error:
+        raise Unavailable(f"cannot use the database: {str(error.orig).strip().splitlines()[0]}") from error
     finally:
         engine.dispose()
 

@@ -1,0 +1,168 @@
+"""Slow, silent and too many clients: the patient are served, the others do not hold us up."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+from httpx2 import Client
+
+from crofter.edge import server
+from crofter.edge.server import PatientProtocol
+from tests.cloud import ADMIN, Cloud
+from tests.edge.answers import CLOSED, connect, errors, receive, request
+from tests.resources.followers import eventually
+
+SHORT = 0.4
+
+
+@pytest.fixture
+def own_cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
+    """A cloud with little patience."""
+    monkeypatch.setattr(PatientProtocol, "receive_seconds", SHORT)
+    monkeypatch.setattr(server, "UPLOAD_SECONDS", 2 * SHORT)
+    cloud = Cloud()
+    yield cloud
+    cloud.close()
+
+
+POST = request("POST", "/v4/tags", token=ADMIN, body=b'{"label": "slow"}')
+UPLOAD = request(
+    "PUT", "/v4/account/oauth-clients/x/thumbnail", body=b"x", length=9, content_type="image/png", token=ADMIN
+)
+SLOW = {
+    "idle": b"",
+    "slow start": b"GE",
+    "slow header": b"GET /v4/tags HTTP/1.1\r\nHost: x\r\nX-A: b",
+    "slow body": POST[:-3],
+    "no body": POST[: POST.index(b"{")],
+    "slow upload": UPLOAD,
+}
+
+
+@pytest.mark.parametrize("kind", SLOW)
+def test_a_request_that_does_not_arrive_is_not_waited_for(own_cloud: Cloud, kind: str) -> None:
+    held = [connect(own_cloud.url) for _ in range(20)]
+    for connection in held:
+        connection.sendall(SLOW[kind])
+    assert own_cloud.admin.get("/v4/tags").status_code == 200  # the honest are served meanwhile
+    for connection in held:
+        answer = receive(connection)
+        assert answer.status in (408, CLOSED)
+        if answer.status == 408:
+            assert errors(answer) == [(None, "Request took too long to arrive")]
+        assert connection.recv(1) == b""
+        connection.close()
+    assert own_cloud.admin.get("/v4/tags").json()["results"] == 0
+
+
+def test_dripping_does_not_help(own_cloud: Cloud) -> None:
+    with connect(own_cloud.url) as connection:
+        connection.sendall(b"GET /v4/tags HTTP/1.1\r\n")
+        connection.settimeout(SHORT / 10)
+        for _ in range(200):
+            try:
+                connection.sendall(b"X-A: b\r\n")
+                if connection.recv(1) is not None:
+                    return
+            except TimeoutError:
+                continue
+            except OSError:
+                return
+        raise AssertionError("the connection was held as long as something came")
+
+
+def test_a_connection_between_two_requests_may_rest(own_cloud: Cloud) -> None:
+    with connect(own_cloud.url) as connection:
+        connection.sendall(request("GET", "/v4/regions"))
+        assert receive(connection).status == 200
+        connection.settimeout(3 * SHORT)
+        with pytest.raises(TimeoutError):
+            connection.recv(1)
+        connection.settimeout(20)
+        connection.sendall(request("GET", "/v4/regions"))
+        assert receive(connection).status == 200
+        connection.sendall(b"GET /v4/reg")
+        assert receive(connection).status == 408
+
+
+def test_a_long_wait_for_an_answer_is_no_slowness(own_cloud: Cloud) -> None:
+    answer = own_cloud.admin.get("/v4/account/events", params={"wait": 2})
+    assert answer.status_code == 200
+
+
+def test_without_a_deadline_the_slow_would_be_held(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(PatientProtocol, "_arm", lambda _self, _seconds: None)
+    with connect(own_cloud.url, timeout=3 * SHORT) as connection:
+        connection.sendall(SLOW["slow header"])
+        with pytest.raises(TimeoutError):
+            receive(connection)
+
+
+def test_one_peer_has_only_so_many_connections(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "CONNECTIONS_PER_PEER", PatientProtocol.per_peer["127.0.0.1"] + 10)
+    monkeypatch.setattr(PatientProtocol, "receive_seconds", 20)
+    held = [connect(own_cloud.url) for _ in range(15)]
+    open_ones = []
+    for connection in held:
+        connection.sendall(request("GET", "/v4/regions"))
+        if receive(connection).status == 200:
+            open_ones.append(connection)
+    assert len(open_ones) <= 10
+    assert len(open_ones) >= 5
+    for connection in held:
+        connection.close()
+    eventually(lambda: _answers(own_cloud))
+
+
+def _answers(cloud: Cloud) -> bool:
+    try:
+        with connect(cloud.url) as connection:
+            connection.sendall(request("GET", "/v4/regions"))
+            return receive(connection).status == 200
+    except OSError:
+        return False
+
+
+# ---- too many at once -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def narrow() -> Iterator[Cloud]:
+    """A cloud that does two things at a time."""
+    cloud = Cloud(max_requests=2)
+    yield cloud
+    cloud.close()
+
+
+def wait_on(cloud: Cloud) -> socket.socket:
+    connection = connect(cloud.url)
+    connection.sendall(request("GET", "/v4/account/events?wait=50", token=ADMIN))
+    return connection
+
+
+def test_more_than_it_can_do_at_once_is_refused_with_a_time_to_come_back(narrow: Cloud) -> None:
+    hub = narrow.house.app.parts.hub
+    waiting = [wait_on(narrow) for _ in range(2)]
+    eventually(lambda: hub.waiting == 2)
+    refused = narrow.admin.get("/v4/tags")
+    assert (refused.status_code, errors(refused)) == (503, [(None, "The service is busy. Please try again.")])
+    assert refused.headers["retry-after"] == "1"
+    assert narrow.door.get("/health/live").status_code == 200
+    for connection in waiting:
+        connection.close()
+    eventually(lambda: hub.waiting == 0)
+    assert narrow.admin.get("/v4/tags").status_code == 200
+
+
+def test_maintenance_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud = Cloud(maintenance="Back at noon")
+    try:
+        answer = cloud.admin.get("/v4/tags")
+        assert (answer.status_code, answer.headers["x-maintenance-mode"]) == (503, "Back at noon")
+        assert errors(answer) == [(None, "Back at noon")]
+        assert isinstance(cloud.admin, Client)
+        assert cloud.door.get("/health/live").status_code == 200
+    finally:
+        cloud.close()

@@ -1,0 +1,160 @@
+"""Invoices as files, and what things cost this month."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from httpx2 import Client
+from pypdf import PdfReader
+
+from crofter.resources.billing import documents
+from crofter.resources.billing.listings import Invoice, Item
+from tests.cloud import Cloud
+from tests.resources.money import done, instance, invoices, items, stand_at, until
+
+
+@pytest.fixture
+def late(cloud: Cloud) -> Client:
+    """Somebody who is new three days before a month ends."""
+    stand_at(cloud, "2027-03-29T00:00:00")
+    return cloud.person(username="alice")
+
+
+def item(label: str, amount: int = 5_000_000) -> Item:
+    first, last = "2027-03-01T00:00:00", "2027-04-01T00:00:00"
+    return Item(1, 7, "compute", label, "hourly", 7_500, 744, amount, 0, amount, first, last)
+
+
+def bill(**address: str) -> Invoice:
+    return Invoice(7, 1, "2027-04-01T00:00:00", "2027-03", 5_000_000, 0, 5_000_000, address)
+
+
+def words(pdf: bytes) -> str:
+    return "\n".join(page.extract_text() for page in PdfReader(io.BytesIO(pdf)).pages)
+
+
+def test_an_invoice_can_be_had_as_a_pdf_and_as_a_table(cloud: Cloud, late: Client) -> None:
+    done(late.put("/v4/account", json={"company": "Ärger & Söhne", "country": "DE", "city": "Köln", "zip": "50667"}))
+    number = instance(late, label="web-1", backups_enabled=True)
+    until(cloud, "2027-04-01T00:00:10")
+    (found,) = invoices(late)
+    url = f"/v4/account/invoices/{found['id']}"
+    pdf = late.get(f"{url}/pdf")
+    assert pdf.headers["content-type"] == "application/pdf"
+    assert pdf.headers["content-disposition"] == f'attachment; filename="invoice-{found["id"]}.pdf"'
+    text = words(pdf.content)
+    for said in (f"Invoice #{found['id']}", "Ärger & Söhne", "Köln 50667", "web-1", f"{found['total']:.2f} USD"):
+        assert said in text
+    table = late.get(f"{url}/csv")
+    assert table.headers["content-type"] == "text/csv; charset=utf-8"
+    listed = list(csv.DictReader(io.StringIO(table.text)))
+    assert [row["label"] for row in listed] == [one["label"] for one in items(late, found["id"])]
+    assert listed[0]["label"] == f"Nanode 1GB - web-1 ({number})"
+    assert (listed[0]["quantity"], listed[0]["unit_price"], listed[0]["amount"]) == ("72", "0.0075", "0.54")
+
+
+def test_an_invoice_is_the_same_to_the_last_byte_whenever_it_is_asked_for(cloud: Cloud, late: Client) -> None:
+    instance(late)
+    until(cloud, "2027-04-01T00:00:10")
+    url = f"/v4/account/invoices/{invoices(late)[0]['id']}"
+    first = [late.get(f"{url}/{kind}").content for kind in ("pdf", "csv")]
+    done(late.put("/v4/account", json={"company": "Somebody else"}))
+    cloud.advance(86400)
+    assert [late.get(f"{url}/{kind}").content for kind in ("pdf", "csv")] == first
+
+
+def test_a_pdf_can_be_read_aloud() -> None:
+    found = PdfReader(io.BytesIO(documents.pdf(bill(company="Croft"), [item("Nanode 1GB - web (1)")] * 60)))
+    root = found.trailer["/Root"]
+    assert root["/MarkInfo"]["/Marked"]
+    assert root["/Lang"] == "en"
+    assert "pdfuaid" in found.trailer["/Root"]["/Metadata"].get_object().get_data().decode()
+    assert found.metadata is not None
+    assert found.metadata.title == "Invoice #7"
+    assert len(found.pages) > 1
+
+
+def test_no_text_becomes_markup_or_a_formula() -> None:
+    tricks = ["#set page(width: 1pt)", "*bold* $x^2$ `raw` #panic()", "=1+1", "@SUM(A1)", "+1", "-1", "\t=1", '"; =x']
+    text = words(documents.pdf(bill(company='#import "x": *'), [item(trick) for trick in tricks]))
+    assert "#set page(width: 1pt)" in text
+    assert "#panic()" in text
+    cells = [row[0] for row in csv.reader(io.StringIO(documents.csv([item(trick) for trick in tricks]).decode()))][1:]
+    assert cells == [f"'{one}" if one[0] in "=+-@\t" else one for one in tricks]
+
+
+def test_a_name_in_any_script_gets_an_invoice() -> None:
+    for name in ("Ελένη", "Ирина", "東京商店", "شركة", "🚀"):
+        assert documents.pdf(bill(company=name), [item(name)]).startswith(b"%PDF")
+
+
+# ---- costs ----------------------------------------------------------------------------------------------------------
+
+
+def test_an_instance_says_what_it_costs_this_month(cloud: Cloud, late: Client) -> None:
+    number = instance(late, label="web-1", backups_enabled=True)
+    until(cloud, "2027-03-30T00:00:00")
+    cost = done(late.get(f"/v4/compute/instances/{number}/cost"))
+    assert cost == {
+        "forecast": 0.76,
+        "from": "2027-03-01T00:00:00",
+        "hourly": 0.0105,
+        "id": number,
+        "items": [
+            {
+                "forecast": 0.54,
+                "hourly": 0.0075,
+                "label": f"Nanode 1GB - web-1 ({number})",
+                "month_to_date": 0.18,
+                "monthly": 5,
+                "service": "compute",
+            },
+            {
+                "forecast": 0.22,
+                "hourly": 0.003,
+                "label": f"Backup Service - Nanode 1GB - web-1 ({number})",
+                "month_to_date": 0.07,
+                "monthly": 2,
+                "service": "backup",
+            },
+        ],
+        "month_to_date": 0.25,
+        "monthly": 7,
+        "to": "2027-03-30T00:00:00",
+    }
+    assert cloud.person(username="mallory").get(f"/v4/compute/instances/{number}/cost").status_code == 404
+
+
+def test_the_account_says_what_it_costs_by_service_and_by_tag(cloud: Cloud, late: Client) -> None:
+    both = instance(late, tags=["prod", "web"])
+    instance(late, "g6-standard-1", tags=["web"])
+    gone = instance(late, backups_enabled=True)
+    until(cloud, "2027-03-30T00:00:00")
+    done(late.delete(f"/v4/compute/instances/{gone}"))
+    cloud.settle()
+    cost = done(late.get("/v4/account/cost"))
+    assert (cost["month_to_date"], cost["forecast"]) == (0.79, 1.87)
+    assert (cost["hourly"], cost["monthly"]) == (0.0225, 15)
+    assert cost["services"] == [
+        {"forecast": 0.07, "month_to_date": 0.07, "service": "backup"},
+        {"forecast": 1.8, "month_to_date": 0.72, "service": "compute"},
+    ]
+    assert cost["tags"] == [
+        {"forecast": 0.54, "month_to_date": 0.18, "tag": "prod"},
+        {"forecast": 1.62, "month_to_date": 0.54, "tag": "web"},
+        {"forecast": 0.25, "month_to_date": 0.25, "tag": None},
+    ]
+    assert done(late.get("/v4/account"))["balance_uninvoiced"] == cost["month_to_date"]
+    assert done(late.get(f"/v4/compute/instances/{both}/cost"))["month_to_date"] == 0.18
+
+
+def test_costs_of_the_account_need_access_to_it(cloud: Cloud, alice: Client) -> None:
+    number = instance(alice)
+    done(alice.post("/v4/account/users", json={"username": "rita", "email": "rita@example.com", "restricted": True}))
+    rita = cloud.client(cloud.token("rita"))
+    assert rita.get("/v4/account/cost").status_code == 403
+    assert rita.get(f"/v4/compute/instances/{number}/cost").status_code == 403
+    done(alice.put("/v4/account/users/rita/grants", json={"compute": [{"id": number, "permissions": "read_only"}]}))
+    assert rita.get(f"/v4/compute/instances/{number}/cost").status_code == 200

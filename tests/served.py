@@ -1,0 +1,97 @@
+"""`crofter serve` in a process of its own, as people start it."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import httpx2
+
+CROFTER = str(Path(sys.executable).with_name("crofter"))
+TOKEN = "a-token-that-was-set-by-hand"
+BYTECODE = str(Path(tempfile.gettempdir()) / "crofter-tests-bytecode")
+"""Kept between starts, so that not each of them compiles everything anew."""
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Ours, without what would change the settings or slow the start."""
+    left = {name: value for name, value in os.environ.items() if not name.startswith("CROFTER_")}
+    left.pop("PYTHONDONTWRITEBYTECODE", None)
+    return {**left, "PYTHONPYCACHEPREFIX": BYTECODE, **more}
+
+
+def run(*flags: str, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """A command that is expected to end by itself."""
+    command = [CROFTER, *flags]
+    return subprocess.run(
+        command, env=environment(**(env or {})), cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+class Process:
+    """A server that has said where it serves."""
+
+    def __init__(self, *flags: str, env: Mapping[str, str] | None = None) -> None:
+        command = [CROFTER, "serve", "--port", "0", *flags]
+        variables = environment(**{"CROFTER_BOOTSTRAP_TOKEN": TOKEN, **(env or {})})
+        self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the process
+        self._process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=self._log, text=True)
+        self.said: list[str] = []
+        self.url = ""
+        self._speaking = threading.Event()
+        threading.Thread(target=self._listen, daemon=True).start()
+        assert self._speaking.wait(60), "it never said a word"
+        assert self.url, self.log()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.said.append(line.rstrip("\n"))
+            if found := re.search(r"serves on (http://\S+)", line):
+                self.url = found[1]
+                self._speaking.set()
+        self._speaking.set()
+
+    def client(self, token: str | None = TOKEN) -> httpx2.Client:
+        headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        return httpx2.Client(base_url=self.url, headers=headers, timeout=60)
+
+    def log(self) -> str:
+        self._log.seek(0)
+        return self._log.read()
+
+    def terminate(self) -> None:
+        self._process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait()
+
+    def ended(self, seconds: float = 30) -> int:
+        return self._process.wait(seconds)
+
+    def close(self) -> None:
+        if self._process.poll() is None:
+            self.terminate()
+            try:
+                self.ended()
+            except subprocess.TimeoutExpired:
+                self.kill()
+        self._log.close()
+
+
+@contextmanager
+def serving(*flags: str, env: Mapping[str, str] | None = None) -> Iterator[Process]:
+    process = Process(*flags, env=env)
+    try:
+        yield process
+    finally:
+        process.close()

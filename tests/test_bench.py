@@ -1,0 +1,51 @@
+"""The benchmark works: every row is measured, against bytes that are the same. Its figures are no business of tests."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench import processes
+from bench.measuring import QUICK, Candidate, microseconds
+from bench.table import Verdict, render
+from bench.work import GROWTH, WORK
+
+FIGURES = re.compile(r"\d+\.\d\dx")
+
+
+@pytest.mark.parametrize("part", ["speed", "growth", "start"])
+def test_each_part_measures_all_its_rows(part: str) -> None:
+    command = [sys.executable, "-m", "bench", "--quick", part]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    names = {"speed": [work.name for work in WORK], "growth": [kind.name for kind in GROWTH]}
+    for name in names.get(part, ["process start to first 200 "]):
+        assert any(line.startswith(name) and FIGURES.search(line) for line in lines), name
+    assert "target" in lines[-1]
+
+
+def test_a_ceiling_that_answers_differently_is_noticed(tmp_path: Path) -> None:
+    recorded: processes.Recorded = {("GET", b"/v4/tags"): (200, [(b"content-length", b"2")], b"{}")}
+    with processes.running(processes.ceiling(recorded, tmp_path)) as ceiling:
+        content = b"GET /v4/tags HTTP/1.1\r\nhost: x\r\n\r\n"
+        processes.check_same(ceiling, content, recorded)
+        with pytest.raises(RuntimeError, match="differently"):
+            processes.check_same(ceiling, content, {("GET", b"/v4/tags"): (200, [], b"{}")})
+        assert microseconds([Candidate(ceiling, lambda _number: content)], QUICK, iter(range(1000)))[0] > 0
+
+
+def test_a_figure_is_judged_by_its_target() -> None:
+    assert Verdict(3.9, 4.0).cells() == ["3.90x", "<= 4.00x", "ok"]
+    assert Verdict(4.1, 4.0).cells()[-1] == "OVER"
+    assert Verdict(70, 110, "MB").cells() == ["70 MB", "<= 110 MB", "ok"]
+    assert Verdict(9.0, None).good
+
+
+def test_a_table_is_in_line() -> None:
+    shown = render("Title", ["name", "us"], [["a", "5"], ["longer", "1234"]]).splitlines()
+    assert shown == ["Title", "name      us", "------  ----", "a          5", "longer  1234", ""][:5]

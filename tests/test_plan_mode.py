@@ -1,0 +1,148 @@
+"""``Prefer: plan``: what a write would do, without doing it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from httpx2 import Client, Response
+
+from crofter.corridor import ENDPOINTS
+from crofter.edge.endpoint import Endpoint
+from tests.cloud import Cloud
+from tests.resources.money import CARD, done, errors, instance, rows
+
+ROOT = "correct-horse-battery"
+PLAN = {"Prefer": "plan"}
+NEVER_CHANGES = ("tally", "operation", "worker", "meta", "schedule")
+"""Tables that the house itself writes to, whoever asks for what."""
+
+
+def contents(cloud: Cloud) -> dict[str, list[Any]]:
+    with cloud.world.database.read() as db:
+        if db.dialect == "sqlite":
+            names = db.raw(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+            ).fetchall()
+        else:
+            names = db.raw("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+        found = sorted(name for (name,) in names if name not in NEVER_CHANGES)
+        return {name: sorted(map(repr, db.raw(f'SELECT * FROM "{name}"').fetchall())) for name in found}
+
+
+def plan(answer: Response) -> dict[str, Any]:
+    assert answer.status_code == 200, answer.text
+    assert answer.headers["preference-applied"] == "plan"
+    assert set(answer.json()) == {"plan"}
+    found = dict(answer.json()["plan"])
+    assert set(found) == {"events", "objects", "price", "valid"}
+    assert found["valid"] is True
+    return found
+
+
+def test_creating_an_instance_is_planned_and_nothing_is_done(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
+    before = contents(cloud)
+    body = {"region": "us-east", "type": "g6-standard-1", "label": "web-1", "backups_enabled": True, "tags": ["new"]}
+    found = plan(alice.post("/v4/compute/instances", json=body, headers=PLAN))
+    assert found["events"] == ["tag_create", "compute_create"]
+    assert [(one["type"], one["label"]) for one in found["objects"]] == [("tag", "new"), ("compute", "web-1")]
+    assert found["price"] == {"hourly": 0.019, "monthly": 12.5}
+    assert contents(cloud) == before
+    assert alice.get("/v4/compute/instances").json()["results"] == 0
+    made = done(alice.post("/v4/compute/instances", json=body))
+    assert (made["label"], alice.get("/v4/account/events").json()["results"]) == ("web-1", 2)
+
+
+def test_a_plan_is_refused_like_the_request_itself(alice: Client, mallory: Client) -> None:
+    body = {"region": "nowhere", "type": "none"}
+    planned = alice.post("/v4/compute/instances", json=body, headers=PLAN)
+    real = alice.post("/v4/compute/instances", json=body)
+    assert (planned.status_code, planned.content) == (real.status_code, real.content) == (400, real.content)
+    number = instance(alice)
+    url = f"/v4/compute/instances/{number}"
+    assert mallory.delete(url, headers=PLAN).status_code == 404
+    assert errors(alice.post(f"{url}/resize", json={"type": "g6-nanode-1"}, headers=PLAN))[0][1].startswith("Compute")
+
+
+def test_what_happens_later_is_in_the_price_too(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
+    number = instance(alice, image="compute/debian12", root_pass=ROOT, backups_enabled=True)
+    cloud.settle()
+    url = f"/v4/compute/instances/{number}"
+    resize = plan(alice.post(f"{url}/resize", json={"type": "g6-standard-1"}, headers=PLAN))
+    assert resize["events"] == ["compute_resize_create", "compute_resize"]
+    assert resize["price"] == {"hourly": 0.0085, "monthly": 5.5}
+    assert plan(alice.delete(url, headers=PLAN))["price"] == {"hourly": -0.0105, "monthly": -7}
+    assert plan(alice.post(f"{url}/backups/cancel", headers=PLAN))["price"] == {"hourly": -0.003, "monthly": -2}
+    assert plan(alice.post(f"{url}/reboot", headers=PLAN))["price"] == {"hourly": 0, "monthly": 0}
+    managed = plan(alice.post("/v4/account/settings/managed-enable", headers=PLAN))
+    assert managed["price"] == {"hourly": 0.15, "monthly": 100}
+    assert done(alice.get(url))["status"] == "running"
+
+
+def test_a_transfer_tells_the_receiver_what_it_will_cost(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
+    number = instance(alice)
+    token = done(alice.post("/v4/account/service-transfers", json={"entities": {"computes": [number]}}))["token"]
+    bob = cloud.person(username="bob-receives")
+    found = plan(bob.post(f"/v4/account/service-transfers/{token}/accept", headers=PLAN))
+    assert found["price"] == {"hourly": 0.0075, "monthly": 5}
+    assert done(bob.get(f"/v4/account/service-transfers/{token}"))["status"] == "pending"
+
+
+def test_no_money_moves_in_a_plan(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
+    instance(alice)
+    cloud.advance(3600)
+    before = contents(cloud)
+    assert plan(alice.post("/v4/account/payments", json={"usd": "20.00"}, headers=PLAN))["events"] == [
+        "payment_submitted"
+    ]
+    assert plan(alice.post("/v4/account/credit-card", json=CARD, headers=PLAN))["events"] == ["credit_card_updated"]
+    assert plan(alice.post("/v4/account/cancel", headers=PLAN))["price"] == {"hourly": -0.0075, "monthly": -5}
+    assert contents(cloud) == before
+    assert rows(cloud, "SELECT 1 FROM simulated_charge") == []
+
+
+def test_a_plan_does_not_use_up_an_idempotency_key(alice: Client) -> None:
+    headers = {"Idempotency-Key": "once"}
+    body = {"label": "web"}
+    plan(alice.post("/v4/tags", json=body, headers={**PLAN, **headers}))
+    assert alice.post("/v4/tags", json=body, headers=headers).json() == {"label": "web"}
+    replayed = alice.post("/v4/tags", json=body, headers=headers)
+    assert replayed.headers["idempotent-replayed"] == "true"
+
+
+def test_the_preference_may_stand_among_others_and_reads_do_not_heed_it(alice: Client) -> None:
+    for value in ("plan", "PLAN", "respond-async, plan", "plan; x=1, wait=5"):
+        plan(alice.post("/v4/tags", json={"label": "web"}, headers={"Prefer": value}))
+    done(alice.post("/v4/tags", json={"label": "web"}, headers={"Prefer": "planning"}))
+    read = alice.get("/v4/tags", headers=PLAN)
+    assert read.json()["results"] == 1
+    assert "preference-applied" not in read.headers
+
+
+def _url(one: Endpoint) -> str:
+    values = {"compute_id": "1", "label": "web", "username": "admin", "token_id": "1", "event_id": "1"}
+    path = "/".join(
+        values.get(part.strip("{}").partition(":")[0], "1") if part.startswith("{") else part
+        for part in one.path.split("/")
+    )
+    return f"/v4beta/{path}"
+
+
+def test_no_write_of_the_house_leaves_a_trace_when_it_is_only_planned(cloud: Cloud) -> None:
+    cloud.freeze()
+    instance(cloud.admin)
+    done(cloud.admin.post("/v4/tags", json={"label": "web"}))
+    cloud.settle()
+    before = contents(cloud)
+    answers = {
+        one.name: cloud.admin.request(one.method, _url(one), json={}, headers=PLAN)
+        for one in ENDPOINTS
+        if one.writes and not one.public
+    }
+    assert {name: answer.text for name, answer in answers.items() if answer.status_code >= 500} == {}
+    planned = [name for name, answer in answers.items() if answer.status_code == 200]
+    assert len(planned) > 15
+    assert contents(cloud) == before

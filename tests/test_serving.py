@@ -1,0 +1,241 @@
+"""`crofter serve`, from the outside: a real process, started, used, stopped."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.databases import PostgresServer
+from tests.edge.answers import connect, request
+from tests.resources.followers import eventually, stream
+from tests.served import TOKEN, Process, run, serving
+
+STOP_SECONDS = 10
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which a server has been, with a tag in it."""
+    folder = tmp_path_factory.mktemp("kept")
+    with serving("--data", str(folder)) as server, server.client() as client:
+        assert client.post("/v4/tags", json={"label": "from the first start"}).status_code == 200
+    return folder
+
+
+@pytest.fixture(scope="module")
+def logged() -> Iterator[Process]:
+    with serving("--data", ":memory:", "--log", "json") as server:
+        yield server
+
+
+# ---- starting -------------------------------------------------------------------------------------------------------
+
+
+def test_a_first_start_says_where_it_serves_and_how_to_get_in(tmp_path: Path) -> None:
+    with serving("--data", str(tmp_path), env={"CROFTER_BOOTSTRAP_TOKEN": ""}) as server:
+        said = "\n".join(server.said)
+        assert re.search(r"serves on http://127\.0\.0\.1:\d+ \(sandbox", said)
+        eventually(lambda: any("token" in line for line in server.said))
+        said = "\n".join(server.said)
+        words = dict(line.split(maxsplit=1) for line in server.said if line.startswith("  "))
+        assert words["user"] == "admin"
+        assert len(words["password"]) >= 12
+        assert words["token"].startswith("ccp_")
+        with server.client(words["token"]) as client:
+            answer = client.get("/v4/profile")
+            assert (answer.json()["username"], answer.headers["x-oauth-scopes"]) == ("admin", "*")
+        assert words["docs"].startswith(server.url)
+        assert words["console"].startswith(server.url)
+
+
+def test_the_token_can_be_set_and_is_then_the_first_users(kept: Path) -> None:
+    with serving("--data", str(kept)) as server, server.client(TOKEN) as client:
+        assert client.get("/v4/profile").json()["username"] == "admin"
+
+
+def test_a_second_start_keeps_what_is_there_and_shows_no_secret(kept: Path) -> None:
+    with serving("--data", str(kept), env={"CROFTER_BOOTSTRAP_TOKEN": "another-token-this-time"}) as server:
+        with server.client() as client:
+            assert [one["label"] for one in client.get("/v4/tags").json()["data"]] == ["from the first start"]
+        with server.client("another-token-this-time") as client:
+            assert client.get("/v4/tags").status_code == 401
+        assert not any("password" in line or "ccp_" in line for line in server.said)
+
+
+def test_what_stands_beside_the_interface_is_there(logged: Process) -> None:
+    with logged.client(None) as client:
+        assert client.get("/health/live").json() == {"status": "ok"}
+        assert client.get("/health/ready").json()["status"] == "ok"
+        assert client.get("/version").json()["interface"] == "4.115.0"
+        assert "crofter_requests_total" in client.get("/metrics").text
+        assert client.get("/openapi.json").json()["openapi"].startswith("3.1")
+        assert client.get("/docs").headers["content-type"].startswith("text/html")
+        assert client.get("/health/nothing").status_code == 404
+        assert client.post("/version").status_code == 405
+
+
+def test_a_second_process_on_the_same_folder_is_refused_in_words(kept: Path) -> None:
+    with serving("--data", str(kept)):
+        second = run("serve", "--port", "0", "--data", str(kept))
+    assert second.returncode == 1
+    assert second.stderr.strip() == f"crofter: {kept} is in use by another crofter process"
+
+
+def test_a_port_that_is_taken_is_refused_in_words() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        refused = run("serve", "--port", str(taken.getsockname()[1]), "--data", ":memory:")
+    assert refused.returncode == 1
+    assert refused.stderr.startswith("crofter: ")
+    assert "in use" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+def test_a_newer_schema_is_refused_in_words(kept: Path, tmp_path: Path) -> None:
+    import shutil
+
+    shutil.copytree(kept, tmp_path / "newer")
+    with sqlite3.connect(tmp_path / "newer" / "crofter.db") as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+    connection.close()
+    refused = run("serve", "--port", "0", "--data", str(tmp_path / "newer"))
+    assert refused.returncode == 1
+    assert "the database has schema 9999, which is newer than this release knows" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("flags", "env", "words"),
+    [
+        (("--mode", "production"), {}, "CROFTER_SECRET_KEY"),
+        (("--mode", "toy"), {}, "invalid choice"),
+        (("--host", "0.0.0.0", "--mode", "sandbox"), {}, "loopback"),
+        (("--workers", "2"), {}, "SQLite is for one process"),
+        ((), {"CROFTER_PORT": "many"}, "port"),
+        (("--config", "/no/such/file.toml"), {}, "cannot read"),
+        (("--database", "postgresql://u:canary@127.0.0.1:1/none"), {}, "cannot use the database"),
+        (("--data", "/proc/nowhere"), {}, "/proc/nowhere"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_in_words(flags: tuple[str, ...], env: dict[str, str], words: str) -> None:
+    refused = run("serve", *flags, env=env)
+    assert refused.returncode != 0
+    assert words in refused.stderr
+    assert "Traceback" not in refused.stderr
+    assert "canary" not in refused.stderr
+
+
+def test_the_command_says_what_it_can_do() -> None:
+    shown = run("--help")
+    assert shown.returncode == 0
+    assert "serve" in shown.stdout
+    assert run("--version").stdout.startswith("crofter ")
+
+
+# ---- stopping -------------------------------------------------------------------------------------------------------
+
+
+def test_a_stop_ends_whoever_waits_and_exits_with_nought(tmp_path: Path) -> None:
+    with serving("--data", str(tmp_path)) as server, server.client() as client:
+        with connect(server.url) as poll, stream(client) as found:
+            poll.sendall(request("GET", "/v4/account/events?wait=60", token=TOKEN))
+            idle = connect(server.url)
+            client.post("/v4/tags", json={"label": "last words"})
+            assert next(found).data["action"] == "tag_create"
+            began = time.monotonic()
+            server.terminate()
+            assert server.ended(STOP_SECONDS) == 0
+            assert time.monotonic() - began < STOP_SECONDS
+            idle.close()
+        assert "Traceback" not in server.log()
+
+
+def test_what_was_acknowledged_is_there_after_a_kill(tmp_path: Path) -> None:
+    with serving("--data", str(tmp_path)) as server, server.client() as client:
+        for number in range(5):
+            assert client.post("/v4/tags", json={"label": f"tag {number}"}).status_code == 200
+        server.kill()
+    with serving("--data", str(tmp_path)) as server, server.client() as client:
+        assert client.get("/v4/tags").json()["results"] == 5
+        assert client.get("/v4/account/events").json()["results"] == 5
+
+
+def test_a_stop_lets_a_request_that_has_begun_end(tmp_path: Path) -> None:
+    with serving("--data", str(tmp_path)) as server:
+        body = b'{"label": "slow but whole"}'
+        content = request("POST", "/v4/tags", token=TOKEN, body=body)
+        with connect(server.url) as connection:
+            connection.sendall(content[:-5])
+            eventually(lambda: "crofter" in "".join(server.said))
+            server.terminate()
+            connection.sendall(content[-5:])
+            answer = connection.recv(65536)
+        assert answer == b"" or answer.startswith(b"HTTP/1.1 200")
+        assert server.ended(STOP_SECONDS) == 0
+    with serving("--data", str(tmp_path)) as server, server.client() as client:
+        assert client.get("/v4/tags").json()["results"] == (1 if answer else 0)
+
+
+# ---- the log --------------------------------------------------------------------------------------------------------
+
+CANARIES = {
+    "token": "canary-in-the-token",
+    "query": "canary-in-the-query",
+    "body": "canary-in-the-body",
+    "filter": "canary-in-the-filter",
+    "header": "canary-in-a-header",
+    "key": "canary-in-the-key",
+}
+
+
+def test_each_request_is_one_line_of_json_with_its_id_and_no_secret(logged: Process) -> None:
+    with logged.client() as client:
+        good = client.post(
+            "/v4/tags",
+            params={"secret": CANARIES["query"]},
+            json={"label": CANARIES["body"]},
+            headers={"X-Secret": CANARIES["header"], "Idempotency-Key": CANARIES["key"]},
+        )
+        bad = client.post("/v4/tags", content=b'{"label": "%s"' % CANARIES["body"].encode())
+        client.get("/v4/tags", headers={"X-Filter": f'{{"label": "{CANARIES["filter"]}"}}'})
+    with logged.client(CANARIES["token"]) as stranger:
+        refused = stranger.get("/v4/tags")
+    assert (good.status_code, bad.status_code, refused.status_code) == (200, 400, 401)
+    ids = [answer.headers["x-request-id"] for answer in (good, bad, refused)]
+    eventually(lambda: ids[-1] in logged.log())
+    lines = [json.loads(line) for line in logged.log().splitlines()]
+    found = {line["request"]: line for line in lines if "request" in line}
+    assert all(one in found for one in ids)
+    line = found[ids[0]]
+    assert (line["method"], line["path"], line["status"]) == ("POST", "/v4/tags", 200)
+    assert (line["user"], line["operation"], line["address"]) == ("admin", "create_tag", "127.0.0.1")
+    assert line["ms"] >= 0
+    for where, canary in CANARIES.items():
+        assert canary not in logged.log(), where
+    assert TOKEN not in logged.log()
+
+
+def test_a_line_cannot_be_forged_through_the_path(logged: Process) -> None:
+    with logged.client() as client:
+        answer = client.get('/v4/tags/a%0A{"request":"forged","status":200}')
+    eventually(lambda: answer.headers["x-request-id"] in logged.log())
+    assert not any(json.loads(line).get("request") == "forged" for line in logged.log().splitlines())
+
+
+# ---- PostgreSQL -----------------------------------------------------------------------------------------------------
+
+
+def test_several_processes_serve_one_database(postgres_server: PostgresServer) -> None:
+    address = postgres_server.address(postgres_server.empty())
+    with serving("--database", address, "--workers", "2") as server, server.client() as client:
+        for number in range(6):
+            assert client.post("/v4/tags", json={"label": f"tag {number}"}).status_code == 200
+        assert client.get("/v4/tags").json()["results"] == 6
+        server.terminate()
+        assert server.ended(STOP_SECONDS * 2) == 0

@@ -1,0 +1,71 @@
+"""Two API processes on one PostgreSQL database: whoever follows either of them misses and doubles nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.databases import PostgresServer
+from tests.resources.followers import ByCursor, ByStream, stream
+from tests.served import TOKEN, Process, serving
+
+WRITERS, EACH = 4, 20
+
+
+@pytest.fixture(scope="module")
+def pair(postgres_server: PostgresServer) -> Iterator[tuple[Process, Process]]:
+    address = postgres_server.address(postgres_server.empty())
+    with serving("--database", address, "--log", "off") as one, serving("--database", address, "--log", "off") as two:
+        yield one, two
+
+
+def test_no_event_is_missed_or_doubled_between_two_processes(pair: tuple[Process, Process]) -> None:
+    clients = [server.client() for server in pair]
+    total = WRITERS * EACH
+    followers = [kind(client, total) for client in clients for kind in (ByCursor, ByStream)]
+
+    def write(writer: int) -> None:
+        for number in range(EACH):
+            answer = clients[(writer + number) % 2].post("/v4/tags", json={"label": f"tag {writer} {number}"})
+            assert answer.status_code == 200, answer.text
+
+    with ThreadPoolExecutor(WRITERS) as pool:
+        list(pool.map(write, range(WRITERS)))
+    everything = clients[0].get("/v4/account/events", params={"after": 0, "page_size": 500}).json()
+    expected = [item["id"] for item in everything["data"]]
+    assert len(expected) == everything["results"] == total
+    for follower in followers:
+        assert follower.join() == expected
+
+
+def test_a_change_in_one_process_is_heard_in_the_other(pair: tuple[Process, Process]) -> None:
+    one, two = (server.client() for server in pair)
+    with stream(two) as found:
+        one.post("/v4/tags", json={"label": "heard elsewhere"})
+        assert next(found).data["entity"]["label"] == "heard elsewhere"
+
+
+def test_a_token_that_is_revoked_in_one_process_ends_the_stream_in_the_other(pair: tuple[Process, Process]) -> None:
+    one, two = (server.client() for server in pair)
+    made = one.post("/v4/profile/tokens", json={"label": "short lived"}).json()
+    with pair[1].client(made["token"]) as short_lived, stream(short_lived) as found:
+        assert one.delete(f"/v4/profile/tokens/{made['id']}").status_code == 200
+        assert [frame for frame in found if frame.data["action"] not in ("token_delete", "token_create")] == []
+    assert TOKEN not in made.values()
+    assert two.get("/v4/tags").status_code == 200
+
+
+def test_the_same_key_at_both_processes_is_done_once(pair: tuple[Process, Process]) -> None:
+    clients = [server.client() for server in pair]
+
+    def create(turn: int) -> bytes:
+        answer = clients[turn % 2].post(
+            "/v4/tags", json={"label": "only once"}, headers={"Idempotency-Key": "the same"}
+        )
+        assert answer.status_code == 200, answer.text
+        return answer.content
+
+    with ThreadPoolExecutor(6) as pool:
+        assert len(set(pool.map(create, range(6)))) == 1
