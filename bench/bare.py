@@ -20,7 +20,7 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         assert sockets is not None
-        print("serves on http://127.0.0.1:%d" % sockets[0].getsockname()[1], flush=True)
+        print(f"serves on http://127.0.0.1:{sockets[0].getsockname()[1]}", flush=True)
 
 
 if __name__ == "__main__":

@@ -48,7 +48,7 @@ async def lifespan(receive: Any, send: Any) -> None:
 
 def serve(application: Any) -> None:
     listening = socket.create_server(("127.0.0.1", 0))
-    print("serves on http://127.0.0.1:%d" % listening.getsockname()[1], flush=True)
+    print(f"serves on http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     server = uvicorn.Server(configured(application))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(server.serve(sockets=[listening]))

@@ -62,7 +62,7 @@ GROWTH = (
     Growth("list 100 tags, first page", _same("/v4/tags"), FLAT),
     Growth("list 100 tags, last page", _last("/v4/tags"), FLAT),
     Growth("events after a cursor, at the end", lambda rows: get(f"{EVENTS}?after={rows - 100}"), FLAT),
-    Growth("X-Filter entity, none found", _same(EVENTS, '{"entity.type": "compute", "entity.id": %d}' % RARE), None),
+    Growth("X-Filter entity, none found", _same(EVENTS, f'{{"entity.type": "compute", "entity.id": {RARE}}}'), None),
     Growth("X-Filter entity, 1 in 1,000", _same(EVENTS, '{"entity.type": "compute", "entity.id": 7}'), None),
     Growth("X-Filter action, 1 in 5", _same(EVENTS, '{"action": "compute_reboot"}'), None),
     Growth("X-Filter created, all", _same(EVENTS, '{"created": {"+gt": "2020-01-01T00:00:00"}}'), None),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 from crofter.resources.instances.jobs import JOBS
@@ -67,7 +68,7 @@ def _diagram(jobs: tuple[Job, ...]) -> list[str]:
             continue
         for start, first in _starts(job, shown):
             moves.setdefault((start, first), []).append(job.action)
-        for before, after in zip(shown, shown[1:], strict=False):
+        for before, after in pairwise(shown):
             moves.setdefault((before, after), []).append(job.action)
         moves.setdefault((shown[-1], "[*]" if shown[-1] == "deleting" else "at_rest"), [])
     moves.setdefault(("provisioning", "at_rest"), [])

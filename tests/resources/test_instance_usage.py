@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from httpx2 import Client
@@ -44,7 +45,7 @@ def test_a_day_in_points_of_five_minutes(cloud: Cloud, alice: Client) -> None:
     }
     moments = [moment for moment, _ in data["cpu"]]
     assert len(moments) == 288
-    assert {later - earlier for earlier, later in zip(moments, moments[1:], strict=False)} == {300_000}
+    assert {later - earlier for earlier, later in pairwise(moments)} == {300_000}
     assert cloud.world.clock.now() - 600_000 <= moments[-1] <= cloud.world.clock.now()
     assert all(0 < value <= 100 for _, value in data["cpu"])
     assert all(value > 0 for _, value in data["netv4"]["out"])

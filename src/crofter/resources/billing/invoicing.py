@@ -34,8 +34,10 @@ def make(ctx: Context, account_id: int, period: str, until: int, gigabytes: int 
     """An invoice of everything up to ``until`` that no invoice has; its number, or None if there is nothing."""
     account = accounts.one(ctx.db, account_id)
     made = draft(ctx, account_id, account.country, until, gigabytes)
+    if made.items and not any(item.amount for item in made.items):
+        return None  # hours that are free, since the month is paid for: the next invoice has them
     store.mark_billed(ctx.db, account_id, until)
-    if not any(item.amount for item in made.items):
+    if not made.items:
         return None
     number = ctx.db.insert(
         store.invoice,

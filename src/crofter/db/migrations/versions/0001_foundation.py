@@ -14,6 +14,3 @@ def upgrade() -> None:
     for statement in script.split("--;"):
         # Said to the driver as it is: a colon in it names no parameter.
         op.get_bind().exec_driver_sql(statement.replace("%", "%%") if dialect == "postgresql" else statement)
-
-
-

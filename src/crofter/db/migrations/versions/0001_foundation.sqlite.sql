@@ -110,11 +110,11 @@ CREATE TABLE schedule (
 
 --;
 
-CREATE INDEX ix_schedule_account_id ON schedule (account_id)
+CREATE INDEX ix_schedule_next_due ON schedule (next_due)
 
 --;
 
-CREATE INDEX ix_schedule_next_due ON schedule (next_due)
+CREATE INDEX ix_schedule_account_id ON schedule (account_id)
 
 --;
 
@@ -191,6 +191,18 @@ CREATE TABLE simulated_decline (
 
 --;
 
+CREATE TABLE tax (
+	slug TEXT NOT NULL, 
+	position INTEGER, 
+	name TEXT NOT NULL, 
+	millionths INTEGER NOT NULL, 
+	CONSTRAINT pk_tax PRIMARY KEY (slug), 
+	CONSTRAINT uq_tax_position UNIQUE (position)
+)
+ STRICT
+
+--;
+
 CREATE TABLE address_block (
 	network TEXT NOT NULL, 
 	region TEXT NOT NULL, 
@@ -218,16 +230,20 @@ CREATE INDEX ix_released_address_free ON released_address (region, public, free_
 
 --;
 
-CREATE TABLE region (
+CREATE TABLE promotion (
 	slug TEXT NOT NULL, 
 	position INTEGER, 
-	country TEXT NOT NULL, 
-	capabilities TEXT NOT NULL, 
-	resolvers_ipv4 TEXT NOT NULL, 
-	resolvers_ipv6 TEXT NOT NULL, 
-	status TEXT DEFAULT 'ok' NOT NULL, 
-	CONSTRAINT pk_region PRIMARY KEY (slug), 
-	CONSTRAINT uq_region_position UNIQUE (position)
+	summary TEXT NOT NULL, 
+	description TEXT NOT NULL, 
+	image_url TEXT NOT NULL, 
+	service_type TEXT NOT NULL, 
+	credit INTEGER NOT NULL, 
+	monthly_cap INTEGER NOT NULL, 
+	days INTEGER NOT NULL, 
+	ends TEXT, 
+	sandbox INTEGER NOT NULL, 
+	CONSTRAINT pk_promotion PRIMARY KEY (slug), 
+	CONSTRAINT uq_promotion_position UNIQUE (position)
 )
  STRICT
 
@@ -285,6 +301,21 @@ CREATE TABLE audit_head (
 	mark BLOB NOT NULL, 
 	seal BLOB NOT NULL, 
 	CONSTRAINT pk_audit_head PRIMARY KEY (account_id)
+)
+ STRICT
+
+--;
+
+CREATE TABLE region (
+	slug TEXT NOT NULL, 
+	position INTEGER, 
+	country TEXT NOT NULL, 
+	capabilities TEXT NOT NULL, 
+	resolvers_ipv4 TEXT NOT NULL, 
+	resolvers_ipv6 TEXT NOT NULL, 
+	status TEXT DEFAULT 'ok' NOT NULL, 
+	CONSTRAINT pk_region PRIMARY KEY (slug), 
+	CONSTRAINT uq_region_position UNIQUE (position)
 )
  STRICT
 
@@ -491,15 +522,15 @@ CREATE TABLE login (
 
 --;
 
+CREATE INDEX ix_login_at ON login (at)
+
+--;
+
 CREATE INDEX ix_login_account_id ON login (account_id, id)
 
 --;
 
 CREATE INDEX ix_login_user_id ON login (user_id, id)
-
---;
-
-CREATE INDEX ix_login_at ON login (at)
 
 --;
 
@@ -528,20 +559,23 @@ CREATE INDEX ix_oauth_client_account_id ON oauth_client (account_id, id)
 CREATE TABLE meter (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	account_id INTEGER NOT NULL, 
+	chain INTEGER, 
 	what TEXT NOT NULL, 
 	object_id INTEGER NOT NULL, 
 	label TEXT NOT NULL, 
 	hourly INTEGER NOT NULL, 
 	monthly INTEGER NOT NULL, 
+	transfer INTEGER NOT NULL, 
 	began INTEGER NOT NULL, 
 	ended INTEGER, 
-	billed_hours INTEGER NOT NULL, 
 	billed_until INTEGER NOT NULL, 
-	month TEXT NOT NULL, 
-	month_amount INTEGER NOT NULL, 
 	CONSTRAINT fk_meter_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
 )
  STRICT
+
+--;
+
+CREATE INDEX ix_meter_account_id ON meter (account_id, ended)
 
 --;
 
@@ -549,7 +583,19 @@ CREATE INDEX ix_meter_object ON meter (what, object_id)
 
 --;
 
-CREATE INDEX ix_meter_account_id ON meter (account_id, ended)
+CREATE TABLE traffic (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	account_id INTEGER NOT NULL, 
+	month TEXT NOT NULL, 
+	object_id INTEGER NOT NULL, 
+	bytes INTEGER NOT NULL, 
+	CONSTRAINT fk_traffic_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+)
+ STRICT
+
+--;
+
+CREATE INDEX ix_traffic_account_id ON traffic (account_id, month)
 
 --;
 
@@ -613,11 +659,11 @@ CREATE INDEX ix_payment_account_id ON payment (account_id, id)
 CREATE TABLE charge (
 	"key" TEXT NOT NULL, 
 	account_id INTEGER NOT NULL, 
-	method_id INTEGER NOT NULL, 
+	token TEXT NOT NULL, 
 	amount INTEGER NOT NULL, 
-	purpose TEXT NOT NULL, 
 	status TEXT NOT NULL, 
-	created TEXT NOT NULL, 
+	payment_id INTEGER, 
+	created INTEGER NOT NULL, 
 	CONSTRAINT pk_charge PRIMARY KEY ("key"), 
 	CONSTRAINT fk_charge_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
 )
@@ -663,11 +709,11 @@ CREATE TABLE address (
 
 --;
 
-CREATE INDEX ix_address_account_id ON address (account_id)
+CREATE INDEX ix_address_instance_id ON address (instance_id)
 
 --;
 
-CREATE INDEX ix_address_instance_id ON address (instance_id)
+CREATE INDEX ix_address_account_id ON address (account_id)
 
 --;
 
@@ -741,15 +787,23 @@ CREATE INDEX ix_instance_account_id ON instance (account_id, id)
 
 --;
 
-CREATE INDEX ix_instance_label ON instance (account_id, lower(label))
-
---;
-
 CREATE INDEX ix_instance_group ON instance (account_id, lower(group_label), id)
 
 --;
 
+CREATE INDEX ix_instance_host ON instance (host)
+
+--;
+
 CREATE INDEX ix_instance_image ON instance (account_id, lower(image), id)
+
+--;
+
+CREATE INDEX ix_instance_label ON instance (account_id, lower(label))
+
+--;
+
+CREATE INDEX ix_instance_moving ON instance (id) WHERE status NOT IN ('running', 'offline', 'stopped')
 
 --;
 
@@ -765,46 +819,26 @@ CREATE TRIGGER instance_tally_move AFTER UPDATE OF account_id ON instance FOR EA
 
 --;
 
-CREATE TABLE image (
-	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
-	account_id INTEGER, 
-	name TEXT, 
-	position INTEGER, 
-	label TEXT NOT NULL, 
-	description TEXT, 
-	size INTEGER NOT NULL, 
-	filesystem TEXT DEFAULT 'ext4' NOT NULL, 
-	vendor TEXT, 
-	type TEXT DEFAULT 'manual' NOT NULL, 
-	status TEXT DEFAULT 'available' NOT NULL, 
-	deprecated INTEGER NOT NULL, 
-	created TEXT NOT NULL, 
-	created_by TEXT NOT NULL, 
-	updated TEXT NOT NULL, 
-	eol TEXT, 
-	expiry TEXT, 
-	CONSTRAINT fk_image_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
-	CONSTRAINT uq_image_name UNIQUE (name), 
-	CONSTRAINT uq_image_position UNIQUE (position)
-)
- STRICT
-
---;
-
-CREATE INDEX ix_image_account_id ON image (account_id, id)
-
---;
-
-CREATE TABLE vlan (
+CREATE TABLE credit (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	account_id INTEGER NOT NULL, 
-	region TEXT NOT NULL, 
-	label TEXT NOT NULL, 
-	created TEXT NOT NULL, 
-	CONSTRAINT uq_vlan_account_id_region_label UNIQUE (account_id, region, label), 
-	CONSTRAINT fk_vlan_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+	code TEXT NOT NULL, 
+	summary TEXT NOT NULL, 
+	description TEXT NOT NULL, 
+	image_url TEXT NOT NULL, 
+	service_type TEXT NOT NULL, 
+	remaining INTEGER NOT NULL, 
+	monthly_cap INTEGER NOT NULL, 
+	month TEXT NOT NULL, 
+	month_used INTEGER NOT NULL, 
+	expires TEXT NOT NULL, 
+	CONSTRAINT fk_credit_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
 )
  STRICT
+
+--;
+
+CREATE INDEX ix_credit_account_id ON credit (account_id, id)
 
 --;
 
@@ -827,72 +861,6 @@ CREATE TABLE firewall (
 --;
 
 CREATE INDEX ix_firewall_account_id ON firewall (account_id, id)
-
---;
-
-CREATE TABLE managed_contact (
-	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
-	account_id INTEGER NOT NULL, 
-	name TEXT, 
-	email TEXT, 
-	phone_primary TEXT, 
-	phone_secondary TEXT, 
-	group_label TEXT, 
-	updated TEXT NOT NULL, 
-	CONSTRAINT fk_managed_contact_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
-)
- STRICT
-
---;
-
-CREATE INDEX ix_managed_contact_account_id ON managed_contact (account_id, id)
-
---;
-
-CREATE TABLE managed_credential (
-	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
-	account_id INTEGER NOT NULL, 
-	label TEXT NOT NULL, 
-	username BLOB, 
-	password BLOB, 
-	last_decrypted TEXT, 
-	CONSTRAINT uq_managed_credential_account_id_label UNIQUE (account_id, label), 
-	CONSTRAINT fk_managed_credential_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
-)
- STRICT
-
---;
-
-CREATE TABLE ticket (
-	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
-	account_id INTEGER NOT NULL, 
-	summary TEXT NOT NULL, 
-	description TEXT NOT NULL, 
-	status TEXT NOT NULL, 
-	opened TEXT NOT NULL, 
-	opened_by TEXT NOT NULL, 
-	opener_id INTEGER, 
-	gravatar_id TEXT NOT NULL, 
-	closed TEXT, 
-	closable INTEGER NOT NULL, 
-	updated TEXT NOT NULL, 
-	updated_by TEXT, 
-	entity_type TEXT, 
-	entity_id TEXT, 
-	entity_label TEXT, 
-	entity_url TEXT, 
-	nature TEXT NOT NULL, 
-	CONSTRAINT fk_ticket_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
-)
- STRICT
-
---;
-
-CREATE INDEX ix_ticket_account_id ON ticket (account_id, id)
-
---;
-
-CREATE INDEX ix_ticket_open ON ticket (closed, id)
 
 --;
 
@@ -979,6 +947,115 @@ CREATE INDEX ix_transfer_sender_id ON transfer (sender_id, id)
 
 --;
 
+CREATE TABLE image (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	account_id INTEGER, 
+	name TEXT, 
+	position INTEGER, 
+	label TEXT NOT NULL, 
+	description TEXT, 
+	size INTEGER NOT NULL, 
+	filesystem TEXT DEFAULT 'ext4' NOT NULL, 
+	vendor TEXT, 
+	type TEXT DEFAULT 'manual' NOT NULL, 
+	status TEXT DEFAULT 'available' NOT NULL, 
+	deprecated INTEGER NOT NULL, 
+	created TEXT NOT NULL, 
+	created_by TEXT NOT NULL, 
+	updated TEXT NOT NULL, 
+	eol TEXT, 
+	expiry TEXT, 
+	CONSTRAINT fk_image_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT uq_image_name UNIQUE (name), 
+	CONSTRAINT uq_image_position UNIQUE (position)
+)
+ STRICT
+
+--;
+
+CREATE INDEX ix_image_account_id ON image (account_id, id)
+
+--;
+
+CREATE TABLE vlan (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	account_id INTEGER NOT NULL, 
+	region TEXT NOT NULL, 
+	label TEXT NOT NULL, 
+	created TEXT NOT NULL, 
+	CONSTRAINT uq_vlan_account_id_region_label UNIQUE (account_id, region, label), 
+	CONSTRAINT fk_vlan_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+)
+ STRICT
+
+--;
+
+CREATE TABLE managed_contact (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	account_id INTEGER NOT NULL, 
+	name TEXT, 
+	email TEXT, 
+	phone_primary TEXT, 
+	phone_secondary TEXT, 
+	group_label TEXT, 
+	updated TEXT NOT NULL, 
+	CONSTRAINT fk_managed_contact_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+)
+ STRICT
+
+--;
+
+CREATE INDEX ix_managed_contact_account_id ON managed_contact (account_id, id)
+
+--;
+
+CREATE TABLE managed_credential (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	account_id INTEGER NOT NULL, 
+	label TEXT NOT NULL, 
+	username BLOB, 
+	password BLOB, 
+	last_decrypted TEXT, 
+	CONSTRAINT uq_managed_credential_account_id_label UNIQUE (account_id, label), 
+	CONSTRAINT fk_managed_credential_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+)
+ STRICT
+
+--;
+
+CREATE TABLE ticket (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	account_id INTEGER NOT NULL, 
+	summary TEXT NOT NULL, 
+	description TEXT NOT NULL, 
+	status TEXT NOT NULL, 
+	opened TEXT NOT NULL, 
+	opened_by TEXT NOT NULL, 
+	opener_id INTEGER, 
+	gravatar_id TEXT NOT NULL, 
+	closed TEXT, 
+	closable INTEGER NOT NULL, 
+	updated TEXT NOT NULL, 
+	updated_by TEXT, 
+	entity_type TEXT, 
+	entity_id TEXT, 
+	entity_label TEXT, 
+	entity_url TEXT, 
+	nature TEXT NOT NULL, 
+	CONSTRAINT fk_ticket_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+)
+ STRICT
+
+--;
+
+CREATE INDEX ix_ticket_open ON ticket (closed, id)
+
+--;
+
+CREATE INDEX ix_ticket_account_id ON ticket (account_id, id)
+
+--;
+
 CREATE TABLE user_grant (
 	user_id INTEGER NOT NULL, 
 	kind TEXT NOT NULL, 
@@ -1058,11 +1135,11 @@ CREATE TABLE app_authorization (
 
 --;
 
-CREATE INDEX ix_app_authorization_client_id ON app_authorization (client_id)
+CREATE INDEX ix_app_authorization_user_id ON app_authorization (user_id)
 
 --;
 
-CREATE INDEX ix_app_authorization_user_id ON app_authorization (user_id)
+CREATE INDEX ix_app_authorization_client_id ON app_authorization (client_id)
 
 --;
 
@@ -1103,6 +1180,7 @@ CREATE INDEX ix_password_link_user_id ON password_link (user_id)
 CREATE TABLE invoice_item (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	invoice_id INTEGER NOT NULL, 
+	what TEXT NOT NULL, 
 	label TEXT NOT NULL, 
 	type TEXT NOT NULL, 
 	unit_price INTEGER NOT NULL, 
@@ -1187,6 +1265,24 @@ CREATE INDEX ix_disk_instance_id ON disk (instance_id, id)
 
 --;
 
+CREATE TABLE firewall_device (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	firewall_id INTEGER NOT NULL, 
+	kind TEXT NOT NULL, 
+	object_id INTEGER NOT NULL, 
+	created TEXT NOT NULL, 
+	updated TEXT NOT NULL, 
+	CONSTRAINT uq_firewall_device_firewall_id_kind_object_id UNIQUE (firewall_id, kind, object_id), 
+	CONSTRAINT fk_firewall_device_firewall_id FOREIGN KEY(firewall_id) REFERENCES firewall (id) ON DELETE CASCADE
+)
+ STRICT
+
+--;
+
+CREATE INDEX ix_firewall_device_object ON firewall_device (kind, object_id)
+
+--;
+
 CREATE TABLE config (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	account_id INTEGER NOT NULL, 
@@ -1214,21 +1310,57 @@ CREATE INDEX ix_config_instance_id ON config (instance_id, id)
 
 --;
 
-CREATE TABLE firewall_device (
+CREATE TABLE managed_service_credential (
+	service_id INTEGER NOT NULL, 
+	credential_id INTEGER NOT NULL, 
+	position INTEGER NOT NULL, 
+	CONSTRAINT pk_managed_service_credential PRIMARY KEY (service_id, credential_id), 
+	CONSTRAINT fk_managed_service_credential_service_id FOREIGN KEY(service_id) REFERENCES managed_service (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_managed_service_credential_credential_id FOREIGN KEY(credential_id) REFERENCES managed_credential (id) ON DELETE CASCADE
+)
+ WITHOUT ROWID,
+ STRICT
+
+--;
+
+CREATE INDEX ix_managed_service_credential_credential_id ON managed_service_credential (credential_id)
+
+--;
+
+CREATE TABLE nodebalancer_config (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
-	firewall_id INTEGER NOT NULL, 
-	kind TEXT NOT NULL, 
-	object_id INTEGER NOT NULL, 
-	created TEXT NOT NULL, 
-	updated TEXT NOT NULL, 
-	CONSTRAINT uq_firewall_device_firewall_id_kind_object_id UNIQUE (firewall_id, kind, object_id), 
-	CONSTRAINT fk_firewall_device_firewall_id FOREIGN KEY(firewall_id) REFERENCES firewall (id) ON DELETE CASCADE
+	nodebalancer_id INTEGER NOT NULL, 
+	port INTEGER NOT NULL, 
+	protocol TEXT NOT NULL, 
+	algorithm TEXT NOT NULL, 
+	stickiness TEXT NOT NULL, 
+	check_kind TEXT NOT NULL, 
+	check_interval INTEGER NOT NULL, 
+	check_timeout INTEGER NOT NULL, 
+	check_attempts INTEGER NOT NULL, 
+	check_path TEXT NOT NULL, 
+	check_body TEXT NOT NULL, 
+	check_passive INTEGER NOT NULL, 
+	proxy_protocol TEXT NOT NULL, 
+	cipher_suite TEXT NOT NULL, 
+	ssl_cert TEXT, 
+	ssl_key BLOB, 
+	ssl_commonname TEXT DEFAULT '' NOT NULL, 
+	ssl_fingerprint TEXT DEFAULT '' NOT NULL, 
+	CONSTRAINT uq_nodebalancer_config_nodebalancer_id_port UNIQUE (nodebalancer_id, port), 
+	CONSTRAINT fk_nodebalancer_config_nodebalancer_id FOREIGN KEY(nodebalancer_id) REFERENCES nodebalancer (id) ON DELETE CASCADE
 )
  STRICT
 
 --;
 
-CREATE INDEX ix_firewall_device_object ON firewall_device (kind, object_id)
+CREATE TABLE transfer_claim (
+	instance_id INTEGER NOT NULL, 
+	transfer_id INTEGER NOT NULL, 
+	CONSTRAINT pk_transfer_claim PRIMARY KEY (instance_id), 
+	CONSTRAINT fk_transfer_claim_transfer_id FOREIGN KEY(transfer_id) REFERENCES transfer (id) ON DELETE CASCADE
+)
+ STRICT
 
 --;
 
@@ -1257,6 +1389,42 @@ CREATE INDEX ix_volume_instance_id ON volume (instance_id)
 --;
 
 CREATE INDEX ix_volume_account_id ON volume (account_id, id)
+
+--;
+
+CREATE TABLE maintenance (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	account_id INTEGER NOT NULL, 
+	instance_id INTEGER NOT NULL, 
+	type TEXT NOT NULL, 
+	status TEXT NOT NULL, 
+	reason TEXT NOT NULL, 
+	when_ TEXT NOT NULL, 
+	CONSTRAINT fk_maintenance_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_maintenance_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE
+)
+ STRICT
+
+--;
+
+CREATE INDEX ix_maintenance_account_id ON maintenance (account_id, id)
+
+--;
+
+CREATE INDEX ix_maintenance_instance_id ON maintenance (instance_id)
+
+--;
+
+CREATE TABLE managed_compute_setting (
+	compute_id INTEGER NOT NULL, 
+	access INTEGER NOT NULL, 
+	user TEXT NOT NULL, 
+	ip TEXT NOT NULL, 
+	port INTEGER NOT NULL, 
+	CONSTRAINT pk_managed_compute_setting PRIMARY KEY (compute_id), 
+	CONSTRAINT fk_managed_compute_setting_compute_id FOREIGN KEY(compute_id) REFERENCES instance (id) ON DELETE CASCADE
+)
+ STRICT
 
 --;
 
@@ -1308,42 +1476,6 @@ CREATE INDEX ix_stackscript_user_id ON stackscript (user_id)
 --;
 
 CREATE INDEX ix_stackscript_is_public ON stackscript (is_public, id)
-
---;
-
-CREATE TABLE maintenance (
-	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
-	account_id INTEGER NOT NULL, 
-	instance_id INTEGER NOT NULL, 
-	type TEXT NOT NULL, 
-	status TEXT NOT NULL, 
-	reason TEXT NOT NULL, 
-	when_ TEXT NOT NULL, 
-	CONSTRAINT fk_maintenance_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
-	CONSTRAINT fk_maintenance_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE
-)
- STRICT
-
---;
-
-CREATE INDEX ix_maintenance_account_id ON maintenance (account_id, id)
-
---;
-
-CREATE INDEX ix_maintenance_instance_id ON maintenance (instance_id)
-
---;
-
-CREATE TABLE managed_compute_setting (
-	compute_id INTEGER NOT NULL, 
-	access INTEGER NOT NULL, 
-	user TEXT NOT NULL, 
-	ip TEXT NOT NULL, 
-	port INTEGER NOT NULL, 
-	CONSTRAINT pk_managed_compute_setting PRIMARY KEY (compute_id), 
-	CONSTRAINT fk_managed_compute_setting_compute_id FOREIGN KEY(compute_id) REFERENCES instance (id) ON DELETE CASCADE
-)
- STRICT
 
 --;
 
@@ -1405,50 +1537,6 @@ CREATE INDEX ix_managed_issue_account_id ON managed_issue (account_id, id)
 
 --;
 
-CREATE TABLE managed_service_credential (
-	service_id INTEGER NOT NULL, 
-	credential_id INTEGER NOT NULL, 
-	position INTEGER NOT NULL, 
-	CONSTRAINT pk_managed_service_credential PRIMARY KEY (service_id, credential_id), 
-	CONSTRAINT fk_managed_service_credential_service_id FOREIGN KEY(service_id) REFERENCES managed_service (id) ON DELETE CASCADE, 
-	CONSTRAINT fk_managed_service_credential_credential_id FOREIGN KEY(credential_id) REFERENCES managed_credential (id) ON DELETE CASCADE
-)
- WITHOUT ROWID,
- STRICT
-
---;
-
-CREATE INDEX ix_managed_service_credential_credential_id ON managed_service_credential (credential_id)
-
---;
-
-CREATE TABLE nodebalancer_config (
-	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
-	nodebalancer_id INTEGER NOT NULL, 
-	port INTEGER NOT NULL, 
-	protocol TEXT NOT NULL, 
-	algorithm TEXT NOT NULL, 
-	stickiness TEXT NOT NULL, 
-	check_kind TEXT NOT NULL, 
-	check_interval INTEGER NOT NULL, 
-	check_timeout INTEGER NOT NULL, 
-	check_attempts INTEGER NOT NULL, 
-	check_path TEXT NOT NULL, 
-	check_body TEXT NOT NULL, 
-	check_passive INTEGER NOT NULL, 
-	proxy_protocol TEXT NOT NULL, 
-	cipher_suite TEXT NOT NULL, 
-	ssl_cert TEXT, 
-	ssl_key BLOB, 
-	ssl_commonname TEXT DEFAULT '' NOT NULL, 
-	ssl_fingerprint TEXT DEFAULT '' NOT NULL, 
-	CONSTRAINT uq_nodebalancer_config_nodebalancer_id_port UNIQUE (nodebalancer_id, port), 
-	CONSTRAINT fk_nodebalancer_config_nodebalancer_id FOREIGN KEY(nodebalancer_id) REFERENCES nodebalancer (id) ON DELETE CASCADE
-)
- STRICT
-
---;
-
 CREATE TABLE preference (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	user_id INTEGER NOT NULL, 
@@ -1466,16 +1554,6 @@ CREATE UNIQUE INDEX uq_preference_client ON preference (user_id, coalesce(client
 --;
 
 CREATE INDEX ix_preference_client_id ON preference (client_id)
-
---;
-
-CREATE TABLE transfer_claim (
-	instance_id INTEGER NOT NULL, 
-	transfer_id INTEGER NOT NULL, 
-	CONSTRAINT pk_transfer_claim PRIMARY KEY (instance_id), 
-	CONSTRAINT fk_transfer_claim_transfer_id FOREIGN KEY(transfer_id) REFERENCES transfer (id) ON DELETE CASCADE
-)
- STRICT
 
 --;
 
@@ -1500,11 +1578,11 @@ CREATE TABLE token (
 
 --;
 
-CREATE INDEX ix_token_authorization_id ON token (authorization_id)
+CREATE INDEX ix_token_user_id ON token (user_id)
 
 --;
 
-CREATE INDEX ix_token_user_id ON token (user_id)
+CREATE INDEX ix_token_authorization_id ON token (authorization_id)
 
 --;
 
@@ -1544,16 +1622,6 @@ CREATE INDEX ix_refresh_token_authorization_id ON refresh_token (authorization_i
 
 --;
 
-CREATE TABLE ticket_attachment_content (
-	attachment_id INTEGER NOT NULL, 
-	content BLOB NOT NULL, 
-	CONSTRAINT pk_ticket_attachment_content PRIMARY KEY (attachment_id), 
-	CONSTRAINT fk_ticket_attachment_content_attachment_id FOREIGN KEY(attachment_id) REFERENCES ticket_attachment (id) ON DELETE CASCADE
-)
- STRICT
-
---;
-
 CREATE TABLE nodebalancer_node (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	config_id INTEGER NOT NULL, 
@@ -1574,3 +1642,13 @@ CREATE INDEX ix_nodebalancer_node_config_id ON nodebalancer_node (config_id)
 --;
 
 CREATE INDEX ix_nodebalancer_node_host ON nodebalancer_node (host)
+
+--;
+
+CREATE TABLE ticket_attachment_content (
+	attachment_id INTEGER NOT NULL, 
+	content BLOB NOT NULL, 
+	CONSTRAINT pk_ticket_attachment_content PRIMARY KEY (attachment_id), 
+	CONSTRAINT fk_ticket_attachment_content_attachment_id FOREIGN KEY(attachment_id) REFERENCES ticket_attachment (id) ON DELETE CASCADE
+)
+ STRICT
