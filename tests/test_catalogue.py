@@ -65,7 +65,28 @@ vendor = "Tiny"
 size = 100
 created = 2021-08-10T14:00:00
 """
-FILES = {"types.toml": TYPE, "regions.toml": REGION, "kernels.toml": KERNEL, "images.toml": IMAGE}
+TAX = """
+[[taxes]]
+id = "CH"
+name = "VAT"
+percent = 8.1
+"""
+PROMOTION = """
+[[promotions]]
+id = "TINY-5"
+summary = "Five dollars"
+credit = 5
+monthly_cap = 2.5
+days = 30
+"""
+FILES = {
+    "types.toml": TYPE,
+    "regions.toml": REGION,
+    "kernels.toml": KERNEL,
+    "images.toml": IMAGE,
+    "taxes.toml": TAX,
+    "promotions.toml": PROMOTION,
+}
 
 
 def complaint(folder: Path, name: str, text: str | bytes) -> str:
@@ -118,7 +139,7 @@ def test_a_folder_that_is_not_there_is_missed(tmp_path: Path) -> None:
 def test_a_misspelt_file_is_not_passed_over(tmp_path: Path) -> None:
     assert complaint(tmp_path, "type.toml", TYPE) == (
         f"{tmp_path}/type.toml: no catalogue file has this name; "
-        "there are regions.toml, types.toml, kernels.toml, images.toml"
+        "there are regions.toml, types.toml, kernels.toml, images.toml, taxes.toml, promotions.toml"
     )
 
 
@@ -180,6 +201,14 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
         ("kernels.toml", "T14:00:00", "T14:00:00Z", "built: expected `datetime` with no timezone component"),
         ("images.toml", "size = 100", "size = 0", "size: expected `int` >= 1"),
         ("images.toml", 'id = "compute/tiny"', 'id = "private/7"', "id: expected `str` matching regex"),
+        ("taxes.toml", 'id = "CH"', 'id = "Switzerland"', "id: expected `str` matching regex"),
+        ("taxes.toml", "percent = 8.1", "percent = 101", "percent: 101 is not between 0 and 100"),
+        ("taxes.toml", "percent = 8.1", "percent = nan", "percent: NaN is not between 0 and 100"),
+        ("taxes.toml", "percent = 8.1", "percent = 8.12345", "percent: 8.12345 has more than four digits"),
+        ("promotions.toml", "credit = 5", "credit = 0", "0 is not a number of whole cents above 0"),
+        ("promotions.toml", "credit = 5", "credit = 0.001", "0.001 is not a number of whole cents above 0"),
+        ("promotions.toml", "days = 30", "days = 0", "days: expected `int` >= 1"),
+        ("promotions.toml", 'id = "TINY-5"', 'id = "two words"', "id: expected `str` matching regex"),
         ("images.toml", 'label = "Tiny"', f'label = "{"x" * 33}"', "label: expected `str` of length <= 32"),
     ],
 )

@@ -36,7 +36,7 @@ from crofter.keyring import Keyring, from_text, read_masters
 from crofter.kinds import Kinds
 from crofter.passwords import readable
 from crofter.resources.billing import cards
-from crofter.resources.billing import store as billing
+from crofter.resources.billing import meters
 from crofter.resources.regions import store as regions
 from crofter.resources.users import access
 from crofter.resources.users import store as users
@@ -181,7 +181,7 @@ def build(settings: Settings) -> House:
         performer=Performer(
             world,
             Access(access.authenticate, access.permits, access.permits_globally),
-            lambda ctx: billing.rates(ctx.db, ctx.account_id),
+            lambda ctx: meters.rates(ctx.db, ctx.account_id),
         ),
         limits=RateLimits(world.clock, settings.rate_limits, RATE_LIMITS["general"]),
         hub=hub,

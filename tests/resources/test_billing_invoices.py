@@ -17,7 +17,6 @@ from tests.resources.money import (
     instance,
     invoices,
     items,
-    rows,
     stand_at,
     until,
 )
@@ -286,15 +285,17 @@ def test_invoices_are_listed_newest_first_and_are_nobody_elses(cloud: Cloud, lat
     assert mallory.get("/v4/account/invoices").json()["results"] == 0
 
 
-def test_an_instance_that_could_not_be_deleted_costs_again(cloud: Cloud, late: Client) -> None:
-    number = instance(late, image="compute/debian12", root_pass="correct-horse-battery")
+def test_an_instance_that_could_not_be_deleted_has_cost_all_the_while(cloud: Cloud, late: Client) -> None:
+    number = instance(late, image="compute/debian12", root_pass="correct-horse-battery", backups_enabled=True)
     cloud.settle()
     cloud.door.put("/_sandbox/transitions", json={"compute_delete": {"fail": "no"}})
     done(late.delete(f"/v4/compute/instances/{number}"))
-    cloud.house.conductor.settle(86400 * 3)
-    if late.get(f"/v4/compute/instances/{number}").status_code == 200:
-        running = rows(cloud, f"SELECT count(*) FROM meter WHERE object_id = {number} AND ended IS NULL")
-        assert int(running[0][0]) == 1
+    assert done(late.get("/v4/account/cost"))["hourly"] == 0
+    cloud.settle()
+    assert done(late.get(f"/v4/compute/instances/{number}"))["status"] == "running"
+    assert done(late.get("/v4/account/cost"))["hourly"] == 0.0105
+    until(cloud, APRIL)
+    assert [item["quantity"] for item in items(late, invoices(late)[0]["id"])] == [72, 72]
 
 
 def test_traffic_beyond_what_the_plans_give_is_a_line_at_the_end_of_the_month(tmp_path: Path) -> None:
@@ -321,6 +322,34 @@ def test_traffic_beyond_what_the_plans_give_is_a_line_at_the_end_of_the_month(tm
         assert (found["type"], found["unit_price"], found["quantity"]) == ("misc", 0.01, pool["billable"])
         assert found["amount"] == round(pool["billable"] / 100, 2)
         assert owner.get(f"/v4/compute/instances/{kept}").status_code == 200
+        books_are_in_order(cloud)
+    finally:
+        cloud.close()
+
+
+def test_an_operator_has_taxes_and_promotions_of_their_own(tmp_path: Path) -> None:
+    (tmp_path / "taxes.toml").write_text('[[taxes]]\nid = "CH"\nname = "VAT"\npercent = 8.1\n')
+    (tmp_path / "promotions.toml").write_text(
+        '[[promotions]]\nid = "BACKUPS"\nsummary = "Backups"\nservice_type = "backup"\ncredit = 9\nmonthly_cap = 1\n'
+        'days = 90\n[[promotions]]\nid = "OVER"\nsummary = "x"\ncredit = 9\nmonthly_cap = 1\ndays = 9\n'
+        "ends = 2027-01-01T00:00:00\n"
+    )
+    cloud = Cloud(catalogue=str(tmp_path))
+    try:
+        stand_at(cloud, LATE_MARCH)
+        owner = cloud.person(username="alice")
+        done(owner.put("/v4/account", json={"country": "CH"}))
+        over = owner.post("/v4/account/promo-codes", json={"promo_code": "OVER"})
+        assert errors(over) == [("promo_code", "This promotion has ended.")]
+        done(owner.post("/v4/account/promo-codes", json={"promo_code": "BACKUPS"}))
+        instance(owner, "g6-standard-6", backups_enabled=True)
+        until(cloud, APRIL)
+        (bill,) = invoices(owner)
+        found = items(owner, bill["id"])
+        assert [(item["amount"], item["tax"]) for item in found] == [(8.64, 0.7), (2.16, 0.17), (-1, -0.08)]
+        assert (bill["subtotal"], bill["tax"], bill["total"]) == (9.8, 0.79, 10.59)
+        german = cloud.person(username="gerda")
+        done(german.put("/v4/account", json={"country": "DE"}))
         books_are_in_order(cloud)
     finally:
         cloud.close()

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from crofter.clock import HOUR, MINUTE
 from crofter.resources.billing import metering
-from crofter.resources.billing.store import Meter
+from crofter.resources.billing.meters import Meter
 from crofter.resources.billing.taxes import Tax, whole_cents
 
 

@@ -254,6 +254,21 @@ def test_networks_of_the_booted_profile_come_and_go_with_events(cloud: Cloud, al
         assert entity(told["secondary_entity"])[:3] == ("vlan", "inside", "inside")  # type: ignore[index]
 
 
+def test_a_boot_with_another_profile_changes_networks_with_events(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice, region="us-southeast", interfaces=[VLAN])
+    assert [one["secondary_entity"]["id"] for one in events(alice, "vlan_attach")] == ["inside"]
+    act(alice, own, "reboot")
+    cloud.settle()
+    (first,) = configs(alice, own)
+    devices = {"sda": {"disk_id": first["devices"]["sda"]["disk_id"]}}
+    other = [{"purpose": "vlan", "label": "outside"}]
+    second = add(alice, own, devices=devices, interfaces=other)["id"]
+    act(alice, own, "reboot", config_id=second)
+    cloud.settle()
+    assert [one["secondary_entity"]["id"] for one in events(alice, "vlan_attach")] == ["inside", "outside"]
+    assert [one["secondary_entity"]["id"] for one in events(alice, "vlan_detach")] == ["inside"]
+
+
 def test_a_profile_that_runs_is_not_deleted(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     (config,) = configs(alice, own)

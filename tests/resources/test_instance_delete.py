@@ -68,7 +68,7 @@ def test_everything_goes_with_it(cloud: Cloud, alice: Client) -> None:
     assert bob.get(URL).json()["results"] == 0
     assert count(cloud, "released_address") == 2
     with cloud.world.database.read() as db:
-        assert db.raw("SELECT count(*) FROM schedule WHERE name LIKE 'backup:%'").fetchone()[0] == 0
+        assert db.raw(f"SELECT count(*) FROM schedule WHERE name = 'backup:{own}'").fetchone()[0] == 0
 
 
 def test_an_empty_instance_goes_too(cloud: Cloud, alice: Client) -> None:

@@ -141,7 +141,7 @@ def test_a_reverse_name_is_set_and_reset(cloud: Cloud, alice: Client) -> None:
     shown = networking(alice, own)
     for before in (shown["ipv4"]["public"][0], shown["ipv6"]["slaac"]):
         address = f"{URL}/{own}/ips/{before['address']}"
-        answer = alice.put(address, json={"rdns": "web.example.com"})
+        answer = alice.put(f"{URL}/{own}/ips/{before['address']}", json={"rdns": "web.example.com"})
         assert answer.json() == {**before, "rdns": "web.example.com"}
         assert alice.get(address).json()["rdns"] == "web.example.com"
         told = last(alice, "ipaddress_update")

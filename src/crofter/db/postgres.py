@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import select
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 
 import psycopg
+from psycopg import IsolationLevel
 from psycopg import errors as pg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
@@ -48,24 +50,26 @@ class PostgresDatabase:
                 "options": f"-c statement_timeout={STATEMENT_TIMEOUT} -c lock_timeout=5s"
                 f" -c idle_in_transaction_session_timeout={IDLE_TIMEOUT}"
             },
-            check=ConnectionPool.check_connection,
+            check=_check,
             open=True,
         )
 
     @contextmanager
-    def _transaction(self) -> Iterator[psycopg.Connection[Any]]:
+    def _transaction(self, *, read_only: bool) -> Iterator[psycopg.Connection[Any]]:
         with _storage_faults(), self._pool.connection() as connection:
+            if connection.read_only is not read_only:  # said in BEGIN itself, which costs no trip of its own
+                connection.read_only = read_only
+                connection.isolation_level = IsolationLevel.REPEATABLE_READ if read_only else None
             yield connection
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        with self._transaction() as connection:
-            connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        with self._transaction(read_only=True) as connection:
             yield _session(connection)
 
     @contextmanager
     def write(self) -> Iterator[Session]:
-        with self._transaction() as connection:
+        with self._transaction(read_only=False) as connection:
             session = _session(connection)
             yield session
         session.tell(self.signals)
@@ -80,6 +84,14 @@ class PostgresDatabase:
     def close(self) -> None:
         self.signals.stop()
         self._pool.close()
+
+
+def _check(connection: psycopg.Connection[Any]) -> None:
+    """An idle connection has nothing to say. One that has is most likely gone, and only then do we ask."""
+    heard = select.poll()
+    heard.register(connection.fileno(), select.POLLIN)
+    if heard.poll(0):
+        ConnectionPool.check_connection(connection)
 
 
 def _session(connection: psycopg.Connection[Any]) -> Session:

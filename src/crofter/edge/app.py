@@ -14,12 +14,13 @@ from urllib.parse import parse_qs
 from msgspec import Struct
 
 from crofter.edge import headers, streams
+from crofter.edge.arguments import Request
 from crofter.edge.endpoint import MAX_JSON, Endpoint
 from crofter.edge.hub import Hub
 from crofter.edge.lane import Lane
 from crofter.edge.limits import RateLimits, Standing
 from crofter.edge.observe import Observer
-from crofter.edge.perform import Answer, Performer, Request, bearer, refused
+from crofter.edge.perform import Answer, Performer, bearer, refused
 from crofter.edge.problems import Fault, MethodNotAllowed, TooLarge
 from crofter.edge.router import Router
 from crofter.errors import NotFound, Problem, Unavailable

@@ -11,8 +11,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from crofter.edge.arguments import Request
 from crofter.edge.endpoint import Endpoint
-from crofter.edge.perform import Answer, Performer, Request, refused
+from crofter.edge.perform import Answer, Performer, refused
 from crofter.edge.problems import Fault
 from crofter.errors import Problem, Unavailable
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Callable
-from functools import cache, lru_cache, partial
+from collections.abc import Callable, Set
+from functools import lru_cache, partial
 from typing import Any
-from urllib.parse import parse_qsl
 
 import msgspec
 
@@ -15,12 +14,13 @@ from crofter import audit
 from crofter.context import Actor, Context, World
 from crofter.db import Session
 from crofter.db.database import HoldFirst, TryAgain
-from crofter.edge import bodies, idempotency, planning
-from crofter.edge.endpoint import ANY_TOKEN, Endpoint, NoContent, Outside, Reply, Stream, Upload
+from crofter.edge import idempotency, planning
+from crofter.edge.arguments import Deferred, Request, read_query
+from crofter.edge.endpoint import ANY_TOKEN, Endpoint, NoContent, Outside, Reply, Stream
 from crofter.edge.listing import Listing
-from crofter.edge.problems import Fault, UnsupportedMediaType, body_of, status_of
-from crofter.errors import Forbidden, Invalid, Problem, Reason, ScopeMissing, Unauthenticated, Unavailable
-from crofter.shapes import Body, Page
+from crofter.edge.problems import Fault, body_of, status_of
+from crofter.errors import Forbidden, Problem, ScopeMissing, Unauthenticated, Unavailable
+from crofter.shapes import Page
 
 log = logging.getLogger("crofter")
 TRIES = 5
@@ -36,17 +36,6 @@ class Access(msgspec.Struct, frozen=True):
     authenticate: Callable[[World, Session, str], Actor | None]
     permits: Callable[[Context, str, int, str], bool]
     permits_globally: Callable[..., bool]
-
-
-class Request(msgspec.Struct, gc=False):
-    method: str
-    path: bytes
-    query: bytes
-    headers: dict[bytes, bytes]
-    body: bytes
-    address: str
-    id: str
-    scheme: str = "http"
 
 
 class Answer(msgspec.Struct, gc=False):
@@ -80,7 +69,7 @@ class Performer:
                     return self._run(endpoint, values, request, self._context(db, actor, request), None)
             with self.world.database.read() as db:
                 actor = self._actor(endpoint, request, db)
-            body = _Deferred(endpoint, request)
+            body = Deferred(endpoint, request)
             return self._again_and_again(lambda first: self._write(endpoint, values, request, actor, body, first))
         except planning.Undone as undone:
             return Answer(200, undone.body, actor, headers=[planning.APPLIED])
@@ -91,7 +80,7 @@ class Performer:
             return refused(Fault(), actor)
 
     def _again_and_again(
-        self, write: Callable[[set[int]], Answer], lost: tuple[type[Exception], ...] = (TryAgain,)
+        self, write: Callable[[Set[int]], Answer], lost: tuple[type[Exception], ...] = (TryAgain,)
     ) -> Answer:
         """A write that lost against another one has left no trace, and is done once more."""
         first: set[int] = set()
@@ -126,8 +115,8 @@ class Performer:
         values: dict[str, Any],
         request: Request,
         actor: Actor | None,
-        body: _Deferred,
-        first: set[int],
+        body: Deferred,
+        first: Set[int] = frozenset(),
     ) -> Answer:
         key = request.headers.get(b"idempotency-key") if endpoint.method == "POST" and actor else None
         with self.world.database.write() as db:
@@ -169,7 +158,7 @@ class Performer:
             log.exception("request %s failed", request.id)
             return refused(Fault(), actor)
 
-    def _conclude(self, endpoint: Endpoint, request: Request, begun: Answer, result: Any, first: set[int]) -> Answer:
+    def _conclude(self, endpoint: Endpoint, request: Request, begun: Answer, result: Any, first: Set[int]) -> Answer:
         actor, outside = begun.actor, begun.outside
         assert outside is not None
         assert actor is not None
@@ -189,7 +178,7 @@ class Performer:
             return answer
 
     def _change(
-        self, endpoint: Endpoint, values: dict[str, Any], request: Request, ctx: Context, body: _Deferred
+        self, endpoint: Endpoint, values: dict[str, Any], request: Request, ctx: Context, body: Deferred
     ) -> Answer:
         answer = self._run(endpoint, values, request, ctx, body)
         if answer.outside is not None:
@@ -199,7 +188,7 @@ class Performer:
         return answer
 
     def _run(
-        self, endpoint: Endpoint, values: dict[str, Any], request: Request, ctx: Context, body: _Deferred | None
+        self, endpoint: Endpoint, values: dict[str, Any], request: Request, ctx: Context, body: Deferred | None
     ) -> Answer:
         arguments: dict[str, Any] = {name: values[name] for name in endpoint.plain}
         for name, found in endpoint.found.items():
@@ -211,7 +200,7 @@ class Performer:
         if endpoint.listing is not None:
             arguments[endpoint.listing] = Listing(request.query, request.headers.get(b"x-filter"), endpoint.page_sizes)
         if endpoint.query:
-            _read_query(endpoint, request, arguments)
+            read_query(endpoint, request, arguments)
         return answered(endpoint.handler(ctx, **arguments), ctx.caller)
 
     def _check_grant(self, endpoint: Endpoint, values: dict[str, Any], ctx: Context) -> None:
@@ -230,90 +219,10 @@ class Performer:
             raise Forbidden
 
 
-class _Deferred:
-    """The body, read before the transaction begins; what is wrong with it is said after the object was found."""
-
-    __slots__ = ("_also", "_name", "_problem", "_read", "_value")
-
-    def __init__(self, endpoint: Endpoint, request: Request) -> None:
-        self._name: str | None = endpoint.upload or endpoint.body_name or None
-        self._also = endpoint.also
-        self._value: Body | Upload | None = None
-        self._read: bodies.Read[Body] | None = None
-        self._problem: Problem | None = None
-        try:
-            content_type = request.headers.get(b"content-type", b"").decode("latin-1")
-            if endpoint.upload:
-                if endpoint.accepts and content_type and _bare(content_type) not in endpoint.accepts:
-                    raise UnsupportedMediaType
-                self._value = endpoint.upload_type(content_type, request.body)
-            else:
-                self._read = _read_json(endpoint.body, content_type, request.body)
-        except Problem as problem:
-            self._problem = problem
-
-    def into(self, arguments: dict[str, Any], ctx: Context) -> None:
-        if self._problem is not None:
-            raise self._problem
-        if self._read is not None:
-            self._value = self._read.value(None if self._also is None else partial(self._also, ctx))
-        if self._name is not None:
-            arguments[self._name] = self._value
-
-    def fields(self) -> list[str]:
-        """The names of what was sent, or is set to something else than usual."""
-        value = self._value
-        if not isinstance(value, Body):
-            return []
-        return [name for name, usual in _usual(type(value)) if getattr(value, name) != usual]
-
-
-@cache
-def _usual(body: type[Body]) -> list[tuple[str, Any]]:
-    """The fields of a body, and what each is when nothing is sent."""
-    return [
-        (field.name, field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory())
-        for field in msgspec.structs.fields(body)
-    ]
-
-
-def _bare(content_type: str) -> str:
-    return content_type.partition(";")[0].strip().lower()
-
-
 def _origin(request: Request) -> str:
     """The address that the client itself used, as far as it can be one."""
     host = request.headers.get(b"host", b"").decode("latin-1")
     return f"{request.scheme}://{host}" if _HOST.fullmatch(host) else ""
-
-
-def _read_json(body: type[Body] | None, content_type: str, raw: bytes) -> bodies.Read[Body] | None:
-    if raw and content_type and _bare(content_type) != "application/json":
-        raise UnsupportedMediaType
-    if body is None:
-        bodies.parse(raw)  # an action without a body ignores what is sent, but it must be JSON
-        return None
-    return bodies.Read(raw, body)
-
-
-def _read_query(endpoint: Endpoint, request: Request, arguments: dict[str, Any]) -> None:
-    sent = dict(parse_qsl(request.query.decode("latin-1"), keep_blank_values=True)) if request.query else {}
-    reasons: list[Reason] = []
-    for parameter in endpoint.query:
-        value = sent.get(parameter.name)
-        if parameter.header is not None and (header := request.headers.get(parameter.header.encode())) is not None:
-            value = header.decode("latin-1")
-        if value is None:
-            continue
-        if parameter.type is int:
-            if not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 19):
-                reasons.append(Reason("Must be of type Integer", parameter.name))
-                continue
-            arguments[parameter.name] = int(value)
-        else:
-            arguments[parameter.name] = value
-    if reasons:
-        raise Invalid.all(reasons)
 
 
 def answered(result: Any, actor: Actor | None) -> Answer:

@@ -21,7 +21,7 @@ from crofter.resources.account.shapes import (
     SettingsUpdate,
     SettingsView,
 )
-from crofter.resources.billing import charging, invoicing, metering, promotions, traffic
+from crofter.resources.billing import charging, invoicing, metering, meters, promotions, traffic
 from crofter.resources.billing import store as billing
 from crofter.resources.billing.charging import ACCOUNT
 from crofter.resources.instances import costs
@@ -119,7 +119,7 @@ def enable_managed(ctx: Context) -> None:
 
 def disable_managed(ctx: Context, account_id: int) -> bool:
     """For the support staff, since no account can do it by itself; whether it was enabled."""
-    billing.stop_kind(ctx.db, account_id, costs.MANAGED, ctx.now)
+    meters.stop_kind(ctx.db, account_id, costs.MANAGED, ctx.now)
     return ctx.db.update(store.account, {"id": account_id, "managed": True}, managed=False) > 0
 
 
@@ -147,7 +147,7 @@ def cancel(ctx: Context) -> Outside[Cancelled]:
 
 
 def _cost_of_all(ctx: Context) -> tuple[int, int]:
-    hourly, monthly = billing.rates(ctx.db, ctx.account_id)
+    hourly, monthly = meters.rates(ctx.db, ctx.account_id)
     return -hourly, -monthly
 
 
@@ -159,7 +159,7 @@ def _closed(ctx: Context, until: int, key: str | None, outcome: Any) -> Cancelle
         return Unauthenticated()  # somebody else was quicker
     if billing.balance(ctx.db, found.id) > 0:
         return Conflict(UNPAID)
-    billing.stop_all(ctx.db, found.id, until)  # paid for up to then, and free while it is being removed
+    meters.stop_all(ctx.db, found.id, until)  # paid for up to then, and free while it is being removed
     transfers.cancel_all(ctx)
     ctx.world.kinds.remove_all(ctx)
     ctx.db.update(store.account, {"id": found.id}, closed=True)

@@ -12,7 +12,7 @@ from crofter.housekeeping import Nothing
 from crofter.journal import Author
 from crofter.money import dollars
 from crofter.resources.account import store as accounts
-from crofter.resources.billing import charging, metering, store, traffic
+from crofter.resources.billing import charging, metering, meters, store, traffic
 from crofter.resources.billing.drafting import Draft, draft
 
 THRESHOLD = 50_000_000
@@ -36,7 +36,7 @@ def make(ctx: Context, account_id: int, period: str, until: int, gigabytes: int 
     made = draft(ctx, account_id, account.country, until, gigabytes)
     if made.items and not any(item.amount for item in made.items):
         return None  # hours that are free, since the month is paid for: the next invoice has them
-    store.mark_billed(ctx.db, account_id, until)
+    meters.mark_billed(ctx.db, account_id, until)
     if not made.items:
         return None
     number = ctx.db.insert(
@@ -138,7 +138,7 @@ def _begin(ctx: Context, account_id: int, period: str, until: int) -> None:
 def close_month(ctx: Context, work: Work) -> Sleep | None:
     """One invoice for each account that used something in the month that has just ended."""
     until = int(work.vars["occurrence"])
-    found = ctx.db.column(store.BILLABLE, after=int(work.vars.get("after", 0)), most=BATCH)
+    found = ctx.db.column(meters.BILLABLE, after=int(work.vars.get("after", 0)), most=BATCH)
     for account_id in found:
         _begin(ctx, account_id, metering.month_of(until - 1), until)
         work.vars["after"] = account_id
@@ -149,7 +149,7 @@ def close_month(ctx: Context, work: Work) -> Sleep | None:
 def watch_thresholds(work: Work) -> Sleep | None:
     """Who has used so much since the last invoice that the month's end is too far."""
     with work.read() as ctx:
-        found = ctx.db.column(store.BILLABLE, after=int(work.vars.get("after", 0)), most=BATCH)
+        found = ctx.db.column(meters.BILLABLE, after=int(work.vars.get("after", 0)), most=BATCH)
         over = [one for one in found if metering.uninvoiced(ctx.db, one, ctx.now) >= THRESHOLD]
     work.vars["after"] = found[-1] if found else 0
     work.then(lambda ctx: _begin_extra(ctx, over))

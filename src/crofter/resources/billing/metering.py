@@ -15,9 +15,9 @@ from msgspec import Struct
 from crofter import clock
 from crofter.context import Context
 from crofter.db import Session
-from crofter.resources.billing import store
+from crofter.resources.billing import meters
+from crofter.resources.billing.meters import Meter
 from crofter.resources.billing.prices import Price
-from crofter.resources.billing.store import Meter
 from crofter.resources.billing.taxes import whole_cents
 
 
@@ -51,20 +51,28 @@ def start(ctx: Context, account_id: int, thing: Metered) -> None:
 
 def stop(ctx: Context, what: str, object_id: int) -> None:
     """From now on it does not."""
-    for found in store.running(ctx.db, what, object_id):
+    for found in meters.running(ctx.db, what, object_id):
         _end(ctx, found)
 
 
 def change(ctx: Context, account_id: int, thing: Metered) -> None:
     """It costs something else, or somebody else, from now on."""
-    for found in store.running(ctx.db, thing.what, thing.object_id):
+    for found in meters.running(ctx.db, thing.what, thing.object_id):
         _end(ctx, found)
         _insert(ctx, account_id, thing, _next_hour(found, ctx.now), found.chain or found.id)
 
 
+def resume(ctx: Context, what: str, object_id: int, along: Iterable[str]) -> None:
+    """Undo the last stop, and that of whatever stopped in the same moment."""
+    ended = meters.last_ended(ctx.db, what, object_id)
+    if ended is not None:
+        for one in along:
+            ctx.db.update(meters.meter, {"what": one, "object_id": object_id, "ended": ended}, ended=None)
+
+
 def count(ctx: Context, account_id: int, thing: Metered, wanted: int) -> None:
     """Let as many meters run as there are such things; the latest is the first to stop."""
-    found = store.running(ctx.db, thing.what, thing.object_id)
+    found = meters.running(ctx.db, thing.what, thing.object_id)
     for surplus in found[wanted:]:
         _end(ctx, surplus)
     for _ in range(wanted - len(found)):
@@ -73,7 +81,7 @@ def count(ctx: Context, account_id: int, thing: Metered, wanted: int) -> None:
 
 def move(ctx: Context, what: str, object_id: int, to_account: int, label: str | None = None) -> None:
     """All that runs for an object costs somebody else from now on."""
-    for found in store.running(ctx.db, what, object_id):
+    for found in meters.running(ctx.db, what, object_id):
         _end(ctx, found)
         price = Price(found.hourly, found.monthly)
         thing = Metered(what, object_id, label or found.label, price, found.transfer)
@@ -81,13 +89,13 @@ def move(ctx: Context, what: str, object_id: int, to_account: int, label: str | 
 
 
 def rename(ctx: Context, what: str, object_id: int, label: str) -> None:
-    for found in store.running(ctx.db, what, object_id):
-        ctx.db.update(store.meter, {"id": found.id}, label=label)
+    for found in meters.running(ctx.db, what, object_id):
+        ctx.db.update(meters.meter, {"id": found.id}, label=label)
 
 
 def _insert(ctx: Context, account_id: int, thing: Metered, began: int, chain: int | None) -> None:
     ctx.db.insert(
-        store.meter,
+        meters.meter,
         account_id=account_id,
         chain=chain,
         what=thing.what,
@@ -103,7 +111,7 @@ def _insert(ctx: Context, account_id: int, thing: Metered, began: int, chain: in
 
 
 def _end(ctx: Context, found: Meter) -> None:
-    ctx.db.update(store.meter, {"id": found.id}, ended=ctx.now)
+    ctx.db.update(meters.meter, {"id": found.id}, ended=ctx.now)
 
 
 def _next_hour(found: Meter, now: int) -> int:
@@ -133,10 +141,10 @@ def month_end(moment: int) -> int:
 
 def unbilled(db: Session, account_id: int, until: int) -> list[Line]:
     """All that no invoice has yet, up to ``until``."""
-    oldest = store.oldest_unbilled(db, account_id)
+    oldest = meters.oldest_unbilled(db, account_id)
     if oldest is None:
         return []
-    return lines(store.meters(db, account_id, month_start(oldest)), until)
+    return lines(meters.since(db, account_id, month_start(oldest)), until)
 
 
 def uninvoiced(db: Session, account_id: int, now: int) -> int:
@@ -144,13 +152,13 @@ def uninvoiced(db: Session, account_id: int, now: int) -> int:
     return sum(whole_cents(line.amount) for line in unbilled(db, account_id, now))
 
 
-def lines(meters: Iterable[Meter], until: int, since: int | None = None) -> list[Line]:
+def lines(every: Iterable[Meter], until: int, since: int | None = None) -> list[Line]:
     """What meters come to up to ``until``: since ``since`` if that is given, else since each was last billed.
 
-    ``meters`` are all of an account that ran in the months in question, so that caps are known.
+    ``every`` is all of an account that ran in the months in question, so that caps are known.
     """
     chains: dict[int, list[Meter]] = {}
-    for found in meters:
+    for found in every:
         chains.setdefault(found.chain or found.id, []).append(found)
     made = [line for chain in chains.values() for line in _chain_lines(chain, until, since)]
     return sorted(made, key=lambda line: (line.meter.id, line.start))

@@ -9,9 +9,9 @@ from msgspec import Struct
 from crofter import clock
 from crofter.context import Context
 from crofter.money import dollars
-from crofter.resources.billing import metering, store
+from crofter.resources.billing import metering, meters
 from crofter.resources.billing.cost_shapes import AccountCost, CostItem, InstanceCost, ServiceCost, TagCost
-from crofter.resources.billing.store import Meter
+from crofter.resources.billing.meters import Meter
 from crofter.resources.billing.taxes import whole_cents
 from crofter.resources.instances.store import KIND, Instance
 from crofter.resources.tags import store as tags
@@ -59,10 +59,10 @@ def of_account(ctx: Context) -> AccountCost:
 
 def _this_month(ctx: Context) -> list[Spent]:
     first = metering.month_start(ctx.now)
-    meters = store.meters(ctx.db, ctx.account_id, first)
-    so_far = {line.meter.id: line.amount for line in metering.lines(meters, ctx.now, first)}
-    by_the_end = {line.meter.id: line.amount for line in metering.lines(meters, metering.month_end(first), first)}
-    return [Spent(one, so_far.get(one.id, 0), by_the_end.get(one.id, 0)) for one in meters]
+    every = meters.since(ctx.db, ctx.account_id, first)
+    so_far = {line.meter.id: line.amount for line in metering.lines(every, ctx.now, first)}
+    by_the_end = {line.meter.id: line.amount for line in metering.lines(every, metering.month_end(first), first)}
+    return [Spent(one, so_far.get(one.id, 0), by_the_end.get(one.id, 0)) for one in every]
 
 
 def _so_far(one: Spent) -> int:

@@ -1,4 +1,4 @@
-"""The books: meters that run, invoices, cards and payments, and a ledger whose every entry sums to zero."""
+"""The books: invoices, cards and payments, and a ledger whose every entry sums to zero."""
 
 from __future__ import annotations
 
@@ -10,45 +10,13 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     bindparam,
-    case,
     func,
-    or_,
     select,
-    update,
 )
 
 from crofter.context import Context
 from crofter.db import Flag, Id, Json, Moment, Row, Session, Time, identity, owned, query, table
 
-# Something that costs money by the hour, from when it began to when it ended. Nothing else is ever changed of a meter
-# but its label, and up to when it was billed: what it has come to is worked out anew each time.
-meter = table(
-    "meter",
-    identity(),
-    owned(),
-    Column("chain", Id),  # the first of several meters that one object had in turn; null of that first one
-    Column("what", Text, nullable=False),  # compute, backup, ip, managed, volume, nodebalancer
-    Column("object_id", Id, nullable=False),
-    Column("label", Text, nullable=False),
-    Column("hourly", Id, nullable=False),  # micro-dollars
-    Column("monthly", Id, nullable=False),  # the most that a month may cost
-    Column("transfer", Integer, nullable=False),  # gigabytes of traffic that a month of it gives
-    Column("began", Time, nullable=False),
-    Column("ended", Time),
-    Column("billed_until", Time, nullable=False),
-    Index("ix_meter_account_id", "account_id", "ended"),
-    Index("ix_meter_object", "what", "object_id"),
-)
-# Traffic of instances that left the account, by deletion or transfer: nobody can be asked for it any more.
-traffic = table(
-    "traffic",
-    identity(),
-    owned(),
-    Column("month", Text, nullable=False),
-    Column("object_id", Id, nullable=False),
-    Column("bytes", Id, nullable=False),
-    Index("ix_traffic_account_id", "account_id", "month"),
-)
 invoice = table(
     "invoice",
     identity(),
@@ -122,21 +90,6 @@ ledger = table(
 )
 
 
-class Meter(Row):
-    id: int
-    account_id: int
-    chain: int | None
-    what: str
-    object_id: int
-    label: str
-    hourly: int
-    monthly: int
-    transfer: int
-    began: int
-    ended: int | None
-    billed_until: int
-
-
 class Method(Row):
     id: int
     account_id: int
@@ -152,50 +105,6 @@ class Method(Row):
 _BALANCE = query(
     select(func.coalesce(func.sum(ledger.c.amount), 0)).where(
         ledger.c.account_id == bindparam("account_id"), ledger.c.book == "owed"
-    )
-)
-_METERS = select(meter)
-_OF_ACCOUNT = meter.c.account_id == bindparam("account_id")
-_UNBILLED = or_(meter.c.ended.is_(None), meter.c.billed_until < meter.c.ended)
-_OLDEST = query(select(func.min(meter.c.billed_until)).where(_OF_ACCOUNT, _UNBILLED))
-_SINCE = query(
-    _METERS.where(_OF_ACCOUNT, or_(meter.c.ended.is_(None), meter.c.ended > bindparam("since"))).order_by(meter.c.id),
-    Meter,
-)
-_RUNNING = query(
-    _METERS.where(
-        meter.c.what == bindparam("what"), meter.c.object_id == bindparam("object_id"), meter.c.ended.is_(None)
-    ).order_by(meter.c.id),
-    Meter,
-)
-_BILLED = query(
-    update(meter)
-    .where(_OF_ACCOUNT, _UNBILLED, meter.c.billed_until < bindparam("until"))
-    .values(billed_until=case((meter.c.ended < bindparam("until"), meter.c.ended), else_=bindparam("until")))
-)
-_STOP_ALL = query(update(meter).where(_OF_ACCOUNT, meter.c.ended.is_(None)).values(ended=bindparam("at")))
-_STOP_KIND = query(
-    update(meter)
-    .where(_OF_ACCOUNT, meter.c.what == bindparam("kind"), meter.c.ended.is_(None))
-    .values(ended=bindparam("at"))
-)
-_RATES = query(
-    select(func.coalesce(func.sum(meter.c.hourly), 0), func.coalesce(func.sum(meter.c.monthly), 0)).where(
-        _OF_ACCOUNT, meter.c.ended.is_(None)
-    ),
-    lambda hourly, monthly: (int(hourly), int(monthly)),
-)
-BILLABLE = query(
-    select(meter.c.account_id)
-    .where(_UNBILLED, meter.c.account_id > bindparam("after"))
-    .distinct()
-    .order_by(meter.c.account_id)
-    .limit(bindparam("most"))
-)
-"""Accounts that used something which no invoice has yet."""
-_TRAFFIC = query(
-    select(func.coalesce(func.sum(traffic.c.bytes), 0)).where(
-        traffic.c.account_id == bindparam("account_id"), traffic.c.month == bindparam("month")
     )
 )
 _SAME_MONTH = query(
@@ -236,45 +145,6 @@ def book(db: Session, account_id: int, entry: str, at: str, legs: dict[str, int]
     for name, amount in legs.items():
         if amount:
             db.insert(ledger, account_id=account_id, entry=entry, book=name, amount=amount, at=at)
-
-
-# ---- meters ---------------------------------------------------------------------------------------------------------
-
-
-def oldest_unbilled(db: Session, account_id: int) -> int | None:
-    """From when on there is something that no invoice has."""
-    found: int | None = db.value(_OLDEST, account_id=account_id)
-    return found
-
-
-def meters(db: Session, account_id: int, since: int) -> list[Meter]:
-    """Meters of the account that ran at any time after ``since``, oldest first."""
-    return db.all(_SINCE, account_id=account_id, since=since)
-
-
-def running(db: Session, what: str, object_id: int) -> list[Meter]:
-    return db.all(_RUNNING, what=what, object_id=object_id)
-
-
-def mark_billed(db: Session, account_id: int, until: int) -> None:
-    db.run(_BILLED, account_id=account_id, until=until)
-
-
-def stop_all(db: Session, account_id: int, at: int) -> None:
-    db.run(_STOP_ALL, account_id=account_id, at=at)
-
-
-def stop_kind(db: Session, account_id: int, what: str, at: int) -> None:
-    db.run(_STOP_KIND, account_id=account_id, kind=what, at=at)
-
-
-def rates(db: Session, account_id: int) -> tuple[int, int]:
-    """Micro-dollars by the hour, and at most by the month, of all that runs."""
-    return db.one(_RATES, account_id=account_id)
-
-
-def traffic_of_the_gone(db: Session, account_id: int, month: str) -> int:
-    return int(db.value(_TRAFFIC, account_id=account_id, month=month))
 
 
 # ---- invoices and cards ---------------------------------------------------------------------------------------------

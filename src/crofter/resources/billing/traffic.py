@@ -8,8 +8,8 @@ from sqlalchemy import select
 from crofter.context import Context
 from crofter.db import Row, among, query
 from crofter.drivers.hypervisor import Absent, DomainRef, Unreachable
-from crofter.resources.billing import metering, store
-from crofter.resources.billing.store import Meter
+from crofter.resources.billing import metering, meters
+from crofter.resources.billing.meters import Meter
 from crofter.resources.instances import hands
 from crofter.resources.instances.store import instance
 
@@ -39,9 +39,9 @@ def pool(ctx: Context, account_id: int, until: int) -> Pool:
     """Of the month that ``until`` ends or lies in. What one instance leaves over, another may use."""
     first = metering.month_start(until - 1)
     edge = metering.month_end(first)
-    plans = [found for found in store.meters(ctx.db, account_id, first) if found.what == "compute"]
+    plans = [found for found in meters.since(ctx.db, account_id, first) if found.what == "compute"]
     given = sum(_share(found, first, edge) for found in plans) // (edge - first)
-    used = store.traffic_of_the_gone(ctx.db, account_id, metering.month_of(first))
+    used = meters.traffic_of_the_gone(ctx.db, account_id, metering.month_of(first))
     since = _since(plans)
     alive = [found.object_id for found in plans if found.ended is None]
     for machine in ctx.db.all(_MACHINES, ids=alive):
@@ -55,10 +55,10 @@ def _share(found: Meter, first: int, edge: int) -> int:
     return found.transfer * max(0, stop - max(first, found.began))
 
 
-def _since(meters: list[Meter]) -> dict[int, int]:
+def _since(plans: list[Meter]) -> dict[int, int]:
     """Since when the account has each instance."""
     since: dict[int, int] = {}
-    for found in meters:
+    for found in plans:
         since.setdefault(found.object_id, found.began)
     return since
 
@@ -78,7 +78,7 @@ def _between(ctx: Context, machine: _Machine, start: int, stop: int) -> int:
 def of_this_month(ctx: Context, account_id: int, instance_id: int) -> int:
     """Bytes of one instance since the month began, or since the account has it."""
     first = metering.month_start(ctx.now)
-    plans = [one for one in store.meters(ctx.db, account_id, first) if one.what == "compute"]
+    plans = [one for one in meters.since(ctx.db, account_id, first) if one.what == "compute"]
     since = _since(plans).get(instance_id, ctx.now)
     return sum(
         _between(ctx, machine, max(since, first), ctx.now) for machine in ctx.db.all(_MACHINES, ids=[instance_id])
@@ -89,4 +89,4 @@ def remember(ctx: Context, account_id: int, instance_id: int, amount: int) -> No
     """An instance leaves the account: what it used of this month can be asked of nobody any more."""
     if amount:
         month = metering.month_of(ctx.now)
-        ctx.db.insert(store.traffic, account_id=account_id, month=month, object_id=instance_id, bytes=amount)
+        ctx.db.insert(meters.traffic, account_id=account_id, month=month, object_id=instance_id, bytes=amount)

@@ -28,7 +28,7 @@ def list_instances(ctx: Context, listing: Listing) -> Page[InstanceView]:
     "POST /v4/compute/instances",
     scope="computes:read_write",
     grant="add_computes",
-    events=("compute_create", "compute_boot", "tag_create"),
+    events=("compute_create", "compute_boot", "tag_create", "vlan_attach"),
 )
 def create_instance(ctx: Context, body: InstanceCreate) -> InstanceView:
     """Create an instance; this incurs a charge."""
@@ -56,7 +56,7 @@ def update_instance(ctx: Context, instance: TheInstance, body: InstanceUpdate) -
     "DELETE /v4/compute/instances/{compute_id}",
     scope="computes:read_write",
     grant="compute:read_write",
-    events=("compute_delete",),
+    events=("compute_delete", "volume_detach"),
 )
 def delete_instance(ctx: Context, instance: TheInstance) -> None:
     """Delete an instance for good, with its disks, backups, profiles and addresses."""
@@ -67,7 +67,7 @@ def delete_instance(ctx: Context, instance: TheInstance) -> None:
     "POST /v4/compute/instances/{compute_id}/boot",
     scope="computes:read_write",
     grant="compute:read_write",
-    events=("compute_boot",),
+    events=("compute_boot", "vlan_attach", "vlan_detach"),
 )
 def boot_instance(ctx: Context, instance: TheInstance, body: WithConfig) -> None:
     """Boot an instance that is off."""
@@ -78,7 +78,7 @@ def boot_instance(ctx: Context, instance: TheInstance, body: WithConfig) -> None
     "POST /v4/compute/instances/{compute_id}/reboot",
     scope="computes:read_write",
     grant="compute:read_write",
-    events=("compute_reboot", "compute_boot"),
+    events=("compute_reboot", "compute_boot", "vlan_attach", "vlan_detach"),
 )
 def reboot_instance(ctx: Context, instance: TheInstance, body: WithConfig) -> None:
     """Reboot an instance."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from crofter.context import Context
 from crofter.resources.account import store as accounts
-from crofter.resources.billing import metering, prices
-from crofter.resources.billing import store as billing
+from crofter.resources.billing import metering, meters, prices
 from crofter.resources.billing.metering import Metered
 from crofter.resources.billing.prices import Price
 from crofter.resources.billing.standing import must_be_paid_up
-from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.store import Instance
 from crofter.resources.types import store as types
 from crofter.resources.types.store import Type
@@ -50,7 +48,7 @@ def difference(ctx: Context, instance_id: int, plan: Type) -> tuple[int, int]:
     """How much more the instance costs with another plan: by the hour, and at most by the month."""
     hourly = monthly = 0
     for what, price in ((COMPUTE, _price(plan)), (BACKUP, _backup_price(plan))):
-        for running in billing.running(ctx.db, what, instance_id):
+        for running in meters.running(ctx.db, what, instance_id):
             hourly += price.hourly - running.hourly
             monthly += price.monthly - running.monthly
     return hourly, monthly
@@ -83,9 +81,9 @@ def end(ctx: Context, instance: Instance) -> None:
 
 
 def resume(ctx: Context, instance: Instance) -> None:
-    """It was to be deleted, and could not be: it costs again what it did."""
-    begin(ctx, instance, _plan(ctx, instance))
-    count_addresses(ctx, instance, sum(one.public for one in ips.of(ctx, instance.id)))
+    """It was to be deleted and could not be: it has cost all the while. Who has closed the account pays no more."""
+    if not accounts.one(ctx.db, instance.account_id).closed:
+        metering.resume(ctx, COMPUTE, instance.id, EVERYTHING)
 
 
 def _plan(ctx: Context, instance: Instance) -> Type:

@@ -19,6 +19,7 @@ from crofter.housekeeping import Nothing
 from crofter.resources.instances import hands, states, store, watchdog
 from crofter.resources.instances.backups.store import backup
 from crofter.resources.instances.disks.store import disk
+from crofter.resources.instances.operations import deletion
 from crofter.resources.instances.operations.looking import LOOK, Args
 from crofter.resources.instances.operations.purging import PURGE, PurgeArgs
 from crofter.resources.instances.store import instance
@@ -153,7 +154,7 @@ def _look_at(world: World, instance_id: int) -> bool:
         except Busy:
             return False
         if found.status == "deleting":
-            states.spare(ctx, instance_id)
+            deletion.spare(ctx, instance_id)
         enqueue(ctx, LOOK, Args(instance_id), key=states.key(instance_id))
         return True
 

@@ -13,8 +13,7 @@ from crofter.errors import Busy
 from crofter.journal import Author, write
 from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
-from crofter.resources.billing import store as billing
-from crofter.resources.billing import traffic
+from crofter.resources.billing import meters, traffic
 from crofter.resources.instances import costs, states
 from crofter.resources.instances import store as instances
 from crofter.resources.instances.backups import schedule
@@ -159,13 +158,13 @@ def _finish(ctx: Context, found: Transfer, status: str) -> None:
 def expected_cost(ctx: Context, args: Args) -> tuple[int, int]:
     """What the receiver will pay for the instances."""
     found = store.any(ctx.db, args.token)
-    meters = [
+    theirs = [
         one
         for number in (found.computes if found else ())
         for what in (costs.COMPUTE, costs.BACKUP, costs.ADDRESS)
-        for one in billing.running(ctx.db, what, number)
+        for one in meters.running(ctx.db, what, number)
     ]
-    return sum(one.hourly for one in meters), sum(one.monthly for one in meters)
+    return sum(one.hourly for one in theirs), sum(one.monthly for one in theirs)
 
 
 COMPLETE = Operation(

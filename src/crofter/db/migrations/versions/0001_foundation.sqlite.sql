@@ -68,19 +68,19 @@ CREATE TABLE operation (
 
 --;
 
-CREATE UNIQUE INDEX op_one_per_key ON operation ("key") WHERE state IN ('running', 'waiting')
-
---;
-
-CREATE INDEX op_ready ON operation (lane, due, id) WHERE state IN ('queued', 'waiting')
-
---;
-
 CREATE INDEX op_owner ON operation (owner) WHERE state = 'running'
 
 --;
 
+CREATE UNIQUE INDEX op_one_per_key ON operation ("key") WHERE state IN ('running', 'waiting')
+
+--;
+
 CREATE INDEX op_fifo ON operation ("key", due, id) WHERE state = 'queued'
+
+--;
+
+CREATE INDEX op_ready ON operation (lane, due, id) WHERE state IN ('queued', 'waiting')
 
 --;
 
@@ -441,14 +441,6 @@ CREATE TABLE event (
 
 --;
 
-CREATE INDEX ix_event_created ON event (account_id, created, id)
-
---;
-
-CREATE INDEX ix_event_action ON event (account_id, action, id)
-
---;
-
 CREATE INDEX ix_event_entity_type ON event (account_id, entity_type, id)
 
 --;
@@ -458,6 +450,14 @@ CREATE INDEX ix_event_entity_id ON event (account_id, entity_id, entity_type, id
 --;
 
 CREATE INDEX ix_event_account_id ON event (account_id, id)
+
+--;
+
+CREATE INDEX ix_event_created ON event (account_id, created, id)
+
+--;
+
+CREATE INDEX ix_event_action ON event (account_id, action, id)
 
 --;
 
@@ -526,11 +526,11 @@ CREATE INDEX ix_login_at ON login (at)
 
 --;
 
-CREATE INDEX ix_login_account_id ON login (account_id, id)
+CREATE INDEX ix_login_user_id ON login (user_id, id)
 
 --;
 
-CREATE INDEX ix_login_user_id ON login (user_id, id)
+CREATE INDEX ix_login_account_id ON login (account_id, id)
 
 --;
 
@@ -553,49 +553,6 @@ CREATE TABLE oauth_client (
 --;
 
 CREATE INDEX ix_oauth_client_account_id ON oauth_client (account_id, id)
-
---;
-
-CREATE TABLE meter (
-	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
-	account_id INTEGER NOT NULL, 
-	chain INTEGER, 
-	what TEXT NOT NULL, 
-	object_id INTEGER NOT NULL, 
-	label TEXT NOT NULL, 
-	hourly INTEGER NOT NULL, 
-	monthly INTEGER NOT NULL, 
-	transfer INTEGER NOT NULL, 
-	began INTEGER NOT NULL, 
-	ended INTEGER, 
-	billed_until INTEGER NOT NULL, 
-	CONSTRAINT fk_meter_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
-)
- STRICT
-
---;
-
-CREATE INDEX ix_meter_account_id ON meter (account_id, ended)
-
---;
-
-CREATE INDEX ix_meter_object ON meter (what, object_id)
-
---;
-
-CREATE TABLE traffic (
-	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
-	account_id INTEGER NOT NULL, 
-	month TEXT NOT NULL, 
-	object_id INTEGER NOT NULL, 
-	bytes INTEGER NOT NULL, 
-	CONSTRAINT fk_traffic_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
-)
- STRICT
-
---;
-
-CREATE INDEX ix_traffic_account_id ON traffic (account_id, month)
 
 --;
 
@@ -693,6 +650,49 @@ CREATE INDEX ix_ledger_account_id ON ledger (account_id, book)
 
 --;
 
+CREATE TABLE meter (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	account_id INTEGER NOT NULL, 
+	chain INTEGER, 
+	what TEXT NOT NULL, 
+	object_id INTEGER NOT NULL, 
+	label TEXT NOT NULL, 
+	hourly INTEGER NOT NULL, 
+	monthly INTEGER NOT NULL, 
+	transfer INTEGER NOT NULL, 
+	began INTEGER NOT NULL, 
+	ended INTEGER, 
+	billed_until INTEGER NOT NULL, 
+	CONSTRAINT fk_meter_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+)
+ STRICT
+
+--;
+
+CREATE INDEX ix_meter_object ON meter (what, object_id)
+
+--;
+
+CREATE INDEX ix_meter_account_id ON meter (account_id, ended)
+
+--;
+
+CREATE TABLE traffic (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	account_id INTEGER NOT NULL, 
+	month TEXT NOT NULL, 
+	object_id INTEGER NOT NULL, 
+	bytes INTEGER NOT NULL, 
+	CONSTRAINT fk_traffic_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+)
+ STRICT
+
+--;
+
+CREATE INDEX ix_traffic_account_id ON traffic (account_id, month)
+
+--;
+
 CREATE TABLE address (
 	address TEXT NOT NULL, 
 	account_id INTEGER NOT NULL, 
@@ -709,11 +709,11 @@ CREATE TABLE address (
 
 --;
 
-CREATE INDEX ix_address_instance_id ON address (instance_id)
+CREATE INDEX ix_address_account_id ON address (account_id)
 
 --;
 
-CREATE INDEX ix_address_account_id ON address (account_id)
+CREATE INDEX ix_address_instance_id ON address (instance_id)
 
 --;
 
@@ -779,7 +779,7 @@ CREATE TABLE instance (
 
 --;
 
-CREATE INDEX ix_instance_region ON instance (account_id, lower(region), id)
+CREATE INDEX ix_instance_image ON instance (account_id, lower(image), id)
 
 --;
 
@@ -787,7 +787,7 @@ CREATE INDEX ix_instance_account_id ON instance (account_id, id)
 
 --;
 
-CREATE INDEX ix_instance_group ON instance (account_id, lower(group_label), id)
+CREATE INDEX ix_instance_region ON instance (account_id, lower(region), id)
 
 --;
 
@@ -795,11 +795,11 @@ CREATE INDEX ix_instance_host ON instance (host)
 
 --;
 
-CREATE INDEX ix_instance_image ON instance (account_id, lower(image), id)
+CREATE INDEX ix_instance_label ON instance (account_id, lower(label))
 
 --;
 
-CREATE INDEX ix_instance_label ON instance (account_id, lower(label))
+CREATE INDEX ix_instance_group ON instance (account_id, lower(group_label), id)
 
 --;
 
@@ -888,11 +888,11 @@ CREATE TABLE managed_service (
 
 --;
 
-CREATE INDEX ix_managed_service_account_id ON managed_service (account_id, id)
+CREATE INDEX ix_managed_service_host ON managed_service (account_id, host)
 
 --;
 
-CREATE INDEX ix_managed_service_host ON managed_service (account_id, host)
+CREATE INDEX ix_managed_service_account_id ON managed_service (account_id, id)
 
 --;
 
@@ -939,11 +939,11 @@ CREATE TABLE transfer (
 
 --;
 
-CREATE INDEX ix_transfer_receiver_id ON transfer (receiver_id)
+CREATE INDEX ix_transfer_sender_id ON transfer (sender_id, id)
 
 --;
 
-CREATE INDEX ix_transfer_sender_id ON transfer (sender_id, id)
+CREATE INDEX ix_transfer_receiver_id ON transfer (receiver_id)
 
 --;
 
@@ -1384,11 +1384,11 @@ CREATE TABLE volume (
 
 --;
 
-CREATE INDEX ix_volume_instance_id ON volume (instance_id)
+CREATE INDEX ix_volume_account_id ON volume (account_id, id)
 
 --;
 
-CREATE INDEX ix_volume_account_id ON volume (account_id, id)
+CREATE INDEX ix_volume_instance_id ON volume (instance_id)
 
 --;
 
@@ -1467,11 +1467,11 @@ CREATE TABLE stackscript (
 
 --;
 
-CREATE INDEX ix_stackscript_account_id ON stackscript (account_id, id)
+CREATE INDEX ix_stackscript_user_id ON stackscript (user_id)
 
 --;
 
-CREATE INDEX ix_stackscript_user_id ON stackscript (user_id)
+CREATE INDEX ix_stackscript_account_id ON stackscript (account_id, id)
 
 --;
 

@@ -7,11 +7,11 @@ import re
 from crofter.context import Context
 from crofter.errors import Invalid, Reason
 from crofter.journal import record
-from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
 from crofter.resources.instances import store
 from crofter.resources.instances.configs import devices, vlans
 from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.configs.networks import tell_of_networks
 from crofter.resources.instances.configs.shapes import (
     Change,
     ConfigCreate,
@@ -72,24 +72,14 @@ def update(ctx: Context, instance: Instance, config: Config, body: ConfigUpdate)
     values = _values(ctx, instance, body, config.helpers)
     ctx.db.update(configs.config, {"id": config.id}, **values, updated=ctx.moment)
     changed = configs.one(ctx, instance.id, config.id)
-    _tell_of_networks(ctx, instance, config, changed)
+    if instance.booted_config == config.id:
+        tell_of_networks(ctx, instance, config, changed)
     record(ctx, "compute_config_update", store.entity(instance), configs.entity(changed))
     return view(changed)
 
 
-def _tell_of_networks(ctx: Context, instance: Instance, before: Config, after: Config) -> None:
-    """Private networks of the profile in use that appear or disappear are told of by name."""
-    if instance.booted_config != before.id:
-        return
-    old, new = before.networks, after.networks
-    for label in sorted(new - old):
-        record(ctx, "vlan_attach", store.entity(instance), Entity("vlan", label, label))
-    for label in sorted(old - new):
-        record(ctx, "vlan_detach", store.entity(instance), Entity("vlan", label, label))
-
-
 def delete(ctx: Context, instance: Instance, config: Config) -> None:
-    if instance.status == "running" and instance.booted_config == config.id:
+    if instance.status != "offline" and instance.booted_config == config.id:
         raise Invalid("The configuration profile is in use by the running Compute.")
     ctx.db.delete(configs.config, id=config.id)
     record(ctx, "compute_config_delete", store.entity(instance), configs.entity(config))

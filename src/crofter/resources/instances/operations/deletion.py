@@ -77,10 +77,14 @@ def forget(ctx: Context, work: Work) -> Sleep | None:
     return None
 
 
+def spare(ctx: Context, instance_id: int) -> None:
+    """What could not be deleted is there as before, is paid for, and can be deleted again."""
+    states.spare(ctx, instance_id)
+    costs.resume(ctx, store.again(ctx, instance_id))
+
+
 def spared(ctx: Context, work: Work, reason: str) -> None:
-    """What could not be deleted is there as before, and can be deleted again."""
-    states.spare(ctx, work.args.instance_id)
-    costs.resume(ctx, store.again(ctx, work.args.instance_id))
+    spare(ctx, work.args.instance_id)
     look_again(ctx, work, reason)
 
 

@@ -9,6 +9,7 @@ from crofter.context import Context
 from crofter.drivers.hypervisor import DomainSpec
 from crofter.engine import Failed, Operation, Sleep, Work, step
 from crofter.resources.instances import hands, specs, store
+from crofter.resources.instances.configs import networks
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.operations.looking import Args, look, look_again
 from crofter.resources.instances.operations.placing import place
@@ -81,6 +82,13 @@ def switch_on(work: Work, config_id: int | None = None) -> Sleep | None:
 
 
 def _booted(ctx: Context, instance_id: int, config_id: int) -> None:
+    instance = store.again(ctx, instance_id)
+    if instance.booted_config == config_id:
+        return
+    known = {one.id: one for one in configs.of(ctx, instance_id)}
+    if config_id in known:
+        before = known.get(instance.booted_config or 0)
+        networks.tell_of_networks(ctx, instance, before, known[config_id])
     ctx.db.update(store.instance, {"id": instance_id}, booted_config=config_id)
 
 

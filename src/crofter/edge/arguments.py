@@ -1,0 +1,107 @@
+"""What a handler is given of a request: its body, its query and its headers."""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+from urllib.parse import parse_qsl
+
+import msgspec
+
+from crofter.context import Context
+from crofter.edge import bodies
+from crofter.edge.endpoint import Endpoint, Upload
+from crofter.edge.problems import UnsupportedMediaType
+from crofter.errors import Invalid, Problem, Reason
+from crofter.shapes import Body
+
+
+class Request(msgspec.Struct, gc=False):
+    method: str
+    path: bytes
+    query: bytes
+    headers: dict[bytes, bytes]
+    body: bytes
+    address: str
+    id: str
+    scheme: str = "http"
+
+
+class Deferred:
+    """The body, read before the transaction begins; what is wrong with it is said after the object was found."""
+
+    __slots__ = ("_also", "_name", "_problem", "_read", "_value")
+
+    def __init__(self, endpoint: Endpoint, request: Request) -> None:
+        self._name: str | None = endpoint.upload or endpoint.body_name or None
+        self._also = endpoint.also
+        self._value: Body | Upload | None = None
+        self._read: bodies.Read[Body] | None = None
+        self._problem: Problem | None = None
+        try:
+            content_type = request.headers.get(b"content-type", b"").decode("latin-1")
+            if endpoint.upload:
+                if endpoint.accepts and content_type and _bare(content_type) not in endpoint.accepts:
+                    raise UnsupportedMediaType
+                self._value = endpoint.upload_type(content_type, request.body)
+            else:
+                self._read = _read_json(endpoint.body, content_type, request.body)
+        except Problem as problem:
+            self._problem = problem
+
+    def into(self, arguments: dict[str, Any], ctx: Context) -> None:
+        if self._problem is not None:
+            raise self._problem
+        if self._read is not None:
+            self._value = self._read.value(None if self._also is None else partial(self._also, ctx))
+        if self._name is not None:
+            arguments[self._name] = self._value
+
+    def fields(self) -> list[str]:
+        """The names of what was sent, or is set to something else than usual."""
+        value = self._value
+        if not isinstance(value, Body):
+            return []
+        return [name for name, usual in _usual(type(value)) if getattr(value, name) != usual]
+
+
+@cache
+def _usual(body: type[Body]) -> list[tuple[str, Any]]:
+    """The fields of a body, and what each is when nothing is sent."""
+    return [
+        (field.name, field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory())
+        for field in msgspec.structs.fields(body)
+    ]
+
+
+def _bare(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
+
+
+def _read_json(body: type[Body] | None, content_type: str, raw: bytes) -> bodies.Read[Body] | None:
+    if raw and content_type and _bare(content_type) != "application/json":
+        raise UnsupportedMediaType
+    if body is None:
+        bodies.parse(raw)  # an action without a body ignores what is sent, but it must be JSON
+        return None
+    return bodies.Read(raw, body)
+
+
+def read_query(endpoint: Endpoint, request: Request, arguments: dict[str, Any]) -> None:
+    sent = dict(parse_qsl(request.query.decode("latin-1"), keep_blank_values=True)) if request.query else {}
+    reasons: list[Reason] = []
+    for parameter in endpoint.query:
+        value = sent.get(parameter.name)
+        if parameter.header is not None and (header := request.headers.get(parameter.header.encode())) is not None:
+            value = header.decode("latin-1")
+        if value is None:
+            continue
+        if parameter.type is int:
+            if not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 19):
+                reasons.append(Reason("Must be of type Integer", parameter.name))
+                continue
+            arguments[parameter.name] = int(value)
+        else:
+            arguments[parameter.name] = value
+    if reasons:
+        raise Invalid.all(reasons)

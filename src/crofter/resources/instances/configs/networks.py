@@ -1,0 +1,19 @@
+"""Telling owners which private networks their instances have come to and left."""
+
+from __future__ import annotations
+
+from crofter.context import Context
+from crofter.journal import record
+from crofter.kinds import Entity
+from crofter.resources.instances import store
+from crofter.resources.instances.configs.store import Config
+from crofter.resources.instances.store import Instance
+
+
+def tell_of_networks(ctx: Context, instance: Instance, before: Config | None, after: Config) -> None:
+    """Private networks of the profile in use that appear or disappear are told of by name."""
+    old = set() if before is None else before.networks
+    for label in sorted(after.networks - old):
+        record(ctx, "vlan_attach", store.entity(instance), Entity("vlan", label, label))
+    for label in sorted(old - after.networks):
+        record(ctx, "vlan_detach", store.entity(instance), Entity("vlan", label, label))
