@@ -35,8 +35,7 @@ from crofter.errors import Problem
 from crofter.keyring import Keyring, from_text, read_masters
 from crofter.kinds import Kinds
 from crofter.passwords import readable
-from crofter.resources.billing import cards
-from crofter.resources.billing import meters
+from crofter.resources.billing import cards, meters
 from crofter.resources.regions import store as regions
 from crofter.resources.users import access
 from crofter.resources.users import store as users
