@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from crofter import audit
+from crofter import audit, clock
 from crofter.cli import main
 from tests.cloud import Cloud
 
@@ -128,3 +128,31 @@ def test_without_a_database_there_is_nothing_to_do(tmp_path: Path, capsys: pytes
     desk("tickets", "list", code=1)
     assert "there is no database" in desk.said
     assert not (tmp_path / "nowhere").exists()
+
+
+def test_maintenance_is_announced_done_and_called_off(house: Cloud, staff: Desk) -> None:
+    house.freeze()
+    alice = house.person(username="alice")
+    body = {"region": "us-east", "type": "g6-nanode-1", "image": "compute/debian12", "root_pass": "correct-horse-9"}
+    number = alice.post("/v4/compute/instances", json=body).json()["id"]
+    house.settle()
+    now = house.world.clock.now()
+    assert staff("maintenance", "schedule", str(number), clock.text(now - 1000), "Too late", code=1) is None
+    (first,) = staff("maintenance", "schedule", str(number), "2040-01-01T00:00:00", "Never")
+    (second,) = staff("maintenance", "schedule", str(number), "2039-01-01T00:00:00", "New kernel")
+    assert [one["reason"] for one in staff("maintenance", "list")] == ["New kernel", "Never"]
+    shown = alice.get("/v4beta/account/maintenance").json()["data"]
+    assert {(one["reason"], one["status"], one["type"]) for one in shown} == {
+        ("Never", "pending", "reboot"),
+        ("New kernel", "pending", "reboot"),
+    }
+    assert [one["type"] for one in alice.get("/v4/account/notifications").json()["data"]] == ["maintenance"] * 2
+    staff("maintenance", "cancel", str(first["scheduled"]))
+    staff("maintenance", "cancel", str(first["scheduled"]), code=1)
+    assert "no maintenance" in staff.said
+    assert [one["id"] for one in staff("maintenance", "list")] == [second["scheduled"]]
+    staff("maintenance", "schedule", str(number), clock.text(now + clock.HOUR), "Tonight")
+    house.advance(3700)
+    actions = [event["action"] for event in alice.get("/v4/account/events").json()["data"]]
+    assert actions[0] == "host_reboot"
+    assert [one["status"] for one in staff("maintenance", "list")] == ["started", "pending"]

@@ -79,6 +79,17 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
     "managed decrypt": ("show what a credential holds; this is put on record", (("id", {"type": int}),)),
     "managed ssh-key": ("print the private key of an account; this is put on record", (("euuid", {}),)),
     "managed disable": ("end managed service for an account", (("euuid", {}),)),
+    "maintenance schedule": (
+        "announce maintenance of an instance, and do it when its time has come",
+        (
+            ("compute_id", {"type": int, "help": "the instance"}),
+            ("when", {"help": "house time, as 2030-12-31T23:00:00 (UTC)"}),
+            ("reason", {"help": "what its owner is told"}),
+            ("--type", {"choices": ("reboot", "cold_migration", "live_migration"), "default": "reboot"}),
+        ),
+    ),
+    "maintenance list": ("list what is scheduled or under way", ()),
+    "maintenance cancel": ("call off what has not begun", (("id", {"type": int}),)),
     "rotate-key": ("seal everything anew with a new master key", ()),
     "audit verify": ("check that nobody has altered the audit log", ()),
 }

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import bindparam, or_, select
 
-from crofter import journal
+from crofter import clock, journal
 from crofter.assembly import build_world
 from crofter.config import Settings
 from crofter.context import Context, World
@@ -22,6 +22,9 @@ from crofter.errors import Invalid
 from crofter.journal import Author
 from crofter.resources.account.rules import ENTITY, disable_managed
 from crofter.resources.account.store import account
+from crofter.resources.instances import store as instances
+from crofter.resources.maintenance import rules as maintenance
+from crofter.resources.maintenance import store as maintained
 from crofter.resources.managed.credentials import rules as credentials
 from crofter.resources.managed.credentials.store import credential
 from crofter.resources.managed.services.store import service
@@ -190,6 +193,38 @@ def disable(world: World, asked: Asked) -> Rows:
     return [{"disabled": asked["euuid"]}]
 
 
+# ---- maintenance ----------------------------------------------------------------------------------------------------
+
+
+def schedule_maintenance(world: World, asked: Asked) -> Rows:
+    when = clock.parse(asked["when"])
+    with world.database.write() as db:
+        ctx = Context(world, db)
+        instance = instances.again(ctx, asked["compute_id"])
+        db.hold(instance.account_id)
+        if when <= ctx.now:
+            raise Invalid(f"{asked['when']} is over")
+        number = maintenance.schedule(ctx, instance, asked["type"], when, asked["reason"])
+    return [{"scheduled": number}]
+
+
+def list_maintenance(world: World, asked: Asked) -> Rows:
+    with world.database.read() as db:
+        found = maintained.everybodys(Context(world, db))
+    return [
+        {"id": one.id, "compute_id": one.instance_id, "when": one.when_, "type": one.type, "status": one.status}
+        | {"label": plain(one.label), "reason": one.reason}
+        for one in found
+    ]
+
+
+def cancel_maintenance(world: World, asked: Asked) -> Rows:
+    with world.database.write() as db:
+        if not maintenance.call_off(Context(world, db), asked["id"]):
+            raise Invalid(f"there is no maintenance {asked['id']} that has not begun")
+    return [{"cancelled": asked["id"]}]
+
+
 COMMANDS: dict[str, Callable[[World, Asked], Rows]] = {
     "tickets list": list_tickets,
     "tickets show": show_ticket,
@@ -202,4 +237,7 @@ COMMANDS: dict[str, Callable[[World, Asked], Rows]] = {
     "managed decrypt": decrypt,
     "managed ssh-key": ssh_key,
     "managed disable": disable,
+    "maintenance schedule": schedule_maintenance,
+    "maintenance list": list_maintenance,
+    "maintenance cancel": cancel_maintenance,
 }

@@ -26,7 +26,11 @@ The account and compute service of this address, in JSON over HTTP.
 Every operation is served under `/v4beta` as well as under `/v4`; those shown under `/v4beta` are there only. \
 PUT changes the fields that are sent and leaves the others. Fields that are unknown or read-only are ignored, and \
 `null` for an optional field that cannot be null is the same as leaving it out. Date-times are UTC without a zone. \
-Every failure has the same body, with a `field` where one is to blame."""
+Every failure has the same body, with a `field` where one is to blame.
+
+With the header `Prefer: plan` a write is not done: the answer says what it would do, as \
+`{"plan": {"valid": true, "events": [...], "objects": [...], "price": {"hourly": 0, "monthly": 0}}}`, or it is refused \
+as the write would be. The price is the change of what the account pays, in US dollars."""
 
 
 def render(endpoints: Sequence[Endpoint]) -> str:

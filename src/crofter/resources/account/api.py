@@ -73,7 +73,7 @@ def enable_managed(ctx: Context) -> None:
     rules.enable_managed(ctx)
 
 
-@endpoint("GET /v4/account/transfer", scope="account:read_only", grant="account:read_only")
+@endpoint("GET /v4/account/transfer", scope="account:read_only", grant="account:read_only", slow=True)
 def view_account_transfer(ctx: Context) -> AccountTransfer:
     """View the traffic of the month over all instances."""
     return rules.transfer(ctx)

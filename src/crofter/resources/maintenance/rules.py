@@ -12,6 +12,7 @@ from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.operations import moving
 from crofter.resources.instances.operations.power import HOST_REBOOT, BootArgs
 from crofter.resources.instances.store import Instance
+from crofter.resources.instances.watchdog import house_context
 from crofter.resources.maintenance import store
 
 LASTS = 3600
@@ -38,6 +39,11 @@ def schedule(ctx: Context, instance: Instance, kind: str, when: int, reason: str
     return number
 
 
+def call_off(ctx: Context, maintenance_id: int) -> bool:
+    """It will not be done after all. Whether there was anything to call off that had not begun."""
+    return ctx.db.delete(store.maintenance, id=maintenance_id, status="pending") > 0
+
+
 @tx_step()
 def begin(ctx: Context, work: Work) -> Sleep | None:
     """The time has come: the instance is rebooted or moved, behind whatever its owner is just doing with it."""
@@ -46,6 +52,7 @@ def begin(ctx: Context, work: Work) -> Sleep | None:
     if not started or instance is None:
         return None  # gone, with its instance
     work.vars["until"] = ctx.now + LASTS * clock.SECOND
+    ctx = house_context(ctx.world, ctx.db, instance)  # whoever has it by now hears of it
     config = next((one for one in configs.of(ctx, instance.id) if one.id == instance.booted_config), None)
     if instance.status == "running" and config is not None and work.args.kind == "reboot":
         states.follow(ctx, HOST_REBOOT, instance, BootArgs(instance.id, config.id), secondary=configs.entity(config))

@@ -40,24 +40,22 @@ class Maintenance(Row):
         return MaintenanceView(entity, self.reason, self.status, self.type, self.when_)  # type: ignore[arg-type]
 
 
-_ALL = (
-    select(
-        maintenance.c.id,
-        maintenance.c.instance_id,
-        instance.c.label,
-        maintenance.c.type,
-        maintenance.c.status,
-        maintenance.c.reason,
-        maintenance.c.when_,
-    )
-    .join(instance, instance.c.id == maintenance.c.instance_id)
-    .where(maintenance.c.account_id == bindparam("account_id"))
-)
+_EVERY = select(
+    maintenance.c.id,
+    maintenance.c.instance_id,
+    instance.c.label,
+    maintenance.c.type,
+    maintenance.c.status,
+    maintenance.c.reason,
+    maintenance.c.when_,
+).join(instance, instance.c.id == maintenance.c.instance_id)
+_ALL = _EVERY.where(maintenance.c.account_id == bindparam("account_id"))
 _GRANTED = exists(
     select(grant.c.object_id).where(
         grant.c.user_id == bindparam("user_id"), grant.c.kind == KIND, grant.c.object_id == maintenance.c.instance_id
     )
 )
+_EVERYBODYS = query(_EVERY.order_by(maintenance.c.when_, maintenance.c.id), Maintenance)
 _COLUMNS = {"status": maintenance.c.status, "type": maintenance.c.type, "when": maintenance.c.when_}
 
 
@@ -72,3 +70,8 @@ _LISTED = query(_ALL.order_by(maintenance.c.id), Maintenance)
 
 def listed(ctx: Context) -> list[Maintenance]:
     return ctx.db.all(_LISTED, account_id=ctx.account_id)
+
+
+def everybodys(ctx: Context) -> list[Maintenance]:
+    """Of all accounts, for the operator."""
+    return ctx.db.all(_EVERYBODYS)
