@@ -43,7 +43,6 @@ from crofter.resources.users.rules import open_account
 from crofter.sandbox.app import SandboxApp
 from crofter.sandbox.desk import Desk
 from crofter.sandbox.faults import Faults
-from crofter.telemetry import EngineCollector
 
 FIRST_USER = "admin"
 FOUNDING = "founding"
@@ -173,7 +172,6 @@ def build(settings: Settings) -> House:
     if world.database.reads_block:
         hub.poll = 1.0  # a hint from another process may get lost
     observer = Observer(world.clock, lines=_log(settings), pretty=_pretty(settings))
-    observer.registry.register(EngineCollector(world, worker))
     faults = Faults(world, corridor.FAULTS)
     parts = Parts(
         router=Router(corridor.ENDPOINTS),
@@ -208,7 +206,7 @@ def _doors(house: House, faults: Faults) -> dict[str, ASGIApp]:
     opened: dict[str, ASGIApp] = {
         "health": doors.health(lambda: ready(house)),
         "version": doors.version(),
-        "metrics": doors.metrics(house.app.parts.observer.registry),
+        "metrics": doors.metrics(lambda: _numbers(house)),
         "openapi.json": doors.page(lambda: (200, _description().encode(), "application/json")),
         "docs": doors.page(_docs),
         "console": doors.page(lambda: (200, NO_CONSOLE, HTML, doors.NOTHING_FROM_OUTSIDE)),
@@ -217,6 +215,12 @@ def _doors(house: House, faults: Faults) -> dict[str, ASGIApp]:
     if world.settings.sandbox:
         opened["_sandbox"] = SandboxApp(Desk(world, house.conductor, faults, lambda: reset(house, faults)))
     return opened
+
+
+def _numbers(house: House) -> bytes:
+    from crofter import telemetry  # noqa: PLC0415 - it brings an HTTP server of its own along
+
+    return telemetry.render(house.app.parts.observer.counts, house.world, house.worker)
 
 
 def _login(house: House) -> ASGIApp:

@@ -1,16 +1,44 @@
-"""The engine's counts, as the metrics page shows them."""
+"""What the requests and the engine have counted, as the metrics page shows it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import accumulate
 
-from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
 from crofter.context import World
+from crofter.edge.observe import BUCKETS, Counts
 from crofter.engine.metrics import depth
 from crofter.engine.worker import Worker
 from crofter.errors import Problem
+
+
+def render(counts: Counts, world: World, worker: Worker) -> bytes:
+    registry = CollectorRegistry()
+    registry.register(RequestCollector(counts))
+    registry.register(EngineCollector(world, worker))
+    return generate_latest(registry)
+
+
+class RequestCollector(Collector):
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+
+    def collect(self) -> Iterator[CounterMetricFamily | HistogramMetricFamily]:
+        requests = CounterMetricFamily("crofter_requests", "Requests answered.", labels=("method", "route", "status"))
+        for (method, route, status), amount in sorted(self._counts.requests.copy().items()):
+            requests.add_metric((method, route, str(status)), amount)
+        yield requests
+        seconds = HistogramMetricFamily(
+            "crofter_request_seconds", "Time from the request's arrival to its answer.", labels=("route",)
+        )
+        bounds = [*map(str, BUCKETS), "+Inf"]
+        for route, (*amounts, total) in sorted(self._counts.seconds.copy().items()):
+            seconds.add_metric((route,), list(zip(bounds, accumulate(amounts), strict=True)), total)
+        yield seconds
 
 
 class EngineCollector(Collector):

@@ -3,7 +3,7 @@
 from crofter.db.database import Database, open_database
 from crofter.db.query import Query, among, query, unindexed
 from crofter.db.session import Clash, Session
-from crofter.db.tables import Flag, Id, Json, Moment, Row, Sealed, Time, identity, metadata, owned, table
+from crofter.db.tables import Flag, Id, Json, Moment, Row, Sealed, Time, identity, metadata, owned, partial_index, table
 
 __all__ = [
     "Clash",
@@ -22,6 +22,7 @@ __all__ = [
     "metadata",
     "open_database",
     "owned",
+    "partial_index",
     "query",
     "table",
     "unindexed",

@@ -7,22 +7,17 @@ Core is good at: one description of a statement that is right on SQLite and on P
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Generic, TypeVar, overload
 
 import msgspec
 from sqlalchemy import Boolean, ColumnElement, Text, bindparam
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import ClauseElement, Select
 
 from crofter.db.tables import Json
 
 R = TypeVar("R")
-
-DIALECTS: dict[str, Any] = {
-    "sqlite": sqlite.dialect(paramstyle="named"),
-    "postgresql": postgresql.psycopg.dialect(),  # type: ignore[no-untyped-call]
-}
 
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder().decode
@@ -40,13 +35,25 @@ def _to_flag(value: int | None) -> bool | None:
     return None if value is None else bool(value)
 
 
+@cache
+def dialect_of(name: str) -> Any:
+    """One database's words, learnt when the first statement is put into them: a house speaks one of the two."""
+    if name == "sqlite":
+        from sqlalchemy.dialects import sqlite  # noqa: PLC0415
+
+        return sqlite.dialect(paramstyle="named")
+    from sqlalchemy.dialects.postgresql import psycopg  # noqa: PLC0415
+
+    return psycopg.dialect()
+
+
 class Compiled:
     """A statement in one database's words, with what its values need on the way in and out."""
 
     __slots__ = ("binds", "defaults", "results", "sql")
 
     def __init__(self, statement: ClauseElement, dialect: str) -> None:
-        compiled: Any = statement.compile(dialect=DIALECTS[dialect])
+        compiled: Any = statement.compile(dialect=dialect_of(dialect))
         sql, values = compiled.string, compiled.params
         required = {name for name, bind in compiled.binds.items() if bind.required}
         if "POSTCOMPILE" in sql:  # a fixed list after IN is written out once, here

@@ -11,12 +11,16 @@ from sqlalchemy import (
     Column,
     ForeignKey,
     Identity,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
     Table,
     Text,
+    text,
 )
+from sqlalchemy.ext.compiler import compiles
+from sqlalchemy.schema import CreateIndex
 from sqlalchemy.types import TypeDecorator
 
 metadata = MetaData(
@@ -69,6 +73,19 @@ def identity() -> Column[Any]:
 def owned(*, index: bool = False) -> Column[Any]:
     """The account a row belongs to."""
     return Column("account_id", Id, ForeignKey("account.id", ondelete="CASCADE"), nullable=False, index=index)
+
+
+def partial_index(name: str, *columns: str, where: str, unique: bool = False) -> Index:
+    """An index on the few rows that are asked for."""
+    return Index(name, *columns, unique=unique, sqlite_where=text(where))
+
+
+@compiles(CreateIndex, "postgresql")
+def _create_index(create: Any, compiler: Any, **kw: Any) -> str:
+    """Partial on PostgreSQL too. Said only here: a table that names PostgreSQL would load all of its dialect."""
+    options = create.element.dialect_options
+    options["postgresql"]["where"] = options["sqlite"]["where"]
+    return str(compiler.visit_create_index(create, **kw))
 
 
 def table(name: str, *parts: Any, sqlite_without_rowid: bool = False) -> Table:

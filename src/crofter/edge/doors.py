@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from prometheus_client import CollectorRegistry, generate_latest
 
 from crofter import SPEC_VERSION, __version__
 from crofter.edge.problems import body_of
@@ -73,5 +72,5 @@ def version() -> Any:
     return page(lambda: (200, body, "application/json"))
 
 
-def metrics(registry: CollectorRegistry) -> Any:
-    return page(lambda: (200, generate_latest(registry), "text/plain; version=0.0.4; charset=utf-8"))
+def metrics(numbers: Callable[[], bytes]) -> Any:
+    return page(lambda: (200, numbers(), "text/plain; version=0.0.4; charset=utf-8"))

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 import sys
 from bisect import bisect_left
-from collections.abc import Iterator
-from itertools import accumulate
 from typing import Any, TextIO
 
 import msgspec
-from prometheus_client import CollectorRegistry
-from prometheus_client.core import CounterMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.registry import Collector
 
 from crofter.clock import Clock, text
 from crofter.edge.endpoint import Endpoint
@@ -37,51 +32,36 @@ class Line(msgspec.Struct, omit_defaults=True):
     operation: str | None = None
 
 
-class Counts(Collector):
+class Counts:
     """How many requests there were and how long they took, in plain numbers: only the event loop counts."""
 
     def __init__(self) -> None:
-        self._requests: dict[tuple[str, str, int], int] = {}
-        self._seconds: dict[str, list[float]] = {}
+        self.requests: dict[tuple[str, str, int], int] = {}
+        self.seconds: dict[str, list[float]] = {}
         """For each route the requests in each bucket, and the sum of their times."""
 
     def add(self, method: str, route: str, status: int, seconds: float) -> None:
         key = (method, route, status)
-        self._requests[key] = self._requests.get(key, 0) + 1
-        times = self._seconds.get(route)
+        self.requests[key] = self.requests.get(key, 0) + 1
+        times = self.seconds.get(route)
         if times is None:
-            times = self._seconds[route] = [0.0] * (len(BUCKETS) + 2)
+            times = self.seconds[route] = [0.0] * (len(BUCKETS) + 2)
         times[bisect_left(BUCKETS, seconds)] += 1
         times[-1] += seconds
-
-    def collect(self) -> Iterator[Metric]:
-        requests = CounterMetricFamily("crofter_requests", "Requests answered.", labels=("method", "route", "status"))
-        for (method, route, status), amount in sorted(self._requests.items()):
-            requests.add_metric((method, route, str(status)), amount)
-        yield requests
-        seconds = HistogramMetricFamily(
-            "crofter_request_seconds", "Time from the request's arrival to its answer.", labels=("route",)
-        )
-        for route, (*amounts, total) in sorted(self._seconds.items()):
-            bounds = [*map(str, BUCKETS), "+Inf"]
-            seconds.add_metric((route,), list(zip(bounds, accumulate(amounts), strict=True)), total)
-        yield seconds
 
 
 class Observer:
     def __init__(self, clock: Clock, *, lines: TextIO | None = sys.stderr, pretty: bool = False) -> None:
-        self.registry = CollectorRegistry()
         self._clock = clock
         self._lines = lines
         self._pretty = pretty
-        self._counts = Counts()
-        self.registry.register(self._counts)
+        self.counts = Counts()
 
     def request(self, scope: Any, endpoint: Endpoint | None, answer: Answer, request_id: str, seconds: float) -> None:
         if endpoint is None:
-            self._counts.add("-", "-", answer.status, seconds)  # what a stranger makes up must not become a label
+            self.counts.add("-", "-", answer.status, seconds)  # what a stranger makes up must not become a label
         else:
-            self._counts.add(scope["method"], endpoint.path, answer.status, seconds)
+            self.counts.add(scope["method"], endpoint.path, answer.status, seconds)
         if self._lines is not None:
             self._write(scope, endpoint, answer, request_id, seconds)
 

@@ -4,14 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Column, Index, Integer, Text, text
+from sqlalchemy import CheckConstraint, Column, Integer, Text
 
-from crofter.db import Flag, Id, Json, Row, Time, identity, table
-
-
-def _where(condition: str) -> dict[str, Any]:
-    return {"sqlite_where": text(condition), "postgresql_where": text(condition)}
-
+from crofter.db import Flag, Id, Json, Row, Time, identity, partial_index, table
 
 # Accounts, users and events are named without foreign keys: work outlives what it was about, and each
 # key would cost an index here for the sake of a deletion there.
@@ -43,10 +38,10 @@ operation = table(
     Column("finished", Time),
     CheckConstraint("state IN ('queued', 'running', 'waiting', 'done', 'failed', 'cancelled')", name="state"),
     # The referee: whatever the code believes, one key has one holder.
-    Index("op_one_per_key", "key", unique=True, **_where("state IN ('running', 'waiting')")),
-    Index("op_ready", "lane", "due", "id", **_where("state IN ('queued', 'waiting')")),
-    Index("op_fifo", "key", "due", "id", **_where("state = 'queued'")),
-    Index("op_owner", "owner", **_where("state = 'running'")),
+    partial_index("op_one_per_key", "key", unique=True, where="state IN ('running', 'waiting')"),
+    partial_index("op_ready", "lane", "due", "id", where="state IN ('queued', 'waiting')"),
+    partial_index("op_fifo", "key", "due", "id", where="state = 'queued'"),
+    partial_index("op_owner", "owner", where="state = 'running'"),
 )
 
 worker = table(

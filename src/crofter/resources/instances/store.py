@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import Column, Index, Integer, Text, UniqueConstraint, and_, bindparam, exists, select, text
 
 from crofter.context import Context
-from crofter.db import Flag, Id, Json, Moment, Row, among, identity, owned, query, table
+from crofter.db import Flag, Id, Json, Moment, Row, among, identity, owned, partial_index, query, table
 from crofter.db.tally import Tally
 from crofter.edge.filters import Field
 from crofter.edge.listing import Collection
@@ -56,7 +56,7 @@ instance = table(
     UniqueConstraint("account_id", "label"),
     Index("ix_instance_host", "host"),
     # The few that are on their way from one status to another.
-    Index("ix_instance_moving", "id", sqlite_where=text(MOVING), postgresql_where=text(MOVING)),
+    partial_index("ix_instance_moving", "id", where=MOVING),
     Index("ix_instance_account_id", "account_id", "id"),
     Index("ix_instance_label", "account_id", text("lower(label)")),
     Index("ix_instance_region", "account_id", text("lower(region)"), "id"),

@@ -68,19 +68,19 @@ CREATE TABLE operation (
 
 --;
 
-CREATE INDEX op_owner ON operation (owner) WHERE state = 'running'
-
---;
-
-CREATE UNIQUE INDEX op_one_per_key ON operation ("key") WHERE state IN ('running', 'waiting')
-
---;
-
 CREATE INDEX op_fifo ON operation ("key", due, id) WHERE state = 'queued'
 
 --;
 
+CREATE INDEX op_owner ON operation (owner) WHERE state = 'running'
+
+--;
+
 CREATE INDEX op_ready ON operation (lane, due, id) WHERE state IN ('queued', 'waiting')
+
+--;
+
+CREATE UNIQUE INDEX op_one_per_key ON operation ("key") WHERE state IN ('running', 'waiting')
 
 --;
 
@@ -110,11 +110,11 @@ CREATE TABLE schedule (
 
 --;
 
-CREATE INDEX ix_schedule_next_due ON schedule (next_due)
+CREATE INDEX ix_schedule_account_id ON schedule (account_id)
 
 --;
 
-CREATE INDEX ix_schedule_account_id ON schedule (account_id)
+CREATE INDEX ix_schedule_next_due ON schedule (next_due)
 
 --;
 
@@ -441,15 +441,11 @@ CREATE TABLE event (
 
 --;
 
-CREATE INDEX ix_event_entity_type ON event (account_id, entity_type, id)
-
---;
-
-CREATE INDEX ix_event_entity_id ON event (account_id, entity_id, entity_type, id)
-
---;
-
 CREATE INDEX ix_event_account_id ON event (account_id, id)
+
+--;
+
+CREATE INDEX ix_event_action ON event (account_id, action, id)
 
 --;
 
@@ -457,7 +453,11 @@ CREATE INDEX ix_event_created ON event (account_id, created, id)
 
 --;
 
-CREATE INDEX ix_event_action ON event (account_id, action, id)
+CREATE INDEX ix_event_entity_id ON event (account_id, entity_id, entity_type, id)
+
+--;
+
+CREATE INDEX ix_event_entity_type ON event (account_id, entity_type, id)
 
 --;
 
@@ -499,11 +499,11 @@ CREATE TABLE account_user (
 
 --;
 
-CREATE UNIQUE INDEX uq_account_user_name ON account_user (lower(username))
+CREATE INDEX ix_account_user_account_id ON account_user (account_id)
 
 --;
 
-CREATE INDEX ix_account_user_account_id ON account_user (account_id)
+CREATE UNIQUE INDEX uq_account_user_name ON account_user (lower(username))
 
 --;
 
@@ -522,15 +522,15 @@ CREATE TABLE login (
 
 --;
 
+CREATE INDEX ix_login_account_id ON login (account_id, id)
+
+--;
+
 CREATE INDEX ix_login_at ON login (at)
 
 --;
 
 CREATE INDEX ix_login_user_id ON login (user_id, id)
-
---;
-
-CREATE INDEX ix_login_account_id ON login (account_id, id)
 
 --;
 
@@ -669,11 +669,11 @@ CREATE TABLE meter (
 
 --;
 
-CREATE INDEX ix_meter_object ON meter (what, object_id)
+CREATE INDEX ix_meter_account_id ON meter (account_id, ended)
 
 --;
 
-CREATE INDEX ix_meter_account_id ON meter (account_id, ended)
+CREATE INDEX ix_meter_object ON meter (what, object_id)
 
 --;
 
@@ -779,23 +779,7 @@ CREATE TABLE instance (
 
 --;
 
-CREATE INDEX ix_instance_image ON instance (account_id, lower(image), id)
-
---;
-
 CREATE INDEX ix_instance_account_id ON instance (account_id, id)
-
---;
-
-CREATE INDEX ix_instance_region ON instance (account_id, lower(region), id)
-
---;
-
-CREATE INDEX ix_instance_host ON instance (host)
-
---;
-
-CREATE INDEX ix_instance_label ON instance (account_id, lower(label))
 
 --;
 
@@ -803,7 +787,23 @@ CREATE INDEX ix_instance_group ON instance (account_id, lower(group_label), id)
 
 --;
 
+CREATE INDEX ix_instance_host ON instance (host)
+
+--;
+
+CREATE INDEX ix_instance_image ON instance (account_id, lower(image), id)
+
+--;
+
+CREATE INDEX ix_instance_label ON instance (account_id, lower(label))
+
+--;
+
 CREATE INDEX ix_instance_moving ON instance (id) WHERE status NOT IN ('running', 'offline', 'stopped')
+
+--;
+
+CREATE INDEX ix_instance_region ON instance (account_id, lower(region), id)
 
 --;
 
@@ -888,11 +888,11 @@ CREATE TABLE managed_service (
 
 --;
 
-CREATE INDEX ix_managed_service_host ON managed_service (account_id, host)
+CREATE INDEX ix_managed_service_account_id ON managed_service (account_id, id)
 
 --;
 
-CREATE INDEX ix_managed_service_account_id ON managed_service (account_id, id)
+CREATE INDEX ix_managed_service_host ON managed_service (account_id, host)
 
 --;
 
@@ -939,11 +939,11 @@ CREATE TABLE transfer (
 
 --;
 
-CREATE INDEX ix_transfer_sender_id ON transfer (sender_id, id)
+CREATE INDEX ix_transfer_receiver_id ON transfer (receiver_id)
 
 --;
 
-CREATE INDEX ix_transfer_receiver_id ON transfer (receiver_id)
+CREATE INDEX ix_transfer_sender_id ON transfer (sender_id, id)
 
 --;
 
@@ -1048,11 +1048,11 @@ CREATE TABLE ticket (
 
 --;
 
-CREATE INDEX ix_ticket_open ON ticket (closed, id)
+CREATE INDEX ix_ticket_account_id ON ticket (account_id, id)
 
 --;
 
-CREATE INDEX ix_ticket_account_id ON ticket (account_id, id)
+CREATE INDEX ix_ticket_open ON ticket (closed, id)
 
 --;
 
@@ -1135,11 +1135,11 @@ CREATE TABLE app_authorization (
 
 --;
 
-CREATE INDEX ix_app_authorization_user_id ON app_authorization (user_id)
+CREATE INDEX ix_app_authorization_client_id ON app_authorization (client_id)
 
 --;
 
-CREATE INDEX ix_app_authorization_client_id ON app_authorization (client_id)
+CREATE INDEX ix_app_authorization_user_id ON app_authorization (user_id)
 
 --;
 
@@ -1467,15 +1467,15 @@ CREATE TABLE stackscript (
 
 --;
 
-CREATE INDEX ix_stackscript_user_id ON stackscript (user_id)
-
---;
-
 CREATE INDEX ix_stackscript_account_id ON stackscript (account_id, id)
 
 --;
 
 CREATE INDEX ix_stackscript_is_public ON stackscript (is_public, id)
+
+--;
+
+CREATE INDEX ix_stackscript_user_id ON stackscript (user_id)
 
 --;
 
@@ -1529,11 +1529,11 @@ CREATE TABLE managed_issue (
 
 --;
 
-CREATE INDEX ix_managed_issue_ticket_id ON managed_issue (ticket_id)
+CREATE INDEX ix_managed_issue_account_id ON managed_issue (account_id, id)
 
 --;
 
-CREATE INDEX ix_managed_issue_account_id ON managed_issue (account_id, id)
+CREATE INDEX ix_managed_issue_ticket_id ON managed_issue (ticket_id)
 
 --;
 
@@ -1549,11 +1549,11 @@ CREATE TABLE preference (
 
 --;
 
-CREATE UNIQUE INDEX uq_preference_client ON preference (user_id, coalesce(client_id, 0))
+CREATE INDEX ix_preference_client_id ON preference (client_id)
 
 --;
 
-CREATE INDEX ix_preference_client_id ON preference (client_id)
+CREATE UNIQUE INDEX uq_preference_client ON preference (user_id, coalesce(client_id, 0))
 
 --;
 
@@ -1578,11 +1578,11 @@ CREATE TABLE token (
 
 --;
 
-CREATE INDEX ix_token_user_id ON token (user_id)
+CREATE INDEX ix_token_authorization_id ON token (authorization_id)
 
 --;
 
-CREATE INDEX ix_token_authorization_id ON token (authorization_id)
+CREATE INDEX ix_token_user_id ON token (user_id)
 
 --;
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, PrimaryKeyConstraint, Text
+from sqlalchemy import Column, PrimaryKeyConstraint, Text
 
-from crofter.db import Id, Json, Time, identity, table
+from crofter.db import Id, Json, Time, identity, partial_index, table
 
 thing = table(
     "simulated_thing",
@@ -18,12 +18,7 @@ thing = table(
     Column("operation", Id, nullable=False),
     Column("fence", Id, nullable=False),
     PrimaryKeyConstraint("kind", "id"),
-)
-Index(
-    "ix_simulated_thing_heading",
-    thing.c.heading,
-    sqlite_where=thing.c.heading.is_not(None),
-    postgresql_where=thing.c.heading.is_not(None),
+    partial_index("ix_simulated_thing_heading", "heading", where="heading IS NOT NULL"),
 )
 
 work = table(
