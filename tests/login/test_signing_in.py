@@ -384,15 +384,23 @@ def test_odd_requests_are_answered_in_kind(ada: Visitor) -> None:
 
 
 def test_only_a_sandbox_without_encryption_sets_cookies_that_travel_openly(cloud: Cloud) -> None:
+    from crofter.edge.proxy import reveal
     from crofter.login.visit import Visit
 
-    scope = {"method": "GET", "path": "/login/", "query_string": b"", "headers": [], "scheme": "https"}
+    scope: dict[str, object] = {
+        "method": "GET",
+        "path": "/login/",
+        "query_string": b"",
+        "headers": [],
+        "scheme": "https",
+    }
     assert Visit(cloud.world, scope, "").cookie_name("session") == "__Host-crofter_session"
     assert Visit(cloud.world, {**scope, "scheme": "http"}, "").cookie_name("session") == "crofter_session"
-    world = msgspec.structs.replace(
-        cloud.world, settings=msgspec.structs.replace(cloud.world.settings, mode="production", behind_proxy=True)
-    )
-    visit = Visit(world, {**scope, "scheme": "http", "headers": [(b"host", b"cloud.example")]}, "")
+    settings = msgspec.structs.replace(cloud.world.settings, mode="production", behind_proxy=True)
+    world = msgspec.structs.replace(cloud.world, settings=settings)
+    scope = {**scope, "scheme": "http", "headers": [(b"host", b"cloud.example")]}
+    reveal(scope)
+    visit = Visit(world, scope, "")
     assert visit.cookie_name("session") == "__Host-crofter_session"
     assert visit.origin == "https://cloud.example"
     page = pages.message(visit, "Hello", "")

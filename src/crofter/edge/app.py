@@ -22,6 +22,7 @@ from crofter.edge.limits import RateLimits, Standing
 from crofter.edge.observe import Observer
 from crofter.edge.perform import Answer, Performer, bearer, refused
 from crofter.edge.problems import Fault, MethodNotAllowed, TooLarge
+from crofter.edge.proxy import reveal
 from crofter.edge.router import Router
 from crofter.errors import NotFound, Problem, Unavailable
 
@@ -63,6 +64,7 @@ class App:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self._pool = ThreadPoolExecutor(parts.threads, thread_name_prefix="request")
+        self._proxied = parts.performer.world.settings.behind_proxy
         self._inline = not parts.performer.world.database.reads_block
         self._lane = Lane(parts.performer)
         self._boot = parts.performer.world.dice.hex(8)
@@ -71,6 +73,8 @@ class App:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
+            if self._proxied:
+                reveal(scope)
             await self._http(scope, receive, send)
         elif scope["type"] == "lifespan":
             await self._lifespan(receive, send)

@@ -35,11 +35,12 @@ class Visit:
         self.query: Fields = {}
         self.form: Fields = {}
         self.headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
-        self.address = _address(world, scope, self.headers)
+        self.address = str(scope["client"][0]) if scope.get("client") else ""
         # A browser keeps __Host- cookies only when they come encrypted; a sandbox on this machine need not be.
         self.secure = not (world.settings.sandbox and scope.get("scheme") == "http")
-        scheme = "https" if world.settings.behind_proxy else scope.get("scheme", "http")
-        self.origin = (world.settings.base_url or f"{scheme}://{self.headers.get('host', '')}").rstrip("/")
+        self.origin = (
+            world.settings.base_url or f"{scope.get('scheme', 'http')}://{self.headers.get('host', '')}"
+        ).rstrip("/")
         self._sent = cookie_parser(self.headers.get("cookie", ""))
         self.cookies: dict[str, tuple[str, int]] = {}
         """Cookies to set, by their plain name: value, and seconds to live (0: until the browser closes)."""
@@ -126,11 +127,3 @@ class Visit:
 
 def _host(origin: str) -> str:
     return origin.partition("//")[2]
-
-
-def _address(world: World, scope: Any, headers: dict[str, str]) -> str:
-    """The visitor's address. A declared proxy says whom it speaks for, as the last one of the list."""
-    forwarded = headers.get("x-forwarded-for") if world.settings.behind_proxy else None
-    if forwarded:
-        return forwarded.rpartition(",")[2].strip()
-    return str(scope["client"][0]) if scope.get("client") else ""
