@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 from urllib.parse import parse_qsl
@@ -12,6 +13,7 @@ from crofter.context import Context
 from crofter.edge import bodies
 from crofter.edge.endpoint import Endpoint, Upload
 from crofter.edge.problems import UnsupportedMediaType
+from crofter.edge.remainders import all_reasons
 from crofter.errors import Invalid, Problem, Reason
 from crofter.shapes import Body
 
@@ -56,6 +58,13 @@ class Deferred:
             self._value = self._read.value(None if self._also is None else partial(self._also, ctx))
         if self._name is not None:
             arguments[self._name] = self._value
+
+    def refusal(self, problem: Invalid, attempt: Callable[[dict[str, Any]], object]) -> Invalid:
+        """The problem, with all that is wrong with the rest of the body."""
+        name = self._name
+        if self._read is None or name is None:
+            return problem
+        return all_reasons(self._read, problem, lambda rest: attempt({name: rest}))
 
     def fields(self) -> list[str]:
         """The names of what was sent, or is set to something else than usual."""

@@ -96,10 +96,11 @@ class Read(Generic[B]):
         sent = parse(raw)
         if not isinstance(sent, dict):
             raise Invalid("Must be of type Object")
+        self.body = body
         self._plan = _plan(body)
         if b"null" in raw:
             sent = _without_nulls(self._plan.info, sent)
-        self._sent = sent
+        self.sent = sent
         self._decoded: B | None = None
         self.reasons: list[Reason] = []
         try:
@@ -116,12 +117,15 @@ class Read(Generic[B]):
         reasons = self.reasons
         if further is not None:
             wrong = {reason.field for reason in reasons if reason.field is not None}
-            found = further(_without(self._sent, wrong), wrong)
-            reasons = sorted((*reasons, *found), key=lambda reason: _place(self._plan.info, reason.field))
+            reasons = self.in_order([*reasons, *further(_without(self.sent, wrong), wrong)])
         if reasons:
             raise Invalid.all(reasons)
         assert self._decoded is not None
         return self._decoded
+
+    def in_order(self, reasons: Iterable[Reason]) -> list[Reason]:
+        """Sorted by the fields they are about."""
+        return sorted(reasons, key=lambda reason: _place(self._plan.info, reason.field))
 
 
 def decode(raw: bytes, body: type[B]) -> B:
@@ -141,7 +145,7 @@ def _without(sent: dict[str, Any], wrong: Set[str], path: str = "") -> dict[str,
 
 def _place(info: shape.Type, path: str | None) -> tuple[int, ...]:
     """Where a field stands in its struct, and the struct in the one around it."""
-    info = _bare(info)
+    info = bare(info)
     if path is None or not isinstance(info, shape.StructType):
         return ()
     name, _, rest = path.partition(".")
@@ -157,7 +161,7 @@ def _without_nulls(kind: shape.Type, value: Any) -> Any:
         return _without_nulls(kind.type, value)
     if isinstance(kind, shape.UnionType):
         holding = (shape.StructType, shape.ListType, shape.DictType)
-        fitting = [option for option in kind.types if isinstance(_bare(option), holding)]
+        fitting = [option for option in kind.types if isinstance(bare(option), holding)]
         return _without_nulls(fitting[0], value) if fitting else value
     if isinstance(kind, shape.StructType) and isinstance(value, dict):
         fields = {field.encode_name: field.type for field in kind.fields}
@@ -249,11 +253,11 @@ def _check(kind: shape.Type, value: Any, path: str, extra: dict[str, Any] | None
         if value is None and kind.includes_none:
             return
         options = [option for option in kind.types if not isinstance(option, shape.NoneType)]
-        fitting = [option for option in options if _fits(_bare(option), value)]
+        fitting = [option for option in options if _fits(bare(option), value)]
         if fitting:
             yield from _check(fitting[0], value, path, extra)
         else:
-            names = " or ".join(dict.fromkeys(_NAMES[type(_bare(option))][0] for option in options))
+            names = " or ".join(dict.fromkeys(_NAMES[type(bare(option))][0] for option in options))
             yield Reason(f"Must be of type {names}", path)
         return
     if not _fits(kind, value):
@@ -276,8 +280,8 @@ def _check(kind: shape.Type, value: Any, path: str, extra: dict[str, Any] | None
             yield Reason(complaint, path)
 
 
-def _bare(kind: shape.Type) -> shape.Type:
-    return _bare(kind.type) if isinstance(kind, shape.Metadata) else kind
+def bare(kind: shape.Type) -> shape.Type:
+    return bare(kind.type) if isinstance(kind, shape.Metadata) else kind
 
 
 def _bounds(kind: Any, value: Any) -> str | None:

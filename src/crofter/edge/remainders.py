@@ -1,0 +1,65 @@
+"""Saying everything at once: what the rules find amiss with the part of a body that can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from functools import cache
+from typing import Any
+
+import msgspec
+from msgspec import inspect as shape
+
+from crofter.edge import bodies
+from crofter.errors import Invalid, Problem
+from crofter.shapes import Body
+
+_BLANKS: dict[type[shape.Type], Any] = {shape.StrType: "", shape.IntType: 0, shape.ListType: ()}
+
+
+def all_reasons(read: bodies.Read[Any], problem: Invalid, attempt: Callable[[Body], object]) -> Invalid:
+    """The problem, with what the handler says to the rest of the body.
+
+    The handler is really run, on a body of which only the right part was sent. That is safe, since a refusal
+    ends the transaction and leaves nothing of it behind; and it needs no second form of any rule.
+    """
+    wrong = {_head(reason.field) for reason in problem.reasons}
+    rest = _remainder(read, wrong)
+    if rest is None:
+        return problem
+    try:
+        attempt(rest)
+    except Problem as more:
+        found = [reason for reason in more.reasons if reason.field is not None and _head(reason.field) not in wrong]
+        if isinstance(more, Invalid) and found:
+            return Invalid.all(read.in_order([*problem.reasons, *found]))
+    except Exception:
+        pass  # no rule expects a body with blanks; what is known to be wrong is said in any case
+    return problem
+
+
+def _remainder(read: bodies.Read[Any], wrong: Set[str]) -> Body | None:
+    """A body of all that is right: what is wrong is left out or, where it cannot be left out, blank."""
+    values: dict[str, Any] = {}
+    for field, blank in _fields(read.body):
+        name = field.encode_name
+        if name in read.sent and name not in wrong:
+            values[field.name] = msgspec.convert(read.sent[name], field.type)
+        elif field.required:
+            if blank is None:
+                return None
+            values[field.name] = blank
+    made: Body = read.body(**values)
+    return made
+
+
+@cache
+def _fields(body: type[Body]) -> list[tuple[msgspec.structs.FieldInfo, Any]]:
+    """Each field, and what stands in its place when it is required and cannot be read."""
+    info = shape.type_info(body)
+    assert isinstance(info, shape.StructType)
+    blanks = [_BLANKS.get(type(bodies.bare(field.type))) for field in info.fields]
+    return list(zip(msgspec.structs.fields(body), blanks, strict=True))
+
+
+def _head(field: str | None) -> str:
+    return (field or "").partition(".")[0].partition("[")[0]
