@@ -16,6 +16,8 @@ from crofter.config import load
 from crofter.edge.server import configured
 
 ADMIN = "the-token-of-the-first-user"
+PLAIN: dict[str, Any] = {"verify": False}
+"""Nothing is encrypted here, and to load all the world's certificates takes longer than most tests."""
 
 
 class _Server(uvicorn.Server):
@@ -54,7 +56,7 @@ class Cloud:
     def client(self, token: str | None, **headers: str) -> httpx2.Client:
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
-        client = httpx2.Client(base_url=self.url, headers=headers, timeout=30)
+        client = httpx2.Client(base_url=self.url, headers=headers, timeout=30, **PLAIN)
         self._clients.append(client)
         return client
 

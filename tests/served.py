@@ -28,11 +28,19 @@ def environment(**more: str) -> dict[str, str]:
     return {**left, "PYTHONPYCACHEPREFIX": BYTECODE, **more}
 
 
-def run(*flags: str, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+def run(
+    *flags: str, env: Mapping[str, str] | None = None, cwd: Path | None = None, typed: str | None = None
+) -> subprocess.CompletedProcess[str]:
     """A command that is expected to end by itself."""
-    command = [CROFTER, *flags]
     return subprocess.run(
-        command, env=environment(**(env or {})), cwd=cwd, capture_output=True, text=True, timeout=60, check=False
+        [CROFTER, *flags],
+        env=environment(**(env or {})),
+        cwd=cwd,
+        input=typed,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
     )
 
 
@@ -62,7 +70,7 @@ class Process:
 
     def client(self, token: str | None = TOKEN) -> httpx2.Client:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        return httpx2.Client(base_url=self.url, headers=headers, timeout=60)
+        return httpx2.Client(base_url=self.url, headers=headers, timeout=60, verify=False)
 
     def log(self) -> str:
         self._log.seek(0)

@@ -110,7 +110,9 @@ class Writers:
             thread.start()
 
     def _write(self, writer: int) -> None:
-        with httpx2.Client(base_url=self._url, headers={"Authorization": f"Bearer {ADMIN}"}, timeout=30) as client:
+        with httpx2.Client(
+            base_url=self._url, headers={"Authorization": f"Bearer {ADMIN}"}, timeout=30, verify=False
+        ) as client:
             number = 0
             while not self._stopped.is_set():
                 number += 1

@@ -13,6 +13,7 @@ import httpx2
 from httpx2 import Client
 
 TOKEN = "the-token-that-outlives-the-process"
+SECRET = "5" * 64
 
 
 class Served:
@@ -20,7 +21,7 @@ class Served:
 
     def __init__(self, folder: Path, database: str | None = None) -> None:
         self._words = ["--data", str(folder)] if database is None else ["--database", database]
-        self._environment = {**os.environ, "CROFTER_BOOTSTRAP_TOKEN": TOKEN, "CROFTER_SECRET_KEY": "5" * 64}
+        self._environment = {**os.environ, "CROFTER_BOOTSTRAP_TOKEN": TOKEN, "CROFTER_SECRET_KEY": SECRET}
         self.start()
 
     def start(self) -> None:
@@ -29,7 +30,9 @@ class Served:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         self.url = next(word for word in line.split() if word.startswith("http"))
-        self.client: Client = httpx2.Client(base_url=self.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60)
+        self.client: Client = httpx2.Client(
+            base_url=self.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60, verify=False
+        )
 
     def kill(self) -> None:
         """As a power cut would, for the process."""

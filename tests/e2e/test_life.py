@@ -76,7 +76,9 @@ def test_what_was_answered_is_there_after_a_kill_and_nothing_is_twice(served: Se
         stop = threading.Event()
 
         def write(url: str, first: int, stop: threading.Event) -> None:
-            with httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=10) as client:
+            with httpx2.Client(
+                base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=10, verify=False
+            ) as client:
                 number = first
                 while not stop.is_set():
                     key = f"key-{number}"

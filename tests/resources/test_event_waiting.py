@@ -135,7 +135,7 @@ class Process:
         self.url = next(word for word in self._process.stdout.readline().split() if word.startswith("http"))
 
     def client(self) -> Client:
-        return httpx2.Client(base_url=self.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60)
+        return httpx2.Client(base_url=self.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60, verify=False)
 
     def close(self) -> None:
         self._process.terminate()
