@@ -1,6 +1,7 @@
 """The database: SQLAlchemy Core describes tables and statements, the drivers run them."""
 
-from crofter.db.database import Database, open_database
+from crofter.db.database import Database
+from crofter.db.opening import open_database
 from crofter.db.query import Query, among, query, unindexed
 from crofter.db.session import Clash, Session
 from crofter.db.tables import Flag, Id, Json, Moment, Row, Sealed, Time, identity, metadata, owned, partial_index, table
