@@ -44,7 +44,7 @@ def dialect_of(name: str) -> Any:
         return sqlite.dialect(paramstyle="named")
     from sqlalchemy.dialects.postgresql import psycopg  # noqa: PLC0415
 
-    return psycopg.dialect()
+    return psycopg.dialect()  # type: ignore[no-untyped-call]
 
 
 class Compiled:

@@ -96,7 +96,7 @@ class Read(Generic[B]):
         sent = parse(raw)
         if not isinstance(sent, dict):
             raise Invalid("Must be of type Object")
-        self.body = body
+        self.body: type[B] = body
         self._plan = _plan(body)
         if b"null" in raw:
             sent = _without_nulls(self._plan.info, sent)

@@ -16,7 +16,7 @@ from crofter.shapes import Body
 _BLANKS: dict[type[shape.Type], Any] = {shape.StrType: "", shape.IntType: 0, shape.ListType: ()}
 
 
-def all_reasons(read: bodies.Read[Any], problem: Invalid, attempt: Callable[[Body], object]) -> Invalid:
+def all_reasons(read: bodies.Read[Body], problem: Invalid, attempt: Callable[[Body], object]) -> Invalid:
     """The problem, with what the handler says to the rest of the body.
 
     The handler is really run, on a body of which only the right part was sent. That is safe, since a refusal
@@ -37,7 +37,7 @@ def all_reasons(read: bodies.Read[Any], problem: Invalid, attempt: Callable[[Bod
     return problem
 
 
-def _remainder(read: bodies.Read[Any], wrong: Set[str]) -> Body | None:
+def _remainder(read: bodies.Read[Body], wrong: Set[str]) -> Body | None:
     """A body of all that is right: what is wrong is left out or, where it cannot be left out, blank."""
     values: dict[str, Any] = {}
     for field, blank in _fields(read.body):
@@ -48,8 +48,7 @@ def _remainder(read: bodies.Read[Any], wrong: Set[str]) -> Body | None:
             if blank is None:
                 return None
             values[field.name] = blank
-    made: Body = read.body(**values)
-    return made
+    return read.body(**values)
 
 
 @cache
