@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 from httpx2 import Client, Response
 from msgspec.structs import replace
@@ -21,6 +21,7 @@ from tests.cloud import Cloud
 
 PASSWORD = "Vq7!mmpx-Tolp"
 PLANTED = "planted failure"
+NEW = {"type": "g6-nanode-1", "region": "us-east", "image": "compute/alpine3.15", "root_pass": PASSWORD}
 _PLACED = query(select(instance.c.id).where(instance.c.host.is_not(None)).order_by(instance.c.id))
 _STATUSES = query(select(instance.c.status))
 _DISKS = query(select(disk.c.id).order_by(disk.c.id))
@@ -35,21 +36,21 @@ class Machine:
     def __init__(self, cloud: Cloud) -> None:
         self.cloud = cloud
         self.owner: Client = cloud.person()
-        body = {"type": "g6-standard-1", "region": "us-east", "image": "compute/alpine3.15", "root_pass": PASSWORD}
-        self.id = int(self.call("POST", "/v4/compute/instances", **body, backups_enabled=True).json()["id"])
+        made = self.ask("POST", "/v4/compute/instances", **{**NEW, "type": "g6-standard-1"}, backups_enabled=True)
+        self.id = int(made.json()["id"])
         self.path = f"/v4/compute/instances/{self.id}"
         cloud.settle()
 
-    def call(self, method: str, path: str, **body: Any) -> Response:
-        answer = self.owner.request(method, path, json=body)
-        assert answer.status_code == 200, f"{method} {path}: {answer.text}"
-        return answer
+    def ask(self, method: str, path: str, **body: Any) -> Response:
+        return self.owner.request(method, path, json=body)
 
-    def do(self, verb: str, **body: Any) -> Response:
-        return self.call("POST", f"{self.path}/{verb}", **body)
+    def post(self, verb: str, **body: Any) -> Response:
+        return self.ask("POST", f"{self.path}/{verb}", **body)
 
     def rest(self, verb: str, **body: Any) -> None:
-        self.do(verb, **body)
+        """Something that must work, up to its end."""
+        answer = self.post(verb, **body)
+        assert answer.status_code == 200, answer.text
         self.cloud.settle()
 
     @property
@@ -57,38 +58,12 @@ class Machine:
         return int(self.owner.get(f"{self.path}/disks").json()["data"][0]["id"])
 
 
-def _create(machine: Machine) -> None:
-    body = {"type": "g6-nanode-1", "region": "us-east", "image": "compute/alpine3.15", "root_pass": PASSWORD}
-    machine.call("POST", "/v4/compute/instances", **body, booted=False)
-
-
-def _restore(machine: Machine) -> None:
-    machine.rest("backups", label="one")
-    number = machine.owner.get(f"{machine.path}/backups").json()["snapshot"]["current"]["id"]
-    machine.do(f"backups/{number}/restore", compute_id=machine.id, overwrite=True)
-
-
-def _mutate(machine: Machine) -> None:
-    machine.rest("resize", type="g5-standard-1", allow_auto_disk_resize=True)
-    machine.do("mutate")
+def _new(machine: Machine) -> Response:
+    return machine.ask("POST", "/v4/compute/instances", **NEW, booted=False)
 
 
 def _off(machine: Machine) -> None:
     machine.rest("shutdown")
-
-
-def _fault(machine: Machine, kind: str, **more: Any) -> None:
-    answer = machine.cloud.door.post("/_sandbox/faults", json={"kind": kind, "compute_id": machine.id, **more})
-    assert answer.status_code == 200, answer.text
-
-
-def _after(*first: Callable[[Machine], None], then: Callable[[Machine], Any]) -> Callable[[Machine], None]:
-    def scenario(machine: Machine) -> None:
-        for one in first:
-            one(machine)
-        then(machine)
-
-    return scenario
 
 
 def _small_disk(machine: Machine) -> None:
@@ -97,37 +72,72 @@ def _small_disk(machine: Machine) -> None:
     machine.rest(f"disks/{machine.root}/resize", size=20000)
 
 
-def _maintained(machine: Machine) -> None:
-    _fault(machine, "maintenance")
-    machine.cloud.advance(86400)
+def _old_plan(machine: Machine) -> None:
+    machine.rest("resize", type="g5-standard-1", allow_auto_disk_resize=True)
 
 
-SCENARIOS: dict[str, Callable[[Machine], Any]] = {
-    "compute_create": _create,
-    "compute_boot": _after(_off, then=lambda machine: machine.do("boot")),
-    "lassie_reboot": lambda machine: _fault(machine, "power_off"),
-    "host_reboot": _maintained,
-    "compute_reboot": lambda machine: machine.do("reboot"),
-    "compute_shutdown": lambda machine: machine.do("shutdown"),
-    "rescue_reboot": lambda machine: machine.do("rescue"),
-    "rescue_boot": _after(_off, then=lambda machine: machine.do("rescue")),
-    "disk_create": _after(_small_disk, then=lambda machine: machine.do("disks", label="data", size=1000)),
-    "disk_duplicate": _after(_small_disk, then=lambda machine: machine.do(f"disks/{machine.root}/clone")),
-    "disk_resize": _after(_off, then=lambda machine: machine.do(f"disks/{machine.root}/resize", size=20000)),
-    "disk_delete": _after(_off, then=lambda machine: machine.call("DELETE", f"{machine.path}/disks/{machine.root}")),
-    "password_reset": _after(_off, then=lambda machine: machine.do("password", root_pass=PASSWORD)),
-    "compute_rebuild": lambda machine: machine.do("rebuild", image="compute/debian11", root_pass=PASSWORD),
-    "compute_snapshot": lambda machine: machine.do("backups", label="now"),
-    "backups_restore": _restore,
-    "compute_resize": lambda machine: machine.do("resize", type="g6-standard-2"),
-    "compute_mutate": _mutate,
-    "compute_migrate": _after(
-        lambda machine: _fault(machine, "migration_pending"), then=lambda machine: machine.do("migrate")
+def _saved(machine: Machine) -> None:
+    machine.rest("backups", label="one")
+
+
+def _restore(machine: Machine) -> Response:
+    number = machine.owner.get(f"{machine.path}/backups").json()["snapshot"]["current"]["id"]
+    return machine.post(f"backups/{number}/restore", compute_id=machine.id, overwrite=True)
+
+
+def _fault(machine: Machine, kind: str) -> Response:
+    return machine.cloud.door.post("/_sandbox/faults", json={"kind": kind, "compute_id": machine.id})
+
+
+def _maintenance_begins(machine: Machine) -> Response:
+    return machine.cloud.door.post("/_sandbox/clock/advance", json={"seconds": 86400})
+
+
+class Scenario(NamedTuple):
+    """How a job comes about: what makes it begin, and what must be so before."""
+
+    act: Callable[[Machine], Response]
+    before: Callable[[Machine], Any] = lambda machine: None
+    works_on: tuple[str, ...] = ("machine",)
+    """Whom the job is about: the machine, or what its answer shows as made."""
+
+
+SCENARIOS: dict[str, Scenario] = {
+    "compute_create": Scenario(_new, works_on=("made",)),
+    "compute_boot": Scenario(lambda machine: machine.post("boot"), _off),
+    "lassie_reboot": Scenario(lambda machine: _fault(machine, "power_off")),
+    "host_reboot": Scenario(_maintenance_begins, lambda machine: _fault(machine, "maintenance")),
+    "compute_reboot": Scenario(lambda machine: machine.post("reboot")),
+    "compute_shutdown": Scenario(lambda machine: machine.post("shutdown")),
+    "rescue_reboot": Scenario(lambda machine: machine.post("rescue")),
+    "rescue_boot": Scenario(lambda machine: machine.post("rescue"), _off),
+    "disk_create": Scenario(lambda machine: machine.post("disks", label="data", size=1000), _small_disk),
+    "disk_duplicate": Scenario(lambda machine: machine.post(f"disks/{machine.root}/clone"), _small_disk),
+    "disk_resize": Scenario(lambda machine: machine.post(f"disks/{machine.root}/resize", size=20000), _off),
+    "disk_delete": Scenario(lambda machine: machine.ask("DELETE", f"{machine.path}/disks/{machine.root}"), _off),
+    "password_reset": Scenario(lambda machine: machine.post("password", root_pass=PASSWORD), _off),
+    "compute_rebuild": Scenario(lambda machine: machine.post("rebuild", image="compute/debian11", root_pass=PASSWORD)),
+    "compute_snapshot": Scenario(lambda machine: machine.post("backups", label="now")),
+    "backups_restore": Scenario(_restore, _saved),
+    "compute_resize": Scenario(lambda machine: machine.post("resize", type="g6-standard-2")),
+    "compute_mutate": Scenario(lambda machine: machine.post("mutate"), _old_plan),
+    "compute_migrate": Scenario(
+        lambda machine: machine.post("migrate"), lambda machine: _fault(machine, "migration_pending")
     ),
-    "compute_migrate_datacenter": lambda machine: machine.do("migrate", region="us-west"),
-    "compute_clone": lambda machine: machine.do("clone", type="g6-standard-1", region="us-west"),
-    "compute_delete": lambda machine: machine.call("DELETE", machine.path),
+    "compute_migrate_datacenter": Scenario(lambda machine: machine.post("migrate", region="us-west")),
+    "compute_clone": Scenario(
+        lambda machine: machine.post("clone", type="g6-standard-1", region="us-west"), works_on=("made", "machine")
+    ),
+    "compute_delete": Scenario(lambda machine: machine.ask("DELETE", machine.path)),
 }
+
+
+def run(machine: Machine, kind: str) -> None:
+    """Let a job begin."""
+    scenario = SCENARIOS[kind]
+    scenario.before(machine)
+    answer = scenario.act(machine)
+    assert answer.status_code == 200, answer.text
 
 
 def points() -> list[tuple[Job, Step]]:
@@ -145,11 +155,9 @@ class Plant:
 @contextmanager
 def planted(cloud: Cloud, kind: str, step: Step, how: str) -> Iterator[Plant]:
     """``crash``: once, after the step did its work and before anybody wrote that down. ``fail``: it cannot work."""
-    versions: dict[int, Operation] = cloud.house.worker.book._versions[kind]
-    (version, before), *_ = versions.items()
     plant = Plant()
 
-    def run(*arguments: Any) -> Any:
+    def attempt(*arguments: Any) -> Any:
         if how == "fail" and not plant.fired:
             plant.fired += 1
             raise Failed(PLANTED)
@@ -159,10 +167,19 @@ def planted(cloud: Cloud, kind: str, step: Step, how: str) -> Iterator[Plant]:
             raise RuntimeError("the worker died here")
         return result
 
-    steps = tuple(replace(one, run=run) if one.name == step.name else one for one in before.steps)
+    with instead(cloud, kind, step, attempt):
+        yield plant
+
+
+@contextmanager
+def instead(cloud: Cloud, kind: str, step: Step, attempt: Callable[..., Any]) -> Iterator[None]:
+    """Let a step of a job be this."""
+    versions: dict[int, Operation] = cloud.house.worker.book._versions[kind]
+    (version, before), *_ = versions.items()
+    steps = tuple(replace(one, run=attempt) if one.name == step.name else one for one in before.steps)
     versions[version] = replace(before, steps=steps)
     try:
-        yield plant
+        yield
     finally:
         versions[version] = before
 

@@ -7,7 +7,7 @@ import pytest
 from crofter.engine import Step
 from crofter.resources.instances.states import Job
 from tests.cloud import Cloud
-from tests.sweep import PLANTED, SCENARIOS, Machine, outcome, planted, points, violations
+from tests.sweep import PLANTED, SCENARIOS, Machine, outcome, planted, points, run, violations
 
 POINTS = points()
 IDS = [f"{job.operation.kind}.{step.name}" for job, step in POINTS]
@@ -22,7 +22,7 @@ def test_a_crash_after_a_step_changes_nothing(cloud: Cloud, job: Job, step: Step
     _quick(cloud)
     machine = Machine(cloud)
     with planted(cloud, job.operation.kind, step, "crash") as plant:
-        SCENARIOS[job.operation.kind](machine)
+        run(machine, job.operation.kind)
         cloud.settle()
     assert plant.fired, "the step never ran"
     assert outcome(machine, job.action) == ("finished", "")
@@ -34,7 +34,7 @@ def test_a_failure_at_a_step_leaves_no_loose_end(cloud: Cloud, job: Job, step: S
     _quick(cloud)
     machine = Machine(cloud)
     with planted(cloud, job.operation.kind, step, "fail") as plant:
-        SCENARIOS[job.operation.kind](machine)
+        run(machine, job.operation.kind)
         cloud.settle()
     assert plant.fired, "the step never ran"
     assert outcome(machine, job.action) == ("failed", PLANTED)

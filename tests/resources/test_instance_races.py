@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import pytest
 from httpx2 import Client, Response
 
+from crofter.engine import Step
 from crofter.resources.instances import hands, sweeping
+from crofter.resources.instances.jobs import JOBS
+from crofter.resources.instances.states import Job
 from tests.cloud import Cloud
-from tests.resources.compute import BUSY, IMAGE, PASSWORD, create, deploy, disks, events, status, transitions
+from tests.resources.compute import BUSY, act, create, deploy, disks, events, transitions, view
+from tests.sweep import SCENARIOS, Machine, Scenario, instead, violations
 
 URL = "/v4/compute/instances"
-ROUNDS = pytest.mark.parametrize("rounds", [5, pytest.param(60, marks=pytest.mark.soak)])
+ROUNDS = pytest.mark.parametrize(
+    "rounds",
+    [pytest.param((0, 23, 46), id="some"), pytest.param(range(60), id="all", marks=pytest.mark.soak)],
+)
 
 
 def together(*calls: Callable[[], Response]) -> list[Response]:
@@ -48,50 +55,105 @@ def test_of_two_jobs_one_is_refused(cloud: Cloud, alice: Client, path: str, body
 
 
 @ROUNDS
-def test_two_disks_never_take_more_than_there_is(cloud: Cloud, alice: Client, rounds: int) -> None:
+def test_two_disks_never_take_more_than_there_is(cloud: Cloud, alice: Client, rounds: Sequence[int]) -> None:
     transitions(cloud, **{"*": {"seconds": 0}})
-    for _ in range(rounds):
+    for _ in rounds:
         own = create(alice)["id"]
-        together(*(post(alice, own, "disks", label="x", size=30000) for _ in range(3)))
+        answers = together(*(post(alice, own, "disks", label="x", size=30000) for _ in range(3)))
+        assert sorted(one.status_code for one in answers) == [200, 400, 400]
         cloud.settle()
         assert [one["size"] for one in disks(alice, own)] == [30000]
 
 
-JOBS: dict[str, dict[str, Any]] = {
-    "reboot": {},
-    "rebuild": {"image": IMAGE, "root_pass": PASSWORD},
-    "resize": {"type": "g6-standard-2"},
-    "migrate": {"region": "us-west"},
-    "backups": {"label": "x"},
-    "clone": {"region": "us-east", "type": "g6-standard-1"},
-}
+@ROUNDS
+def test_of_two_snapshots_one_is_taken(cloud: Cloud, alice: Client, rounds: Sequence[int]) -> None:
+    own = deploy(cloud, alice, backups_enabled=True)
+    cloud.freeze()
+    for _ in rounds:
+        answers = together(*(post(alice, own, "backups", label="x") for _ in range(2)))
+        (taken,) = [one.json()["id"] for one in answers if one.status_code == 200]
+        assert [one.json() for one in answers if one.status_code != 200] == [BUSY]
+        cloud.settle()
+        kept = alice.get(f"{URL}/{own}/backups").json()["snapshot"]
+        assert (kept["current"]["id"], kept["in_progress"]) == (taken, None)
+        assert [one.id for one in hands.hypervisor(cloud.world).list().backups] == [taken]
 
 
 @ROUNDS
-@pytest.mark.parametrize("path", JOBS)
-def test_a_deletion_wins_over_everything(cloud: Cloud, alice: Client, path: str, rounds: int) -> None:
-    transitions(cloud, **{"*": {"seconds": 0.05}})
-    for _ in range(rounds):
-        own = create(alice, image=IMAGE, root_pass=PASSWORD, backups_enabled=True)["id"]
-        cloud.settle()
-        answers = together(post(alice, own, path, **JOBS[path]), lambda own=own: alice.delete(f"{URL}/{own}"))  # type: ignore[misc]
-        assert answers[0].status_code in (200, 400, 404)
-        assert answers[1].status_code == 200
-        cloud.settle()
-        assert alice.get(f"{URL}/{own}").status_code == 404
-    for made in alice.get(URL).json()["data"]:  # what was cloned in time
-        assert status(alice, made["id"]) == "offline"
-        alice.delete(f"{URL}/{made['id']}")
-    cloud.settle()
-    assert sweeping.reconcile(cloud.world) == sweeping.Report()
-    found = hands.hypervisor(cloud.world).list()
-    assert (found.domains, found.disks, found.backups) == ((), (), ())
-    assert {one["status"] for one in events(alice)} <= {"finished", "failed", "notification"}
+def test_of_two_last_addresses_one_stays(cloud: Cloud, rounds: Sequence[int]) -> None:
+    owner = cloud.person(public_ips=2)
+    own = create(owner)["id"]
+    for _ in rounds:
+        act(owner, own, "ips", type="ipv4", public=True)
+        both = view(owner, own)["ipv4"]
+        answers = together(*(lambda one=one: owner.delete(f"{URL}/{own}/ips/{one}") for one in both))  # type: ignore[misc]
+        assert sorted(one.status_code for one in answers) == [200, 400]
+        (left,) = (one for one, answer in zip(both, answers, strict=True) if answer.status_code == 400)
+        assert view(owner, own)["ipv4"] == [left]
+
+
+def victim(machine: Machine, works_on: str, made: int) -> int:
+    return made if works_on == "made" else machine.id
+
+
+def delete_at_once(machine: Machine, scenario: Scenario, works_on: str) -> tuple[int, Response]:
+    """Both are asked for in the same moment; what is yet to be made is deleted as soon as it has a number."""
+    if works_on == "made":
+        own = int(scenario.act(machine).json()["id"])
+        return own, machine.owner.delete(f"{URL}/{own}")
+    answers = together(lambda: scenario.act(machine), lambda: machine.owner.delete(machine.path))
+    assert answers[0].status_code in (200, 400, 404)
+    return machine.id, answers[1]
+
+
+def delete_at(machine: Machine, job: Job, step: Step, works_on: str) -> tuple[int, Response]:
+    """It is deleted while the job is at this step."""
+    asked: list[tuple[int, Future[Response]]] = []
+
+    def attempt(*arguments: Any) -> Any:
+        if not asked:
+            own = victim(machine, works_on, arguments[-1].args.instance_id)
+            asked.append((own, pool.submit(machine.owner.delete, f"{URL}/{own}")))
+            if step.external:
+                asked[0][1].result()  # a step inside a transaction cannot wait for another one
+        return step.run(*arguments)
+
+    with ThreadPoolExecutor(1) as pool, instead(machine.cloud, job.operation.kind, step, attempt):
+        assert SCENARIOS[job.operation.kind].act(machine).status_code == 200
+        machine.cloud.settle()
+        ((own, answer),) = asked
+        return own, answer.result()
 
 
 @ROUNDS
-def test_two_of_the_same_name_are_never_made(cloud: Cloud, alice: Client, rounds: int) -> None:
-    for number in range(rounds):
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: job.operation.kind)
+def test_a_deletion_wins_over_every_job(cloud: Cloud, job: Job, rounds: Sequence[int]) -> None:
+    """At whatever step the job is: the instance goes, and nothing is left of it anywhere."""
+    transitions(cloud, **{"*": {"seconds": 0}})
+    scenario, steps = SCENARIOS[job.operation.kind], job.operation.steps
+    for number in rounds:
+        turn, place = divmod(number, len(steps) + 1)
+        works_on = scenario.works_on[turn % len(scenario.works_on)]
+        machine = Machine(cloud)
+        scenario.before(machine)
+        if place:
+            own, answer = delete_at(machine, job, steps[place - 1], works_on)
+        else:
+            own, answer = delete_at_once(machine, scenario, works_on)
+        where = f"round {number}: {steps[place - 1].name if place else 'at once'}, {works_on}"
+        assert answer.status_code in ((200, 404) if job.action == "compute_delete" else (200,)), where
+        cloud.settle()
+        assert machine.owner.get(f"{URL}/{own}").status_code == 404, where
+        (told,) = (one for one in events(machine.owner, "compute_delete") if one["entity"]["id"] == own)
+        assert told["status"] == "finished", where
+        assert {one["status"] for one in events(machine.owner)} <= {"finished", "failed", "notification"}, where
+        assert violations(cloud) == [], where
+        assert sweeping.reconcile(cloud.world) == sweeping.Report(), where
+
+
+@ROUNDS
+def test_two_of_the_same_name_are_never_made(cloud: Cloud, alice: Client, rounds: Sequence[int]) -> None:
+    for number in rounds:
         body = {"type": "g6-nanode-1", "region": "us-east", "label": f"web-{number}"}
         answers = together(*(lambda body=body: alice.post(URL, json=body) for _ in range(3)))  # type: ignore[misc]
         assert sorted(one.status_code for one in answers) == [200, 400, 400]

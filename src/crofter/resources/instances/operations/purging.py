@@ -18,8 +18,9 @@ from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.store import Instance
 
-TRIES = 5
+TRIES = 20
 PAUSE = 10 * clock.MINUTE
+"""After the first time; then twice as long, and so on up to a day. All in all about two weeks."""
 
 
 class PurgeArgs(Struct, frozen=True):
@@ -41,7 +42,7 @@ def try_again(ctx: Context, work: Work, _reason: str) -> None:
     """Nobody waits for it, and nobody else would do it. What is left in the end, the sweeper reports."""
     if work.args.tried < TRIES:
         args = replace(work.args, tried=work.args.tried + 1)
-        enqueue(ctx, PURGE, args, due=ctx.now + PAUSE * 2**work.args.tried)
+        enqueue(ctx, PURGE, args, due=ctx.now + min(clock.DAY, PAUSE * 2**work.args.tried))
 
 
 PURGE = Operation(kind="compute_purge", args=PurgeArgs, steps=(purge,), failed=try_again, keep=False)

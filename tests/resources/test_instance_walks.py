@@ -1,0 +1,183 @@
+"""Long walks: whatever is asked of instances, in whatever order, and whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from httpx2 import Client, Response
+
+from crofter.resources.instances import sweeping
+from tests.cloud import Cloud
+from tests.resources.compute import IMAGE, INSTANCES, PASSWORD, disks, events, listed, transitions
+from tests.sweep import violations
+
+SEEDS = [*range(3), *(pytest.param(seed, marks=pytest.mark.soak) for seed in range(3, 60))]
+TYPES = ("g6-nanode-1", "g6-standard-1", "g6-standard-2", "g5-standard-1", "g5-nanode-1")
+REGIONS = ("us-east", "us-west", "us-southeast")
+MOST = 5
+"""Instances at a time: few, so that they meet often."""
+
+
+class Walk:
+    """Somebody who asks for anything at all, and remembers every answer."""
+
+    def __init__(self, cloud: Cloud, seed: int) -> None:
+        self.cloud = cloud
+        self.dice = random.Random(seed)
+        self.owner: Client = cloud.person(public_ips=3)
+        self.said: list[str] = []
+
+    def ask(self, method: str, path: str, **body: Any) -> Response:
+        answer = self.owner.request(method, path, json=body)
+        self.said.append(f"{method} {path} {body} -> {answer.status_code} {answer.text[:200]}")
+        assert answer.status_code in (200, 400, 403, 404), "\n".join(self.said[-30:])
+        return answer
+
+    def fault(self, kind: str, **more: Any) -> None:
+        answer = self.cloud.door.post("/_sandbox/faults", json={"kind": kind, **more})
+        self.said.append(f"fault {kind} {more} -> {answer.status_code}")
+        assert answer.status_code in (200, 400), answer.text
+
+    def one_of(self, path: str) -> int:
+        """The number of something in a list, or of nothing."""
+        found = [one["id"] for one in self.owner.get(path).json().get("data", [])]
+        return int(self.dice.choice([*found, *found, 999999]))
+
+    @property
+    def instance(self) -> str:
+        return f"{INSTANCES}/{self.one_of(INSTANCES)}"
+
+    def step(self) -> None:
+        self.dice.choice(STEPS)(self)
+        if self.dice.random() < 0.7:
+            self.cloud.advance(self.dice.choice((0.05, 0.3, 1, 4)))
+
+
+def _create(walk: Walk) -> None:
+    if len(listed(walk.owner, INSTANCES)) >= MOST:
+        walk.ask("DELETE", walk.instance)
+        return
+    dice = walk.dice
+    body: dict[str, Any] = {"type": dice.choice(TYPES), "region": dice.choice(REGIONS), "booted": dice.random() < 0.7}
+    if dice.random() < 0.8:
+        body |= {"image": dice.choice((IMAGE, "compute/alpine3.15")), "root_pass": PASSWORD}
+    walk.ask("POST", INSTANCES, **body, backups_enabled=dice.random() < 0.7, private_ip=dice.random() < 0.5)
+
+
+def _power(walk: Walk) -> None:
+    walk.ask("POST", f"{walk.instance}/{walk.dice.choice(('boot', 'reboot', 'shutdown', 'rescue'))}")
+
+
+def _change(walk: Walk) -> None:
+    dice, path = walk.dice, walk.instance
+    choices: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("rebuild", {"image": IMAGE, "root_pass": PASSWORD, "booted": dice.random() < 0.5}),
+        ("resize", {"type": dice.choice(TYPES), "allow_auto_disk_resize": dice.random() < 0.7}),
+        ("mutate", {}),
+        ("migrate", {"region": dice.choice(REGIONS)}),
+        ("migrate", {"upgrade": dice.random() < 0.2}),
+        ("password", {"root_pass": PASSWORD}),
+    )
+    verb, body = dice.choice(choices)
+    walk.ask("POST", f"{path}/{verb}", **body)
+
+
+def _clone(walk: Walk) -> None:
+    path, body = walk.instance, {"type": walk.dice.choice(TYPES), "region": walk.dice.choice(REGIONS)}
+    if walk.dice.random() < 0.4 or len(listed(walk.owner, INSTANCES)) >= MOST:
+        body = {"compute_id": walk.one_of(INSTANCES)}
+    walk.ask("POST", f"{path}/clone", **body)
+
+
+def _disk(walk: Walk) -> None:
+    dice, path = walk.dice, f"{walk.instance}/disks"
+    one = f"{path}/{walk.one_of(path)}"
+    size = dice.choice((100, 5000, 20000, 25000, 50000))
+    choices: tuple[Callable[[], Response], ...] = (
+        lambda: walk.ask("POST", path, label="data", size=size, filesystem=dice.choice(("ext4", "raw", "swap"))),
+        lambda: walk.ask("POST", path, size=size, image=IMAGE, root_pass=PASSWORD),
+        lambda: walk.ask("POST", f"{one}/resize", size=size),
+        lambda: walk.ask("POST", f"{one}/clone"),
+        lambda: walk.ask("POST", f"{one}/password", password=PASSWORD),
+        lambda: walk.ask("DELETE", one),
+    )
+    dice.choice(choices)()
+
+
+def _config(walk: Walk) -> None:
+    path = walk.instance
+    device = {"sda": {"disk_id": walk.one_of(f"{path}/disks")}}
+    if walk.dice.random() < 0.6:
+        walk.ask("POST", f"{path}/configs", label="more", devices=device)
+    else:
+        walk.ask("DELETE", f"{path}/configs/{walk.one_of(f'{path}/configs')}")
+
+
+def _backup(walk: Walk) -> None:
+    path = walk.instance
+    verb = walk.dice.choice(("", "", "restore", "restore", "/cancel", "/enable"))
+    if verb != "restore":
+        walk.ask("POST", f"{path}/backups{verb}", **({} if verb else {"label": "now"}))
+        return
+    kept = walk.owner.get(f"{path}/backups").json()
+    found = [*kept.get("automatic", []), *([kept["snapshot"]["current"]] if "snapshot" in kept else [])]
+    number = next((one["id"] for one in found if one), 999999)
+    target = walk.one_of(INSTANCES)
+    walk.ask("POST", f"{path}/backups/{number}/restore", compute_id=target, overwrite=walk.dice.random() < 0.6)
+
+
+def _address(walk: Walk) -> None:
+    path = walk.instance
+    if walk.dice.random() < 0.5:
+        walk.ask("POST", f"{path}/ips", type="ipv4", public=walk.dice.random() < 0.7)
+    else:
+        shown = walk.owner.get(path).json().get("ipv4") or ["192.0.2.1"]
+        walk.ask("DELETE", f"{path}/ips/{walk.dice.choice(shown)}")
+
+
+def _accident(walk: Walk) -> None:
+    dice, own = walk.dice, walk.one_of(INSTANCES)
+    choices: tuple[Callable[[], None], ...] = (
+        lambda: walk.fault("power_off", compute_id=own),
+        lambda: walk.fault("host_maintenance", compute_id=own),
+        lambda: walk.fault("host_back", compute_id=own),
+        lambda: walk.fault("region_outage", region=dice.choice(REGIONS)),
+        lambda: walk.fault("region_back", region=dice.choice(REGIONS)),
+        lambda: walk.fault("migration_pending", compute_id=own),
+        lambda: transitions(walk.cloud, **{dice.choice(FRAGILE): {"fail": "It broke."}}),
+        lambda: transitions(walk.cloud),
+        lambda: walk.cloud.advance(86400),
+    )
+    dice.choice(choices)()
+
+
+FRAGILE = ("*", "compute_create", "compute_boot", "compute_migrate_datacenter", "compute_resize", "compute_delete")
+MOVES = (_power, _change, _clone, _disk, _config, _backup, _address, _accident)
+STEPS = (_create, _create, _power, _change, _disk, *MOVES)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_walk_leaves_nothing_over(cloud: Cloud, seed: int) -> None:
+    walk = Walk(cloud, seed)
+    cloud.freeze()
+    for _ in range(60):
+        walk.step()
+    assert cloud.door.delete("/_sandbox/faults").status_code == 200
+    transitions(cloud)
+    cloud.advance(86400)  # what could not be taken off a host is tried again within a day
+    cloud.settle()
+    told = "\n".join(walk.said)
+    assert violations(cloud) == [], told
+    assert sweeping.reconcile(cloud.world) == sweeping.Report(), told
+    assert {one["status"] for one in events(walk.owner)} <= {"finished", "failed", "notification"}, told
+    for one in listed(walk.owner, INSTANCES):
+        assert one["status"] in ("running", "offline"), told
+        assert sum(disk["size"] for disk in disks(walk.owner, one["id"])) <= one["specs"]["disk"], told
+        assert any(not address.startswith("192.168.") for address in one["ipv4"]), told
+        walk.ask("DELETE", f"{INSTANCES}/{one['id']}")
+    cloud.settle()
+    found = cloud.world.services["hypervisor"].list()
+    assert (found.domains, found.disks, found.backups) == ((), (), ()), told
