@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -38,6 +39,15 @@ def backups(client: Client, own: int) -> dict[str, Any]:
 def ages(client: Client, own: int, now: int) -> list[int]:
     """The automatic backups by their age in whole days, newest first."""
     return [(now - clock.parse(one["created"])) // clock.DAY for one in backups(client, own)["automatic"]]
+
+
+def to_the_twentieth(cloud: Cloud) -> None:
+    """On to eight o'clock of the next twentieth of a month."""
+    now = datetime.fromtimestamp(cloud.world.clock.now() / 1000, UTC)
+    then = now.replace(day=20, hour=8, minute=0, second=0, microsecond=0)
+    while then <= now:
+        then = (then + timedelta(days=31)).replace(day=20)
+    cloud.advance((then - now).total_seconds())
 
 
 def test_a_snapshot_is_taken_and_replaced(cloud: Cloud, alice: Client) -> None:
@@ -195,9 +205,16 @@ def test_backups_are_taken_daily_in_their_window_and_fill_three_slots(cloud: Clo
     cloud.freeze()
     own = deploy(cloud, alice, backups_enabled=True)
     alice.put(f"{URL}/{own}", json={"backups": {"schedule": {"day": "Wednesday", "window": "W4"}}})
-    cloud.advance((clock.DAY - cloud.world.clock.now() % clock.DAY) // 1000 + 8 * 3600)
+    to_the_twentieth(cloud)  # so that the end of a month is on the way
     seen = []
-    for _ in range(23):
+    for day in range(23):
+        if day == 3:
+            act(alice, own, "shutdown")
+        elif day == 6:
+            act(alice, own, "boot")
+        elif day == 9:
+            transitions(cloud, compute_reboot={"seconds": 22 * 3600})  # through its window
+            act(alice, own, "reboot")
         cloud.advance(DAY)
         now = cloud.world.clock.now()
         shown = backups(alice, own)["automatic"]
