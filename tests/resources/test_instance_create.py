@@ -276,6 +276,25 @@ def test_all_problems_are_told_at_once_in_the_order_of_the_fields(cloud: Cloud, 
     ]
 
 
+def test_problems_of_shape_and_of_meaning_are_told_together(cloud: Cloud, alice: Client) -> None:
+    create(alice, label="taken")
+    body = {"region": "moon", "image": "compute/none", "root_pass": "short", "booted": "yes", "label": "taken"}
+    answer = alice.post(URL, json={**body, "authorized_keys": ["no key", 5], "authorized_users": ["nobody"]})
+    assert (answer.status_code, answer.json()["errors"]) == (
+        400,
+        [
+            {"field": "type", "reason": "type is required"},
+            {"field": "region", "reason": "region is not valid"},
+            {"field": "image", "reason": "image is not valid"},
+            {"field": "root_pass", "reason": "Length must be 7-128 characters"},
+            {"field": "authorized_keys[1]", "reason": "Must be of type String"},
+            {"field": "authorized_users", "reason": "authorized_users is not valid"},
+            {"field": "booted", "reason": "Must be of type Boolean"},
+            {"field": "label", "reason": "Label must be unique among your Computes"},
+        ],
+    )
+
+
 def test_labels_are_unique_within_an_account(cloud: Cloud, alice: Client, mallory: Client) -> None:
     create(alice, label="web-server")
     refused(new(alice, label="web-server"), "Label must be unique among your Computes", "label")

@@ -49,10 +49,26 @@ def test_a_script_is_deployed_with_its_data_and_counted(cloud: Cloud, alice: Cli
     made = deploy(alice, script_id, {"word": "hi"})
     assert made.status_code == 200, made.text
     cloud.settle()
-    assert alice.get(f"/v4/compute/instances/{made.json()['id']}").json()["status"] == "running"
+    path = f"/v4/compute/instances/{made.json()['id']}"
+    assert alice.get(path).json()["status"] == "running"
+    assert deployments(cloud, script_id) == (1, 1)
+    again = {"image": NEW["image"], "root_pass": NEW["root_pass"]}
+    with_script = {**again, "stackscript_id": script_id, "stackscript_data": {"word": "hi"}}
+    for body, expected in ((with_script, (2, 1)), (again, (2, 0)), (with_script, (3, 1))):
+        assert alice.post(f"{path}/rebuild", json=body).status_code == 200
+        cloud.settle()
+        assert deployments(cloud, script_id) == expected
+    assert alice.delete(path).status_code == 200
+    cloud.settle()
+    assert deployments(cloud, script_id) == (3, 0)
+
+
+def deployments(cloud: Cloud, script_id: int) -> tuple[int, int]:
+    """How often it was deployed, and how many of those instances there are."""
     with cloud.world.database.read() as db:
-        found = db.raw(f"SELECT deployments_total FROM stackscript WHERE id = {script_id}").fetchone()
-    assert found[0] == 1
+        sql = f"SELECT deployments_total, deployments_active FROM stackscript WHERE id = {script_id}"
+        total, active = db.raw(sql).fetchone()
+    return total, active
 
 
 def test_data_is_checked_against_what_the_script_asks_for(cloud: Cloud, alice: Client) -> None:

@@ -211,7 +211,7 @@ def clause(node: Node, fields: Mapping[str, Field], order: ColumnElement[Any] | 
     if node[0] == "or":
         return or_(False, *(_alternative(child, fields, order) for child in node[1:]))
     field = fields[node[1]]
-    bound = field.expression is order or node[2] == "="
+    bound = field.expression is order or node[2] == "=" or field.element_of is not None
     return _term(node, field, free=order is not None and not bound)
 
 
@@ -219,7 +219,8 @@ def _alternative(node: Node, fields: Mapping[str, Field], order: ColumnElement[A
     if node[0] in ("and", "or"):
         join = and_ if node[0] == "and" else or_
         return join(node[0] == "and", *(_alternative(child, fields, order) for child in node[1:]))
-    return _term(node, fields[node[1]], free=order is not None)
+    field = fields[node[1]]
+    return _term(node, field, free=order is not None and field.element_of is None)
 
 
 def _term(node: Node, field: Field, *, free: bool) -> ColumnElement[bool]:

@@ -40,12 +40,12 @@ _UNDER_WAY = query(
 
 def clone(ctx: Context, source: Instance, body: Clone) -> InstanceView:
     deployment.refuse(body, _about_target(body))
-    states.must_be_idle(ctx, source)
     copied = _chosen(ctx, source, body)
     if ctx.db.value(_UNDER_WAY, account_id=ctx.account_id, entity_id=str(source.id)) >= MOST:
         raise Invalid(f"At most {MOST} clones of a Compute can be under way at once.")
     target = _existing(ctx, source, body) if body.compute_id is not None else _new(ctx, source, body)
     _must_be_reachable(ctx, source, target)
+    states.must_be_idle(ctx, source)
     needed = sum(disk.size for disk in copied[0])
     if disks.reserved(ctx, target.id) + needed > target.disk:
         raise Invalid(disk_rules.NO_ROOM)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct
 
@@ -25,6 +25,7 @@ from crofter.resources.instances.shapes import InstanceCreate, InstanceView
 from crofter.resources.instances.store import Instance
 from crofter.resources.regions import store as regions
 from crofter.resources.regions.store import Region
+from crofter.resources.stackscripts import store as stackscripts
 from crofter.resources.tags import rules as tagging
 from crofter.resources.types import store as types
 from crofter.resources.types.store import Type
@@ -35,6 +36,15 @@ Offer = TypeVar("Offer", Type, Region, Image)
 NO_TYPE = "A valid plan type by that ID was not found"
 NOT_YOURS = "You do not have permission to access this Compute"
 CAPABILITY, GPUS = "Computes", "GPU Computes"
+
+
+class Named(NamedTuple):
+    """What the names in a body stand for, if for anything."""
+
+    type: Type | None
+    region: Region | None
+    image: Image | None
+    backup: Backup | None
 
 
 class Plan(Struct):
@@ -53,6 +63,7 @@ def create(ctx: Context, body: InstanceCreate) -> InstanceView:
     instance = begin(ctx, body, plan)
     if plan.image is not None:
         args = deployment.from_image(ctx, instance, plan.image, body)
+        stackscripts.count_active(ctx, None, body.stackscript_id)
         secondary = Entity("image", plan.image.slug, plan.image.label, f"/v4/images/{plan.image.slug}")
         states.follow(ctx, CREATE, instance, args, secondary=secondary)
     elif plan.backup is not None:
@@ -79,25 +90,39 @@ def begin(ctx: Context, body: InstanceCreate, plan: Plan | None = None) -> Insta
 
 
 def _plan(ctx: Context, body: InstanceCreate) -> Plan:
-    plan_type = _offered(types.find(ctx, body.type))
-    region = _offered(regions.find(ctx, body.region))
-    image = _offered(images.find(ctx, body.image)) if body.image else None
-    backup = _backup(ctx, body.backup_id) if body.backup_id else None
-    deployment.refuse(
-        body,
-        [
-            *_about_place(ctx, plan_type, region),
-            *_about_source(body, image, backup),
-            *(_about_room(body, plan_type, image, backup) if plan_type else ()),
-            *deployment.complaints(ctx, body, image),
-            *(vlans.complaints(ctx, region, body.interfaces) if region else ()),
-            *_about_label(ctx, body),
-        ],
-    )
+    named = _named(ctx, body)
+    deployment.refuse(body, _complaints(ctx, body, named))
     costs.must_be_paid_up(ctx)
+    plan_type, region, image, backup = named
     assert plan_type is not None
     assert region is not None
     return Plan(plan_type, region, image, backup)
+
+
+def complaints(ctx: Context, body: InstanceCreate) -> Iterator[Reason]:
+    """Everything that is wrong with what a body of the right shape says."""
+    return _complaints(ctx, body, _named(ctx, body))
+
+
+def _named(ctx: Context, body: InstanceCreate) -> Named:
+    return Named(
+        _offered(types.find(ctx, body.type)),
+        _offered(regions.find(ctx, body.region)),
+        _offered(images.find(ctx, body.image)) if body.image else None,
+        _backup(ctx, body.backup_id) if body.backup_id else None,
+    )
+
+
+def _complaints(ctx: Context, body: InstanceCreate, named: Named) -> Iterator[Reason]:
+    plan_type, region, image, backup = named
+    yield from _about_place(ctx, plan_type, region)
+    yield from _about_source(body, image, backup)
+    if plan_type is not None:
+        yield from _about_room(body, plan_type, image, backup)
+    yield from deployment.complaints(ctx, body, image)
+    if region is not None:
+        yield from vlans.complaints(ctx, region, body.interfaces)
+    yield from _about_label(ctx, body)
 
 
 def _offered(found: Offer | None) -> Offer | None:
@@ -167,6 +192,7 @@ def _insert(ctx: Context, body: InstanceCreate, plan: Plan) -> Instance:
         "backup_day": schedule.UNDECIDED if enabled else None,
         "backup_window": schedule.UNDECIDED if enabled else None,
         "migration_pending": False,
+        "stackscript_id": body.stackscript_id,
     }
     return _labelled(ctx, body.label, values)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Column, Index, Integer, Text, UniqueConstraint, and_, bindparam, exists, select, text
+from sqlalchemy import Column, Index, Integer, Text, UniqueConstraint, and_, bindparam, select, text
 
 from crofter.context import Context
 from crofter.db import Flag, Id, Json, Moment, Row, among, identity, owned, partial_index, query, table
@@ -53,6 +53,7 @@ instance = table(
     Column("booted_config", Id),
     Column("backups_cancelled", Moment),
     Column("migration_pending", Flag, nullable=False),
+    Column("stackscript_id", Id),  # what it was last deployed with
     UniqueConstraint("account_id", "label"),
     Index("ix_instance_host", "host"),
     # The few that are on their way from one status to another.
@@ -110,6 +111,7 @@ _LABELS = query(
 )
 
 
+_SCRIPT = query(select(instance.c.stackscript_id).where(instance.c.id == bindparam("id")))
 _LABEL = query(
     select(instance.c.id).where(
         instance.c.account_id == bindparam("account_id"), instance.c.label == bindparam("label")
@@ -118,7 +120,8 @@ _LABEL = query(
 
 
 def _has_address(condition: Any) -> Any:
-    return exists(select(address.c.address).where(address.c.instance_id == instance.c.id, condition))
+    mine = address.c.account_id == bindparam("account_id")
+    return instance.c.id.in_(select(address.c.instance_id).where(mine, condition))
 
 
 _COLUMNS: dict[str, Any] = {
@@ -127,7 +130,7 @@ _COLUMNS: dict[str, Any] = {
     "group": instance.c.group_label,
     "region": instance.c.region,
     "image": instance.c.image,
-    "ipv4": Field(address.c.address, element_of=_has_address),
+    "ipv4": Field(address.c.address, lower_case=True, element_of=_has_address),
     "tags": tags.field_of(KIND, instance.c.id),
 }
 _GRANTED = and_(grant.c.kind == KIND, grant.c.object_id == instance.c.id)
@@ -160,6 +163,12 @@ def these(ctx: Context, ids: Sequence[int]) -> list[Instance]:
 
 def existing(ctx: Context, ids: Sequence[int]) -> set[int]:
     return set(ctx.db.column(_IDS, account_id=ctx.account_id, ids=list(ids)))
+
+
+def script_of(ctx: Context, instance_id: int) -> int | None:
+    """The StackScript that it was last deployed with."""
+    found: int | None = ctx.db.value(_SCRIPT, id=instance_id)
+    return found
 
 
 def has_label(ctx: Context, label: str) -> bool:

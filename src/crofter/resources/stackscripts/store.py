@@ -56,6 +56,11 @@ _DEPLOYED = query(
     .where(stackscript.c.id == bindparam("script_id"))
     .values(deployments_total=stackscript.c.deployments_total + 1)
 )
+_ACTIVE = query(
+    update(stackscript)
+    .where(stackscript.c.id == bindparam("script_id"))
+    .values(deployments_active=stackscript.c.deployments_active + bindparam("amount"))
+)
 
 
 def find(ctx: Context, stackscript_id: int) -> StackScript | None:
@@ -65,3 +70,12 @@ def find(ctx: Context, stackscript_id: int) -> StackScript | None:
 
 def count_deployment(ctx: Context, stackscript_id: int) -> None:
     ctx.db.run(_DEPLOYED, script_id=stackscript_id)
+
+
+def count_active(ctx: Context, before: int | None, after: int | None) -> None:
+    """An instance that was deployed with one script is now deployed with another, or there is no more of it."""
+    if before == after:
+        return
+    # Always in the same order: scripts are shared, and two accounts must not wait for each other.
+    for stackscript_id, amount in sorted((one, amount) for one, amount in ((before, -1), (after, 1)) if one):
+        ctx.db.run(_ACTIVE, script_id=stackscript_id, amount=amount)

@@ -15,9 +15,9 @@ from sqlalchemy import (
     UniqueConstraint,
     and_,
     bindparam,
-    exists,
     or_,
     select,
+    text,
 )
 
 from crofter.context import Context
@@ -36,6 +36,7 @@ tag = table(
     Column("label", Text, nullable=False),
     UniqueConstraint("account_id", "label"),
     Index("ix_tag_account_id", "account_id", "id"),
+    Index("ix_tag_label", "account_id", text("lower(label)")),
 )
 tagged = table(
     "tagged",
@@ -142,10 +143,11 @@ def field_of(kind: str, object_id: ColumnElement[Any]) -> Field:
     """The tags of an object as a field that a collection of its kind can be filtered on."""
 
     def carries(condition: ColumnElement[bool]) -> ColumnElement[bool]:
-        return exists(
-            select(tagged.c.tag_id)
+        # From the tag to its objects: there are never more of them than of all objects.
+        return object_id.in_(
+            select(tagged.c.object_id)
             .join(tag, tag.c.id == tagged.c.tag_id)
-            .where(tagged.c.kind == kind, tagged.c.object_id == object_id, condition)
+            .where(tag.c.account_id == bindparam("account_id"), tagged.c.kind == kind, condition)
         )
 
     return Field(tag.c.label, element_of=carries)

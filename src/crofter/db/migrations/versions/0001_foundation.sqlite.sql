@@ -273,39 +273,6 @@ CREATE TABLE compute_type (
 
 --;
 
-CREATE TABLE audit (
-	account_id INTEGER NOT NULL, 
-	number INTEGER NOT NULL, 
-	at TEXT NOT NULL, 
-	user_id INTEGER, 
-	username TEXT NOT NULL, 
-	token_id INTEGER, 
-	address TEXT NOT NULL, 
-	request_id TEXT NOT NULL, 
-	operation TEXT NOT NULL, 
-	path TEXT NOT NULL, 
-	fields TEXT NOT NULL, 
-	events TEXT NOT NULL, 
-	previous BLOB NOT NULL, 
-	mark BLOB NOT NULL, 
-	CONSTRAINT pk_audit PRIMARY KEY (account_id, number)
-)
- WITHOUT ROWID,
- STRICT
-
---;
-
-CREATE TABLE audit_head (
-	account_id INTEGER NOT NULL, 
-	number INTEGER NOT NULL, 
-	mark BLOB NOT NULL, 
-	seal BLOB NOT NULL, 
-	CONSTRAINT pk_audit_head PRIMARY KEY (account_id)
-)
- STRICT
-
---;
-
 CREATE TABLE region (
 	slug TEXT NOT NULL, 
 	position INTEGER, 
@@ -399,6 +366,39 @@ CREATE TABLE kernel (
 	built TEXT NOT NULL, 
 	CONSTRAINT pk_kernel PRIMARY KEY (slug), 
 	CONSTRAINT uq_kernel_position UNIQUE (position)
+)
+ STRICT
+
+--;
+
+CREATE TABLE audit (
+	account_id INTEGER NOT NULL, 
+	number INTEGER NOT NULL, 
+	at TEXT NOT NULL, 
+	user_id INTEGER, 
+	username TEXT NOT NULL, 
+	token_id INTEGER, 
+	address TEXT NOT NULL, 
+	request_id TEXT NOT NULL, 
+	operation TEXT NOT NULL, 
+	path TEXT NOT NULL, 
+	fields TEXT NOT NULL, 
+	events TEXT NOT NULL, 
+	previous BLOB NOT NULL, 
+	mark BLOB NOT NULL, 
+	CONSTRAINT pk_audit PRIMARY KEY (account_id, number)
+)
+ WITHOUT ROWID,
+ STRICT
+
+--;
+
+CREATE TABLE audit_head (
+	account_id INTEGER NOT NULL, 
+	number INTEGER NOT NULL, 
+	mark BLOB NOT NULL, 
+	seal BLOB NOT NULL, 
+	CONSTRAINT pk_audit_head PRIMARY KEY (account_id)
 )
  STRICT
 
@@ -504,6 +504,39 @@ CREATE INDEX ix_account_user_account_id ON account_user (account_id)
 --;
 
 CREATE UNIQUE INDEX uq_account_user_name ON account_user (lower(username))
+
+--;
+
+CREATE TABLE ticket (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	account_id INTEGER NOT NULL, 
+	summary TEXT NOT NULL, 
+	description TEXT NOT NULL, 
+	status TEXT NOT NULL, 
+	opened TEXT NOT NULL, 
+	opened_by TEXT NOT NULL, 
+	opener_id INTEGER, 
+	gravatar_id TEXT NOT NULL, 
+	closed TEXT, 
+	closable INTEGER NOT NULL, 
+	updated TEXT NOT NULL, 
+	updated_by TEXT, 
+	entity_type TEXT, 
+	entity_id TEXT, 
+	entity_label TEXT, 
+	entity_url TEXT, 
+	nature TEXT NOT NULL, 
+	CONSTRAINT fk_ticket_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
+)
+ STRICT
+
+--;
+
+CREATE INDEX ix_ticket_account_id ON ticket (account_id, id)
+
+--;
+
+CREATE INDEX ix_ticket_open ON ticket (closed, id)
 
 --;
 
@@ -683,6 +716,7 @@ CREATE TABLE traffic (
 	month TEXT NOT NULL, 
 	object_id INTEGER NOT NULL, 
 	bytes INTEGER NOT NULL, 
+	at INTEGER NOT NULL, 
 	CONSTRAINT fk_traffic_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
 )
  STRICT
@@ -732,6 +766,10 @@ CREATE INDEX ix_tag_account_id ON tag (account_id, id)
 
 --;
 
+CREATE INDEX ix_tag_label ON tag (account_id, lower(label))
+
+--;
+
 CREATE TRIGGER tag_tally_insert AFTER INSERT ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', NEW.account_id, -1, 1), ('tag', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 
 --;
@@ -772,6 +810,7 @@ CREATE TABLE instance (
 	booted_config INTEGER, 
 	backups_cancelled TEXT, 
 	migration_pending INTEGER NOT NULL, 
+	stackscript_id INTEGER, 
 	CONSTRAINT uq_instance_account_id_label UNIQUE (account_id, label), 
 	CONSTRAINT fk_instance_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
 )
@@ -1023,39 +1062,6 @@ CREATE TABLE managed_credential (
 
 --;
 
-CREATE TABLE ticket (
-	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
-	account_id INTEGER NOT NULL, 
-	summary TEXT NOT NULL, 
-	description TEXT NOT NULL, 
-	status TEXT NOT NULL, 
-	opened TEXT NOT NULL, 
-	opened_by TEXT NOT NULL, 
-	opener_id INTEGER, 
-	gravatar_id TEXT NOT NULL, 
-	closed TEXT, 
-	closable INTEGER NOT NULL, 
-	updated TEXT NOT NULL, 
-	updated_by TEXT, 
-	entity_type TEXT, 
-	entity_id TEXT, 
-	entity_label TEXT, 
-	entity_url TEXT, 
-	nature TEXT NOT NULL, 
-	CONSTRAINT fk_ticket_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
-)
- STRICT
-
---;
-
-CREATE INDEX ix_ticket_account_id ON ticket (account_id, id)
-
---;
-
-CREATE INDEX ix_ticket_open ON ticket (closed, id)
-
---;
-
 CREATE TABLE user_grant (
 	user_id INTEGER NOT NULL, 
 	kind TEXT NOT NULL, 
@@ -1070,6 +1076,59 @@ CREATE TABLE user_grant (
 --;
 
 CREATE INDEX ix_grant_object ON user_grant (kind, object_id)
+
+--;
+
+CREATE TABLE password_link (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	user_id INTEGER NOT NULL, 
+	digest BLOB NOT NULL, 
+	purpose TEXT NOT NULL, 
+	expiry TEXT NOT NULL, 
+	CONSTRAINT fk_password_link_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, 
+	CONSTRAINT uq_password_link_digest UNIQUE (digest)
+)
+ STRICT
+
+--;
+
+CREATE INDEX ix_password_link_user_id ON password_link (user_id)
+
+--;
+
+CREATE TABLE ticket_reply (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	account_id INTEGER NOT NULL, 
+	ticket_id INTEGER NOT NULL, 
+	created TEXT NOT NULL, 
+	created_by TEXT NOT NULL, 
+	description TEXT NOT NULL, 
+	from_staff INTEGER NOT NULL, 
+	gravatar_id TEXT NOT NULL, 
+	CONSTRAINT fk_ticket_reply_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_ticket_reply_ticket_id FOREIGN KEY(ticket_id) REFERENCES ticket (id) ON DELETE CASCADE
+)
+ STRICT
+
+--;
+
+CREATE INDEX ix_ticket_reply_ticket_id ON ticket_reply (ticket_id, id)
+
+--;
+
+CREATE TABLE ticket_attachment (
+	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
+	account_id INTEGER NOT NULL, 
+	ticket_id INTEGER NOT NULL, 
+	filename TEXT NOT NULL, 
+	size INTEGER NOT NULL, 
+	created TEXT NOT NULL, 
+	created_by TEXT NOT NULL, 
+	CONSTRAINT uq_ticket_attachment_ticket_id_filename UNIQUE (ticket_id, filename), 
+	CONSTRAINT fk_ticket_attachment_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
+	CONSTRAINT fk_ticket_attachment_ticket_id FOREIGN KEY(ticket_id) REFERENCES ticket (id) ON DELETE CASCADE
+)
+ STRICT
 
 --;
 
@@ -1157,23 +1216,6 @@ CREATE TABLE login_session (
 --;
 
 CREATE INDEX ix_login_session_user_id ON login_session (user_id)
-
---;
-
-CREATE TABLE password_link (
-	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
-	user_id INTEGER NOT NULL, 
-	digest BLOB NOT NULL, 
-	purpose TEXT NOT NULL, 
-	expiry TEXT NOT NULL, 
-	CONSTRAINT fk_password_link_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, 
-	CONSTRAINT uq_password_link_digest UNIQUE (digest)
-)
- STRICT
-
---;
-
-CREATE INDEX ix_password_link_user_id ON password_link (user_id)
 
 --;
 
@@ -1479,42 +1521,6 @@ CREATE INDEX ix_stackscript_user_id ON stackscript (user_id)
 
 --;
 
-CREATE TABLE ticket_reply (
-	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
-	account_id INTEGER NOT NULL, 
-	ticket_id INTEGER NOT NULL, 
-	created TEXT NOT NULL, 
-	created_by TEXT NOT NULL, 
-	description TEXT NOT NULL, 
-	from_staff INTEGER NOT NULL, 
-	gravatar_id TEXT NOT NULL, 
-	CONSTRAINT fk_ticket_reply_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
-	CONSTRAINT fk_ticket_reply_ticket_id FOREIGN KEY(ticket_id) REFERENCES ticket (id) ON DELETE CASCADE
-)
- STRICT
-
---;
-
-CREATE INDEX ix_ticket_reply_ticket_id ON ticket_reply (ticket_id, id)
-
---;
-
-CREATE TABLE ticket_attachment (
-	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
-	account_id INTEGER NOT NULL, 
-	ticket_id INTEGER NOT NULL, 
-	filename TEXT NOT NULL, 
-	size INTEGER NOT NULL, 
-	created TEXT NOT NULL, 
-	created_by TEXT NOT NULL, 
-	CONSTRAINT uq_ticket_attachment_ticket_id_filename UNIQUE (ticket_id, filename), 
-	CONSTRAINT fk_ticket_attachment_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
-	CONSTRAINT fk_ticket_attachment_ticket_id FOREIGN KEY(ticket_id) REFERENCES ticket (id) ON DELETE CASCADE
-)
- STRICT
-
---;
-
 CREATE TABLE managed_issue (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	account_id INTEGER NOT NULL, 
@@ -1568,7 +1574,6 @@ CREATE TABLE token (
 	created TEXT NOT NULL, 
 	expiry TEXT, 
 	authorization_id INTEGER, 
-	last_used TEXT, 
 	CONSTRAINT fk_token_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, 
 	CONSTRAINT fk_token_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_token_digest UNIQUE (digest), 
@@ -1583,6 +1588,16 @@ CREATE INDEX ix_token_authorization_id ON token (authorization_id)
 --;
 
 CREATE INDEX ix_token_user_id ON token (user_id)
+
+--;
+
+CREATE TABLE ticket_attachment_content (
+	attachment_id INTEGER NOT NULL, 
+	content BLOB NOT NULL, 
+	CONSTRAINT pk_ticket_attachment_content PRIMARY KEY (attachment_id), 
+	CONSTRAINT fk_ticket_attachment_content_attachment_id FOREIGN KEY(attachment_id) REFERENCES ticket_attachment (id) ON DELETE CASCADE
+)
+ STRICT
 
 --;
 
@@ -1642,13 +1657,3 @@ CREATE INDEX ix_nodebalancer_node_config_id ON nodebalancer_node (config_id)
 --;
 
 CREATE INDEX ix_nodebalancer_node_host ON nodebalancer_node (host)
-
---;
-
-CREATE TABLE ticket_attachment_content (
-	attachment_id INTEGER NOT NULL, 
-	content BLOB NOT NULL, 
-	CONSTRAINT pk_ticket_attachment_content PRIMARY KEY (attachment_id), 
-	CONSTRAINT fk_ticket_attachment_content_attachment_id FOREIGN KEY(attachment_id) REFERENCES ticket_attachment (id) ON DELETE CASCADE
-)
- STRICT

@@ -31,10 +31,8 @@ def view(disk: Disk) -> DiskView:
 
 
 def create(ctx: Context, instance: Instance, body: DiskCreate) -> DiskView:
-    image = images.find(ctx, body.image) if body.image else None
-    if image is not None and not image.offered:
-        image = None
-    deployment.refuse(body, [*_about_disk(body, image), *deployment.complaints(ctx, body, image)])
+    deployment.refuse(body, complaints(ctx, body))
+    image = _image(ctx, body)
     states.must_be_idle(ctx, instance)
     _must_have_room(ctx, instance, body.size)
     filesystem = body.filesystem or (image.filesystem if image else "ext4")
@@ -47,6 +45,18 @@ def create(ctx: Context, instance: Instance, body: DiskCreate) -> DiskView:
     args = DeployArgs(instance.id, disks=[plan], seed=seed)
     states.follow(ctx, operations.CREATE, instance, args, secondary=disks.entity(disk))
     return view(disk)
+
+
+def _image(ctx: Context, body: DiskCreate) -> Image | None:
+    found = images.find(ctx, body.image) if body.image else None
+    return found if found is not None and found.offered else None
+
+
+def complaints(ctx: Context, body: DiskCreate) -> Iterator[Reason]:
+    """Everything that is wrong with a disk to make."""
+    image = _image(ctx, body)
+    yield from _about_disk(body, image)
+    yield from deployment.complaints(ctx, body, image)
 
 
 def _about_disk(body: DiskCreate, image: Image | None) -> Iterator[Reason]:
@@ -128,11 +138,13 @@ def _must_be_ready(disk: Disk) -> None:
         raise Invalid("The disk is not ready.")
 
 
-def reset_password(ctx: Context, instance: Instance, disk: Disk, password: str, field: str) -> None:
+def reset_password(ctx: Context, instance: Instance, disk: Disk | None, password: str, field: str) -> None:
+    """Of one disk, or if none is named of the only one that can hold a root password."""
     strength.check(password, field, ctx.actor.username, instance.label)
     if instance.status == "running":
         raise Invalid(POWERED_OFF)
     states.must_be_idle(ctx, instance, operations.PASSWORD.accepts)
+    disk = disk or _root_disk(ctx, instance)
     if disk.filesystem == "swap":
         raise Invalid("A swap disk has no root password.")
     _must_be_ready(disk)
@@ -140,8 +152,7 @@ def reset_password(ctx: Context, instance: Instance, disk: Disk, password: str, 
     states.follow(ctx, operations.PASSWORD, instance, DeployArgs(instance.id, seed=seed), secondary=disks.entity(disk))
 
 
-def root_disk(ctx: Context, instance: Instance) -> Disk:
-    """The only disk that can hold a root password, for a reset that names none."""
+def _root_disk(ctx: Context, instance: Instance) -> Disk:
     found = [disk for disk in disks.of(ctx, instance.id) if disk.filesystem != "swap"]
     if not found:
         raise Invalid("This Compute has no disk to reset the password of.")

@@ -19,6 +19,7 @@ from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.operations.looking import Args, look_again
 from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
+from crofter.resources.stackscripts import store as stackscripts
 from crofter.resources.tags import store as tags
 from crofter.resources.users import access
 from crofter.resources.volumes import store as volumes
@@ -72,6 +73,7 @@ def forget(ctx: Context, work: Work) -> Sleep | None:
     for volume in volumes.detach_all(ctx, instance.id):
         record(ctx, "volume_detach", volume, store.entity(instance))
     firewalls.let_go(ctx, store.KIND, instance.id)
+    stackscripts.count_active(ctx, store.script_of(ctx, instance.id), None)
     schedule.end(ctx, instance.id)
     ctx.db.delete(store.instance, id=instance.id)
     return None

@@ -16,6 +16,7 @@ from crofter.resources.instances.operations.looking import look, look_again
 from crofter.resources.instances.operations.placing import place
 from crofter.resources.instances.operations.power import boot_with, power_off
 from crofter.resources.instances.states import Job
+from crofter.resources.stackscripts import store as stackscripts
 
 
 class RebuildArgs(Struct, frozen=True):
@@ -23,6 +24,7 @@ class RebuildArgs(Struct, frozen=True):
     image: str
     seed: str | None
     booted: bool
+    stackscript_id: int | None = None
 
 
 @step(weight=10)
@@ -45,7 +47,15 @@ def plan(ctx: Context, work: Work) -> Sleep | None:
     ctx.db.delete(disks.disk, instance_id=instance.id)
     ctx.db.delete(configs.config, instance_id=instance.id)
     planned = layout.from_image(ctx, instance, image)
-    ctx.db.update(store.instance, {"id": instance.id}, image=image.slug, booted_config=None, updated=ctx.moment)
+    stackscripts.count_active(ctx, store.script_of(ctx, instance.id), work.args.stackscript_id)
+    ctx.db.update(
+        store.instance,
+        {"id": instance.id},
+        image=image.slug,
+        stackscript_id=work.args.stackscript_id,
+        booted_config=None,
+        updated=ctx.moment,
+    )
     work.vars["disks"] = msgspec.to_builtins(planned.disks)
     work.vars["root_id"] = planned.root_id
     work.vars["config_id"] = planned.config_id
