@@ -164,7 +164,7 @@ def build(settings: Settings) -> House:
     """A house, ready to be served."""
     world = build_world(settings)
     first_login = found(world)
-    world.services["hypervisor"] = _hypervisor(world)
+    world.services["hypervisor"] = hypervisor(world)
     world.services["payments"] = SimulatedGateway(world.database)
     worker = Worker(world, corridor.OPERATIONS, {} if settings.role == "api" else LANES)
     conductor = Conductor(worker)
@@ -195,7 +195,8 @@ def build(settings: Settings) -> House:
     return house
 
 
-def _hypervisor(world: World) -> Hypervisor:
+def hypervisor(world: World) -> Hypervisor:
+    """The fleet of hosts that this house has."""
     with world.database.read() as db:
         slugs = regions.slugs(db)
     return SimulatedHypervisor(world.database, world.clock, slugs)

@@ -90,6 +90,7 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
     ),
     "maintenance list": ("list what is scheduled or under way", ()),
     "maintenance cancel": ("call off what has not begun", (("id", {"type": int}),)),
+    "hosts reconcile": ("report what hosts and books disagree about; changes nothing", ()),
     "rotate-key": ("seal everything anew with a new master key", ()),
     "audit verify": ("check that nobody has altered the audit log", ()),
 }

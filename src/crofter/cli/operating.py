@@ -10,7 +10,7 @@ import msgspec
 
 from crofter import audit, keyring, mail, rotation
 from crofter.assembly import FOUNDING, MASTERS, build_world, found
-from crofter.cli import people, staff
+from crofter.cli import hosts, managed, people, staff
 from crofter.config import Settings
 from crofter.context import World
 from crofter.db import meta
@@ -21,6 +21,8 @@ from crofter.engine import timekeeping
 from crofter.errors import Problem
 
 Asked = dict[str, Any]
+BESIDE = {**staff.COMMANDS, **managed.COMMANDS, **hosts.COMMANDS}
+"""What only makes sense where a house has been founded."""
 
 
 def run(settings: Settings, asked: Asked) -> int:
@@ -29,11 +31,11 @@ def run(settings: Settings, asked: Asked) -> int:
     try:
         if command == "rotate-key":
             return _rotate_key(settings)
-        world = staff.opened(settings) if command in staff.COMMANDS else _opened(settings)
+        world = staff.opened(settings) if command in BESIDE else _opened(settings)
         try:
             if command in _COMMANDS:
                 return _COMMANDS[command](world, asked)
-            act = staff.COMMANDS.get(command) or people.COMMANDS[command]
+            act = BESIDE.get(command) or people.COMMANDS[command]
             return _show(asked, act(world, asked))
         finally:
             world.database.close()

@@ -11,11 +11,10 @@ from sqlalchemy import select, text
 from crofter.context import Context, World
 from crofter.db import Row, query
 from crofter.drivers.hypervisor import BackupRef, DiskRef, DomainRef, ObservedDomain
-from crofter.engine import Operation, Sleep, Work, admit, enqueue, step
+from crofter.engine import Nothing, Operation, Sleep, Work, admit, enqueue, step
 from crofter.engine.queue import state_in
 from crofter.engine.tables import operation
 from crofter.errors import Busy
-from crofter.housekeeping import Nothing
 from crofter.resources.instances import hands, states, store, watchdog
 from crofter.resources.instances.backups.store import backup
 from crofter.resources.instances.disks.store import disk
@@ -37,7 +36,7 @@ class Report(Struct):
     misplaced: list[str] = []
     """On another host than the books say."""
     stuck: list[int] = []
-    """Instances on their way to nowhere: nobody was at work on them, so somebody looks now."""
+    """Instances on their way to nowhere: nobody is at work on them."""
     unreachable: list[int] = []
     """Hosts that did not answer; nothing is known about what is there."""
 
@@ -88,7 +87,17 @@ _BACKUPS = query(
 
 
 def reconcile(world: World) -> Report:
-    """Compare once. What is being made, moved or deleted at this moment is let be."""
+    """Compare, tell the log, and have somebody look at what is stuck."""
+    report = compare(world)
+    report.stuck = repair(world)
+    for name in ("orphans", "missing", "misplaced", "stuck"):
+        if getattr(report, name):
+            log.warning("sweep: %s: %s", name, getattr(report, name))
+    return report
+
+
+def compare(world: World) -> Report:
+    """Only look, and change nothing. What is being made, moved or deleted at this moment is let be."""
     found = hands.hypervisor(world).list()
     with world.database.read() as db:
         purges = [PurgeArgs(one["disks"], one["backups"]) for one in db.column(_LEAVING)]
@@ -100,13 +109,10 @@ def reconcile(world: World) -> Report:
             Books(BackupRef, "successful", _by_id(db.all(_BACKUPS)), backups, found.backups),
         )
         busy = set(db.column(_BUSY))
-    report = Report(unreachable=list(found.unreachable))
+        stuck = [instance_id for instance_id in db.column(_MOVING) if states.key(instance_id) not in busy]
+    report = Report(unreachable=list(found.unreachable), stuck=stuck)
     for books in all_books:
         _compare(world, report, books, busy)
-    report.stuck = repair(world)
-    for name in ("orphans", "missing", "misplaced", "stuck"):
-        if getattr(report, name):
-            log.warning("sweep: %s: %s", name, getattr(report, name))
     return report
 
 

@@ -1,0 +1,32 @@
+"""What whoever runs the hosts does: sees whether they and the books agree. Works beside a running server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from crofter.assembly import hypervisor
+from crofter.context import World
+from crofter.resources.instances import sweeping
+
+Asked = dict[str, Any]
+Rows = list[dict[str, Any]]
+MEANINGS = {
+    "orphans": "on a host, and in no book",
+    "missing": "in the books, and on no host",
+    "misplaced": "on another host than the books say",
+    "stuck": "an instance that nobody is at work on; the server will look at it",
+    "unreachable": "a host that does not answer",
+}
+
+
+def reconcile(world: World, asked: Asked) -> Rows:
+    """Only reported. What to do about an orphan is for people to decide."""
+    world.services["hypervisor"] = hypervisor(world)
+    report = msgspec.structs.asdict(sweeping.compare(world))
+    return [{"what": name, "which": one, "meaning": MEANINGS[name]} for name in MEANINGS for one in report[name]]
+
+
+COMMANDS: dict[str, Callable[[World, Asked], Rows]] = {"hosts reconcile": reconcile}
