@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import io
 import json
 from collections.abc import Iterator
@@ -12,12 +13,21 @@ import pytest
 
 from crofter import audit, clock
 from crofter.cli import main
+from crofter.drivers.hypervisor import DiskRef, DiskSpec, Empty, Order
+from crofter.resources.instances import hands
+from crofter.resources.instances.store import instance
 from tests.cloud import Cloud
+from tests.databases import PostgresServer
+from tests.resources.compute import deploy
 
 
-@pytest.fixture
-def house(tmp_path: Path) -> Iterator[Cloud]:
-    cloud = Cloud(data=str(tmp_path / "data"))
+@pytest.fixture(params=["sqlite", "postgresql"])
+def house(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cloud]:
+    database = None
+    if request.param == "postgresql":
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        database = server.address(server.create())
+    cloud = Cloud(database, data=str(tmp_path / "data"))
     yield cloud
     cloud.close()
 
@@ -25,14 +35,14 @@ def house(tmp_path: Path) -> Iterator[Cloud]:
 class Desk:
     """Where somebody of the staff types commands."""
 
-    def __init__(self, folder: Path, screen: pytest.CaptureFixture[str]) -> None:
-        self._folder = folder
+    def __init__(self, screen: pytest.CaptureFixture[str], folder: Path, database: str | None = None) -> None:
+        self._place = ["--data", str(folder), *(["--database", database] if database else [])]
         self._screen = screen
         self.said = ""
 
     def __call__(self, *words: str, code: int = 0) -> Any:
         with pytest.raises(SystemExit) as ended:
-            main(["admin", *words, "--data", str(self._folder), "--json"])
+            main(["admin", *words, *self._place, "--json"])
         shown = self._screen.readouterr()
         self.said = shown.err
         assert ended.value.code == code, shown
@@ -40,13 +50,24 @@ class Desk:
 
     def read(self, *words: str) -> str:
         with pytest.raises(SystemExit):
-            main(["admin", *words, "--data", str(self._folder)])
+            main(["admin", *words, *self._place])
         return self._screen.readouterr().out
 
 
 @pytest.fixture
 def staff(house: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(tmp_path / "data", capsys)
+    return Desk(capsys, tmp_path / "data", house.world.settings.database)
+
+
+def recorded(house: Cloud, account_id: int = 2) -> list[tuple[str, str, str]]:
+    """What the staff did to an account: who, what and to what."""
+    with house.world.database.read() as db:
+        assert audit.verify(house.world.keyring, db) == []
+        entries = [entry for entry in audit.entries(db, account_id) if entry.username.startswith("staff ")]
+    return [(entry.username, entry.operation, entry.path) for entry in entries]
+
+
+ME = f"staff {getpass.getuser()}"
 
 
 def test_a_ticket_is_answered_while_the_server_runs(house: Cloud, staff: Desk) -> None:
@@ -65,6 +86,51 @@ def test_a_ticket_is_answered_while_the_server_runs(house: Cloud, staff: Desk) -
     assert [one["id"] for one in staff("tickets", "list", "--all")] == [1]
     staff("tickets", "answer", "1", "Too late.", code=1)
     assert "ticket 1 is closed" in staff.said
+    path = "/v4/support/tickets/1"
+    assert recorded(house) == [(ME, "tickets answer", path), (ME, "tickets close", path)]
+
+
+def test_people_who_share_a_login_say_who_they_are(house: Cloud, staff: Desk) -> None:
+    alice = house.person(username="alice")
+    alice.post("/v4/support/tickets", json={"summary": "Help\nme", "description": "Please."})
+    staff("tickets", "answer", "1", "Gladly.", "--as", "eve\x1b")
+    assert recorded(house)[0][0] == f"staff eve\N{REPLACEMENT CHARACTER} ({getpass.getuser()})"
+    (mail,) = house.door.get("/_sandbox/outbox").json()["mails"]
+    assert mail["subject"] == "[Ticket 1] Help me"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tickets", "show", "4711"),
+        ("tickets", "answer", "4711", "Hello?"),
+        ("tickets", "close", "4711"),
+        ("tickets", "open", "nobody", "Summary", "Text"),
+        ("tickets", "save", "4711", "a.txt", "--to", "/nowhere/a"),
+        ("managed", "credentials", "nobody"),
+        ("managed", "decrypt", "4711"),
+        ("managed", "ssh-key", "nobody"),
+        ("managed", "disable", "nobody"),
+        ("maintenance", "schedule", "4711", "2040-01-01T00:00:00", "Why not"),
+        ("maintenance", "schedule", "4711", "tomorrow", "Why not"),
+        ("maintenance", "cancel", "4711"),
+    ],
+)
+def test_what_is_not_there_is_said_in_a_line(house: Cloud, staff: Desk, words: tuple[str, ...]) -> None:
+    staff(*words, code=1)
+    assert staff.said.startswith("crofter: ")
+    assert staff.said.count("\n") == 1
+
+
+def test_a_text_has_words_and_an_end(house: Cloud, staff: Desk) -> None:
+    account = house.account(username="alice")
+    house.client(account["token"]).post("/v4/support/tickets", json={"summary": "Help", "description": "Please."})
+    for words in ("", " ", "x" * 65001):
+        staff("tickets", "answer", "1", words, code=1)
+        staff("tickets", "open", account["euuid"], "Spam", words, code=1)
+    for summary in ("", "s" * 65):
+        staff("tickets", "open", account["euuid"], summary, "Text", code=1)
+    assert recorded(house) == []
 
 
 def test_an_answer_is_read_from_standard_input(house: Cloud, staff: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +148,9 @@ def test_an_abuse_ticket_is_opened(house: Cloud, staff: Desk) -> None:
     alice = house.client(account["token"])
     assert alice.get("/v4/support/tickets/1").json()["closable"] is False
     assert alice.get("/v4/account/notifications").json()["data"][0]["type"] == "ticket_abuse"
-    staff("tickets", "open", "nobody", "Spam", "Text", code=1)
+    (mail,) = house.door.get("/_sandbox/outbox").json()["mails"]
+    assert (mail["to"], mail["subject"]) == ("alice@example.com", "[Ticket 1] Spam")
+    assert recorded(house) == [(ME, "tickets open", "/v4/support/tickets/1")]
 
 
 def test_an_attached_file_is_saved_for_its_owner_alone(house: Cloud, staff: Desk, tmp_path: Path) -> None:
@@ -93,6 +161,8 @@ def test_an_attached_file_is_saved_for_its_owner_alone(house: Cloud, staff: Desk
     staff("tickets", "save", "1", "log.txt", "--to", str(target))
     assert target.read_bytes() == b"hello"
     assert target.stat().st_mode & 0o777 == 0o600
+    assert recorded(house) == [(ME, "tickets save", "/v4/support/tickets/1")]
+    staff("tickets", "save", "1", "log.txt", "--to", str(target), code=1)
 
 
 def test_a_credential_is_decrypted_on_record(house: Cloud, staff: Desk) -> None:
@@ -102,12 +172,10 @@ def test_a_credential_is_decrypted_on_record(house: Cloud, staff: Desk) -> None:
     assert staff("managed", "credentials", account["euuid"]) == [{"id": 1, "label": "prod", "last_decrypted": None}]
     assert staff("managed", "decrypt", "1") == [{"username": "root", "password": "hunter2"}]
     assert dora.get("/v4/managed/credentials/1").json()["last_decrypted"] is not None
-    with house.world.database.read() as db:
-        last = list(audit.entries(db, 2))[-1]
-        assert audit.verify(house.world.keyring, db) == []
-    assert last.username.startswith("staff ")
-    assert last.path == "/v4/managed/credentials/1"
+    assert "hunter2" in staff.read("managed", "decrypt", "1")
     assert "PRIVATE KEY" in staff.read("managed", "ssh-key", account["euuid"])
+    decrypted = (ME, "managed decrypt", "/v4/managed/credentials/1")
+    assert recorded(house) == [decrypted, decrypted, (ME, "managed ssh-key", "/v4/managed/credentials/sshkey")]
 
 
 def test_managed_service_is_ended_by_the_staff(house: Cloud, staff: Desk) -> None:
@@ -121,10 +189,11 @@ def test_managed_service_is_ended_by_the_staff(house: Cloud, staff: Desk) -> Non
     assert dora.get("/v4/managed/services").status_code == 403
     assert dora.get("/v4/account/events").json()["data"][0]["action"] == "managed_disabled"
     staff("managed", "disable", account["euuid"], code=1)
+    assert recorded(house) == [(ME, "managed disable", "/v4/account/settings")]
 
 
 def test_without_a_database_there_is_nothing_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    desk = Desk(tmp_path / "nowhere", capsys)
+    desk = Desk(capsys, tmp_path / "nowhere")
     desk("tickets", "list", code=1)
     assert "there is no database" in desk.said
     assert not (tmp_path / "nowhere").exists()
@@ -156,3 +225,21 @@ def test_maintenance_is_announced_done_and_called_off(house: Cloud, staff: Desk)
     actions = [event["action"] for event in alice.get("/v4/account/events").json()["data"]]
     assert actions[0] == "host_reboot"
     assert [one["status"] for one in staff("maintenance", "list")] == ["started", "pending"]
+    verbs = [operation for _, operation, _ in recorded(house)]
+    assert verbs == ["maintenance schedule"] * 2 + ["maintenance cancel", "maintenance schedule"]
+
+
+def test_what_hosts_and_books_disagree_about_is_reported(house: Cloud, staff: Desk) -> None:
+    alice = house.person(username="alice")
+    own = deploy(house, alice)
+    assert staff("hosts", "reconcile") == []
+    with house.world.database.write() as db:
+        (host,) = db.raw(f"SELECT host FROM instance WHERE id = {own}").fetchone()
+        db.update(instance, {"id": own}, status="booting")
+    hands.hypervisor(house.world).ensure_disk(
+        DiskRef(host, 4712), DiskSpec(100), Empty(), Order(1, "stray", 1, "stray")
+    )
+    found = staff("hosts", "reconcile")
+    assert [(one["what"], one["which"]) for one in found] == [("orphans", f"d4712 on host {host}"), ("stuck", own)]
+    assert staff("hosts", "reconcile") == found  # it has changed nothing
+    assert "d4712" in staff.read("hosts", "reconcile")

@@ -134,6 +134,24 @@ def write(ctx: Context, operation: str, path: str, fields: list[str]) -> None:
     _append(ctx.world.keyring, ctx.db, deed)
 
 
+def write_staff(ctx: Context, account_id: int, by: str, operation: str, path: str) -> None:
+    """Put on record what somebody of the staff did to an account from a command line, in the same transaction."""
+    deed = Deed(
+        account_id=account_id,
+        at=ctx.moment,
+        user_id=None,
+        username=by,
+        token_id=None,
+        address=ctx.address,
+        request_id=ctx.request_id,
+        operation=operation,
+        path=path,
+        fields=[],
+        events=ctx.db.events,
+    )
+    append(ctx.world.keyring, ctx.db, deed)
+
+
 def append(keyring: Keyring, db: Session, deed: Deed) -> None:
     """Add a deed to its account's chain. For doors that have no caller with a token: logins, commands."""
     db.hold(deed.account_id)

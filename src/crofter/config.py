@@ -65,6 +65,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     probe_networks: str = ""
     """Private networks in which managed services may be looked at, by region: ``us-east=192.168.128.0/17 …``."""
     mail: str = "outbox"
+    probe_certificates: str | None = None
+    """File with certificates of authorities that are trusted besides the system's, for looking at managed services."""
     """``smtp://user:password@host:587`` (STARTTLS), ``smtps://…``, or ``outbox``: kept and shown, never sent."""
     mail_from: str = "crofter <no-reply@localhost>"
 
@@ -167,6 +169,8 @@ def _check_outside(settings: Settings) -> None:
     if settings.driver != "simulated":
         raise SettingsError(f"there is no driver {settings.driver!r}; there is: simulated")
 
+    if settings.probe_certificates and not Path(settings.probe_certificates).is_file():
+        raise SettingsError(f"probe_certificates is a file, and there is no {settings.probe_certificates}")
 
 def _check_secrets(settings: Settings) -> None:
     if not settings.sandbox and not settings.secret_key:

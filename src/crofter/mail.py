@@ -32,6 +32,7 @@ def send(ctx: Context, to: str, subject: str, text: str) -> str:
     written here and now: it leaves the house no more than any other row.
     """
     message_id = f"<{ctx.dice.hex(32)}@crofter>"
+    subject = " ".join(subject.split())  # customers write some of it, and a header is one line
     mailer = driver(ctx.world)
     if isinstance(mailer, Outbox):
         mailer.keep(ctx.db, Mail(message_id, to, subject, text))

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import socket
+import threading
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 
+from crofter.drivers.probes import Crew
 from crofter.drivers.probes.addresses import Refused, judge, networks, parse
 from crofter.drivers.probes.looking import look
 from crofter.drivers.probes.wire import Answer, Ask
@@ -93,6 +96,27 @@ def refused(answer: Answer) -> bool:
 
 def test_the_table_is_long_enough() -> None:
     assert len({*URLS, *ODD_URLS, *CONNECTIONS}) >= 150
+
+
+def test_a_listener_on_this_machine_is_never_reached() -> None:
+    """The whole table once more, with the port of a real listener, through the real process and the real network."""
+    crew = Crew()
+    with socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True, backlog=512) as listening:
+        listening.setblocking(False)
+        port = listening.getsockname()[1]
+        urls = [re.sub(r"^(https?://[^/@#:]+|https?://\[[^/]*\])/", rf"\1:{port}/", url) for url in (*URLS, *ODD_URLS)]
+        tcp = [re.sub(r":(80|22)$", f":{port}", address) for address in CONNECTIONS]
+        assert sum(f":{port}" in address for address in (*urls, *tcp)) > 90
+        asks = [asked(url) for url in urls] + [asked(address, "tcp") for address in tcp]
+        answers, left = crew.collect(crew.ask([(ask.address, ask) for ask in asks]), 60)
+        assert (len(answers), left) == (len(asks), [])
+        assert [answer.detail for answer in answers.values() if not refused(answer)] == []
+        with pytest.raises(BlockingIOError):
+            listening.accept()
+        welcome = crew.ask([("itself", asked(f"127.0.0.1:{port}", "tcp", allowed=LOOPBACK))])
+        assert [answer.ok for answer in crew.collect(welcome, 20)[0].values()] == [True]
+        listening.accept()[0].close()  # so it would have been seen
+    crew.close()
 
 
 @pytest.mark.parametrize("address", [*URLS, *ODD_URLS])
@@ -221,8 +245,6 @@ def test_addresses_are_judged_by_our_own_list() -> None:
 @contextmanager
 def server(reply: bytes, *, drip: bool = False) -> Iterator[int]:
     """A server on this machine that answers every connection so; ``drip``: a byte at a time, without end."""
-    import threading
-
     listening = socket.create_server(("127.0.0.1", 0))
     stop = threading.Event()
 

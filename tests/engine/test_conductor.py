@@ -215,3 +215,32 @@ def test_the_house_can_be_rearranged_while_all_stands_still(bench: Benches) -> N
     put(house, "after", 5)
     house.conductor.advance(5)
     assert [name for name, _ in seen] == ["after"]
+
+
+def test_a_short_way_is_stopped_on_for_all_that_is_scheduled(bench: Benches) -> None:
+    house = bench(HAPPEN)
+    at_noon(house)
+    house.write(lambda ctx: chores.plan(ctx, "look", HAPPEN, Named("look"), "every 60", catchup="none"))
+    house.conductor.advance(3600)
+    assert seen == [("look", text(parse(START) + minute * 60 * SECOND)) for minute in range(1, 61)]
+
+
+def test_a_long_way_is_stopped_on_for_what_may_be_missed_only_where_something_has_happened(bench: Benches) -> None:
+    house = bench(HAPPEN)
+    at_noon(house)
+    house.write(lambda ctx: chores.plan(ctx, "look", HAPPEN, Named("look"), "every 60", catchup="none"))
+    house.write(lambda ctx: chores.plan(ctx, "clean", HAPPEN, Named("clean"), "daily 06:00"))
+    put(house, "news", 36 * 3600 + 30)
+    house.conductor.advance(2 * 86400 + 45)
+    assert seen == [
+        ("look", "2026-11-15T12:01:00"),
+        ("clean", "2026-11-16T06:00:00"),
+        ("news", "2026-11-17T00:00:30"),
+        ("look", "2026-11-17T00:00:30"),
+        ("look", "2026-11-17T00:01:00"),
+        ("clean", "2026-11-17T06:00:00"),
+        ("look", "2026-11-17T12:00:45"),
+    ]
+    seen.clear()
+    house.conductor.advance(15)
+    assert seen == [("look", "2026-11-17T12:01:00")]

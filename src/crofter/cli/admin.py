@@ -10,6 +10,8 @@ PLACES: tuple[tuple[str, str], ...] = (
     ("--database", "postgresql://… instead of the embedded database"),
     ("--config", "TOML file with settings"),
 )
+STAFF = ("tickets", "managed", "maintenance")
+"""Groups of commands that touch what customers own: who gives them is put on record."""
 Argument = tuple[str, dict[str, Any]]
 
 COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
@@ -114,6 +116,8 @@ def describe(parser: argparse.ArgumentParser) -> None:
             command.add_argument(argument, **options)
         for flag, meaning in PLACES:
             command.add_argument(flag, help=meaning)
+        if group in STAFF:
+            command.add_argument("--as", metavar="NAME", help="who you are, for the record; beside your login name")
         command.add_argument("--json", action="store_true", help="print JSON")
 
 

@@ -25,11 +25,13 @@ class Part(Struct):
 
 
 def file_named(content_type: str, content: bytes, field: str) -> Part:
-    """The part of this name, which must be there."""
-    for part in parts(content_type, content, field):
-        if part.name == field:
-            return part
-    raise Invalid(f"{field} is required", field=field)
+    """The part of this name, which must be there, and once: of two, others might read the other."""
+    named = [part for part in parts(content_type, content, field) if part.name == field]
+    if not named:
+        raise Invalid(f"{field} is required", field=field)
+    if len(named) > 1:
+        raise Invalid(f"{field} must be sent once", field=field)
+    return named[0]
 
 
 def parts(content_type: str, content: bytes, field: str) -> list[Part]:

@@ -25,6 +25,8 @@ Catchup = Literal["last", "all", "none"]
 LATE = MINUTE
 """An occurrence found this much too late counts as missed, where missed ones are let go."""
 BATCH = 100
+OCCURRENCE = "occurrence"
+"""Under this name an operation that a schedule made knows which moment it is for."""
 
 
 class Chore(Struct, frozen=True):
@@ -134,30 +136,37 @@ class Scheduled(Row):
 _ALL = select(*(schedule.c[name] for name in Scheduled.__struct_fields__))
 _NAMED = query(_ALL.where(schedule.c.name == bindparam("name")), Scheduled)
 # Several processes may pump at once; each takes other rows.
-_DUE = query(
+_DUE = (
     _ALL.where(schedule.c.next_due <= bindparam("now"), among(schedule.c.kind, "kinds"))
     .order_by(schedule.c.next_due, schedule.c.name)
     .limit(BATCH)
-    .with_for_update(skip_locked=True),
-    Scheduled,
+    .with_for_update(skip_locked=True)
 )
-_NEXT = query(select(func.min(schedule.c.next_due)).where(schedule.c.next_due > bindparam("now")))
+_NEXT = select(func.min(schedule.c.next_due)).where(schedule.c.next_due > bindparam("now"))
+_MISSED = schedule.c.catchup != "none"
+"""Schedules whose occurrences would be missed; those of the others may be passed over."""
+_DUE_BY_NEED = {False: query(_DUE, Scheduled), True: query(_DUE.where(_MISSED), Scheduled)}
+_ANY_DUE = query(select(schedule.c.name).where(schedule.c.next_due <= bindparam("now")).limit(1))
+_NEXT_BY_NEED = {False: query(_NEXT), True: query(_NEXT.where(_MISSED))}
 
 
-def next_due(db: Session, now: int) -> int | None:
+def next_due(db: Session, now: int, *, only_needed: bool = False) -> int | None:
     """The first moment after ``now`` at which a schedule falls due."""
-    found: int | None = db.value(_NEXT, now=now)
+    found: int | None = db.value(_NEXT_BY_NEED[only_needed], now=now)
     return found
 
 
-def pump(world: World) -> int:
+def pump(world: World, *, only_needed: bool = False) -> int:
     """Turn every occurrence that is due into an operation; how many were made."""
     made, kinds = 0, book(world).kinds
+    with world.database.read() as db:  # most looks find nothing, and keep no writer waiting
+        if not db.value(_ANY_DUE, now=timekeeping.now(world, db)):
+            return 0
     while True:
         with world.database.write() as db:
             ctx = Context(world, db)
             now = timekeeping.now(world, db)
-            due = db.all(_DUE, now=now, kinds=kinds)
+            due = db.all(_DUE_BY_NEED[only_needed], now=now, kinds=kinds)
             for one in due:
                 made += _advance(ctx, one, now)
         if len(due) < BATCH:
@@ -180,7 +189,7 @@ def _advance(ctx: Context, one: Scheduled, now: int) -> int:
                 due=moment,
                 dedup=f"{one.name}@{moment}",
                 author=None if one.account_id is None else Author(one.account_id, None, ""),
-                vars={"occurrence": moment},
+                vars={OCCURRENCE: moment},
             )
         except Busy:
             log.info("%s was left out: its object is busy", one.name)

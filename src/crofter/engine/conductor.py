@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from crofter.clock import SECOND, Setting
+from crofter.clock import HOUR, SECOND, Setting
+from crofter.db import Database
 from crofter.engine import chores, queue, timekeeping
 from crofter.engine.pulse import CONDUCTOR
 from crofter.engine.run import Run
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 LOOK_AGAIN = 0.02
 """Seconds between two looks at work that other processes have not put down yet."""
+FAR = HOUR
+"""A longer way than this is not stopped on for what may as well be missed."""
 
 
 class Conductor:
@@ -34,7 +37,7 @@ class Conductor:
         self._alone = threading.Lock()
         self._runs_again = False
         """Whether the clock that stands now is to run on afterwards."""
-        self._desk = Desk()
+        self._desk = Desk(worker.world.database)
 
     # ---- what the sandbox door offers -------------------------------------------------------------------------------
 
@@ -47,14 +50,29 @@ class Conductor:
     def advance(self, seconds: float) -> tuple[int, int]:
         """Move house time by ``seconds``; what time it is then, and how many operations ended."""
         with self._conducting() as ended:
-            target = self._world.clock.now() + round(seconds * SECOND)
+            now = self._world.clock.now()
+            target = now + round(seconds * SECOND)
             self._do_all_due()
+            if target - now > FAR:
+                self._go_far(target)
             while (moment := self._next_moment()) is not None and moment <= target:
                 self._jump(moment)
                 self._do_all_due()
             self._jump(target)
             count = ended()
         return self._world.clock.now(), count
+
+    def _go_far(self, target: int) -> None:
+        """Up to the target, past what may be missed: that is done once after anything else, and once at the end."""
+        quiet = False
+        while (moment := self._next_moment(only_needed=quiet)) is not None and moment <= target:
+            self._jump(moment)
+            news = self._do_all_due(only_needed=quiet)
+            if news and quiet:
+                self._do_all_due()  # what was passed over until now, since it may be answered differently now
+            quiet = not news
+        self._jump(target)
+        self._do_all_due()
 
     def settle(self, limit_seconds: float = 86400) -> tuple[int, int]:
         """Let time run until nothing is queued or under way, but no longer than the limit."""
@@ -103,7 +121,9 @@ class Conductor:
     def _conducting(self) -> Iterator[Ended]:
         ended = Ended(self._worker)
         with self.standstill():
-            yield ended
+            with self._world.database.hurry():
+                yield ended
+            self._jump(self._world.clock.now())  # and with it, all that was done is on disk
 
     @contextmanager
     def _hold_baton(self) -> Iterator[None]:
@@ -133,29 +153,34 @@ class Conductor:
     def _jump(self, moment: int) -> None:
         timekeeping.put(self._world, Setting("frozen", 0, moment), conducting=self._runs_again)
 
-    def _next_moment(self) -> int | None:
+    def _next_moment(self, *, only_needed: bool = False) -> int | None:
         now = self._world.clock.now()
         with self._world.database.read() as db:
-            moments = [queue.next_due(db, now), chores.next_due(db, now)]
+            moments = [queue.next_due(db, now), chores.next_due(db, now, only_needed=only_needed)]
         return min((moment for moment in moments if moment is not None), default=None)
 
     def _unsettled(self) -> bool:
         with self._world.database.read() as db:
             return queue.unsettled(db, self._world.clock.now())
 
-    def _do_all_due(self) -> None:
-        chores.pump(self._world)
+    def _do_all_due(self, *, only_needed: bool = False) -> bool:
+        """Whether that was more than routine: more than what schedules bring about by themselves."""
+        chores.pump(self._world, only_needed=only_needed)
+        news = False
         while True:
             run, _ = self._worker.claim()
             if run is not None:
+                news = news or chores.OCCURRENCE not in run.row.vars
                 self._desk.do(run)
                 self._worker.let_go(run)
             elif self._others_are_busy():
                 time.sleep(LOOK_AGAIN)
             else:
-                return
+                return news
 
     def _others_are_busy(self) -> bool:
+        if self._world.database.dialect == "sqlite":
+            return False  # there are no others
         with self._world.database.read() as db:
             return queue.running_elsewhere(db, self._worker.pulse.id)
 
@@ -174,7 +199,8 @@ class Ended:
 class Desk:
     """One thread to work at, and another one if a step hangs the first."""
 
-    def __init__(self) -> None:
+    def __init__(self, database: Database) -> None:
+        self._database = database
         self._inbox: handover.SimpleQueue[Run] | None = None
 
     def do(self, run: Run) -> None:
@@ -186,10 +212,10 @@ class Desk:
         if run.taken:
             self._inbox = None
 
-    @staticmethod
-    def _work(inbox: handover.SimpleQueue[Run]) -> None:
-        while True:
-            run = inbox.get()
-            run.go(lambda: False)
-            if run.taken:
-                return
+    def _work(self, inbox: handover.SimpleQueue[Run]) -> None:
+        with self._database.hurry():
+            while True:
+                run = inbox.get()
+                run.go(lambda: False)
+                if run.taken:
+                    return

@@ -32,8 +32,9 @@ Question = tuple[str, str, str | None]
 class Crew:
     """One probe process, started when it is first needed and again whenever it has gone."""
 
-    def __init__(self, command: Sequence[str] = COMMAND) -> None:
-        self._command = command
+    def __init__(self, *certificates: str) -> None:
+        """``certificates``: files with those of authorities that are trusted besides the system's."""
+        self._command = (*COMMAND, *certificates)
         self._ids = itertools.count(1)
         self._news = threading.Condition()
         self._process: subprocess.Popen[bytes] | None = None
@@ -99,6 +100,7 @@ class Crew:
     def _pipe(self) -> IO[bytes]:
         process = self._process
         if process is None or process.poll() is not None:
+            self._lose()  # its reader may not have told yet, and must not take what the next one is asked
             # Nothing of the house goes with it: no variables, no open files, no terminal.
             process = self._process = subprocess.Popen(
                 self._command,
@@ -122,12 +124,17 @@ class Crew:
         except Exception:
             log.exception("the probe process cannot be understood")
             process.kill()
-        process.wait()
+        code = process.wait()
         with self._news:
             if self._process is process:
+                log.warning("the probe process has ended with code %s; the next question starts another", code)
                 self._process = None
-                self._asked.clear()
-                self._news.notify_all()
+                self._lose()
+
+    def _lose(self) -> None:
+        """What was under way will never be answered."""
+        self._asked.clear()
+        self._news.notify_all()
 
     def _heard(self, answer: Answer) -> None:
         with self._news:
@@ -141,8 +148,7 @@ class Crew:
     def close(self) -> None:
         with self._news:
             process, self._process = self._process, None
-            self._asked.clear()
-            self._news.notify_all()
+            self._lose()
         if process is not None:
             atexit.unregister(process.kill)
             process.kill()

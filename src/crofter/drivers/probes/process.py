@@ -7,6 +7,7 @@ import contextlib
 import os
 import resource
 import socket
+import sys
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -106,10 +107,12 @@ def _addresses(host: str, port: int) -> Sequence[str]:
     return [str(one[4][0]) for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
-def confine() -> None:
+def confine(certificates: Sequence[str] = ()) -> None:
     """Give up what looking at addresses does not need."""
-    trust()  # reads the certificates while it still may, as this does the code for names
-    "localhost".encode("idna")
+    trust()  # reads the certificates while it still may
+    for file in certificates:
+        trust().load_verify_locations(file)
+    "localhost".encode("idna")  # and the code for names
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 4096) if most > 0 else 4096, most))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -136,7 +139,7 @@ async def serve(source: int, output: int) -> None:
 def main() -> None:
     source, output = os.dup(0), os.dup(1)
     os.dup2(2, 1)  # whatever prints must not speak in between
-    confine()
+    confine(sys.argv[1:])
     asyncio.run(serve(source, output))
     os._exit(0)  # lookups that hang must not keep it
 

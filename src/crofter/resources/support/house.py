@@ -22,6 +22,8 @@ MONITORING = "Managed Monitoring"
 """Names with a space in them, which no user's name can have."""
 NATURES = ("important", "abuse")
 NEWEST = 200
+LONGEST = 65000
+"""Characters of a text, as for everybody else."""
 
 
 class Listed(Row):
@@ -111,10 +113,11 @@ def open_ticket(
         **rules.entity_columns(about),
     )
     _tell(ctx, account_id, "ticket_create", ticket_id, summary, by)
+    _write_to_customer(ctx, any_ticket(ctx, ticket_id), description, by)
     return ticket_id
 
 
-def answer(ctx: Context, ticket_id: int, text: str, *, by: str = STAFF, close: bool = False) -> None:
+def answer(ctx: Context, ticket_id: int, text: str, *, by: str = STAFF, close: bool = False) -> Ticket:
     """Reply to a ticket, and close it if that settles it. The customer hears of it by mail."""
     ticket = _held(ctx, ticket_id)
     if not text.strip():
@@ -131,12 +134,14 @@ def answer(ctx: Context, ticket_id: int, text: str, *, by: str = STAFF, close: b
     )
     changes = {"status": "closed", "closed": ctx.moment} if close else {"status": "open"}
     _change(ctx, ticket, by, **changes)
-    if by != MONITORING:
-        mail.send(ctx, _email(ctx, ticket), f"[Ticket {ticket.id}] {ticket.summary}", _letter(ticket, text, by))
+    _write_to_customer(ctx, ticket, text, by)
+    return ticket
 
 
-def close(ctx: Context, ticket_id: int, *, by: str = STAFF) -> None:
-    _change(ctx, _held(ctx, ticket_id), by, status="closed", closed=ctx.moment)
+def close(ctx: Context, ticket_id: int, *, by: str = STAFF) -> Ticket:
+    ticket = _held(ctx, ticket_id)
+    _change(ctx, ticket, by, status="closed", closed=ctx.moment)
+    return ticket
 
 
 def _held(ctx: Context, ticket_id: int) -> Ticket:
@@ -157,11 +162,15 @@ def _tell(ctx: Context, account_id: int, action: str, ticket_id: int, summary: s
     journal.write(ctx.db, ctx.now, Author(account_id, None, by), action, "notification", entity)
 
 
+def _write_to_customer(ctx: Context, ticket: Ticket, text: str, by: str) -> None:
+    """By mail. What monitoring writes goes to the contacts of the service instead."""
+    if by != MONITORING:
+        subject = f"[Ticket {ticket.id}] {ticket.summary}"
+        letter = f"{by} wrote in ticket {ticket.id}, {ticket.summary}:\n\n{text}\n"
+        mail.send(ctx, _email(ctx, ticket), subject, letter)
+
+
 def _email(ctx: Context, ticket: Ticket) -> str:
     """Of whoever opened it, if they are still there; else of the account."""
     found = ctx.db.value(_OPENER, user_id=ticket.opener_id) if ticket.opener_id is not None else None
     return str(found or ctx.db.value(_ACCOUNT_EMAIL, account_id=ticket.account_id))
-
-
-def _letter(ticket: Ticket, text: str, by: str) -> str:
-    return f"{by} wrote in ticket {ticket.id}, {ticket.summary}:\n\n{text}\n"

@@ -130,19 +130,18 @@ class File(Row):
 
 EVERY = select(*(ticket.c[name] for name in Ticket.__struct_fields__))
 _MINE = EVERY.where(ticket.c.account_id == bindparam("account_id"))
-# A restricted user sees the tickets it opened, and those about objects that it sees.
-_VISIBLE = _MINE.where(
-    or_(
-        ticket.c.opener_id == bindparam("user_id"),
-        exists(
-            select(grant.c.object_id).where(
-                grant.c.user_id == bindparam("user_id"),
-                grant.c.kind == ticket.c.entity_type,
-                cast(grant.c.object_id, Text) == ticket.c.entity_id,
-            )
-        ),
-    )
+SEEN_BY_USER = or_(
+    ticket.c.opener_id == bindparam("user_id"),
+    exists(
+        select(grant.c.object_id).where(
+            grant.c.user_id == bindparam("user_id"),
+            grant.c.kind == ticket.c.entity_type,
+            cast(grant.c.object_id, Text) == ticket.c.entity_id,
+        )
+    ),
 )
+"""A restricted user sees the tickets it opened, and those about objects that it sees."""
+_VISIBLE = _MINE.where(SEEN_BY_USER)
 _FILTERED: dict[str, Any] = {"closed": ticket.c.closed, "opened": ticket.c.opened, "updated": ticket.c.updated}
 OPEN_FIRST = (case((ticket.c.closed.is_(None), 0), else_=1), ticket.c.id.desc())
 ALL = Collection(TicketView, _MINE, Ticket, key=ticket.c.id, columns=_FILTERED, order=OPEN_FIRST)

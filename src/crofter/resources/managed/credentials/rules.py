@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from crofter import audit
-from crofter.audit import Deed
 from crofter.context import Context
 from crofter.resources.managed.credentials import store
 from crofter.resources.managed.credentials.shapes import (
@@ -71,7 +70,7 @@ def private_key(ctx: Context, account_id: int, *, by: str) -> str:
         PrivateFormat,
     )
 
-    _put_on_record(ctx, account_id, by, "managed ssh key", f"/v4/managed/credentials/sshkey of account {account_id}")
+    audit.write_staff(ctx, account_id, by, "managed ssh-key", "/v4/managed/credentials/sshkey")
     key = _key(ctx, account_id)
     return key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
 
@@ -89,23 +88,6 @@ def _key(ctx: Context, account_id: int) -> Ed25519PrivateKey:
 def decrypt(ctx: Context, credential_id: int, *, by: str) -> dict[str, str | None]:
     """What is secret, for the support staff: the owner sees that it was looked at, and the audit by whom."""
     found = store.any_credential(ctx, credential_id)
-    _put_on_record(ctx, found.account_id, by, "managed credential decrypt", f"/v4/managed/credentials/{found.id}")
+    audit.write_staff(ctx, found.account_id, by, "managed decrypt", f"/v4/managed/credentials/{found.id}")
     ctx.db.update(store.credential, {"id": found.id}, last_decrypted=ctx.moment)
     return store.opened(ctx, found.id)
-
-
-def _put_on_record(ctx: Context, account_id: int, by: str, operation: str, path: str) -> None:
-    deed = Deed(
-        account_id=account_id,
-        at=ctx.moment,
-        user_id=None,
-        username=by,
-        token_id=None,
-        address=ctx.address,
-        request_id=ctx.request_id,
-        operation=operation,
-        path=path,
-        fields=[],
-        events=[],
-    )
-    audit.append(ctx.world.keyring, ctx.db, deed)

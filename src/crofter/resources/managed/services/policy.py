@@ -10,6 +10,9 @@ from crofter.errors import Invalid, Reason
 from crofter.resources.instances.ips.store import PUBLIC
 from crofter.resources.regions import store as regions
 
+EXAMPLES = networks("192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32")
+"""Of documentation. Nobody is there, but whoever tries things out in a sandbox writes them."""
+
 
 def target(ctx: Context, service_type: str, address: str, region: str | None) -> Target:
     """The address taken apart, if it may be monitored; or everything that is wrong with it."""
@@ -22,7 +25,7 @@ def target(ctx: Context, service_type: str, address: str, region: str | None) ->
         if found.literal is not None:
             inside = private(found.literal)
             if not inside:
-                judge(found.literal, (*LOOPBACK, PUBLIC) if sandbox else ())
+                judge(found.literal, (*LOOPBACK, *EXAMPLES, PUBLIC) if sandbox else ())
     except Refused as error:
         reasons.append(Reason(f"address is not valid: {error}", "address"))
     if inside and region is None:

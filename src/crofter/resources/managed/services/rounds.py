@@ -7,6 +7,7 @@ of a few operations a minute, however many services there are; and where there a
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -55,18 +56,19 @@ def watch(ctx: Context, service_id: int) -> None:
 def plan(ctx: Context, service_id: int) -> None:
     """Have the block of a service looked at every minute, if it is not already."""
     ctx.db.hold(ROUNDS)
-    chores.plan(ctx, _name(service_id), ROUND, _around(service_id), f"every {EVERY}", catchup="none")
+    chores.plan(ctx, _name(service_id), ROUND, around(service_id), f"every {EVERY}", catchup="none")
 
 
 def _retire(ctx: Context, service_id: int) -> None:
     """Take the schedule of a service's block away, if nothing of the block is left to look at."""
-    block = _around(service_id)
+    block = around(service_id)
     ctx.db.hold(ROUNDS)
     if not store.watched(ctx, block.first, block.last):
         chores.unplan(ctx, _name(service_id))
 
 
-def _around(service_id: int) -> Block:
+def around(service_id: int) -> Block:
+    """The block that a service is in."""
     first = service_id >> BLOCK_BITS << BLOCK_BITS
     return Block(first, first + (1 << BLOCK_BITS) - 1)
 
@@ -77,7 +79,10 @@ def _name(service_id: int) -> str:
 
 def crew(world: World) -> Crew:
     """The probe process of this process."""
-    found: Crew = world.services.get("probes") or world.services.setdefault("probes", Crew())
+    found: Crew | None = world.services.get("probes")
+    if found is None:
+        more = world.settings.probe_certificates
+        found = world.services.setdefault("probes", Crew(*([str(Path(more).resolve())] if more else [])))
     return found
 
 

@@ -85,7 +85,12 @@ _DUE = query(
     .order_by(service.c.id),
     Service,
 )
-_IN_BLOCK = query(select(service.c.id).where(_BLOCK, _WATCHED).limit(1))
+_IN_BLOCK = query(
+    select(service.c.id)
+    .join(account, account.c.id == service.c.account_id)
+    .where(_BLOCK, _WATCHED, account.c.closed.is_(False))
+    .limit(1)
+)
 _COUNT = query(select(func.count()).where(service.c.account_id == bindparam("account_id")))
 _HELPFUL = query(
     select(service_credential.c.service_id, service_credential.c.credential_id)

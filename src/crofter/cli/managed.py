@@ -1,0 +1,149 @@
+"""What the support staff does for managed accounts and for machines that need maintenance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+from sqlalchemy import bindparam, or_, select
+
+from crofter import audit, clock, journal
+from crofter.cli.staff import Asked, Rows, operator, plain
+from crofter.context import Context, World
+from crofter.db import Row, query
+from crofter.errors import Invalid
+from crofter.journal import Author
+from crofter.resources.account.rules import ENTITY, disable_managed
+from crofter.resources.account.store import account
+from crofter.resources.instances import store as instances
+from crofter.resources.maintenance import rules as maintenance
+from crofter.resources.maintenance import store as maintained
+from crofter.resources.managed.credentials import rules as credentials
+from crofter.resources.managed.credentials.store import credential
+from crofter.resources.managed.services.store import service
+from crofter.resources.support import house
+
+
+class _Monitored(Row):
+    id: int
+    euuid: str
+    status: str
+    label: str
+    address: str
+    notes: str | None
+
+
+_SERVICES = query(
+    select(service.c.id, account.c.euuid, service.c.status, service.c.label, service.c.address, service.c.notes)
+    .join(account, account.c.id == service.c.account_id)
+    .where(or_(bindparam("everything"), service.c.status == "problem"))
+    .order_by(service.c.id),
+    _Monitored,
+)
+
+
+class _Entrusted(Row):
+    id: int
+    label: str
+    last_decrypted: str | None
+
+
+_CREDENTIALS = query(
+    select(credential.c.id, credential.c.label, credential.c.last_decrypted)
+    .where(credential.c.account_id == bindparam("account_id"))
+    .order_by(credential.c.id),
+    _Entrusted,
+)
+
+
+def list_services(world: World, asked: Asked) -> Rows:
+    with world.database.read() as db:
+        found = db.all(_SERVICES, everything=not asked["problems"])
+    return [{**msgspec.structs.asdict(one), "notes": plain(one.notes or "")} for one in found]
+
+
+def list_credentials(world: World, asked: Asked) -> Rows:
+    with world.database.read() as db:
+        account_id = house.account_of(Context(world, db), asked["euuid"])
+        return [msgspec.structs.asdict(one) for one in db.all(_CREDENTIALS, account_id=account_id)]
+
+
+def decrypt(world: World, asked: Asked) -> Rows:
+    with world.database.write() as db:
+        secrets = credentials.decrypt(Context(world, db), asked["id"], by=operator(asked))
+    return [dict(secrets) if asked["json"] else {name: plain(value or "") for name, value in secrets.items()}]
+
+
+def ssh_key(world: World, asked: Asked) -> Rows:
+    with world.database.write() as db:
+        ctx = Context(world, db)
+        private = credentials.private_key(ctx, house.account_of(ctx, asked["euuid"]), by=operator(asked))
+    if asked["json"]:
+        return [{"private_key": private}]
+    print(private, end="")
+    return []
+
+
+def disable(world: World, asked: Asked) -> Rows:
+    with world.database.write() as db:
+        ctx = Context(world, db)
+        account_id = house.account_of(ctx, asked["euuid"])
+        db.hold(account_id)
+        if not disable_managed(ctx, account_id):
+            raise Invalid("managed service is not enabled on this account")
+        journal.write(db, ctx.now, Author(account_id, None, house.STAFF), "managed_disabled", "notification", ENTITY)
+        audit.write_staff(ctx, account_id, operator(asked), "managed disable", "/v4/account/settings")
+    return [{"disabled": asked["euuid"]}]
+
+
+# ---- maintenance ----------------------------------------------------------------------------------------------------
+
+
+def schedule_maintenance(world: World, asked: Asked) -> Rows:
+    when = clock.parse(asked["when"])
+    with world.database.write() as db:
+        ctx = Context(world, db)
+        instance = instances.again(ctx, asked["compute_id"])
+        db.hold(instance.account_id)
+        if when <= ctx.now:
+            raise Invalid(f"{asked['when']} is over")
+        number = maintenance.schedule(ctx, instance, asked["type"], when, asked["reason"])
+        _on_record(ctx, asked, instance.account_id, instance.id)
+    return [{"scheduled": number}]
+
+
+def list_maintenance(world: World, asked: Asked) -> Rows:
+    with world.database.read() as db:
+        found = maintained.everybodys(Context(world, db))
+    return [
+        {"id": one.id, "compute_id": one.instance_id, "when": one.when_, "type": one.type, "status": one.status}
+        | {"label": plain(one.label), "reason": one.reason}
+        for one in found
+    ]
+
+
+def cancel_maintenance(world: World, asked: Asked) -> Rows:
+    with world.database.write() as db:
+        ctx = Context(world, db)
+        found = next((one for one in maintained.everybodys(ctx) if one.id == asked["id"]), None)
+        if found is None or not maintenance.call_off(ctx, found.id):
+            raise Invalid(f"there is no maintenance {asked['id']} that has not begun")
+        _on_record(ctx, asked, instances.again(ctx, found.instance_id).account_id, found.instance_id)
+    return [{"cancelled": asked["id"]}]
+
+
+def _on_record(ctx: Context, asked: Asked, account_id: int, compute_id: int) -> None:
+    path = f"/v4/compute/instances/{compute_id}"
+    audit.write_staff(ctx, account_id, operator(asked), f"maintenance {asked['verb']}", path)
+
+
+COMMANDS: dict[str, Callable[[World, Asked], Rows]] = {
+    "managed services": list_services,
+    "managed credentials": list_credentials,
+    "managed decrypt": decrypt,
+    "managed ssh-key": ssh_key,
+    "managed disable": disable,
+    "maintenance schedule": schedule_maintenance,
+    "maintenance list": list_maintenance,
+    "maintenance cancel": cancel_maintenance,
+}

@@ -1,0 +1,65 @@
+"""What tests of monitoring do over and over, and what they look at afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from httpx2 import Client
+
+from tests.cloud import Cloud
+from tests.resources.servers import Server
+
+PATH = "/v4/managed/services"
+
+
+@pytest.fixture
+def dora(cloud: Cloud) -> Client:
+    """The owner of a managed account, in a cloud whose clock stands."""
+    cloud.freeze()
+    return cloud.person(username="dora", managed=True)
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    yield made
+    made.stop()
+
+
+def errors(answer: Any) -> list[tuple[str | None, str]]:
+    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
+
+
+def watch(client: Client, address: str, **more: Any) -> dict[str, Any]:
+    body = {"label": "web", "service_type": "url", "address": address, "timeout": 5, **more}
+    answer = client.post(PATH, json=body)
+    assert answer.status_code == 200, answer.text
+    return dict(answer.json())
+
+
+def status(client: Client, number: int = 1) -> str:
+    return str(client.get(f"{PATH}/{number}").json()["status"])
+
+
+def issues(client: Client) -> list[dict[str, Any]]:
+    return list(client.get("/v4/managed/issues").json()["data"])
+
+
+def tickets(client: Client) -> list[dict[str, Any]]:
+    return list(client.get("/v4/support/tickets").json()["data"])
+
+
+def actions(client: Client) -> list[str]:
+    return [event["action"] for event in client.get("/v4/account/events").json()["data"]]
+
+
+def mails(cloud: Cloud) -> list[dict[str, Any]]:
+    """What was sent, newest first."""
+    return list(cloud.door.get("/_sandbox/outbox").json()["mails"])
+
+
+def force(cloud: Cloud, number: int, result: str) -> None:
+    fault = {"kind": "probe", "service_id": number, "result": result}
+    assert cloud.door.post("/_sandbox/faults", json=fault).status_code == 200
