@@ -10,6 +10,7 @@ from httpx2 import Client
 from crofter import audit
 from crofter.audit import Entry, Tampering
 from tests.cloud import Cloud
+from tests.resources.money import CARD
 
 
 def record_of(cloud: Cloud, username: str) -> list[Entry]:
@@ -46,6 +47,34 @@ def test_reads_and_refusals_leave_none(cloud: Cloud, alice: Client) -> None:
     alice.post("/v4/tags", json={"label": "x"})
     alice.delete("/v4/tags/none")
     assert record_of(cloud, "alice") == []
+
+
+def test_a_write_that_asks_the_world_outside_is_on_record_too(cloud: Cloud, alice: Client) -> None:
+    method = {"type": "credit_card", "is_default": False, "data": CARD}
+    alice.post("/v4/account/credit-card", json=CARD)
+    alice.post("/v4/account/payment-methods", json=method)
+    alice.post("/v4/account/payments", json={"usd": "5.00"})
+    entries = record_of(cloud, "alice")
+    # What promises something before it asks is on record before, so that a crash in between hides nothing.
+    assert [(entry.operation, len(entry.events)) for entry in entries] == [
+        ("update_credit_card", 1),
+        ("create_payment_method", 1),
+        ("create_payment", 0),
+        ("create_payment", 1),
+    ]
+    assert entries[2].request_id == entries[3].request_id
+    assert [entry.fields for entry in entries][1:] == [["type", "is_default", "data"], ["usd"], ["usd"]]
+    assert CARD["card_number"] not in repr(entries)
+    assert verified(cloud) == []
+
+
+def test_a_payment_that_is_declined_is_on_record(cloud: Cloud) -> None:
+    carol = cloud.person(username="carol", card="declined")
+    assert carol.post("/v4/account/payments", json={"usd": "5.00"}).status_code == 400
+    entries = record_of(cloud, "carol")
+    assert [(entry.operation, entry.events) for entry in entries] == [("create_payment", [])] * 2
+    assert carol.post("/v4/account/payments", json={"usd": "0.01"}).status_code == 400
+    assert len(record_of(cloud, "carol")) == 2
 
 
 def test_a_repeated_request_is_recorded_once(cloud: Cloud, alice: Client) -> None:

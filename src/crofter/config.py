@@ -69,6 +69,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """File with certificates of authorities that are trusted besides the system's, for looking at managed services."""
     """``smtp://user:password@host:587`` (STARTTLS), ``smtps://…``, or ``outbox``: kept and shown, never sent."""
     mail_from: str = "crofter <no-reply@localhost>"
+    seller: str = "crofter"
+    """Who sends the invoices: name, address, tax id; lines separated by semicolons."""
 
     @property
     def address(self) -> str:

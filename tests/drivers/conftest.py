@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-pytest.register_assert_rewrite("tests.drivers.bench", "tests.drivers.checks")
+pytest.register_assert_rewrite("tests.drivers.bench", "tests.drivers.checks", "tests.drivers.payments_contract")
 
 from crofter.db import Database, open_database  # noqa: E402 - what is imported first would not be rewritten
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor  # noqa: E402

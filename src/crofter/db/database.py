@@ -44,4 +44,7 @@ class Database(Protocol):
         Each write still stands or falls alone; none is done before the block has ended. Raises Unavailable.
         """
 
+    def hurry(self) -> AbstractContextManager[None]:
+        """What this thread commits in the block does not wait for the disk; the first commit after it does, for all."""
+
     def close(self) -> None: ...

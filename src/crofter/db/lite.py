@@ -8,7 +8,8 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import IO
 
@@ -18,6 +19,7 @@ from crofter.errors import Unavailable
 
 WRITE_WAIT = 2.0
 """Seconds a writer waits for its turn before the caller is told to come back later."""
+_WAITING, _HURRIED = "PRAGMA synchronous=FULL", "PRAGMA synchronous=NORMAL"
 _NO_BUGS = ("full", "locked", "disk I/O", "readonly")
 """What SQLite's complaint contains when the disk is full, or a lock is not ours."""
 
@@ -44,11 +46,15 @@ class SqliteDatabase:
         self._open: list[sqlite3.Connection] = []
         self._writer = self._connect()
         self._shared: _Shared | None = None
+        self._hurried: set[int] = set()
+        """Threads whose commits do not wait for the disk."""
+        self._waits = True
+        """Whether the writer is set to wait for it; guarded by the turn."""
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=WRITE_WAIT)
         connection.execute("PRAGMA journal_mode=WAL")
-        connection.execute(f"PRAGMA synchronous={'FULL' if self._keeps else 'OFF'}")
+        connection.execute(_WAITING if self._keeps else "PRAGMA synchronous=OFF")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA cache_size=-16000")
         self._open.append(connection)
@@ -74,6 +80,21 @@ class SqliteDatabase:
     def together(self) -> AbstractContextManager[None]:
         return _Shared(self)
 
+    @contextmanager
+    def hurry(self) -> Iterator[None]:
+        thread = threading.get_ident()
+        self._hurried.add(thread)
+        try:
+            yield
+        finally:
+            self._hurried.discard(thread)
+
+    def _wait_or_hurry(self) -> None:
+        waits = threading.get_ident() not in self._hurried
+        if waits is not self._waits and self._keeps:
+            self._writer.execute(_WAITING if waits else _HURRIED)
+            self._waits = waits
+
     def _shares(self) -> bool:
         """Whether this thread is inside a transaction that several writes share."""
         return self._shared is not None and self._shared.thread == threading.get_ident()
@@ -86,6 +107,7 @@ class SqliteDatabase:
         if not self._turn.acquire(timeout=WRITE_WAIT):
             raise Unavailable
         try:
+            self._wait_or_hurry()
             self._writer.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             self._turn.release()

@@ -41,6 +41,8 @@ class PostgresDatabase:
         self.address = url
         self.url = "postgresql+psycopg://" + url.partition("://")[2]
         self.signals = PostgresSignals(self)
+        self._hurried: set[int] = set()
+        """Threads whose commits do not wait for the disk."""
         self._pool = ConnectionPool(
             url,
             min_size=1,
@@ -70,12 +72,23 @@ class PostgresDatabase:
     @contextmanager
     def write(self) -> Iterator[Session]:
         with self._transaction(read_only=False) as connection:
+            if threading.get_ident() in self._hurried:
+                connection.execute("SET LOCAL synchronous_commit TO off")
             session = _session(connection)
             yield session
         session.tell(self.signals)
 
     def together(self) -> AbstractContextManager[None]:
         return nullcontext()  # writers of different accounts do not wait for each other here
+
+    @contextmanager
+    def hurry(self) -> Iterator[None]:
+        thread = threading.get_ident()
+        self._hurried.add(thread)
+        try:
+            yield
+        finally:
+            self._hurried.discard(thread)
 
     def connect(self) -> psycopg.Connection[Any]:
         """A connection of one's own, outside the pool and outside transactions."""

@@ -167,9 +167,10 @@ class Performer:
                 db.hold(account_id)
             ctx = self._context(db, actor, request)
             outcome = outside.then(ctx, result)
-            if isinstance(outcome, Problem):
-                return refused(outcome, actor)  # said, and yet what was written down stays written
+            # On record even if it is refused now: what was written down before the world was asked stays written.
             audit.write(ctx, endpoint.name, request.path.decode("latin-1"), begun.fields)
+            if isinstance(outcome, Problem):
+                return refused(outcome, actor)
             answer = answered(outcome, actor)
             key = request.headers.get(b"idempotency-key")
             if key is not None:
@@ -183,7 +184,8 @@ class Performer:
         answer = self._run(endpoint, values, request, ctx, body)
         if answer.outside is not None:
             answer.fields = body.fields()
-        elif ctx.caller is not None:
+        # Of a write in two halves each goes on record; the first one if it has promised anything.
+        if ctx.caller is not None and (answer.outside is None or ctx.db.operations):
             audit.write(ctx, endpoint.name, request.path.decode("latin-1"), body.fields())
         return answer
 

@@ -129,12 +129,16 @@ class Worker:
     # ---- hearing ----------------------------------------------------------------------------------------------------
 
     def _wake(self, topic: str) -> None:
+        if self._paused:
+            return  # who resumes wakes everybody
         name = topic.partition(":")[2]
         for lane in self._lanes:
             if name in ("", lane.name):
                 lane.news.set()
 
     def _clock_was_set(self, _topic: str) -> None:
+        if self._paused:
+            return  # a conductor of this process moves it, and says so itself
         with suppress(*STORAGE):  # the next claim reads it anyway
             timekeeping.load(self.world)
 

@@ -16,7 +16,7 @@ TEMPLATE = Path(__file__).with_name("invoice.typ")
 STANDARD = "ua-1"
 """PDF/UA: what a screen reader needs."""
 COLUMNS = ("label", "type", "from", "to", "quantity", "unit_price", "amount", "tax", "total")
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
 def csv(items: list[Item]) -> bytes:
@@ -59,12 +59,13 @@ def _document(invoice: Invoice, items: list[Item]) -> dict[str, Any]:
         "year": year,
         "month": month,
         "day": day,
+        "seller": [line.strip() for line in invoice.address.get("seller", "").split(";") if line.strip()],
         "address": _address(invoice.address),
         "details": _details(invoice),
         "items": [_line(item) for item in items],
-        "subtotal": _cents(invoice.subtotal),
-        "tax": _cents(invoice.tax),
-        "total": _cents(invoice.total),
+        "subtotal": _readable(invoice.subtotal),
+        "tax": _readable(invoice.tax),
+        "total": _readable(invoice.total),
     }
 
 
@@ -73,11 +74,11 @@ def _line(item: Item) -> dict[str, Any]:
         "label": item.label,
         "from": item.from_.replace("T", " ")[:16],
         "to": item.to_.replace("T", " ")[:16],
-        "quantity": item.quantity,
+        "quantity": f"{item.quantity:,}",
         "unit_price": _exactly(item.unit_price),
-        "amount": _cents(item.amount),
-        "tax": _cents(item.tax),
-        "total": _cents(item.total),
+        "amount": _readable(item.amount),
+        "tax": _readable(item.tax),
+        "total": _readable(item.total),
     }
 
 
@@ -107,6 +108,11 @@ def _details(invoice: Invoice) -> list[tuple[str, str]]:
 
 def _cents(amount: int) -> str:
     return f"{Decimal(amount) / 1_000_000:.2f}"
+
+
+def _readable(amount: int) -> str:
+    """For people, who count in thousands."""
+    return f"{Decimal(amount) / 1_000_000:,.2f}"
 
 
 def _exactly(amount: int) -> str:

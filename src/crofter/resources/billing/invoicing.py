@@ -7,8 +7,7 @@ from msgspec import Struct
 from crofter import clock, mail
 from crofter.context import Context
 from crofter.drivers.payments import Outcome
-from crofter.engine import Chore, Operation, Sleep, Work, enqueue, step, tx_step
-from crofter.housekeeping import Nothing
+from crofter.engine import Chore, Nothing, Operation, Sleep, Work, enqueue, step, tx_step
 from crofter.journal import Author
 from crofter.money import dollars
 from crofter.resources.account import store as accounts
@@ -47,7 +46,7 @@ def make(ctx: Context, account_id: int, period: str, until: int, gigabytes: int 
         subtotal=made.subtotal,
         tax=made.tax,
         total=made.total,
-        address=accounts.billing_address(account),
+        address={**accounts.billing_address(account), "seller": ctx.world.settings.seller},
     )
     _add_items(ctx, number, made)
     legs = {"owed": made.total, "revenue": -made.subtotal - made.credit, "promotion": made.credit, "tax": -made.tax}
@@ -88,6 +87,8 @@ def measure(work: Work) -> Sleep | None:
 @tx_step()
 def invoice(ctx: Context, work: Work) -> Sleep | None:
     account_id = work.args.account_id
+    if accounts.one(ctx.db, account_id).closed:
+        return None  # its last invoice was made when it closed
     gigabytes = int(work.vars.get("gigabytes", 0))
     number = make(ctx, account_id, work.args.period, work.args.until, gigabytes)
     if number is not None:
@@ -138,9 +139,10 @@ def _begin(ctx: Context, account_id: int, period: str, until: int) -> None:
 def close_month(ctx: Context, work: Work) -> Sleep | None:
     """One invoice for each account that used something in the month that has just ended."""
     until = int(work.vars["occurrence"])
-    found = ctx.db.column(meters.BILLABLE, after=int(work.vars.get("after", 0)), most=BATCH)
+    month = metering.month_of(until - 1)
+    found = ctx.db.column(meters.BILLABLE_OF_MONTH, after=int(work.vars.get("after", 0)), most=BATCH, month=month)
     for account_id in found:
-        _begin(ctx, account_id, metering.month_of(until - 1), until)
+        _begin(ctx, account_id, month, until)
         work.vars["after"] = account_id
     return Sleep(0) if len(found) == BATCH else None
 

@@ -62,12 +62,13 @@ def change(ctx: Context, account_id: int, thing: Metered) -> None:
         _insert(ctx, account_id, thing, _next_hour(found, ctx.now), found.chain or found.id)
 
 
-def resume(ctx: Context, what: str, object_id: int, along: Iterable[str]) -> None:
+def resume(ctx: Context, account_id: int, what: str, object_id: int, along: Iterable[str]) -> None:
     """Undo the last stop, and that of whatever stopped in the same moment."""
     ended = meters.last_ended(ctx.db, what, object_id)
     if ended is not None:
         for one in along:
             ctx.db.update(meters.meter, {"what": one, "object_id": object_id, "ended": ended}, ended=None)
+        meters.came_back(ctx.db, account_id, object_id, ended)
 
 
 def count(ctx: Context, account_id: int, thing: Metered, wanted: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Index, Integer, Text, bindparam, case, func, or_, select, update
+from sqlalchemy import Column, Index, Integer, Text, bindparam, case, delete, func, or_, select, update
 
 from crofter.db import Id, Row, Session, Time, identity, owned, query, table
 
@@ -33,6 +33,7 @@ traffic = table(
     Column("month", Text, nullable=False),
     Column("object_id", Id, nullable=False),
     Column("bytes", Id, nullable=False),
+    Column("at", Time, nullable=False),  # when it left: what comes later is of another stay
     Index("ix_traffic_account_id", "account_id", "month"),
 )
 
@@ -88,17 +89,35 @@ _RATES = query(
     ),
     lambda hourly, monthly: (int(hourly), int(monthly)),
 )
-BILLABLE = query(
-    select(meter.c.account_id)
-    .where(_UNBILLED, meter.c.account_id > bindparam("after"))
-    .distinct()
-    .order_by(meter.c.account_id)
-    .limit(bindparam("most"))
+_USED = select(meter.c.account_id).where(_UNBILLED, meter.c.account_id > bindparam("after"))
+_SENT = select(traffic.c.account_id).where(
+    traffic.c.month == bindparam("month"), traffic.c.account_id > bindparam("after")
 )
+BILLABLE = query(_USED.distinct().order_by(meter.c.account_id).limit(bindparam("most")))
 """Accounts that used something which no invoice has yet."""
-_TRAFFIC = query(
-    select(func.coalesce(func.sum(traffic.c.bytes), 0)).where(
-        traffic.c.account_id == bindparam("account_id"), traffic.c.month == bindparam("month")
+BILLABLE_OF_MONTH = query(_USED.union(_SENT).order_by("account_id").limit(bindparam("most")))
+"""And those that have nothing any more, and may owe for traffic of the month."""
+
+
+class Left(Row):
+    """What an instance had sent and received when it left the account."""
+
+    object_id: int
+    bytes: int
+    at: int
+
+
+_LEFT = query(
+    select(traffic.c.object_id, traffic.c.bytes, traffic.c.at)
+    .where(traffic.c.account_id == bindparam("account_id"), traffic.c.month == bindparam("month"))
+    .order_by(traffic.c.id),
+    Left,
+)
+_CAME_BACK = query(
+    delete(traffic).where(
+        traffic.c.account_id == bindparam("account_id"),
+        traffic.c.object_id == bindparam("object_id"),
+        traffic.c.at >= bindparam("since"),
     )
 )
 
@@ -140,5 +159,11 @@ def rates(db: Session, account_id: int) -> tuple[int, int]:
     return db.one(_RATES, account_id=account_id)
 
 
-def traffic_of_the_gone(db: Session, account_id: int, month: str) -> int:
-    return int(db.value(_TRAFFIC, account_id=account_id, month=month))
+def left(db: Session, account_id: int, month: str) -> list[Left]:
+    """Instances that left the account in a month, in the order in which they did."""
+    return db.all(_LEFT, account_id=account_id, month=month)
+
+
+def came_back(db: Session, account_id: int, object_id: int, since: int) -> None:
+    """An instance has not left after all."""
+    db.run(_CAME_BACK, account_id=account_id, object_id=object_id, since=since)

@@ -9,7 +9,7 @@ from crofter.context import Context
 from crofter.db import Row, among, query
 from crofter.drivers.hypervisor import Absent, DomainRef, Unreachable
 from crofter.resources.billing import metering, meters
-from crofter.resources.billing.meters import Meter
+from crofter.resources.billing.meters import Left, Meter
 from crofter.resources.instances import hands
 from crofter.resources.instances.store import instance
 
@@ -41,11 +41,12 @@ def pool(ctx: Context, account_id: int, until: int) -> Pool:
     edge = metering.month_end(first)
     plans = [found for found in meters.since(ctx.db, account_id, first) if found.what == "compute"]
     given = sum(_share(found, first, edge) for found in plans) // (edge - first)
-    used = meters.traffic_of_the_gone(ctx.db, account_id, metering.month_of(first))
-    since = _since(plans)
+    left = meters.left(ctx.db, account_id, metering.month_of(first))
+    used = sum(one.bytes for one in left)
+    since = _since(plans, left)
     alive = [found.object_id for found in plans if found.ended is None]
     for machine in ctx.db.all(_MACHINES, ids=alive):
-        used += _between(ctx, machine, max(since[machine.id], first), min(until, edge))
+        used += _between(ctx, machine, max(since.get(machine.id, until), first), min(until, edge))
     return Pool(given, used // GIGABYTE)
 
 
@@ -55,11 +56,13 @@ def _share(found: Meter, first: int, edge: int) -> int:
     return found.transfer * max(0, stop - max(first, found.began))
 
 
-def _since(plans: list[Meter]) -> dict[int, int]:
-    """Since when the account has each instance."""
+def _since(plans: list[Meter], left: list[Left]) -> dict[int, int]:
+    """Since when the account has each instance. One that left and came back is counted from when it came."""
+    gone = {one.object_id: one.at for one in left}
     since: dict[int, int] = {}
     for found in plans:
-        since.setdefault(found.object_id, found.began)
+        if found.began >= gone.get(found.object_id, 0):
+            since.setdefault(found.object_id, found.began)
     return since
 
 
@@ -79,7 +82,8 @@ def of_this_month(ctx: Context, account_id: int, instance_id: int) -> int:
     """Bytes of one instance since the month began, or since the account has it."""
     first = metering.month_start(ctx.now)
     plans = [one for one in meters.since(ctx.db, account_id, first) if one.what == "compute"]
-    since = _since(plans).get(instance_id, ctx.now)
+    left = meters.left(ctx.db, account_id, metering.month_of(first))
+    since = _since(plans, left).get(instance_id, ctx.now)
     return sum(
         _between(ctx, machine, max(since, first), ctx.now) for machine in ctx.db.all(_MACHINES, ids=[instance_id])
     )
@@ -87,6 +91,5 @@ def of_this_month(ctx: Context, account_id: int, instance_id: int) -> int:
 
 def remember(ctx: Context, account_id: int, instance_id: int, amount: int) -> None:
     """An instance leaves the account: what it used of this month can be asked of nobody any more."""
-    if amount:
-        month = metering.month_of(ctx.now)
-        ctx.db.insert(meters.traffic, account_id=account_id, month=month, object_id=instance_id, bytes=amount)
+    month = metering.month_of(ctx.now)
+    ctx.db.insert(meters.traffic, account_id=account_id, month=month, object_id=instance_id, bytes=amount, at=ctx.now)

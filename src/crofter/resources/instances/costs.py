@@ -83,7 +83,7 @@ def end(ctx: Context, instance: Instance) -> None:
 def resume(ctx: Context, instance: Instance) -> None:
     """It was to be deleted and could not be: it has cost all the while. Who has closed the account pays no more."""
     if not accounts.one(ctx.db, instance.account_id).closed:
-        metering.resume(ctx, COMPUTE, instance.id, EVERYTHING)
+        metering.resume(ctx, instance.account_id, COMPUTE, instance.id, EVERYTHING)
 
 
 def _plan(ctx: Context, instance: Instance) -> Type:

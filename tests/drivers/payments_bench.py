@@ -1,0 +1,82 @@
+"""What the checks of a payment gateway need: connections, cards, a wire that can be cut, and the bank's own books."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from typing import Literal, Protocol
+
+from crofter.db import Database
+from crofter.drivers.payments import Card, Gateway, InDoubt, Outcome, SimulatedGateway
+
+Loss = Literal["request", "answer"]
+
+
+class Bank(Protocol):
+    """A gateway under test. One for a real gateway speaks to its test system."""
+
+    good: Card
+    bad: Card
+
+    def connect(self) -> Gateway:
+        """A driver as a process has it that has just started."""
+
+    def moved(self, customer: str) -> list[int]:
+        """Cents that were really taken from a customer, by the bank's own books; in any order."""
+
+    def losing(self, what: Loss) -> AbstractContextManager[None]:
+        """While this lasts, whatever drivers send does not arrive, or is done and its answer is lost."""
+
+
+class Wired(SimulatedGateway):
+    """The simulated gateway, behind a wire."""
+
+    def __init__(self, database: Database, wire: Wire) -> None:
+        super().__init__(database)
+        self._wire = wire
+
+    def find(self, key: str) -> Outcome | None:
+        self._wire.carry("request")
+        found = super().find(key)
+        self._wire.carry("answer")
+        return found
+
+    def _once(self, key: str, *, customer: str, token: str, cents: int) -> Outcome:
+        self._wire.carry("request")
+        outcome = super()._once(key, customer=customer, token=token, cents=cents)
+        self._wire.carry("answer")
+        return outcome
+
+
+class Wire:
+    def __init__(self) -> None:
+        self.loses: Loss | None = None
+
+    def carry(self, what: Loss) -> None:
+        if self.loses == what:
+            raise InDoubt
+
+
+class SimulatedBank:
+    good = Card("4111111111111111", "123", 12, 2099)
+    bad = Card("4000000000000002", "123", 12, 2099)
+
+    def __init__(self, database: Database, driver: type[Wired] = Wired) -> None:
+        self._database, self._driver, self._wire = database, driver, Wire()
+
+    def connect(self) -> Gateway:
+        return self._driver(self._database, self._wire)
+
+    def moved(self, customer: str) -> list[int]:
+        with self._database.read() as db:
+            mark = "?" if db.dialect == "sqlite" else "%s"
+            sql = f"SELECT cents FROM simulated_charge WHERE paid = TRUE AND customer = {mark}"
+            return [int(cents) for (cents,) in db.raw(sql, (customer,)).fetchall()]
+
+    @contextmanager
+    def losing(self, what: Loss) -> Iterator[None]:
+        self._wire.loses = what
+        try:
+            yield
+        finally:
+            self._wire.loses = None

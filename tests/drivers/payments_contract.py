@@ -1,0 +1,209 @@
+"""The conformance suite of payments: what any gateway's driver has to pass, check by check."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from crofter.drivers.payments import Card, Gateway, InDoubt, Outcome
+from tests.drivers.payments_bench import Bank
+
+Check = Callable[[Bank], None]
+_numbers = itertools.count(1)
+
+
+def _fresh(what: str) -> str:
+    """A name that the bank has not heard before."""
+    return f"{what}-{next(_numbers)}"
+
+
+def _token(gateway: Gateway, card: Card) -> str:
+    return gateway.keep(card, _fresh("card")).token
+
+
+def _at_once(*calls: Callable[[], Outcome]) -> list[Outcome]:
+    gate = threading.Barrier(len(calls))
+
+    def go(call: Callable[[], Outcome]) -> Outcome:
+        gate.wait()
+        return call()
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(go, calls))
+
+
+# ---- cards ----------------------------------------------------------------------------------------------------------
+
+
+def a_card_comes_back_as_a_token_that_does_not_tell_its_number(bank: Bank) -> None:
+    kept = bank.connect().keep(bank.good, _fresh("card"))
+    assert kept.last_four == bank.good.number[-4:]
+    assert kept.expiry == f"{bank.good.expiry_month:02}/{bank.good.expiry_year}"
+    for secret in (bank.good.number, bank.good.number[:-4], bank.good.number[::-1]):
+        assert secret not in repr(kept)
+
+
+def a_card_that_is_kept_twice_under_one_key_is_one_card(bank: Bank) -> None:
+    key = _fresh("card")
+    assert bank.connect().keep(bank.good, key) == bank.connect().keep(bank.good, key)
+
+
+# ---- charges --------------------------------------------------------------------------------------------------------
+
+
+def the_same_key_is_the_same_charge(bank: Bank) -> None:
+    gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
+    token = _token(gateway, bank.good)
+    assert [gateway.charge(key, customer, token, 500).paid for _ in range(3)] == [True] * 3
+    assert bank.moved(customer) == [500]
+
+
+def a_key_is_known_to_who_comes_later(bank: Bank) -> None:
+    key, customer = _fresh("key"), _fresh("customer")
+    token = _token(bank.connect(), bank.good)
+    assert bank.connect().charge(key, customer, token, 500).paid
+    assert bank.connect().charge(key, customer, token, 500).paid
+    assert bank.moved(customer) == [500]
+
+
+def the_same_key_with_another_amount_is_still_the_first_charge(bank: Bank) -> None:
+    gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
+    token = _token(gateway, bank.good)
+    assert gateway.charge(key, customer, token, 500) == gateway.charge(key, customer, token, 900)
+    assert bank.moved(customer) == [500]
+
+
+def other_keys_are_other_charges(bank: Bank) -> None:
+    gateway, customer = bank.connect(), _fresh("customer")
+    token = _token(gateway, bank.good)
+    for cents in (500, 500, 700):
+        assert gateway.charge(_fresh("key"), customer, token, cents).paid
+    assert sorted(bank.moved(customer)) == [500, 500, 700]
+
+
+def a_declined_card_moves_nothing_and_stays_declined_under_its_key(bank: Bank) -> None:
+    gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
+    refused = gateway.charge(key, customer, _token(gateway, bank.bad), 500)
+    assert not refused.paid
+    assert refused.reason
+    assert not gateway.charge(key, customer, _token(gateway, bank.good), 500).paid
+    assert bank.moved(customer) == []
+
+
+def ten_who_ask_for_one_charge_at_once_get_one(bank: Bank) -> None:
+    gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
+    token = _token(gateway, bank.good)
+    outcomes = _at_once(*(lambda: gateway.charge(key, customer, token, 500) for _ in range(10)))
+    assert [one.paid for one in outcomes] == [True] * 10
+    assert bank.moved(customer) == [500]
+
+
+# ---- doubt ----------------------------------------------------------------------------------------------------------
+
+
+def a_lost_answer_is_a_doubt_and_is_looked_up(bank: Bank) -> None:
+    gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
+    token = _token(gateway, bank.good)
+    with bank.losing("answer"), pytest.raises(InDoubt):
+        gateway.charge(key, customer, token, 500)
+    found = gateway.find(key)
+    assert found is not None
+    assert found.paid
+    assert gateway.charge(key, customer, token, 500).paid
+    assert bank.moved(customer) == [500]
+
+
+def the_lost_answer_of_a_declined_charge_is_a_doubt_too(bank: Bank) -> None:
+    gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
+    with bank.losing("answer"), pytest.raises(InDoubt):
+        gateway.charge(key, customer, _token(gateway, bank.bad), 500)
+    found = gateway.find(key)
+    assert found is not None
+    assert not found.paid
+
+
+def a_lost_request_is_a_doubt_and_nothing_is_found(bank: Bank) -> None:
+    gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
+    token = _token(gateway, bank.good)
+    with bank.losing("request"), pytest.raises(InDoubt):
+        gateway.charge(key, customer, token, 500)
+    assert gateway.find(key) is None
+    assert bank.moved(customer) == []
+    assert gateway.charge(key, customer, token, 500).paid
+    assert bank.moved(customer) == [500]
+
+
+def who_cannot_look_does_not_guess(bank: Bank) -> None:
+    gateway, key = bank.connect(), _fresh("key")
+    with bank.losing("request"):
+        with pytest.raises(InDoubt):
+            gateway.find(key)
+        with pytest.raises(InDoubt):
+            gateway.call_off(key)
+    assert gateway.find(key) is None
+
+
+def what_became_of_a_charge_is_told_to_anybody(bank: Bank) -> None:
+    gateway, customer = bank.connect(), _fresh("customer")
+    good, bad = _fresh("key"), _fresh("key")
+    gateway.charge(good, customer, _token(gateway, bank.good), 500)
+    gateway.charge(bad, customer, _token(gateway, bank.bad), 500)
+    later = bank.connect()
+    assert [one is not None and one.paid for one in (later.find(good), later.find(bad))] == [True, False]
+
+
+# ---- calling off ----------------------------------------------------------------------------------------------------
+
+
+def what_was_called_off_never_arrives(bank: Bank) -> None:
+    key, customer = _fresh("key"), _fresh("customer")
+    token = _token(bank.connect(), bank.good)
+    assert not bank.connect().call_off(key).paid
+    assert not bank.connect().charge(key, customer, token, 500).paid
+    assert bank.moved(customer) == []
+
+
+def what_has_arrived_cannot_be_called_off(bank: Bank) -> None:
+    gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
+    assert gateway.charge(key, customer, _token(gateway, bank.good), 500).paid
+    assert gateway.call_off(key).paid
+    assert gateway.find(key) == gateway.call_off(key)
+    assert bank.moved(customer) == [500]
+
+
+def a_lost_answer_to_calling_off_is_asked_for_again(bank: Bank) -> None:
+    gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
+    with bank.losing("answer"), pytest.raises(InDoubt):
+        gateway.call_off(key)
+    assert not gateway.call_off(key).paid
+    assert not gateway.charge(key, customer, _token(gateway, bank.good), 500).paid
+    assert bank.moved(customer) == []
+
+
+def charged_and_called_off_at_once_is_one_or_the_other(bank: Bank) -> None:
+    gateway = bank.connect()
+    token = _token(gateway, bank.good)
+    for _ in range(10):
+        key, customer = _fresh("key"), _fresh("customer")
+
+        def charge(key: str = key, customer: str = customer) -> Outcome:
+            return gateway.charge(key, customer, token, 500)
+
+        def call_off(key: str = key) -> Outcome:
+            return gateway.call_off(key)
+
+        paid = {one.paid for one in _at_once(charge, call_off, charge, call_off)}
+        assert len(paid) == 1
+        assert bank.moved(customer) == ([500] if paid == {True} else [])
+
+
+CHECKS: dict[str, Check] = {
+    name: check
+    for name, check in list(globals().items())
+    if inspect.isfunction(check) and check.__module__ == __name__ and not name.startswith("_")
+}

@@ -1,0 +1,108 @@
+"""Gateways with one defect each, to prove that the contract's checks can fail."""
+
+from __future__ import annotations
+
+import itertools
+from typing import ClassVar
+
+from crofter.drivers.payments import Card, InDoubt, KeptCard, Outcome
+from tests.drivers.payments_bench import Wired
+
+_again = itertools.count()
+
+
+class _ChargesTwice(Wired):
+    def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
+        return super().charge(f"{key}#{next(_again)}", customer, token, cents)
+
+
+class _ForgetsTheKey(Wired):
+    """Remembers it as long as the process lives."""
+
+    _known: dict[str, Outcome]
+
+    def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
+        self.__dict__.setdefault("_known", {})
+        if key not in self._known:
+            self._known[key] = super().charge(f"{key}#{next(_again)}", customer, token, cents)
+        return self._known[key]
+
+
+class _TakesALostAnswerForDeclined(Wired):
+    def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
+        try:
+            return super().charge(key, customer, token, cents)
+        except InDoubt:
+            return Outcome(paid=False, reason="The card was declined.")
+
+
+class _TakesALostAnswerForPaid(Wired):
+    def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
+        try:
+            return super().charge(key, customer, token, cents)
+        except InDoubt:
+            return Outcome(paid=True)
+
+
+class _TakesSilenceForNotFound(Wired):
+    def find(self, key: str) -> Outcome | None:
+        try:
+            return super().find(key)
+        except InDoubt:
+            return None
+
+
+class _TakesUnknownForDeclined(Wired):
+    def find(self, key: str) -> Outcome | None:
+        return super().find(key) or Outcome(paid=False, reason="The card was declined.")
+
+
+class _SaysItIsOff(Wired):
+    """Without doing anything about it."""
+
+    def call_off(self, key: str) -> Outcome:
+        return super().find(key) or Outcome(paid=False)
+
+
+class _CallsOffWhatWasPaid(Wired):
+    def call_off(self, key: str) -> Outcome:
+        super().call_off(key)
+        return Outcome(paid=False)
+
+
+class _OneChargePerCustomer(Wired):
+    def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
+        return super().charge(customer, customer, token, cents)
+
+
+class _TellsTheNumber(Wired):
+    def keep(self, card: Card, key: str) -> KeptCard:
+        return super().keep(card, f"{key}-{card.number}")
+
+
+class _KeepsACardTwice(Wired):
+    def keep(self, card: Card, key: str) -> KeptCard:
+        return super().keep(card, f"{key}-{next(_again)}")
+
+
+class _NeverDeclines(Wired):
+    _tokens: ClassVar[str] = "sim_card_"
+
+    def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
+        return super().charge(key, customer, self._tokens + token, cents)
+
+
+DEFECTS: dict[str, tuple[type[Wired], str]] = {
+    "charges_twice": (_ChargesTwice, "the_same_key_is_the_same_charge"),
+    "forgets_the_key": (_ForgetsTheKey, "a_key_is_known_to_who_comes_later"),
+    "takes_a_lost_answer_for_declined": (_TakesALostAnswerForDeclined, "a_lost_answer_is_a_doubt_and_is_looked_up"),
+    "takes_a_lost_request_for_paid": (_TakesALostAnswerForPaid, "a_lost_request_is_a_doubt_and_nothing_is_found"),
+    "takes_silence_for_not_found": (_TakesSilenceForNotFound, "who_cannot_look_does_not_guess"),
+    "takes_unknown_for_declined": (_TakesUnknownForDeclined, "a_lost_request_is_a_doubt_and_nothing_is_found"),
+    "only_says_that_it_is_off": (_SaysItIsOff, "what_was_called_off_never_arrives"),
+    "calls_off_what_was_paid": (_CallsOffWhatWasPaid, "what_has_arrived_cannot_be_called_off"),
+    "takes_one_charge_for_another": (_OneChargePerCustomer, "other_keys_are_other_charges"),
+    "tells_the_number": (_TellsTheNumber, "a_card_comes_back_as_a_token_that_does_not_tell_its_number"),
+    "keeps_a_card_twice": (_KeepsACardTwice, "a_card_that_is_kept_twice_under_one_key_is_one_card"),
+    "never_declines": (_NeverDeclines, "a_declined_card_moves_nothing_and_stays_declined_under_its_key"),
+}

@@ -1,0 +1,83 @@
+"""Traffic: whose it is when instances come and go, and that none of it is counted twice or forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from httpx2 import Client
+
+from tests.cloud import Cloud
+from tests.resources.money import done, instance, invoices, items, rows, stand_at, until
+
+IMAGE = {"image": "compute/debian12", "root_pass": "correct-horse-battery"}
+
+
+@pytest.fixture
+def stingy(tmp_path: Path) -> Iterator[Cloud]:
+    """A cloud whose smallest plan gives next to no traffic."""
+    text = (Path(__file__).parents[2] / "src/crofter/catalogue/types.toml").read_text()
+    (tmp_path / "types.toml").write_text(text.replace("transfer = 1000\n", "transfer = 1\n"))
+    cloud = Cloud(catalogue=str(tmp_path))
+    stand_at(cloud, "2027-03-01T00:00:00")
+    yield cloud
+    cloud.close()
+
+
+def used(client: Client) -> int:
+    return int(done(client.get("/v4/account/transfer"))["used"])
+
+
+def hand_over(cloud: Cloud, number: int, sender: Client, receiver: Client) -> None:
+    token = done(sender.post("/v4/account/service-transfers", json={"entities": {"computes": [number]}}))["token"]
+    done(receiver.post(f"/v4/account/service-transfers/{token}/accept"))
+    cloud.settle()
+
+
+def test_an_instance_that_comes_back_brings_nobody_elses_traffic(stingy: Cloud) -> None:
+    alice, bob = stingy.person(username="alice"), stingy.person(username="bob-receives")
+    number = instance(alice, **IMAGE)
+    stingy.settle()
+    until(stingy, "2027-03-08T00:00:00")
+    of_a_week = used(alice)
+    assert of_a_week > 5
+    hand_over(stingy, number, alice, bob)
+    until(stingy, "2027-03-15T00:00:00")
+    assert abs(used(bob) - of_a_week) <= 2
+    hand_over(stingy, number, bob, alice)
+    assert abs(used(alice) - of_a_week) <= 2
+    until(stingy, "2027-03-22T00:00:00")
+    assert abs(used(alice) - 2 * of_a_week) <= 3
+    assert abs(used(bob) - of_a_week) <= 2
+
+
+def test_what_could_not_be_deleted_is_not_counted_twice(stingy: Cloud) -> None:
+    alice = stingy.person(username="alice")
+    number = instance(alice, **IMAGE)
+    stingy.settle()
+    until(stingy, "2027-03-08T00:00:00")
+    before = used(alice)
+    stingy.door.put("/_sandbox/transitions", json={"compute_delete": {"fail": "no"}})
+    done(alice.delete(f"/v4/compute/instances/{number}"))
+    stingy.settle()
+    assert done(alice.get(f"/v4/compute/instances/{number}"))["status"] == "running"
+    assert used(alice) == before
+    assert rows(stingy, "SELECT 1 FROM traffic") == []
+
+
+def test_traffic_is_billed_at_the_end_of_the_month_even_if_nothing_else_is_left_to_bill(stingy: Cloud) -> None:
+    alice = stingy.person(username="alice")
+    number = instance(alice, **IMAGE)
+    stingy.settle()
+    until(stingy, "2027-03-20T00:00:00")
+    done(alice.delete(f"/v4/compute/instances/{number}"))
+    stingy.settle()
+    with stingy.world.database.write() as db:
+        db.raw("UPDATE meter SET billed_until = ended")  # as an invoice in the middle of the month leaves it
+    over = done(alice.get("/v4/account/transfer"))["billable"]
+    assert over > 10
+    until(stingy, "2027-04-01T00:00:10")
+    found = items(alice, invoices(alice)[-1]["id"])
+    assert [(one["type"], one["quantity"]) for one in found] == [("misc", over)]
+    assert done(alice.get("/v4/account/transfer")) == {"billable": 0, "quota": 0, "used": 0}
