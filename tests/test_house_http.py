@@ -9,7 +9,7 @@ from httpx2 import Client, Response
 
 from crofter.corridor import ENDPOINTS
 from crofter.edge.endpoint import Endpoint
-from crofter.edge.perform import covers
+from crofter.scopes import covers
 from tests.cloud import Cloud
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")

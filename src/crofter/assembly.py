@@ -24,6 +24,7 @@ from crofter.drivers.payments import SimulatedGateway
 from crofter.edge import doors
 from crofter.edge.app import App, ASGIApp, Parts
 from crofter.edge.hub import Hub
+from crofter.edge.legible import words_of
 from crofter.edge.limits import RateLimits
 from crofter.edge.observe import Observer
 from crofter.edge.perform import Access, Performer
@@ -171,7 +172,8 @@ def build(settings: Settings) -> House:
     hub = Hub(world.database.signals, ("events",))
     if world.database.reads_block:
         hub.poll = 1.0  # a hint from another process may get lost
-    observer = Observer(world.clock, lines=_log(settings), pretty=_pretty(settings))
+    words = words_of(("v4/v4beta", *(one.path for one in corridor.ENDPOINTS)))
+    observer = Observer(world.clock, lines=_log(settings), pretty=_pretty(settings), words=words)
     faults = Faults(world, corridor.FAULTS)
     parts = Parts(
         router=Router(corridor.ENDPOINTS),

@@ -23,7 +23,9 @@ from crofter.resources.billing.promotions import PROMOTIONS
 from crofter.resources.billing.taxes import TAXES
 from crofter.resources.events import api as events
 from crofter.resources.firewalls import api as firewalls
+from crofter.resources.firewalls.kind import FIREWALL
 from crofter.resources.images import api as images
+from crofter.resources.images.kind import IMAGE
 from crofter.resources.images.shelf import IMAGES
 from crofter.resources.instances import api as instances
 from crofter.resources.instances import changes_api as instance_changes
@@ -49,6 +51,7 @@ from crofter.resources.managed.services import rounds as managed_rounds
 from crofter.resources.managed.services.faults import PROBE
 from crofter.resources.managed.stats import api as managed_stats
 from crofter.resources.nodebalancers import api as nodebalancers
+from crofter.resources.nodebalancers.kind import NODEBALANCER
 from crofter.resources.notifications import api as notifications
 from crofter.resources.oauth import api as oauth
 from crofter.resources.profile import api as profile
@@ -61,6 +64,7 @@ from crofter.resources.profile.two_factor import api as profile_two_factor
 from crofter.resources.regions import api as regions
 from crofter.resources.regions.shelf import REGIONS
 from crofter.resources.stackscripts import store as stackscript_tables
+from crofter.resources.stackscripts.kind import STACKSCRIPT
 from crofter.resources.support import api as support
 from crofter.resources.tags import api as tags
 from crofter.resources.transfers import api as service_transfers
@@ -71,6 +75,7 @@ from crofter.resources.types.shelf import TYPES
 from crofter.resources.users import api as users
 from crofter.resources.users.grants import api as user_grants
 from crofter.resources.volumes import api as volumes
+from crofter.resources.volumes.kind import VOLUME
 
 ROOMS: tuple[ModuleType, ...] = (
     account,
@@ -118,7 +123,7 @@ ROOMS: tuple[ModuleType, ...] = (
 
 ENDPOINTS: list[Endpoint] = [one for room in ROOMS for one in endpoints_of(room)]
 
-KINDS: tuple[Kind, ...] = (COMPUTE,)
+KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, NODEBALANCER, STACKSCRIPT, VOLUME)
 
 OPERATIONS: tuple[Operation, ...] = (
     *housekeeping.OPERATIONS,

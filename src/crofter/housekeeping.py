@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
-
 from crofter.context import Context
 from crofter.edge import idempotency
 from crofter.engine import queue
 from crofter.engine.chores import Chore
-from crofter.engine.operation import Operation, Sleep, step, tx_step
+from crofter.engine.operation import Nothing, Operation, Sleep, step, tx_step
 from crofter.engine.work import Work
 from crofter.resources.events import store as events
 from crofter.resources.logins import store as logins
 
 BATCH = 2000
 """Rows per transaction, so that a big clean-up never keeps a request waiting."""
-
-
-class Nothing(Struct, frozen=True):
-    pass
 
 
 @tx_step()

@@ -7,8 +7,10 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from sqlalchemy import Table, bindparam, select
 
 from crofter.context import Context
+from crofter.db import among, query
 from crofter.errors import Forbidden
 
 
@@ -31,23 +33,41 @@ class Kind(Struct, frozen=True):
 
     name: str
     """As grants and events call it: ``compute``, ``volume``."""
-    title: str
-    """As error texts call it: ``Compute``."""
     url: str
     """Where one is viewed; ``{id}`` stands for the id."""
     existing: Callable[[Context, Sequence[int]], set[int]]
     """Which of these ids are objects of the caller's account."""
-    views: Callable[[Context, Sequence[int]], dict[int, Any]]
-    """The objects as their own endpoint shows them, by id."""
-    taggable: bool = False
-    labelled: Callable[[Context], Sequence[tuple[int, str | None]]] = lambda _ctx: ()
+    labelled: Callable[[Context], Sequence[tuple[int, str | None]]]
     """Every object of the caller's account with its label, in the order of ids: what grants can be given on."""
-
+    views: Callable[[Context, Sequence[int]], dict[int, Any]] = lambda _ctx, _ids: {}
+    """The objects as their own endpoint shows them, by id; where tags or tickets may name them."""
+    taggable: bool = False
     remove: Callable[[Context, int], None] | None = None
     """Take an object away for good, since its account closes."""
 
     def entity(self, object_id: int, label: str | None) -> Entity:
         return Entity(self.name, object_id, label, self.url.format(id=object_id))
+
+
+class Owned:
+    """What a kind says of its objects, for a table whose rows belong to accounts and have labels."""
+
+    def __init__(self, objects: Table) -> None:
+        self._objects = objects
+        own = objects.c.account_id == bindparam("account_id")
+        self._ids = query(select(objects.c.id).where(own, among(objects.c.id, "ids")))
+        self._labels = query(
+            select(objects.c.id, objects.c.label).where(own).order_by(objects.c.id), lambda *named: named
+        )
+
+    def existing(self, ctx: Context, ids: Sequence[int]) -> set[int]:
+        return set(ctx.db.column(self._ids, account_id=ctx.account_id, ids=list(ids)))
+
+    def labelled(self, ctx: Context) -> list[tuple[int, str | None]]:
+        return ctx.db.all(self._labels, account_id=ctx.account_id)
+
+    def remove(self, ctx: Context, object_id: int) -> None:
+        ctx.db.delete(self._objects, account_id=ctx.account_id, id=object_id)
 
 
 class Kinds:
@@ -74,7 +94,22 @@ class Kinds:
         kind = self._by_name.get(name)
         found = kind.existing(ctx, ids) if kind else set()
         if any(one not in found or not self._permits(ctx, name, one, level) for one in ids):
-            raise Forbidden(f"You do not have permission to access this {_TITLES.get(name, name)}", field=field)
+            raise inaccessible(name, field)
 
 
-_TITLES = {"compute": "Compute", "domain": "Domain", "nodebalancer": "NodeBalancer", "volume": "Volume"}
+def inaccessible(name: str, field: str) -> Forbidden:
+    """A body names an object that is not there, or not the caller's to use: the same, so that nobody can tell."""
+    return Forbidden(f"You do not have permission to access this {_TITLES.get(name, name)}", field=field)
+
+
+_TITLES = {
+    "compute": "Compute",
+    "domain": "Domain",
+    "firewall": "Firewall",
+    "image": "Image",
+    "lkecluster": "LKE Cluster",
+    "longview": "Longview Client",
+    "nodebalancer": "NodeBalancer",
+    "stackscript": "StackScript",
+    "volume": "Volume",
+}

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+
 READ, WRITE = "read_only", "read_write"
 EVERYTHING = "*"
+NO_TOKEN, ANY_TOKEN = "none", "*"
+"""What an endpoint says that needs no token, or no scope."""
 RESOURCES = (
     "account",
     "databases",
@@ -22,10 +28,13 @@ RESOURCES = (
     "volumes",
 )
 
+_SEPARATORS = re.compile(r",|\+|%20")
+"""Beside spaces: what clients send that have encoded a list once too often, or not at all."""
+
 
 def parse(text: str) -> list[str]:
-    """The scopes of a list separated by spaces, commas or plus signs, each once; ValueError names an unknown one."""
-    asked = list(dict.fromkeys(text.replace(",", " ").replace("+", " ").split()))
+    """The scopes of a list, each once; ValueError names an unknown one."""
+    asked = list(dict.fromkeys(_SEPARATORS.sub(" ", text).split()))
     for scope in asked:
         resource, _, level = scope.partition(":")
         if scope != EVERYTHING and not (resource in RESOURCES and level in (READ, WRITE)):
@@ -33,9 +42,21 @@ def parse(text: str) -> list[str]:
     return asked
 
 
-def within(asked: list[str], held: frozenset[str]) -> bool:
-    """Whether everything that is asked for is covered by something that is held."""
-    return EVERYTHING in held or all(
-        scope in held or (scope.endswith(f":{READ}") and f"{scope.partition(':')[0]}:{WRITE}" in held)
+@lru_cache(maxsize=4096)
+def held(text: str) -> frozenset[str]:
+    """The scopes of a token, from the text that is kept of them."""
+    return frozenset(text.split())
+
+
+@lru_cache(maxsize=8192)
+def covers(scopes: frozenset[str], wanted: str) -> bool:
+    """Whether a token's scopes are enough for what an endpoint says it needs."""
+    return wanted in (NO_TOKEN, ANY_TOKEN) or within(wanted.split(), scopes)
+
+
+def within(asked: Iterable[str], scopes: frozenset[str]) -> bool:
+    """Whether everything that is asked for is covered by something that is held; read_write covers read_only."""
+    return EVERYTHING in scopes or all(
+        scope in scopes or (scope.endswith(f":{READ}") and f"{scope.partition(':')[0]}:{WRITE}" in scopes)
         for scope in asked
     )

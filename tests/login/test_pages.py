@@ -119,6 +119,20 @@ def test_a_keyboard_is_enough(chromium: Browser, cloud: Cloud, ada: Visitor) -> 
         page.get_by_role("heading", name="Signed out").wait_for()
 
 
+def test_a_person_changes_the_password(chromium: Browser, cloud: Cloud, ada: Visitor) -> None:
+    with window(chromium) as page:
+        page.goto(f"{cloud.url}/login/")
+        sign_in(page)
+        page.get_by_role("link", name="Change your password").click()
+        for typed in (PASSWORD, NEW, NEW):  # the first field has the focus
+            page.keyboard.type(typed)
+            page.keyboard.press("Tab")
+        page.keyboard.press("Enter")
+        page.get_by_role("status").wait_for()
+        assert "Your password is changed." in page.inner_text("main")
+    assert Visitor(cloud).signs_in("ada", NEW).status_code == 303
+
+
 def _wrong(page: Page, cloud: Cloud) -> None:
     page.goto(f"{cloud.url}/login/")
     page.get_by_label("Username").fill("ada")
@@ -161,6 +175,16 @@ def _signed_in(page: Page, cloud: Cloud) -> None:
     sign_in(page)
 
 
+def _change(page: Page, cloud: Cloud) -> None:
+    page.goto(f"{cloud.url}/.well-known/change-password")
+    sign_in(page)
+    page.get_by_label("Present password").fill("wrong")
+    page.get_by_label("New password").fill(NEW)
+    page.get_by_label("The same again").fill(NEW)
+    page.get_by_role("button", name="Change the password").click()
+    page.get_by_role("alert").wait_for()
+
+
 def _plain(path: str) -> Callable[[Page, Cloud], None]:
     return lambda page, cloud: page.goto(cloud.url + path) and None
 
@@ -174,6 +198,7 @@ PAGES: dict[str, Callable[[Page, Cloud], None]] = {
     "sign out": _plain("/login/logout"),
     "forgotten": _plain("/login/reset"),
     "new password": _password,
+    "change": _change,
     "dead link": _plain("/login/password?token=x"),
     "unknown app": _plain("/oauth/authorize?client_id=x"),
     "nowhere": _plain("/login/nowhere"),

@@ -247,24 +247,25 @@ def test_a_neighbours_events_are_not_there(cloud: Cloud, alice: Client, mallory:
 
 
 def test_a_restricted_user_sees_the_events_of_what_is_granted_and_of_itself(cloud: Cloud, alice: Client) -> None:
-    bob = restricted(
-        cloud, "bob-restricted", of="alice", compute={7: "read_only", 8: "read_write"}, volume={7: "read_only"}
-    )
+    granted = {"compute": {7: "read_only", 8: "read_write"}, "volume": {7: "read_only"}, "image": {7: "read_only"}}
+    bob = restricted(cloud, "bob-restricted", of="alice", **granted)
     seen = [
         plant(cloud, "alice", entity=Entity("compute", 7, "web")),
         plant(cloud, "alice", entity=Entity("compute", 8, "db")),
         plant(cloud, "alice", entity=Entity("volume", 7, "disk")),
+        plant(cloud, "alice", "image_update", entity=Entity("image", "private/7", "golden")),
         plant(cloud, "bob-restricted", "profile_update", entity=Entity("profile", "bob-restricted", None)),
     ]
     unseen = [
         plant(cloud, "alice", entity=Entity("compute", 9, "other")),
         plant(cloud, "alice", entity=Entity("domain", 7, "example.com")),
+        plant(cloud, "alice", "image_update", entity=Entity("image", "private/77", "other")),
         plant(cloud, "alice", entity=Entity("tag", "7", "7")),
         plant(cloud, "alice", "account_update"),
         plant(cloud, "alice", "profile_update", entity=Entity("profile", "alice", None)),
     ]
     answer = bob.get("/v4/account/events").json()
-    assert ([item["id"] for item in answer["data"]], answer["results"]) == (seen[::-1], 4)
+    assert ([item["id"] for item in answer["data"]], answer["results"]) == (seen[::-1], 5)
     assert listed(bob, after=0) == seen
     assert bob.get("/v4/account/events", params={"page_size": 3}).json()["pages"] == 2
     for event_id in unseen:
@@ -272,7 +273,7 @@ def test_a_restricted_user_sees_the_events_of_what_is_granted_and_of_itself(clou
         assert bob.post(f"/v4/account/events/{event_id}/read").status_code == 404
     for event_id in seen:
         assert bob.get(f"/v4/account/events/{event_id}").status_code == 200
-    assert len(listed(alice)) == 9
+    assert len(listed(alice)) == 11
 
 
 def test_reading_events_needs_the_scope_for_it(cloud: Cloud, alice: Client) -> None:

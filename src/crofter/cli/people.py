@@ -17,9 +17,10 @@ from crofter.db import Row, query
 from crofter.errors import Invalid, NotFound
 from crofter.journal import record
 from crofter.kinds import Entity
-from crofter.login import credentials, invitations, store
+from crofter.login import credentials, store
 from crofter.login.store import Person
 from crofter.resources.account.store import account
+from crofter.resources.users import invitations
 from crofter.resources.users import rules as users
 from crofter.resources.users.shapes import UserCreate
 from crofter.resources.users.store import token, user

@@ -14,14 +14,12 @@ from msgspec import Meta, Struct
 from crofter.context import Context
 from crofter.edge.listing import Listing
 from crofter.errors import Problem, Reason
+from crofter.scopes import ANY_TOKEN, NO_TOKEN, READ, WRITE
 from crofter.shapes import Body, Page
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
-PUBLIC = "none"
-ANY_TOKEN = "*"
-LEVELS = ("read_only", "read_write")
 MAX_JSON = 1024 * 1024
 
 
@@ -129,11 +127,11 @@ class Endpoint:
 
     @property
     def public(self) -> bool:
-        return self.scope == PUBLIC
+        return self.scope == NO_TOKEN
 
     @property
     def scopes(self) -> tuple[str, ...]:
-        return () if self.scope in (PUBLIC, ANY_TOKEN) else tuple(self.scope.split())
+        return () if self.scope in (NO_TOKEN, ANY_TOKEN) else tuple(self.scope.split())
 
     def _read_signature(self) -> None:
         hints = typing.get_type_hints(self.handler, include_extras=True)
@@ -181,10 +179,10 @@ class Endpoint:
         if not self.summary:
             raise TypeError(f"{where}: an endpoint needs a docstring, it is shown to callers")
         for scope in self.scopes:
-            if scope.partition(":")[2] not in LEVELS:
+            if scope.partition(":")[2] not in (READ, WRITE):
                 raise TypeError(f"{where}: {scope!r} is not a scope")
         kind, _, level = self.grant.partition(":")
-        if level and level not in LEVELS:
+        if level and level not in (READ, WRITE):
             raise TypeError(f"{where}: {self.grant!r} is not a grant")
         if level and kind != "account" and f"{kind}_id" not in self.parts:
             raise TypeError(f"{where}: a grant on {kind} needs {kind}_id in the path")

@@ -10,6 +10,7 @@ import msgspec
 
 from crofter.clock import Clock, text
 from crofter.edge.endpoint import Endpoint
+from crofter.edge.legible import legible
 from crofter.edge.perform import Answer
 
 _encode = msgspec.json.Encoder().encode
@@ -51,8 +52,17 @@ class Counts:
 
 
 class Observer:
-    def __init__(self, clock: Clock, *, lines: TextIO | None = sys.stderr, pretty: bool = False) -> None:
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        lines: TextIO | None = sys.stderr,
+        pretty: bool = False,
+        words: frozenset[str] = frozenset(),
+    ) -> None:
         self._clock = clock
+        self.words = words
+        """What a path may be made of and still be logged, wherever it leads."""
         self._lines = lines
         self._pretty = pretty
         self.counts = Counts()
@@ -72,7 +82,7 @@ class Observer:
             time=text(self._clock.now()),
             request=request_id,
             method=scope["method"],
-            path=scope["path"],
+            path=legible(scope["path"], endpoint, answer.status, self.words),
             status=answer.status,
             ms=round(seconds * 1000, 2),
             address=scope["client"][0] if scope.get("client") else "",

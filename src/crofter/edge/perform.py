@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Callable, Set
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -16,10 +16,11 @@ from crofter.db import Session
 from crofter.db.database import HoldFirst, TryAgain
 from crofter.edge import idempotency, planning
 from crofter.edge.arguments import Deferred, Request, read_query
-from crofter.edge.endpoint import ANY_TOKEN, Endpoint, NoContent, Outside, Reply, Stream
+from crofter.edge.endpoint import Endpoint, NoContent, Outside, Reply, Stream
 from crofter.edge.listing import Listing
 from crofter.edge.problems import Fault, body_of, status_of
-from crofter.errors import Forbidden, Problem, ScopeMissing, Unauthenticated, Unavailable
+from crofter.errors import Forbidden, Invalid, Problem, ScopeMissing, Unauthenticated, Unavailable
+from crofter.scopes import covers
 from crofter.shapes import Page
 
 log = logging.getLogger("crofter")
@@ -132,7 +133,7 @@ class Performer:
                 return self._change(endpoint, values, request, ctx, body)
             name, print_ = (
                 idempotency.checked(key),
-                idempotency.fingerprint(endpoint.method, request.path, request.body),
+                idempotency.fingerprint(self.world.keyring, endpoint.method, request.path, request.body),
             )
             earlier = idempotency.earlier(ctx, name, print_)
             if earlier is not None:
@@ -174,7 +175,7 @@ class Performer:
             answer = answered(outcome, actor)
             key = request.headers.get(b"idempotency-key")
             if key is not None:
-                print_ = idempotency.fingerprint(endpoint.method, request.path, request.body)
+                print_ = idempotency.fingerprint(self.world.keyring, endpoint.method, request.path, request.body)
                 idempotency.keep(ctx, idempotency.checked(key), print_, answer.status, answer.body)
             return answer
 
@@ -198,7 +199,10 @@ class Performer:
         if ctx.caller is not None and ctx.caller.restricted:
             self._check_grant(endpoint, values, ctx)
         if body is not None:
-            body.into(arguments, ctx)
+            try:
+                body.into(arguments, ctx)
+            except Invalid as problem:
+                raise body.refusal(problem, lambda rest: endpoint.handler(ctx, **arguments, **rest)) from None
         if endpoint.listing is not None:
             arguments[endpoint.listing] = Listing(request.query, request.headers.get(b"x-filter"), endpoint.page_sizes)
         if endpoint.query:
@@ -252,14 +256,3 @@ def bearer(header: bytes | None) -> str | None:
     if header is None or header[:7].lower() != b"bearer ":
         return None
     return header[7:].strip().decode("latin-1")
-
-
-@lru_cache(maxsize=8192)
-def covers(held: frozenset[str], wanted: str) -> bool:
-    """Whether a token's scopes are enough; read_write covers read_only."""
-    if wanted in ("none", ANY_TOKEN) or "*" in held:
-        return True
-    return all(
-        scope in held or (scope.endswith(":read_only") and scope.replace("read_only", "read_write") in held)
-        for scope in wanted.split()
-    )

@@ -3,7 +3,7 @@
 from crofter.engine.chores import Chore
 from crofter.engine.conductor import Conductor
 from crofter.engine.endings import cancel
-from crofter.engine.operation import Failed, Operation, Sleep, Step, step, tx_step
+from crofter.engine.operation import Failed, Nothing, Operation, Sleep, Step, step, tx_step
 from crofter.engine.queue import admit, enqueue, prune
 from crofter.engine.work import Work
 from crofter.engine.worker import LANES, Worker
@@ -13,6 +13,7 @@ __all__ = [
     "Chore",
     "Conductor",
     "Failed",
+    "Nothing",
     "Operation",
     "Sleep",
     "Step",

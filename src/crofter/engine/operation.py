@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 Lane = Literal["std", "probe", "billing", "bulk"]
 
 
+class Nothing(Struct, frozen=True):
+    """The arguments of an operation that needs none."""
+
+
 class Sleep(Struct, frozen=True):
     """Returned by a step: run me again after this much house time. The key stays taken meanwhile."""
 

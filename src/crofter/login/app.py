@@ -17,12 +17,13 @@ from starlette.responses import Response
 
 from crofter.context import World
 from crofter.edge.app import Gone, read_body
+from crofter.edge.legible import words_of
 from crofter.edge.limits import RateLimits
 from crofter.edge.observe import Observer
 from crofter.edge.perform import Answer
 from crofter.edge.problems import Fault, MethodNotAllowed, TooLarge, UnsupportedMediaType, status_of
 from crofter.errors import Invalid, NotFound, Problem, TooMany, Unavailable
-from crofter.login import consent, exchange, forgotten, pages, signin
+from crofter.login import changing, consent, exchange, forgotten, pages, signin
 from crofter.login.families import Refusal
 from crofter.login.visit import Fields, Visit
 
@@ -39,13 +40,15 @@ ROUTES: dict[str, dict[str, Handler]] = {
     "/login/logout": {"GET": signin.ask_to_leave, "POST": signin.leave},
     "/login/reset": {"GET": forgotten.ask, "POST": forgotten.mail_link},
     "/login/password": {"GET": forgotten.choose, "POST": forgotten.set_password},
+    "/login/change": {"GET": changing.show, "POST": changing.submit},
+    "/.well-known/change-password": {"GET": changing.well_known},
     "/login/style.css": {"GET": pages.stylesheet},
     "/oauth/authorize": {"GET": consent.show, "POST": consent.decide},
     "/oauth/token": {"POST": exchange.token, "OPTIONS": exchange.preflight},
     "/oauth/revoke": {"POST": exchange.revoke, "OPTIONS": exchange.preflight},
     "/.well-known/oauth-authorization-server": {"GET": exchange.metadata, "OPTIONS": exchange.preflight},
 }
-_FOR_PROGRAMS = ("/oauth/token", "/oauth/revoke", "/.well-known")
+_FOR_PROGRAMS = ("/oauth/token", "/oauth/revoke", "/.well-known/oauth")
 _TITLES = {403: "Not allowed", 404: "Not found", 429: "Too many requests", 500: "Something went wrong"}
 _ERRORS = {429: "temporarily_unavailable", 500: "server_error", 503: "temporarily_unavailable"}
 
@@ -55,6 +58,7 @@ class LoginApp:
         self._world = world
         self._limits = limits
         self._observer = observer
+        observer.words |= words_of(ROUTES)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="login")
         self._boot = world.dice.hex(8)
         self._serial = itertools.count(1)

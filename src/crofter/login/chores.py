@@ -6,9 +6,8 @@ from crofter import clock
 from crofter.clock import DAY
 from crofter.context import Context
 from crofter.engine.chores import Chore
-from crofter.engine.operation import Operation, Sleep, tx_step
+from crofter.engine.operation import Nothing, Operation, Sleep, tx_step
 from crofter.engine.work import Work
-from crofter.housekeeping import Nothing
 from crofter.login import store
 
 

@@ -6,11 +6,12 @@ from starlette.responses import Response
 
 from crofter import passwords
 from crofter.context import Context
-from crofter.login import attempts, credentials, invitations, pages, store
+from crofter.login import attempts, credentials, pages, store
 from crofter.login.attempts import Wait
 from crofter.login.deeds import put_on_record
 from crofter.login.store import Person
 from crofter.login.visit import Visit
+from crofter.resources.users import invitations
 
 
 def ask(visit: Visit) -> Response:
@@ -44,14 +45,14 @@ def choose(visit: Visit) -> Response:
     """Looking at the page does not use up the link: programs that read mail open links too."""
     given = visit.query.get("token", [""])
     secret = given[0] if len(given) == 1 else ""
-    person = visit.read(lambda ctx: invitations.holder(ctx, secret))
+    person = visit.read(lambda ctx: _holder(ctx, secret))
     return _form(visit, person, secret) if person else _dead(visit)
 
 
 def set_password(visit: Visit) -> Response:
     visit.check_form()
     secret, password = visit.field("token"), visit.field("password")
-    person = visit.read(lambda ctx: invitations.holder(ctx, secret))
+    person = visit.read(lambda ctx: _holder(ctx, secret))
     if person is None:
         return _dead(visit)
     problem = passwords.weakness(password, person.username, person.email)
@@ -72,6 +73,12 @@ def set_password(visit: Visit) -> Response:
         return _dead(visit)
     visit.set_cookie("session", "")
     return pages.redirect(visit, "/login/?notice=password")
+
+
+def _holder(ctx: Context, secret: str) -> Person | None:
+    """Whose password a link sets, while it is good."""
+    user_id = invitations.holder(ctx, secret)
+    return None if user_id is None else ctx.db.maybe(store.BY_ID, user_id=user_id)
 
 
 def _form(visit: Visit, person: Person, secret: str, problem: str = "") -> Response:

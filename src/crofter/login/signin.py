@@ -26,8 +26,11 @@ from crofter.resources.users.store import user as users
 WRONG = "Username or password is wrong."
 WRONG_CODE = "The code is wrong, or has been used already."
 TICKET_LIFE = 5 * MINUTE
-NOTICES = {"password": "Your password is set. Sign in with it."}
-_WITHIN = ("/oauth/authorize?", "/console/")
+NOTICES = {
+    "password": "Your password is set. Sign in with it.",
+    "changed": "Your password is changed. Every other browser is signed out.",
+}
+_WITHIN = ("/oauth/authorize?", "/console/", "/login/change")
 """Where a login may lead to. Anywhere else would make us a signpost for strangers."""
 
 
@@ -43,7 +46,9 @@ def show(visit: Visit) -> Response:
     target = _target(visit)
     if visit.session is None:
         return form(visit, target)
-    return pages.redirect(visit, target) if target else pages.page(visit, "signedin.html", user=visit.session)
+    if target:
+        return pages.redirect(visit, target)
+    return pages.page(visit, "signedin.html", user=visit.session, notice=_notice(visit))
 
 
 def form(visit: Visit, target: str, *, app: str = "", problem: str = "", status: int = 200) -> Response:
@@ -54,10 +59,14 @@ def form(visit: Visit, target: str, *, app: str = "", problem: str = "", status:
         action=_action(target),
         app=app,
         problem=problem,
-        notice=NOTICES.get(visit.query.get("notice", [""])[0], ""),
+        notice=_notice(visit),
         username=visit.field("username"),
         remember=bool(visit.field("remember_me")),
     )
+
+
+def _notice(visit: Visit) -> str:
+    return NOTICES.get(visit.query.get("notice", [""])[0], "")
 
 
 def submit(visit: Visit) -> Response:

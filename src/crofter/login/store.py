@@ -1,4 +1,4 @@
-"""What the login service remembers: sessions, codes, refresh tokens, links sent by mail, failed attempts."""
+"""What the login service remembers: sessions, codes, refresh tokens, failed attempts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from crofter.db import Flag, Id, Moment, Query, Row, Time, identity, query, tabl
 from crofter.resources.account.store import account
 from crofter.resources.logins.store import device
 from crofter.resources.oauth.store import authorization, client
-from crofter.resources.users.store import token, user
+from crofter.resources.users.store import link, token, user
 
 session = table(
     "login_session",
@@ -51,16 +51,6 @@ refresh = table(
     Column("digest", LargeBinary, nullable=False, unique=True),
     Column("expiry", Moment, nullable=False),
     Column("used", Flag, nullable=False),
-)
-
-# A link that lets its holder set a password: an invitation, or a reset.
-link = table(
-    "password_link",
-    identity(),
-    Column("user_id", Id, ForeignKey("account_user.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("digest", LargeBinary, nullable=False, unique=True),
-    Column("purpose", Text, nullable=False),
-    Column("expiry", Moment, nullable=False),
 )
 
 # Subjects are hashed: people type passwords into the wrong field.
@@ -125,8 +115,6 @@ DEVICE = query(
         device.c.expiry > bindparam("moment"),
     )
 )
-
-LINK = query(select(link.c.user_id).where(link.c.digest == bindparam("digest"), link.c.expiry > bindparam("moment")))
 
 
 class Client(Row):

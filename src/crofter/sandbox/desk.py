@@ -24,11 +24,8 @@ from crofter.resources.users import rules as users
 from crofter.resources.users import store as people
 from crofter.sandbox.faults import Faults
 from crofter.sandbox.shapes import Advance, Anything, ClockView, Moved, NewAccount, NewToken, Settle
+from crofter.scopes import parse
 
-SCOPES = frozenset(
-    "account databases domains events firewall images ips computes lke longview maintenance nodebalancers"
-    " object_storage stackscripts volumes".split()
-)
 _COUNTED = {
     "accounts": account,
     "users": people.user,
@@ -138,11 +135,10 @@ class Desk:
 
 
 def _checked_scopes(scopes: str) -> str:
-    asked = scopes.replace(",", " ").split()
-    for scope in asked:
-        resource, _, level = scope.partition(":")
-        if scope != "*" and not (resource in SCOPES and level in ("read_only", "read_write")):
-            raise Invalid(f"{scope} is not a scope", field="scopes")
+    try:
+        asked = parse(scopes)
+    except ValueError as strange:
+        raise Invalid(f"{strange} is not a scope", field="scopes") from None
     if not asked:
         raise Invalid("scopes is required", field="scopes")
     return " ".join(asked)

@@ -9,7 +9,7 @@ import msgspec
 from sqlalchemy import Column, ForeignKey, Index, Select, Text, UniqueConstraint, bindparam, exists, select
 
 from crofter.context import Context
-from crofter.db import Id, Json, Moment, Row, identity, owned, table
+from crofter.db import Id, Json, Moment, Row, among, identity, owned, query, table
 from crofter.edge.listing import Collection
 from crofter.resources.firewalls.shapes import FirewallView, RulesView, RuleView
 from crofter.resources.tags import store as tags
@@ -58,8 +58,11 @@ class Firewall(Row):
     updated: str
 
 
-_OF = select(*(firewall.c[name] for name in Firewall.__struct_fields__)).where(
-    firewall.c.account_id == bindparam("account_id"),
+_OWN = select(*(firewall.c[name] for name in Firewall.__struct_fields__)).where(
+    firewall.c.account_id == bindparam("account_id")
+)
+_THESE = query(_OWN.where(among(firewall.c.id, "ids")), Firewall)
+_OF = _OWN.where(
     exists(
         select(firewall_device.c.id).where(
             firewall_device.c.firewall_id == firewall.c.id,
@@ -88,6 +91,10 @@ def _collection(statement: Select[Any]) -> Collection[Firewall]:
 
 OF_OBJECT = {False: _collection(_OF), True: _collection(_OF.where(_GRANTED))}
 """By whether the caller is restricted."""
+
+
+def these(ctx: Context, ids: Sequence[int]) -> list[Firewall]:
+    return ctx.db.all(_THESE, account_id=ctx.account_id, ids=list(ids))
 
 
 def views(ctx: Context, rows: Sequence[Firewall]) -> list[FirewallView]:

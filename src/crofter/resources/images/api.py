@@ -7,10 +7,10 @@ from typing import Annotated
 from crofter.context import Context
 from crofter.edge.endpoint import Found, endpoint
 from crofter.edge.listing import Listing
-from crofter.edge.perform import covers
 from crofter.errors import ScopeMissing
 from crofter.resources.images import rules, store
 from crofter.resources.images.shapes import ImageView
+from crofter.scopes import covers
 from crofter.shapes import Page
 
 TheImage = Annotated[store.Image, Found(store.one, "image_id")]

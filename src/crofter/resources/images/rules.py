@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crofter.context import Context
 from crofter.errors import Forbidden
-from crofter.resources.images.store import Image
+from crofter.resources.images.store import KIND, Image
 from crofter.resources.users import access
 
 NOT_YOURS = "You do not have permission to access this Image"
@@ -23,4 +23,4 @@ def must_be_deployable(ctx: Context, image: Image) -> None:
 
 def _readable(ctx: Context, image: Image) -> bool:
     """The house's images are everybody's; for one of the account's a restricted user needs a grant."""
-    return image.is_public or access.permits(ctx, "image", image.id, "read_only")
+    return image.is_public or access.permits(ctx, KIND, image.id, "read_only")

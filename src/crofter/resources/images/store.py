@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
@@ -21,12 +22,13 @@ from sqlalchemy import (
 
 from crofter.catalogue import Offered
 from crofter.context import Context
-from crofter.db import Flag, Id, Moment, Query, identity, query, table
+from crofter.db import Flag, Id, Moment, Query, among, identity, query, table
 from crofter.edge.listing import Collection
 from crofter.errors import NotFound
 from crofter.resources.images.shapes import ImageView
 from crofter.resources.users.store import grant
 
+KIND = "image"
 PRIVATE = "private/"
 
 image = table(
@@ -107,7 +109,7 @@ _PUBLIC = image.c.position.is_not(None)
 _OWN = image.c.account_id == bindparam("account_id")
 _GRANTED = exists(
     select(grant.c.object_id).where(
-        grant.c.user_id == bindparam("user_id"), grant.c.kind == "image", grant.c.object_id == image.c.id
+        grant.c.user_id == bindparam("user_id"), grant.c.kind == KIND, grant.c.object_id == image.c.id
     )
 )
 
@@ -131,6 +133,7 @@ ALL = _collection(_SHOWN.where(or_(_PUBLIC, _OWN)))
 GRANTED = _collection(_SHOWN.where(or_(_PUBLIC, and_(_OWN, _GRANTED))))
 
 _BY_NAME: Query[Image] = query(_SHOWN.where(image.c.name == bindparam("name")), Image)
+_THESE: Query[Image] = query(_SHOWN.where(_OWN, among(image.c.id, "ids")), Image)
 _BY_ID: Query[Image] = query(_SHOWN.where(_OWN, image.c.id == bindparam("image_id")), Image)
 
 
@@ -149,6 +152,11 @@ def one(ctx: Context, image_id: str) -> Image:
     if found is None or not found.offered:
         raise NotFound
     return found
+
+
+def these(ctx: Context, ids: Sequence[int]) -> list[Image]:
+    """Those of the account's own images."""
+    return ctx.db.all(_THESE, account_id=ctx.account_id, ids=list(ids))
 
 
 def views(images: list[Image]) -> list[ImageView]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from crofter.engine import Chore, Operation
-from crofter.housekeeping import Nothing
+from crofter.engine import Chore, Nothing, Operation
 from crofter.resources.instances import sweeping, watchdog
 from crofter.resources.instances.backups import operations as saving
 from crofter.resources.instances.backups import restoring, schedule

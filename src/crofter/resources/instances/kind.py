@@ -20,7 +20,6 @@ def _remove(ctx: Context, instance_id: int) -> None:
 
 COMPUTE = Kind(
     name=store.KIND,
-    title="Compute",
     url="/v4/compute/instances/{id}",
     existing=store.existing,
     views=_views,

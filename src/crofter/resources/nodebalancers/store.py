@@ -20,7 +20,7 @@ from sqlalchemy import (
 )
 
 from crofter.context import Context
-from crofter.db import Flag, Id, Moment, Row, identity, owned, table
+from crofter.db import Flag, Id, Moment, Row, among, identity, owned, query, table
 from crofter.edge.listing import Collection
 from crofter.resources.instances.ips.store import address
 from crofter.resources.nodebalancers.shapes import NodeBalancerView, TransferView
@@ -113,9 +113,11 @@ _LEADS_TO = exists(
         address.c.public.is_(False),
     )
 )
-_OF = select(*(nodebalancer.c[name] for name in NodeBalancer.__struct_fields__)).where(
-    nodebalancer.c.account_id == bindparam("account_id"), _LEADS_TO
+_OWN = select(*(nodebalancer.c[name] for name in NodeBalancer.__struct_fields__)).where(
+    nodebalancer.c.account_id == bindparam("account_id")
 )
+_OF = _OWN.where(_LEADS_TO)
+_THESE = query(_OWN.where(among(nodebalancer.c.id, "ids")), NodeBalancer)
 _GRANTED = exists(
     select(grant.c.object_id).where(
         grant.c.user_id == bindparam("user_id"), grant.c.kind == KIND, grant.c.object_id == nodebalancer.c.id
@@ -136,6 +138,10 @@ def _collection(statement: Select[Any]) -> Collection[NodeBalancer]:
 
 OF_INSTANCE = {False: _collection(_OF), True: _collection(_OF.where(_GRANTED))}
 """By whether the caller is restricted."""
+
+
+def these(ctx: Context, ids: Sequence[int]) -> list[NodeBalancer]:
+    return ctx.db.all(_THESE, account_id=ctx.account_id, ids=list(ids))
 
 
 def views(ctx: Context, rows: Sequence[NodeBalancer]) -> list[NodeBalancerView]:

@@ -31,7 +31,7 @@ def complaints(ctx: Context, stackscript_id: int, data: Mapping[str, Any], image
 
 
 def _must_be_readable(ctx: Context, script: StackScript) -> None:
-    if not script.is_public and not access.permits(ctx, "stackscript", script.id, "read_only"):
+    if not script.is_public and not access.permits(ctx, store.KIND, script.id, "read_only"):
         raise Forbidden(NOT_YOURS, field="stackscript_id")
 
 

@@ -7,6 +7,7 @@ from sqlalchemy import Column, ForeignKey, Index, Integer, Text, bindparam, or_,
 from crofter.context import Context
 from crofter.db import Flag, Id, Json, Moment, Row, identity, owned, query, table
 
+KIND = "stackscript"
 ANY_IMAGE = "any/all"
 
 stackscript = table(

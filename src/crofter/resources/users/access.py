@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from crofter import clock
+from crofter import clock, scopes
 from crofter.context import Actor, Context, World
 from crofter.db import Session
 from crofter.resources.users import store
@@ -15,12 +13,7 @@ def authenticate(world: World, db: Session, presented: str) -> Actor | None:
     row = db.maybe(store.BEARER, digest=world.keyring.digest(presented), moment=clock.text(world.clock.now()))
     if row is None:
         return None
-    return Actor(row.account_id, row.user_id, row.username, row.restricted, row.token_id, scope_set(row.scopes))
-
-
-@lru_cache(maxsize=4096)
-def scope_set(scopes: str) -> frozenset[str]:
-    return frozenset(scopes.replace(",", " ").split())
+    return Actor(row.account_id, row.user_id, row.username, row.restricted, row.token_id, scopes.held(row.scopes))
 
 
 def permits(ctx: Context, kind: str, object_id: int, level: str) -> bool:

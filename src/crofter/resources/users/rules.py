@@ -13,10 +13,9 @@ from crofter.errors import Invalid
 from crofter.journal import record
 from crofter.keyring import SHOWN, new_token
 from crofter.kinds import Entity
-from crofter.login import invitations
 from crofter.resources.account.store import account
 from crofter.resources.profile.sshkeys import store as ssh_keys
-from crofter.resources.users import store
+from crofter.resources.users import invitations, store
 from crofter.resources.users.shapes import UserCreate, UserUpdate, UserView, username_complaint
 from crofter.resources.users.store import User
 from crofter.shapes import given

@@ -73,8 +73,18 @@ token = table(
     Column("expiry", Moment),
     # Of an OAuth client: whose it is, and which authorization it came from. Null for a personal token.
     Column("authorization_id", Id, ForeignKey("app_authorization.id", ondelete="CASCADE"), index=True),
-    Column("last_used", Moment),
 )
+
+# What lets its holder set a password, sent by mail: an invitation, or a reset.
+link = table(
+    "password_link",
+    identity(),
+    Column("user_id", Id, ForeignKey("account_user.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("digest", LargeBinary, nullable=False, unique=True),
+    Column("purpose", Text, nullable=False),
+    Column("expiry", Moment, nullable=False),
+)
+LINK = query(select(link.c.user_id).where(link.c.digest == bindparam("digest"), link.c.expiry > bindparam("moment")))
 
 
 class Bearer(Row):

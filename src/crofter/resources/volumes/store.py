@@ -21,7 +21,7 @@ from sqlalchemy import (
 )
 
 from crofter.context import Context
-from crofter.db import Flag, Id, Moment, Row, identity, owned, query, table
+from crofter.db import Flag, Id, Moment, Row, among, identity, owned, query, table
 from crofter.edge.listing import Collection
 from crofter.kinds import Entity
 from crofter.resources.instances.store import Instance, instance
@@ -90,6 +90,7 @@ def _collection(statement: Select[Any]) -> Collection[Volume]:
     return Collection(VolumeView, statement, Volume, key=volume.c.id, columns={"label": volume.c.label, "tags": tagged})
 
 
+_THESE = query(_SHOWN.where(among(volume.c.id, "ids")), Volume)
 OF_INSTANCE = {False: _collection(_OF), True: _collection(_OF.where(_GRANTED))}
 """By whether the caller is restricted."""
 _USABLE = query(
@@ -104,6 +105,10 @@ _ATTACHED = query(
     select(volume.c.id, volume.c.label).where(volume.c.instance_id == bindparam("instance_id")).order_by(volume.c.id),
     lambda number, label: Entity(KIND, number, label, f"/v4/volumes/{number}"),
 )
+
+
+def these(ctx: Context, ids: Sequence[int]) -> list[Volume]:
+    return ctx.db.all(_THESE, account_id=ctx.account_id, ids=list(ids))
 
 
 def views(ctx: Context, rows: Sequence[Volume]) -> list[VolumeView]:

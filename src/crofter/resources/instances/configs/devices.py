@@ -35,8 +35,12 @@ def _one(ctx: Context, instance: Instance, device: DeviceBody, path: str) -> Ite
         yield Reason("Only one of disk_id and volume_id may be set", path)
     if device.disk_id is not None and disks.find(ctx, instance.id, device.disk_id) is None:
         yield Reason("disk_id is not valid", f"{path}.disk_id")
-    if device.volume_id is not None and not volumes.usable(ctx, device.volume_id, instance):
-        yield Reason("volume_id is not valid", f"{path}.volume_id")
+    if device.volume_id is not None:
+        if volumes.usable(ctx, device.volume_id, instance):
+            field = f"{path}.volume_id"
+            ctx.world.kinds.require(ctx, volumes.KIND, [device.volume_id], "read_write", field=field)
+        else:
+            yield Reason("volume_id is not valid", f"{path}.volume_id")
 
 
 def kept(sent: Devices) -> dict[str, dict[str, int]]:

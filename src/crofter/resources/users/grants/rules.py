@@ -7,8 +7,9 @@ from typing import Any
 import msgspec
 
 from crofter.context import Context
-from crofter.errors import Forbidden, Invalid
+from crofter.errors import Invalid
 from crofter.journal import record
+from crofter.kinds import inaccessible
 from crofter.resources.users import rules as users
 from crofter.resources.users.grants import store
 from crofter.resources.users.grants.shapes import (
@@ -64,8 +65,7 @@ def _must_exist(ctx: Context, kind: str, changes: list[GrantChange]) -> None:
     existing = known.existing(ctx, [change.id for change in changes]) if known else set()
     for position, change in enumerate(changes):
         if change.id not in existing:
-            title = known.title if known else kind.capitalize()
-            raise Forbidden(f"You do not have permission to access this {title}", field=f"{kind}[{position}].id")
+            raise inaccessible(kind, f"{kind}[{position}].id")
 
 
 def _merged(held: dict[str, Any], changes: GlobalChanges) -> dict[str, Any]:

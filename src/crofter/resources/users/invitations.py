@@ -7,7 +7,7 @@ from typing import Protocol
 from crofter import clock, mail
 from crofter.clock import DAY, HOUR
 from crofter.context import Context
-from crofter.login import store
+from crofter.resources.users import store
 
 INVITATION_LIFE = 7 * DAY
 RESET_LIFE = HOUR
@@ -60,7 +60,7 @@ def _send(ctx: Context, user: Invited, purpose: str, life: int, subject: str, wo
     mail.send(ctx, user.email, subject, words.format(username=user.username, url=url, until=expiry.replace("T", " ")))
 
 
-def holder(ctx: Context, secret: str) -> store.Person | None:
-    """Whose password a link sets, while it is good."""
-    user_id = ctx.db.value(store.LINK, digest=ctx.world.keyring.digest(secret), moment=ctx.moment)
-    return None if user_id is None else ctx.db.maybe(store.BY_ID, user_id=user_id)
+def holder(ctx: Context, secret: str) -> int | None:
+    """The id of the user whose password a link sets, while it is good."""
+    found: int | None = ctx.db.value(store.LINK, digest=ctx.world.keyring.digest(secret), moment=ctx.moment)
+    return found
