@@ -10,7 +10,7 @@ from crofter.context import Context
 from crofter.edge.endpoint import Found, Reply, Upload, endpoint
 from crofter.edge.listing import Listing
 from crofter.edge.problems import UnsupportedMediaType
-from crofter.resources.oauth import pictures, rules, store
+from crofter.resources.oauth import rules, store
 from crofter.resources.oauth.shapes import OAuthClientCreate, OAuthClientUpdate, OAuthClientView
 from crofter.shapes import Page
 
@@ -30,10 +30,10 @@ class Picture(Upload, frozen=True):
     """An image, decoded and made harmless."""
 
     def __post_init__(self) -> None:
-        content_type = self.content_type.partition(";")[0].strip().lower()
-        if content_type not in pictures.FORMATS:
+        kind = rules.PICTURES.get(self.content_type.partition(";")[0].strip().lower())
+        if kind is None:
             raise UnsupportedMediaType
-        msgspec.structs.force_setattr(self, "content", pictures.cleaned(self.content, content_type))
+        msgspec.structs.force_setattr(self, "content", rules.cleaned(self.content, kind))
 
 
 @endpoint("GET /v4/account/oauth-clients", scope="account:read_only", grant="account:read_only")
@@ -105,8 +105,8 @@ def view_oauth_client_thumbnail(ctx: Context, thumbnail: TheThumbnail) -> Reply:
     scope="account:read_write",
     grant="account:read_write",
     events=("oauth_client_update",),
-    accepts=tuple(pictures.FORMATS),
-    max_body=pictures.MAX_BYTES,
+    accepts=tuple(rules.PICTURES),
+    max_body=rules.MOST_BYTES,
 )
 def update_oauth_client_thumbnail(ctx: Context, client: TheClient, picture: Picture) -> None:
     """Give an OAuth client a picture, which anybody can see: PNG, JPEG or GIF."""

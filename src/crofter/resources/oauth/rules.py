@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from crofter.context import Context
+from crofter.drivers import pictures
+from crofter.errors import Invalid, Unavailable
 from crofter.journal import record
 from crofter.keyring import new_token
 from crofter.kinds import Entity
@@ -14,6 +16,9 @@ from crofter.resources.oauth.store import Client
 from crofter.shapes import given
 
 MASKED = "<REDACTED>"
+PICTURES: dict[str, pictures.Kind] = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF"}
+MOST_BYTES = 512 * 1024
+MOST_PIXELS = 4_000_000
 
 
 def view(ctx: Context, client: Client, secret: str = MASKED) -> OAuthClientView:
@@ -72,6 +77,16 @@ def delete(ctx: Context, client: Client) -> None:
     """Every consent goes with the row, and every token and code with its consent."""
     ctx.db.delete(store.client, account_id=ctx.account_id, id=client.id)
     record(ctx, "oauth_client_delete", _entity(client))
+
+
+def cleaned(content: bytes, kind: pictures.Kind) -> bytes:
+    """A picture as it may be shown to anybody."""
+    try:
+        return pictures.cleaned(content, kind, most_pixels=MOST_PIXELS, most_bytes=MOST_BYTES)
+    except pictures.Unfit as unfit:
+        raise Invalid(str(unfit)) from unfit
+    except pictures.Crowded:
+        raise Unavailable from None
 
 
 def set_thumbnail(ctx: Context, client: Client, picture: bytes) -> None:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from msgspec import Meta
 
 from crofter.config import is_loopback
-from crofter.shapes import UNSET, Body, Filtered, Optional, View
+from crofter.shapes import UNSET, Body, Filtered, Optional, Revealed, View
 
 NO_REDIRECT = "Must be an https URL, or an http URL of this machine (127.0.0.1, [::1], localhost), without a fragment"
 
@@ -51,7 +51,7 @@ class OAuthClientView(View):
     label: Filtered[ClientLabel]
     public: Filtered[Public]
     redirect_uri: RedirectUri
-    secret: Annotated[str, Meta(description="Masked, except where it was just reset.")]
+    secret: Revealed[Annotated[str, Meta(description="Masked, except where it was just reset.")]]
     status: Literal["active", "disabled", "suspended"]
     thumbnail_url: Annotated[str | None, Meta(description="Where its picture can be seen.")]
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import threading
-
+from crofter.drivers import pictures
 from crofter.edge.uploads import harmless
-from crofter.errors import Invalid
+from crofter.errors import Invalid, Unavailable
 
 FIELD = "file"
 LARGEST = 5 * 1024 * 1024
 FRAME = 64 * 1024
 """What the form around the file may take."""
 MOST_PIXELS = 40_000_000
-PICTURES = {
+PICTURES: dict[str, pictures.Kind] = {
     "gif": "GIF",
     "jpg": "JPEG",
     "jpeg": "JPEG",
@@ -26,8 +24,6 @@ PICTURES = {
 EXTENSIONS = (*PICTURES, "pdf", "txt")
 _IN_TEXT = "\t\n\r\f\b\x1b"
 """Control characters that a log may hold."""
-_one_at_a_time = threading.Lock()
-"""A picture takes much more room than its file, so that only one is unfolded at any time."""
 
 
 def check_size(form: bytes) -> None:
@@ -56,18 +52,11 @@ def _too_large() -> Invalid:
     return Invalid("The file must not be larger than 5 MB", field=FIELD)
 
 
-def _is_picture(data: bytes, kind: str) -> bool:
-    from PIL import Image  # noqa: PLC0415 - slow to import, rarely used
-
+def _is_picture(data: bytes, kind: pictures.Kind) -> bool:
     try:
-        with _one_at_a_time, Image.open(io.BytesIO(data), formats=(kind,)) as picture:
-            if picture.width * picture.height > MOST_PIXELS:
-                return False
-            picture.draft("L", (256, 256))  # a JPEG is as good small
-            picture.load()
-    except Exception:  # whatever a decoder stumbles over, the file is not a good one
-        return False
-    return True
+        return pictures.decodes(data, kind, most_pixels=MOST_PIXELS)
+    except pictures.Crowded:
+        raise Unavailable from None
 
 
 def _is_document(data: bytes) -> bool:

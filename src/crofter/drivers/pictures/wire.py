@@ -1,0 +1,51 @@
+"""What the house and the process for pictures say to each other."""
+
+from __future__ import annotations
+
+import struct
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+Kind = Literal["PNG", "JPEG", "GIF", "TIFF"]
+HEAD = struct.Struct(">I")
+DONE, REFUSED = b"+", b"-"
+
+
+class Unfit(Exception):
+    """Not a picture that is taken. The text says why."""
+
+
+class Task(Struct, frozen=True):
+    """What is wanted of one picture."""
+
+    kind: Kind
+    most_pixels: int
+    most_bytes: int = 0
+    clean: bool = False
+    """Whether a clean PNG is wanted; otherwise only whether it can be decoded."""
+
+
+def asked(task: Task, content: bytes) -> bytes:
+    words = msgspec.json.encode(task)
+    return HEAD.pack(len(words)) + words + content
+
+
+def read(sent: bytes) -> tuple[Task, bytes]:
+    start = HEAD.size + int(HEAD.unpack_from(sent)[0])
+    return msgspec.json.decode(sent[HEAD.size : start], type=Task), sent[start:]
+
+
+def answered(mark: bytes, content: bytes) -> bytes:
+    return mark + HEAD.pack(len(content)) + content
+
+
+def heard(answer: bytes) -> bytes | None:
+    """The result; None if the process broke off. Raises Unfit."""
+    start = 1 + HEAD.size
+    if len(answer) < start or len(answer) != start + int(HEAD.unpack_from(answer, 1)[0]):
+        return None
+    if answer[:1] == REFUSED:
+        raise Unfit(answer[start:].decode("ascii", "replace"))
+    return answer[start:]

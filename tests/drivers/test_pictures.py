@@ -1,0 +1,118 @@
+"""Pictures from strangers: what becomes of them, and of the process that looks at them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from io import BytesIO
+from typing import Any
+
+import pytest
+from PIL import Image
+
+from crofter.drivers.pictures import Crowded, Unfit, cleaned, decodes, studio
+
+LIMITS: dict[str, Any] = {"most_pixels": 1_000_000, "most_bytes": 512 * 1024}
+TAKEN_OVER = "from crofter.drivers.pictures import process; import os, socket, threading; process.confine(); {deed}"
+
+
+def picture(kind: str = "PNG", size: tuple[int, int] = (8, 8), **options: Any) -> bytes:
+    target = BytesIO()
+    Image.new("RGB", size, "teal").save(target, kind, **options)
+    return target.getvalue()
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF"])
+def test_a_picture_becomes_a_png(kind: Any) -> None:
+    made = cleaned(picture(kind), kind, **LIMITS)
+    with Image.open(BytesIO(made)) as opened:
+        assert (opened.format, opened.size) == ("PNG", (8, 8))
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "TIFF"])
+def test_whether_it_is_one_is_told(kind: Any) -> None:
+    assert decodes(picture(kind), kind, most_pixels=64)
+    assert not decodes(picture(kind), kind, most_pixels=63)
+    assert not decodes(picture(kind)[:-30], kind, most_pixels=64)
+    assert not decodes(b"", kind, most_pixels=64)
+
+
+def test_several_pictures_in_one_file_are_what_cameras_make() -> None:
+    target = BytesIO()
+    pages = [Image.new("RGB", (8, 8), colour) for colour in ("teal", "red")]
+    pages[0].save(target, "MPO", save_all=True, append_images=pages[1:])
+    assert decodes(target.getvalue(), "JPEG", most_pixels=64)
+
+
+@pytest.mark.parametrize(
+    "deed",
+    [
+        "open('/etc/passwd')",
+        "socket.socket()",
+        "os.fork()",
+        "threading.Thread(target=print).start()",
+        "bytearray(2 << 30)",
+    ],
+)
+def test_who_takes_over_the_decoder_has_nothing(deed: str) -> None:
+    def runs(code: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-c", code], env={}, capture_output=True, text=True, check=False)
+
+    assert runs(TAKEN_OVER.format(deed="pass")).returncode == 0
+    ended = runs(TAKEN_OVER.format(deed=deed))
+    assert ended.returncode != 0
+    words = ("OSError", "PermissionError", "BlockingIOError", "RuntimeError", "MemoryError")
+    assert any(word in ended.stderr for word in words), ended.stderr
+
+
+def test_it_is_told_nothing_of_the_house(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CROFTER_SECRET_KEY", "a secret")
+    told = "import os, sys; words = repr(dict(os.environ)).encode(); sys.stdin.buffer.read();"
+    told += "import struct; sys.stdout.buffer.write(b'-' + struct.pack('>I', len(words)) + words)"
+    monkeypatch.setattr(studio, "COMMAND", (sys.executable, "-I", "-c", told))
+    with pytest.raises(Unfit) as said:
+        cleaned(picture(), "PNG", **LIMITS)
+    assert "secret" not in str(said.value)
+    assert "CROFTER" not in str(said.value)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "b''",
+        "b'+'",
+        "b'+' + (9).to_bytes(4, 'big') + b'short'",
+        "b'+' + (6).to_bytes(4, 'big') + b'<html>'",
+        "b'x' * (1 << 24)",
+    ],
+)
+def test_what_comes_back_is_a_picture_or_nothing(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+    lies = f"import sys; sys.stdin.buffer.read(); sys.stdout.buffer.write({answer})"
+    monkeypatch.setattr(studio, "COMMAND", (sys.executable, "-I", "-c", lies))
+    with pytest.raises(Unfit, match="The image cannot be decoded"):
+        cleaned(picture(), "PNG", **LIMITS)
+
+
+def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studio, "COMMAND", (sys.executable, "-I", "-c", "import time; time.sleep(3600)"))
+    monkeypatch.setattr(studio, "PATIENCE", 0.1)
+    with pytest.raises(Unfit):
+        cleaned(picture(), "PNG", **LIMITS)
+
+
+def test_a_crowd_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(studio, "COMMAND", (sys.executable, "-I", "-c", "import time; time.sleep(3600)"))
+    monkeypatch.setattr(studio, "PATIENCE", 0.5)
+    outcomes: list[bool] = []
+    room = studio.AT_ONCE + studio.WAITING
+    crowd = [threading.Thread(target=lambda: outcomes.append(decodes(b"", "PNG", most_pixels=1))) for _ in range(room)]
+    for one in crowd:
+        one.start()
+    while studio._room._value:  # type: ignore[attr-defined]
+        assert any(one.is_alive() for one in crowd)
+    with pytest.raises(Crowded):
+        decodes(b"", "PNG", most_pixels=1)
+    for one in crowd:
+        one.join()
+    assert outcomes == [False] * room
