@@ -75,7 +75,7 @@ def test_a_good_body_is_read() -> None:
         ("ratio", False, "ratio", "Must be of type Number"),
         ("booted", 1, "booted", "Must be of type Boolean"),
         ("booted", "true", "booted", "Must be of type Boolean"),
-        ("status", "idle", "status", "Must be one of off, on"),
+        ("status", "idle", "status", "Must be one of on, off"),
         ("status", 3, "status", "Must be of type String"),
         ("tags", "a", "tags", "Must be of type Array"),
         ("tags", [1], "tags[0]", "Must be of type String"),

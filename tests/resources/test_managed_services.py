@@ -149,7 +149,7 @@ def test_a_fault_of_a_service_that_is_not_there_is_refused(cloud: Cloud) -> None
         return errors(answer)
 
     assert refused(kind="probe", service_id=4711, result="up") == [("service_id", "service_id is not valid")]
-    assert refused(kind="probe", service_id=1, result="sideways") == [("result", "Must be one of down, up")]
+    assert refused(kind="probe", service_id=1, result="sideways") == [("result", "Must be one of up, down")]
     assert refused(kind="probe") == [("service_id", "service_id is required"), ("result", "result is required")]
     assert refused() == [("kind", "kind is required")]
     assert [field for field, _ in refused(kind="earthquake")] == ["kind"]

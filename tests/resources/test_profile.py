@@ -104,7 +104,7 @@ def test_a_profile_that_cannot_be_is_refused(alice: Client) -> None:
         "authorized_keys[0]",
     ]
     assert ("timezone", "timezone is not valid") in errors(answer)
-    assert ("lish_auth_method", "Must be one of disabled, keys_only, password_keys") in errors(answer)
+    assert ("lish_auth_method", "Must be one of password_keys, keys_only, disabled") in errors(answer)
     assert actions(alice) == []
 
 

@@ -7,7 +7,7 @@ from typing import Annotated
 from crofter.context import Context
 from crofter.edge.endpoint import Found, endpoint
 from crofter.edge.listing import Listing
-from crofter.resources.instances import creation, deployment, rules, store
+from crofter.resources.instances import creation, rules, store
 from crofter.resources.instances.shapes import InstanceCreate, InstanceUpdate, InstanceView, WithConfig
 from crofter.shapes import Page
 
@@ -29,7 +29,6 @@ def list_instances(ctx: Context, listing: Listing) -> Page[InstanceView]:
     scope="computes:read_write",
     grant="add_computes",
     events=("compute_create", "compute_boot", "tag_create", "vlan_attach"),
-    also=deployment.together(InstanceCreate, creation.complaints, type="", region=""),
 )
 def create_instance(ctx: Context, body: InstanceCreate) -> InstanceView:
     """Create an instance; this incurs a charge."""

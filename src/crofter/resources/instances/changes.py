@@ -36,11 +36,11 @@ NO_UPGRADE = "This Compute has no upgrade available."
 
 
 def rebuild(ctx: Context, instance: Instance, body: Rebuild) -> InstanceView:
-    deployment.refuse(body, complaints(ctx, body))
-    image = _image(ctx, body)
+    image = images.find(ctx, body.image) if body.image else None
+    if image is not None and not image.offered:
+        image = None
+    deployment.refuse(body, [*_about_image(instance, body, image), *deployment.complaints(ctx, body, image)])
     assert image is not None
-    if image.size + SWAP > instance.disk:
-        raise Invalid("Insufficient space: the plan cannot hold the image", field="image")
     states.must_be_idle(ctx, instance)
     seed = deployment.seed(ctx, instance.id, 0, body)
     args = RebuildArgs(instance.id, image.slug, seed, body.booted, body.stackscript_id)
@@ -49,21 +49,15 @@ def rebuild(ctx: Context, instance: Instance, body: Rebuild) -> InstanceView:
     return rules.view(ctx, store.one(ctx, instance.id))
 
 
-def _image(ctx: Context, body: Rebuild) -> Image | None:
-    found = images.find(ctx, body.image) if body.image else None
-    return found if found is not None and found.offered else None
-
-
-def complaints(ctx: Context, body: Rebuild) -> Iterator[Reason]:
-    """Everything that is wrong with what to rebuild from."""
-    image = _image(ctx, body)
+def _about_image(instance: Instance, body: Rebuild, image: Image | None) -> Iterator[Reason]:
     if not body.image:
         yield Reason("You must specify an image")
     elif image is None or image.status != "available":
         yield Reason("image is not valid", "image")
+    elif image.size + SWAP > instance.disk:
+        yield Reason("Insufficient space: the plan cannot hold the image", "image")
     if image is None and body.root_pass is None:
         yield Reason("root_pass is required", "root_pass")
-    yield from deployment.complaints(ctx, body, image)
 
 
 def resize(ctx: Context, instance: Instance, body: Resize) -> None:

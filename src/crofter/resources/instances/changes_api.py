@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crofter.context import Context
 from crofter.edge.endpoint import endpoint
-from crofter.resources.instances import changes, deployment
+from crofter.resources.instances import changes
 from crofter.resources.instances.api import TheInstance
 from crofter.resources.instances.disks import rules as disks
 from crofter.resources.instances.shapes import (
@@ -23,7 +23,6 @@ from crofter.resources.instances.shapes import (
     scope="computes:read_write",
     grant="compute:read_write",
     events=("compute_rebuild",),
-    also=deployment.together(Rebuild, changes.complaints),
 )
 def rebuild_instance(ctx: Context, instance: TheInstance, body: Rebuild) -> InstanceView:
     """Delete all disks and profiles of an instance, and deploy an image to it."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -36,15 +36,6 @@ Offer = TypeVar("Offer", Type, Region, Image)
 NO_TYPE = "A valid plan type by that ID was not found"
 NOT_YOURS = "You do not have permission to access this Compute"
 CAPABILITY, GPUS = "Computes", "GPU Computes"
-
-
-class Named(NamedTuple):
-    """What the names in a body stand for, if for anything."""
-
-    type: Type | None
-    region: Region | None
-    image: Image | None
-    backup: Backup | None
 
 
 class Plan(Struct):
@@ -90,39 +81,25 @@ def begin(ctx: Context, body: InstanceCreate, plan: Plan | None = None) -> Insta
 
 
 def _plan(ctx: Context, body: InstanceCreate) -> Plan:
-    named = _named(ctx, body)
-    deployment.refuse(body, _complaints(ctx, body, named))
+    plan_type = _offered(types.find(ctx, body.type))
+    region = _offered(regions.find(ctx, body.region))
+    image = _offered(images.find(ctx, body.image)) if body.image else None
+    backup = _backup(ctx, body.backup_id) if body.backup_id else None
+    deployment.refuse(
+        body,
+        [
+            *_about_place(ctx, plan_type, region),
+            *_about_source(body, image, backup),
+            *(_about_room(body, plan_type, image, backup) if plan_type else ()),
+            *deployment.complaints(ctx, body, image),
+            *(vlans.complaints(ctx, region, body.interfaces) if region else ()),
+            *_about_label(ctx, body),
+        ],
+    )
     costs.must_be_paid_up(ctx)
-    plan_type, region, image, backup = named
     assert plan_type is not None
     assert region is not None
     return Plan(plan_type, region, image, backup)
-
-
-def complaints(ctx: Context, body: InstanceCreate) -> Iterator[Reason]:
-    """Everything that is wrong with what a body of the right shape says."""
-    return _complaints(ctx, body, _named(ctx, body))
-
-
-def _named(ctx: Context, body: InstanceCreate) -> Named:
-    return Named(
-        _offered(types.find(ctx, body.type)),
-        _offered(regions.find(ctx, body.region)),
-        _offered(images.find(ctx, body.image)) if body.image else None,
-        _backup(ctx, body.backup_id) if body.backup_id else None,
-    )
-
-
-def _complaints(ctx: Context, body: InstanceCreate, named: Named) -> Iterator[Reason]:
-    plan_type, region, image, backup = named
-    yield from _about_place(ctx, plan_type, region)
-    yield from _about_source(body, image, backup)
-    if plan_type is not None:
-        yield from _about_room(body, plan_type, image, backup)
-    yield from deployment.complaints(ctx, body, image)
-    if region is not None:
-        yield from vlans.complaints(ctx, region, body.interfaces)
-    yield from _about_label(ctx, body)
 
 
 def _offered(found: Offer | None) -> Offer | None:

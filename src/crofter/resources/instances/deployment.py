@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
-from typing import Any, Protocol, TypeVar
-
-import msgspec
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
 
 from crofter import ssh
 from crofter.context import Context
@@ -20,8 +18,6 @@ from crofter.resources.profile.sshkeys import store as ssh_keys
 from crofter.resources.stackscripts import rules as stackscripts
 from crofter.resources.users import store as users
 from crofter.shapes import Body
-
-B = TypeVar("B", bound=Body)
 
 
 class Deploying(Protocol):
@@ -61,25 +57,6 @@ def refuse(body: Body, reasons: Iterable[Reason]) -> None:
     if found:
         places = {name: place for place, name in enumerate(body.__struct_fields__)}
         raise Invalid.all(sorted(found, key=lambda one: places.get(_head(one.field), -1)))
-
-
-def together(
-    body: type[B], complaints: Callable[[Context, B], Iterable[Reason]], **stand_in: Any
-) -> Callable[[Context, dict[str, Any], Set[str]], Iterable[Reason]]:
-    """Let what is wrong with the meaning of a body be said together with what is wrong with its shape.
-
-    ``stand_in``: something for each field that must be there. Of a good shape the rules complain themselves.
-    """
-
-    def also(ctx: Context, sent: dict[str, Any], wrong: Set[str]) -> Iterable[Reason]:
-        if not wrong:
-            return ()
-        heads = {_head(field) for field in wrong}
-        sound = {name: value for name, value in sent.items() if name not in heads}
-        found = complaints(ctx, msgspec.convert({**stand_in, **sound}, body))
-        return [one for one in found if _head(one.field) not in heads]
-
-    return also
 
 
 def _head(field: str | None) -> str:

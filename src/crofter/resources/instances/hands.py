@@ -30,8 +30,8 @@ from crofter.resources.instances.store import Instance
 ASK_AGAIN, ASK_SELDOM = 5.0, 300.0
 """Seconds of house time until a host that does not answer is asked again: at first, and in the end."""
 
-NEWS = 5.0
-"""Seconds of house time after which the owner of something long hears how far it is."""
+NEWS = 1.0
+"""Seconds of house time after which the owner hears how far it is."""
 
 SEEN_AS = {"rescue_reboot": "compute_reboot", "rescue_boot": "compute_boot", "backups_automatic": "compute_snapshot"}
 """Operations whose owner sees them as something else."""
@@ -109,7 +109,7 @@ def _whole(work: Work, percent: float, remaining: float) -> float:
 
 def _pause(remaining: float) -> float:
     """Short work is asked about when it should be done; of long work the owner wants to see it move."""
-    return max(remaining, 0.05) if remaining <= NEWS else max(NEWS, remaining / 10)
+    return max(0.05, min(remaining, max(NEWS, remaining / 10)))
 
 
 def place(work: Work, region: str, instance_id: int, spec: DomainSpec, *, avoid: int | None = None) -> int | Sleep:

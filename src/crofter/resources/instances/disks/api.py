@@ -9,7 +9,6 @@ from sqlalchemy import bindparam
 from crofter.context import Context
 from crofter.edge.endpoint import Found, endpoint
 from crofter.edge.listing import Collection, Listing
-from crofter.resources.instances import deployment
 from crofter.resources.instances.api import TheInstance
 from crofter.resources.instances.disks import rules
 from crofter.resources.instances.disks import store as disks
@@ -44,7 +43,6 @@ def list_disks(ctx: Context, instance: TheInstance, listing: Listing) -> Page[Di
     scope="computes:read_write",
     grant="compute:read_write",
     events=("disk_create",),
-    also=deployment.together(DiskCreate, rules.complaints, size=1),
 )
 def create_disk(ctx: Context, instance: TheInstance, body: DiskCreate) -> DiskView:
     """Add an empty disk, or one deployed from an image."""

@@ -31,8 +31,10 @@ def view(disk: Disk) -> DiskView:
 
 
 def create(ctx: Context, instance: Instance, body: DiskCreate) -> DiskView:
-    deployment.refuse(body, complaints(ctx, body))
-    image = _image(ctx, body)
+    image = images.find(ctx, body.image) if body.image else None
+    if image is not None and not image.offered:
+        image = None
+    deployment.refuse(body, [*_about_disk(body, image), *deployment.complaints(ctx, body, image)])
     states.must_be_idle(ctx, instance)
     _must_have_room(ctx, instance, body.size)
     filesystem = body.filesystem or (image.filesystem if image else "ext4")
@@ -45,18 +47,6 @@ def create(ctx: Context, instance: Instance, body: DiskCreate) -> DiskView:
     args = DeployArgs(instance.id, disks=[plan], seed=seed)
     states.follow(ctx, operations.CREATE, instance, args, secondary=disks.entity(disk))
     return view(disk)
-
-
-def _image(ctx: Context, body: DiskCreate) -> Image | None:
-    found = images.find(ctx, body.image) if body.image else None
-    return found if found is not None and found.offered else None
-
-
-def complaints(ctx: Context, body: DiskCreate) -> Iterator[Reason]:
-    """Everything that is wrong with a disk to make."""
-    image = _image(ctx, body)
-    yield from _about_disk(body, image)
-    yield from deployment.complaints(ctx, body, image)
 
 
 def _about_disk(body: DiskCreate, image: Image | None) -> Iterator[Reason]:

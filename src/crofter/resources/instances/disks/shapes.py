@@ -12,7 +12,7 @@ from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View
 Filesystem = Literal["raw", "swap", "ext3", "ext4", "initrd"]
 DiskLabel = Annotated[str, Meta(min_length=1, max_length=48, description="Name of the disk.")]
 DiskSize = Annotated[
-    int, Meta(ge=1, le=2**31 - 1, description="MB.", extra={"reason": "Disk size must be at least 1 MB"})
+    int, Meta(ge=1, le=2**63 - 1, description="MB.", extra={"reason": "Disk size must be at least 1 MB"})
 ]
 
 
