@@ -78,6 +78,15 @@ class PostgresServer:
             self.close()
             raise
 
+    @property
+    def data(self) -> Path:
+        """The files of the server."""
+        return self._folder / "d"
+
+    def program(self, name: str) -> str:
+        """The path of one of PostgreSQL's own programs."""
+        return str(Path(self._server.bin_path) / name)
+
     def address(self, name: str) -> str:
         return str(self._server.get_uri(name))
 

@@ -57,6 +57,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Folder with catalogue files that replace the built-in ones."""
     seed: int | None = None
     log: Literal["auto", "json", "pretty", "off"] = "auto"
+    log_level: Literal["debug", "info", "warning", "error"] = "info"
     rate_limits: dict[str, str] = {}
     password_memory: int | None = None
     """Mebibytes that hashing one password takes: 19, or 1 in a sandbox."""
@@ -64,9 +65,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """How often it goes over them: 2, or 1 in a sandbox."""
     probe_networks: str = ""
     """Private networks in which managed services may be looked at, by region: ``us-east=192.168.128.0/17 …``."""
-    mail: str = "outbox"
     probe_certificates: str | None = None
     """File with certificates of authorities that are trusted besides the system's, for looking at managed services."""
+    mail: str = "outbox"
     """``smtp://user:password@host:587`` (STARTTLS), ``smtps://…``, or ``outbox``: kept and shown, never sent."""
     mail_from: str = "crofter <no-reply@localhost>"
     seller: str = "crofter"
@@ -168,11 +169,11 @@ def _check_outside(settings: Settings) -> None:
             ipaddress.ip_network(word.partition("=")[2])
         except ValueError:
             raise SettingsError(f"probe_networks is a list of region=network, and {word} is none") from None
+    if settings.probe_certificates and not Path(settings.probe_certificates).is_file():
+        raise SettingsError(f"probe_certificates is a file, and there is no {settings.probe_certificates}")
     if settings.driver != "simulated":
         raise SettingsError(f"there is no driver {settings.driver!r}; there is: simulated")
 
-    if settings.probe_certificates and not Path(settings.probe_certificates).is_file():
-        raise SettingsError(f"probe_certificates is a file, and there is no {settings.probe_certificates}")
 
 def _check_secrets(settings: Settings) -> None:
     if not settings.sandbox and not settings.secret_key:

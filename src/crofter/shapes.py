@@ -11,7 +11,21 @@ from crofter import clock
 
 T = TypeVar("T")
 
-__all__ = ["UNSET", "Body", "Filtered", "Id", "Moment", "Optional", "Page", "Raw", "View", "field_type", "given"]
+__all__ = [
+    "UNSET",
+    "Body",
+    "Filtered",
+    "Id",
+    "Moment",
+    "Optional",
+    "Page",
+    "Raw",
+    "Revealed",
+    "Secret",
+    "View",
+    "field_type",
+    "given",
+]
 
 
 class View(msgspec.Struct, gc=False):
@@ -20,6 +34,9 @@ class View(msgspec.Struct, gc=False):
 
 class Body(msgspec.Struct, kw_only=True):
     """What a caller sends. Unknown and read-only fields are ignored."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(…)"  # what is in it may be secret, and must not reach a log
 
 
 class Page(View, Generic[T]):
@@ -33,6 +50,12 @@ class Page(View, Generic[T]):
 
 Filtered = Annotated[T, Meta(extra={"filterable": True}, extra_json_schema={"x-filterable": True})]
 """A field that ``X-Filter`` may name."""
+
+Secret = Annotated[T, Meta(extra={"secret": True}, extra_json_schema={"writeOnly": True})]
+"""What a caller sends and nobody is ever shown: kept sealed or hashed if at all, and never written down anywhere."""
+
+Revealed = Annotated[T, Meta(extra={"secret": True})]
+"""A secret that the answer which makes it shows, and no other."""
 
 Optional = Union[T, UnsetType]  # noqa: UP007 - an alias with a variable
 """A field of an update: left as it is unless sent."""

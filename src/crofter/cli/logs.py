@@ -31,6 +31,6 @@ def begin(settings: Settings) -> None:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     else:
         handler.setFormatter(JsonLines())
-    logging.basicConfig(handlers=[handler], level=logging.INFO)
+    logging.basicConfig(handlers=[handler], level=settings.log_level.upper())
     # We say ourselves that we have started; and what strangers send us is not worth a warning.
-    logging.getLogger("uvicorn").setLevel(logging.ERROR)
+    logging.getLogger("uvicorn").setLevel(logging.DEBUG if settings.log_level == "debug" else logging.ERROR)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Set
 from crofter.edge.endpoint import Endpoint
 
 HIDDEN = "*"
+LONGEST_ID = 10
+"""More digits than this are no id of ours: a card, a telephone."""
 BEARER = "token"
 """A part of a path that lets whoever knows it do something."""
 
@@ -16,11 +18,11 @@ def words_of(paths: Iterable[str]) -> frozenset[str]:
     return frozenset(word for path in paths for word in path.split("/") if not word.startswith("{"))
 
 
-def legible(path: str, endpoint: Endpoint | None, status: int, words: Set[str]) -> str:
+def legible(path: str, endpoint: Endpoint | None, words: Set[str], *, refused: bool) -> str:
     """Words of the interface stay, and so do numbers that are ids; a name stays if the request found what it names."""
     if endpoint is None:
         return "/".join(word if not word or word in words else HIDDEN for word in path.split("/"))
-    if status < 400 and BEARER not in endpoint.parts:
+    if not refused and BEARER not in endpoint.parts:
         return path
     version, _, rest = path.lstrip("/").partition("/")
     shown = (_part(*pair, endpoint) for pair in zip(endpoint.path.split("/"), rest.strip("/").split("/"), strict=False))
@@ -30,4 +32,5 @@ def legible(path: str, endpoint: Endpoint | None, status: int, words: Set[str]) 
 def _part(name: str, value: str, endpoint: Endpoint) -> str:
     if not name.startswith("{"):
         return name
-    return value if endpoint.parts[name.strip("{}").partition(":")[0]] is int else HIDDEN
+    is_id = endpoint.parts[name.strip("{}").partition(":")[0]] is int and len(value) <= LONGEST_ID
+    return value if is_id else HIDDEN

@@ -82,7 +82,7 @@ class Observer:
             time=text(self._clock.now()),
             request=request_id,
             method=scope["method"],
-            path=legible(scope["path"], endpoint, answer.status, self.words),
+            path=legible(scope["path"], endpoint, self.words, refused=answer.problem is not None),
             status=answer.status,
             ms=round(seconds * 1000, 2),
             address=scope["client"][0] if scope.get("client") else "",

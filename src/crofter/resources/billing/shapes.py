@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from crofter.resources.billing.checks import check_number
-from crofter.shapes import Body, Id, Moment, View
+from crofter.shapes import Body, Id, Moment, Secret, View
 
 Digits = r"^[0-9]+\Z"
 CardNumber = Annotated[
@@ -118,13 +118,10 @@ class Promotion(View):
 
 
 class CardBody(Body):
-    card_number: CardNumber
-    cvv: Cvv
+    card_number: Secret[CardNumber]
+    cvv: Secret[Cvv]
     expiry_month: Month
     expiry_year: Year
-
-    def __repr__(self) -> str:
-        return "CardBody(…)"  # must not reach a log or a traceback
 
 
 class PaymentMethodCreate(Body):
@@ -137,14 +134,14 @@ class PaymentCreate(Body):
     usd: Annotated[
         str,
         Meta(
-            pattern=r"^\$?[0-9]{1,6}\.[0-9]{2}\Z",
+            pattern=r"^\$?[0-9]{1,12}\.[0-9]{2}\Z",
             description="With cents.",
             examples=["20.00"],
             extra={"reason": "Must be an amount like 20.00"},
         ),
     ]
     payment_method_id: Id | None = None
-    cvv: Cvv | None = None
+    cvv: Secret[Cvv] | None = None
 
 
 class PromoCode(Body):

@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from crofter.resources.instances.labels import InstanceLabel
 from crofter.resources.tags.shapes import TagLabel
-from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, Secret, View
 
 Status = Literal[
     "running",
@@ -26,7 +26,8 @@ Status = Literal[
 ]
 Day = Literal["Scheduling", "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
 Window = Literal["Scheduling", "W0", "W2", "W4", "W6", "W8", "W10", "W12", "W14", "W16", "W18", "W20", "W22"]
-RootPass = Annotated[str, Meta(min_length=7, max_length=128, description="Password of root.")]
+RootPass = Secret[Annotated[str, Meta(min_length=7, max_length=128, description="Password of root.")]]
+StackScriptData = Secret[dict[str, Any]]
 Keys = Annotated[list[Annotated[str, Meta(max_length=16384)]], Meta(max_length=100)]
 Usernames = Annotated[list[Annotated[str, Meta(max_length=32)]], Meta(max_length=100)]
 Tags = Annotated[list[TagLabel], Meta(max_length=500)]
@@ -113,7 +114,7 @@ class InstanceCreate(Body):
     label: InstanceLabel | None = None
     private_ip: bool = False
     stackscript_id: Id | None = None
-    stackscript_data: dict[str, Any] = {}
+    stackscript_data: StackScriptData = {}
     swap_size: Annotated[int, Meta(ge=0, le=10_000_000)] = 512
     tags: Tags = []
 
@@ -155,7 +156,7 @@ class Rebuild(Body):
     authorized_users: Usernames = []
     booted: bool = True
     stackscript_id: Id | None = None
-    stackscript_data: dict[str, Any] = {}
+    stackscript_data: StackScriptData = {}
 
 
 class Resize(Body):
@@ -173,7 +174,7 @@ class Migrate(Body):
 
 
 class PasswordReset(Body):
-    root_pass: str
+    root_pass: Secret[str]
 
 
 class DeviceBody(Body):

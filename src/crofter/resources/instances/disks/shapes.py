@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from crofter.resources.instances.shapes import Keys, RootPass, Usernames
-from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View
+from crofter.resources.instances.shapes import Keys, RootPass, StackScriptData, Usernames
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, Secret, View
 
 Filesystem = Literal["raw", "swap", "ext3", "ext4", "initrd"]
 DiskLabel = Annotated[str, Meta(min_length=1, max_length=48, description="Name of the disk.")]
@@ -37,7 +37,7 @@ class DiskCreate(Body):
     authorized_keys: Keys = []
     authorized_users: Usernames = []
     stackscript_id: Id | None = None
-    stackscript_data: dict[str, Any] = {}
+    stackscript_data: StackScriptData = {}
 
 
 class DiskUpdate(Body):
@@ -47,7 +47,7 @@ class DiskUpdate(Body):
 
 
 class DiskPassword(Body):
-    password: str
+    password: Secret[str]
 
 
 class DiskResize(Body):

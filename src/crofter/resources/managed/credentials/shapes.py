@@ -7,14 +7,14 @@ from typing import Annotated
 from msgspec import Meta
 
 from crofter.resources.managed import naming
-from crofter.shapes import UNSET, Body, Id, Moment, Optional, View
+from crofter.shapes import UNSET, Body, Id, Moment, Optional, Secret, View
 
 CredentialLabel = Annotated[
     str,
     Meta(min_length=2, max_length=75, description="Unique within the account.", extra={"check": naming.label}),
 ]
-Username = Annotated[str, Meta(max_length=5000, description="Whom to sign in as. Never shown.")]
-Password = Annotated[str, Meta(min_length=1, max_length=5000, description="What to sign in with. Never shown.")]
+Username = Secret[Annotated[str, Meta(max_length=5000, description="Whom to sign in as. Never shown.")]]
+Password = Secret[Annotated[str, Meta(min_length=1, max_length=5000, description="What to sign in with. Never shown.")]]
 
 
 class CredentialView(View):

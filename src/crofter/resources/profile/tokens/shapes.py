@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View, moment_in
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, Revealed, View, moment_in
 
 
 def moment_complaint(value: str) -> str | None:
@@ -45,7 +45,9 @@ class TokenView(View):
     id: Id
     label: Filtered[TokenLabel]
     scopes: Scopes
-    token: Annotated[str, Meta(description="The whole token when it is made, its first 16 characters afterwards.")]
+    token: Revealed[
+        Annotated[str, Meta(description="The whole token when it is made, its first 16 characters afterwards.")]
+    ]
 
 
 class TokenCreate(Body):

@@ -16,7 +16,7 @@ def begin_two_factor(ctx: Context) -> TwoFactorSecretView:
 
 @endpoint("POST /v4/profile/tfa-enable-confirm", scope="account:read_write", grant="any", events=("tfa_enabled",))
 def confirm_two_factor(ctx: Context, body: TwoFactorConfirm) -> TwoFactorScratchView:
-    """TwoFactorConfirm the secret with a code; logins ask for one from now on."""
+    """Confirm the secret with a code; logins ask for one from now on."""
     return rules.confirm(ctx, body.tfa_code)
 
 

@@ -1,0 +1,84 @@
+"""A canary: a secret that can be recognised, whatever it was turned into."""
+
+from __future__ import annotations
+
+import base64
+import codecs
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from msgspec import Struct
+
+SHORT = 10
+"""A secret of fewer characters turns up by chance, so it counts only as a word of its own, in texts."""
+ZEROES = bytes(256)
+
+
+class Canary(Struct, frozen=True):
+    name: str
+    """Where it was sent, or what showed it: ``create_disk root_pass``, ``login session``."""
+    value: str
+    core: str
+    """The part that is looked for: without what everybody may see of it, such as a token's first characters."""
+    also: tuple[bytes, ...] = ()
+    """Other forms that this one is known in, to be looked for as they are."""
+
+    @property
+    def short(self) -> bool:
+        return len(self.core) < SHORT
+
+
+def disguises(core: str) -> dict[str, bytes]:
+    """What becomes of a secret on its way into a file, each by name; the core is plain ASCII."""
+    plain = core.encode()
+    grouped = re.findall("....", core)
+    return {
+        "as it is": plain,
+        "in upper case": core.upper().encode(),
+        "in lower case": core.lower().encode(),
+        "backwards": core[::-1].encode(),
+        "in UTF-16": core.encode("utf-16-le")[:-1],
+        "in hexadecimal": plain.hex().encode(),
+        "in hexadecimal, upper case": plain.hex().upper().encode(),
+        **{f"in base64, {shift} into it": _base64(plain, shift) for shift in range(3)},
+        "in base32": base64.b32encode(plain[: len(plain) // 5 * 5]),
+        "percent-encoded": "".join(f"%{byte:02X}" for byte in plain).encode(),
+        "escaped for JSON": "".join(f"\\u{byte:04x}" for byte in plain).encode(),
+        "escaped for HTML": "".join(f"&#{byte};" for byte in plain).encode(),
+        "in groups of four": " ".join(grouped).encode(),
+        "in groups with dashes": "-".join(grouped).encode(),
+        "in rot13": codecs.encode(core, "rot13").encode(),
+    }
+
+
+def _base64(plain: bytes, shift: int) -> bytes:
+    """The letters that stand for these bytes alone, whatever stands before and behind them; either alphabet."""
+    padded = bytes(shift) + plain
+    encoded = base64.b64encode(padded[: len(padded) // 3 * 3])
+    return encoded[4 if shift else 0 :]
+
+
+def found(canaries: Iterable[Canary], places: Mapping[str, bytes]) -> Iterator[str]:
+    """Every canary that is somewhere, with the place and the disguise."""
+    searched = {name: content.replace(ZEROES, b"") for name, content in places.items()}
+    for canary in canaries:
+        if canary.short:
+            word = re.compile(rb"(?<![0-9A-Za-z.:-])" + canary.core.encode() + rb"(?![0-9A-Za-z.:-])")
+            yield from (
+                f"{canary.name}: {place}, as a word"
+                for place, content in searched.items()
+                if _is_text(place) and word.search(content)
+            )
+            continue
+        for disguise, pattern in (*disguises(canary.core).items(), *(("in another form", one) for one in canary.also)):
+            for place, content in searched.items():
+                if pattern in content or ((b"+" in pattern or b"/" in pattern) and _urlsafe(pattern) in content):
+                    yield f"{canary.name}: {place}, {disguise}"
+
+
+def _urlsafe(pattern: bytes) -> bytes:
+    return pattern.translate(bytes.maketrans(b"+/", b"-_"))
+
+
+def _is_text(place: str) -> bool:
+    return not place.startswith("file ")

@@ -1,0 +1,83 @@
+"""Which fields of the interface are secret: by what they are declared as, and by what they should be."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+from msgspec import inspect as shape
+
+from crofter.corridor import ENDPOINTS
+from crofter.edge.endpoint import Endpoint
+from crofter.edge.openapi.schemas import NOT_JSON, answered
+from crofter.shapes import Page
+
+TELLING = re.compile("pass|secret|token|cvv|card_num|scratch|credential|key|code|pin$|auth|private")
+"""Names under which secrets go."""
+
+
+class Field(Struct, frozen=True):
+    name: str
+    """Of an endpoint and a field of its body, or of a view and its field."""
+    secret: bool
+    told: bool
+    """Whether its value is text, or an object: what can hold a secret."""
+
+    @property
+    def last(self) -> str:
+        return re.split(r"[ .]", self.name)[-1].removesuffix("[]")
+
+
+def bodies() -> Iterator[Field]:
+    """Every field that can be sent."""
+    for one in ENDPOINTS:
+        if one.body is not None:
+            for path, kind in _walk(shape.type_info(one.body)):
+                yield Field(f"{one.name} {path}", _secret(kind), _told(kind))
+
+
+def views() -> Iterator[Field]:
+    """Every field that can be shown."""
+    seen = {view for one in ENDPOINTS for view in _views(one)}
+    for view in sorted(seen, key=lambda one: one.__name__):
+        for path, kind in _walk(shape.type_info(view)):
+            yield Field(f"{view.__name__}.{path}", _secret(kind), _told(kind))
+
+
+def _views(one: Endpoint) -> Iterator[Any]:
+    for answer in answered(one):
+        if answer is not None and answer not in NOT_JSON:
+            yield one.item if getattr(answer, "__origin__", None) is Page else answer
+
+
+def _walk(kind: shape.Type, path: str = "") -> Iterator[tuple[str, shape.Type]]:
+    if isinstance(kind, shape.Metadata):
+        yield from _walk(kind.type, path)
+    elif isinstance(kind, shape.UnionType):
+        for option in kind.types:
+            yield from _walk(option, path)
+    elif isinstance(kind, shape.ListType):
+        yield from _walk(kind.item_type, f"{path}[]")
+    elif isinstance(kind, shape.StructType):
+        for field in kind.fields:
+            here = f"{path}.{field.encode_name}" if path else field.encode_name
+            yield here, field.type
+            yield from _walk(field.type, here)
+
+
+def _secret(kind: shape.Type) -> bool:
+    if isinstance(kind, shape.Metadata):
+        return bool((kind.extra or {}).get("secret")) or _secret(kind.type)
+    return isinstance(kind, shape.UnionType) and any(_secret(option) for option in kind.types)
+
+
+def _told(kind: shape.Type) -> bool:
+    if isinstance(kind, shape.Metadata):
+        return _told(kind.type)
+    if isinstance(kind, shape.UnionType):
+        return any(_told(option) for option in kind.types)
+    return isinstance(kind, (shape.StrType, shape.DictType, shape.AnyType)) or (
+        isinstance(kind, shape.ListType) and _told(kind.item_type)
+    )

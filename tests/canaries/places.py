@@ -1,0 +1,117 @@
+"""Where secrets must not be: all that a house leaves behind, read as bytes."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from tests.databases import PostgresServer
+from tests.served import run
+
+LISTS = ("users list", "tokens list")
+"""What ``crofter admin`` shows that is no secret. Mails are: they hold links that set a password."""
+KEY_FILE = "secret.key"
+
+
+class SqliteStore:
+    """A data folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.flags = ("--data", str(folder))
+
+    def run(self, statements: Sequence[str]) -> None:
+        connection = sqlite3.connect(self.folder / "crofter.db", isolation_level=None, timeout=20)
+        for statement in statements:
+            connection.execute(statement)
+        connection.close()
+
+    def break_inserts(self, table: str) -> str:
+        return f"CREATE TRIGGER stop_{table} BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'no more'); END"
+
+    def mend_inserts(self, table: str) -> str:
+        return f"DROP TRIGGER stop_{table}"
+
+    def meanwhile(self) -> Iterator[tuple[str, bytes]]:
+        """What is there only while the server runs."""
+        yield "file crofter.db-wal, meanwhile", (self.folder / "crofter.db-wal").read_bytes()
+
+    def places(self, scratch: Path) -> Iterator[tuple[str, bytes]]:
+        for file in sorted(self.folder.rglob("*")):
+            if file.is_file() and file.name != KEY_FILE:
+                yield f"file {file.name}", file.read_bytes()
+        backup = scratch / "backup.db"
+        with sqlite3.connect(self.folder / "crofter.db") as live, sqlite3.connect(backup) as copy:
+            live.backup(copy)
+        yield "file backup.db", backup.read_bytes()
+        yield "backup, as text", "\n".join(copy.iterdump()).encode()
+
+
+class PostgresStore:
+    """A database of a server whose own files can be read."""
+
+    def __init__(self, server: PostgresServer, name: str) -> None:
+        self._server, self._name = server, name
+        self.address = server.address(name)
+        self.flags = ("--database", self.address)
+        self._first_segment = self._value("SELECT pg_walfile_name(pg_current_wal_lsn())")
+        self._number = self._value("SELECT oid::text FROM pg_database WHERE datname = current_database()")
+
+    def _value(self, statement: str) -> str:
+        with psycopg.connect(self.address) as connection:
+            row: Any = connection.execute(statement.encode()).fetchone()
+            return str(row[0])
+
+    def run(self, statements: Sequence[str]) -> None:
+        with psycopg.connect(self.address, autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement.encode())
+
+    def break_inserts(self, table: str) -> str:
+        return f"ALTER TABLE {table} ADD CONSTRAINT stop_{table} CHECK (false) NOT VALID"
+
+    def mend_inserts(self, table: str) -> str:
+        return f"ALTER TABLE {table} DROP CONSTRAINT stop_{table}"
+
+    def meanwhile(self) -> Iterator[tuple[str, bytes]]:
+        return iter(())
+
+    def places(self, scratch: Path) -> Iterator[tuple[str, bytes]]:
+        self.run(["CHECKPOINT"])
+        folder = self._server.data
+        tables = (folder / "base" / self._number).iterdir()
+        yield "file base", b"\n".join(file.read_bytes() for file in tables)
+        segments = (one for one in (folder / "pg_wal").iterdir() if one.is_file() and one.name >= self._first_segment)
+        yield "file pg_wal", b"\n".join(file.read_bytes() for file in segments)
+        for file in sorted(folder.rglob("*log")):
+            if file.is_file():
+                yield f"log of the server, {file.name}", file.read_bytes()
+        yield "every table, as text", b"\n".join(self._rows())
+        dumped = subprocess.run([self._server.program("pg_dump"), self.address], capture_output=True, check=True)
+        yield "backup, as text", dumped.stdout
+
+    def _rows(self) -> Iterator[bytes]:
+        with psycopg.connect(self.address) as connection:
+            tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
+            for (table,) in tables:
+                for row in connection.execute(sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(table))):
+                    yield str(row[0]).encode()
+
+
+Store = SqliteStore | PostgresStore
+
+
+def said_by_commands(store: Store, env: dict[str, str]) -> bytes:
+    """What the operator's commands print."""
+    printed = b""
+    for command in LISTS:
+        ended = run("admin", *command.split(), "--json", *store.flags, env=env)
+        assert ended.returncode == 0, ended.stderr
+        printed += ended.stdout.encode() + ended.stderr.encode()
+    return printed

@@ -1,0 +1,229 @@
+"""Secrets go in and are found nowhere again: not in the database, a backup, a log, a trace, an answer."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from crofter.corridor import ENDPOINTS
+from crofter.edge.endpoint import Stream
+from tests.canaries import account_life, login_life
+from tests.canaries.disguises import Canary, disguises, found
+from tests.canaries.fields import TELLING, bodies, views
+from tests.canaries.house import House, opened
+from tests.canaries.places import PostgresStore, SqliteStore, Store, said_by_commands
+from tests.databases import PostgresServer
+from tests.served import Process, run, serving
+
+OPEN = {
+    "authorized_keys": "public keys",
+    "authorized_users": "usernames",
+    "promo_code": "printed on leaflets",
+    "credentials": "ids",
+    "ssh_key": "a public key",
+    "ssh_keys": "labels",
+    "code": "a referral code, to be passed on",
+    "TransferView.token": "the id of a transfer, for its sender to pass on",
+    "authentication_type": "a word",
+    "lish_auth_method": "a word",
+    "last_authenticated": "a moment",
+    "private": "addresses",
+    "vlan": "a label",
+}
+"""Fields that sound secret or are never shown, and what they are instead."""
+
+INSERTED = (
+    "account_user answered_request app_authorization audit authorization_code charge event login login_session"
+    " managed_credential operation outbox password_link payment_method refresh_token token trusted_device"
+).split()
+"""Tables that are filled on the way of a secret; each in turn takes no more, to see what is logged then."""
+
+IDS = ("id", "username", "token", "label", "address")
+
+
+# ---- the list -------------------------------------------------------------------------------------------------------
+
+
+def test_what_sounds_secret_is_declared_to_be() -> None:
+    undeclared = {
+        field.name
+        for field in (*bodies(), *views())
+        if TELLING.search(field.last) and field.told and not field.secret and not _open(field.name, field.last)
+    }
+    assert undeclared == set()
+
+
+def test_what_is_sent_and_never_shown_is_declared_secret_or_known_to_be_open() -> None:
+    shown = {field.last for field in views()}
+    unseen = {
+        field.name
+        for field in bodies()
+        if field.told and not field.secret and field.last not in shown and not _open(field.name, field.last)
+    }
+    assert unseen == set()
+
+
+def _open(name: str, last: str) -> bool:
+    return last in OPEN or name in OPEN
+
+
+# ---- the life -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Store]:
+    if request.param == "sqlite":
+        yield SqliteStore(tmp_path / "data")
+        return
+    server: PostgresServer = request.getfixturevalue("postgres_server")
+    name = server.empty()
+    yield PostgresStore(server, name)
+    server.drop(name)
+
+
+def test_no_secret_is_found_anywhere(store: Store, tmp_path: Path) -> None:
+    master, first = secrets.token_hex(32), secrets.token_hex(32)
+    env = {"CROFTER_SECRET_KEY": master, "CROFTER_BOOTSTRAP_TOKEN": first, "CROFTER_LOG_LEVEL": "debug"}
+    with serving(*store.flags, "--log", "json", env=env) as process:
+        house = opened(process, store)
+        owner = house.client(first)
+        announced = len(process.said)
+        _live(house, owner, process)
+        _in_the_settings(house, master, first)
+        _goes_wrong(house)
+        operator = _by_the_operator(house, env)
+        places = {"metrics": httpx2.get(f"{process.url}/metrics").content, "commands": operator}
+        _looks_at_everything(house, owner)
+        places["output"] = "\n".join(process.said[announced:]).encode()
+        assert set(_secret_fields()) <= {one.name for one in house.canaries}
+        places |= dict(store.meanwhile())
+        places["log"] = process.log().encode()
+    assert b"Traceback" in places["log"]  # there was something to leak into
+    places |= _mail_that_cannot_be_sent(house, store, env)
+    places |= dict(store.places(tmp_path))
+    assert _leaks(house, places) == []
+    _proves_itself(house, places)
+
+
+def _secret_fields() -> Iterator[str]:
+    yield from (field.name for field in (*bodies(), *views()) if field.secret)
+
+
+def _live(house: House, owner: httpx2.Client, process: Process) -> None:
+    def token_of(username: str) -> str:
+        with house.client(None) as door:
+            token = str(door.post("/_sandbox/tokens", json={"username": username}).json()["token"])
+        return house.learn(f"token of {username}", token, shown=16)
+
+    password = next(line.split()[-1] for line in process.said if "password" in line)
+    house.digits("first password", password)
+    login_life.live(house, owner, token_of)
+    account_life.live(house, owner)
+
+
+def _in_the_settings(house: House, master: str, first: str) -> None:
+    house.canaries.append(Canary("master key", master, master, (bytes.fromhex(master),)))
+    house.canaries.append(Canary("first token", first, first[16:]))
+
+
+def _goes_wrong(house: House) -> None:
+    """Every request once more, while the database refuses one table after the other."""
+    statuses: set[int] = set()
+    for table in INSERTED:
+        house.store.run([house.store.break_inserts(table)])
+        statuses |= {send().status_code for send in house.again}
+        house.store.run([house.store.mend_inserts(table)])
+    assert 500 in statuses
+
+
+def _by_the_operator(house: House, env: dict[str, str]) -> bytes:
+    password = house.plain_canary("password set by the operator")
+    ended = run("admin", "users", "set-password", "grace", *house.store.flags, env=env, typed=f"{password}\n")
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout.encode() + ended.stderr.encode() + said_by_commands(house.store, env)
+
+
+def _looks_at_everything(house: House, client: httpx2.Client) -> None:
+    """Every list, and what is in it."""
+    for one in ENDPOINTS:
+        if one.method == "GET" and one.answers is not Stream:
+            for path in _paths(client, one.path):
+                client.get(f"/v4beta/{path}")
+    for path in ("/docs", "/openapi.json", "/version", "/health/ready", "/_sandbox", "/_sandbox/faults"):
+        client.get(path)
+
+
+def _paths(client: httpx2.Client, template: str) -> Iterator[str]:
+    head, brace, tail = template.partition("/{")
+    if not brace:
+        yield template
+        return
+    answer = client.get(f"/v4beta/{head}")
+    listed: list[dict[str, Any]] = answer.json().get("data", []) if answer.status_code == 200 else []
+    for item in listed[:3] if isinstance(listed, list) else ():
+        for name in IDS:
+            if name in item:
+                yield from _paths(client, f"{head}/{item[name]}{tail.partition('}')[2]}")
+
+
+def _mail_that_cannot_be_sent(house: House, store: Store, env: dict[str, str]) -> dict[str, bytes]:
+    """The password of a mail server that is not there."""
+    password = house.plain_canary("password of the mail server")
+    address = f"smtp://mailer:{password}@127.0.0.1:9"
+    with serving(*store.flags, "--log", "json", env={**env, "CROFTER_MAIL": address}) as process:
+        visitor = login_life.Visitor(House(store, process.url))  # type: ignore[arg-type]
+        visitor.goes_to("/login/reset")
+        assert visitor.sends(username="grace").status_code == 200
+        settled = httpx2.post(f"{process.url}/_sandbox/settle", json={"limit": 300}, timeout=60)
+        assert settled.status_code == 200
+        return {"log of the second start": process.log().encode(), "its output": "\n".join(process.said).encode()}
+
+
+def _leaks(house: House, places: dict[str, bytes]) -> list[str]:
+    leaks = list(found(house.canaries, places))
+    for canary in house.canaries:
+        leaks += found([canary], {"answers": house.answers(canary)})
+    return leaks
+
+
+# ---- the harness ----------------------------------------------------------------------------------------------------
+
+
+def _proves_itself(house: House, places: dict[str, bytes]) -> None:
+    """Whatever is put into any place, in any disguise, is found there."""
+    canary = house.canaries[0]
+    for place in places:
+        for disguise, pattern in disguises(canary.core).items():
+            planted = {place: places[place][:1000] + pattern + places[place][-1000:]}
+            assert any(disguise in one for one in found([canary], planted)), (place, disguise)
+
+
+def test_a_leak_into_each_place_is_seen(store: Store, tmp_path: Path) -> None:
+    """A secret that is used for what everybody may see: the label of a tag."""
+    with serving(*store.flags, "--log", "json") as process:
+        house = opened(process, store)
+        owner = process.client()
+        leaked = house.plain_canary("a secret in a label")
+        assert owner.post("/v4/tags", json={"label": leaked}).status_code == 200
+        assert house.client(None, Authorization=str(owner.headers["authorization"])).get("/v4/tags").status_code == 200
+        assert owner.get(f"/v4/tags/{leaked}").status_code == 200
+        places = dict(store.places(tmp_path))
+        places |= {"log": process.log().encode(), "answers": house.answers(house.canaries[0])}
+    seen = {one.split(": ", 1)[1].split(",")[0] for one in found(house.canaries, places)}
+    assert {"log", "answers", "backup"} <= seen
+    files = ("crofter.db-wal", "backup.db") if isinstance(store, SqliteStore) else ("base", "pg_wal")
+    assert {f"file {name}" for name in files} <= seen
+
+
+@pytest.mark.parametrize("shift", range(3))
+def test_base64_is_seen_through_wherever_the_secret_begins(shift: int) -> None:
+    canary = Canary("one", "", "AbCdEfGh0123456789~?")
+    encoded = {"place": base64.urlsafe_b64encode(b"x" * shift + canary.core.encode() + b"yz")}
+    assert list(found([canary], encoded))
+    assert list(found([canary], {"place": b"nothing"})) == []
