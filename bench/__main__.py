@@ -101,7 +101,9 @@ def run(names: Sequence[str], *, quick: bool, postgresql: bool) -> None:
                 "speed": lambda: speed(filled[0], effort, folder),
                 "growth": lambda: growth(filled, sizes, effort),
                 "start": lambda: start(filled[0], effort, folder),
-                "probes": lambda: probes((250, 500) if quick else (500, 1_000, 2_500, 5_000), folder),
+                "probes": lambda: probes(
+                    (250, 500) if quick else (500, 5_000, 20_000), 500 if quick else 5_000, folder
+                ),
             }
             for name in names:
                 text, verdicts = parts[name]()

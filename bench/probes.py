@@ -1,4 +1,4 @@
-"""Monitoring: what a minute of it costs, for few services and for many."""
+"""Monitoring: what a minute of it costs, for few services and for many, and whether it keeps up with the clock."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import asyncio
 import multiprocessing
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import NamedTuple
 
 from bench import machine
 from bench.table import Verdict, render
 from crofter import assembly
+from crofter.assembly import House
 from crofter.config import load
 from crofter.context import Context, World
+from crofter.engine.queue import enqueue
 from crofter.resources.managed.services import rounds
 from crofter.resources.managed.services.store import service
 from crofter.resources.users.rules import open_account
@@ -22,56 +25,109 @@ from crofter.resources.users.rules import open_account
 GROWTH = 1.5
 BUSY = 30.0
 """Seconds of processor time per minute: a quarter of two cores."""
+LATE = 66.0
+"""Seconds from the end of one round of all services to the end of the next: a minute, and what chance adds to it."""
 EACH = 50
 REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello"
 
 
-def probes(sizes: Sequence[int], folder: Path) -> tuple[str, list[Verdict]]:
-    with _target() as port:
-        costs = [_minute(size, port, folder / f"probes-{size}") for size in sizes]
-    rows = [
-        [
-            f"{size:,} services",
-            f"{house:.2f} s",
-            f"{outside:.2f} s",
-            f"{wall:.1f} s",
-            f"{1e6 * (house + outside) / size:.0f}",
-        ]
-        for size, (house, outside, wall) in zip(sizes, costs, strict=True)
-    ]
-    per_service = [(house + outside) / size for size, (house, outside, _) in zip(sizes, costs, strict=True)]
-    verdicts = [Verdict(per_service[-1] / per_service[0], GROWTH), Verdict(sum(costs[-1][:2]), BUSY, " s")]
-    rows.append(["cost of one, last/first", "", "", "", *verdicts[0].cells()])
-    rows.append(["processor time of the last", "", "", "", *verdicts[1].cells()])
-    columns = ["Each looked at once a minute", "CPU, house", "CPU, probes", "took", "us each", "target", ""]
-    return render("Monitoring", columns, [[*row, *[""] * (len(columns) - len(row))] for row in rows]), verdicts
+class Cost(NamedTuple):
+    """Processor time of the house and of its probe process for a minute, how long it took, and how many were seen."""
+
+    house: float
+    outside: float
+    wall: float
+    visits: int
 
 
-def _minute(size: int, port: int, folder: Path) -> tuple[float, float, float]:
-    """Processor time of the house and of its probe process for one minute of house time, and how long it took."""
-    flags = {"data": str(folder), "mode": "sandbox", "log": "off"}
-    house = assembly.build(load(flags, {}))
+def probes(sizes: Sequence[int], real: int, folder: Path) -> tuple[str, list[Verdict]]:
+    """A minute of house time for each of these sizes; and one real minute, by a clock that runs."""
+    with _target() as target:
+        costs = [_moved(size, target, folder / f"probes-{size}") for size in sizes]
+        running = _running(real, target, folder / "probes-running")
+    rows = [_row(f"{size:,} services", size, cost) for size, cost in zip(sizes, costs, strict=True)]
+    rows.append(_row(f"{real:,} services, by a clock that runs", real, running))
+    each = [(cost.house + cost.outside) / size for size, cost in zip(sizes, costs, strict=True)]
+    verdicts = {
+        "cost of one, last/first": Verdict(each[-1] / each[0], GROWTH),
+        "processor time of a real minute": Verdict(running.house + running.outside, BUSY, " s"),
+        "from one real round to the next": Verdict(running.wall, LATE, " s"),
+    }
+    rows += [[name, "", "", "", "", *verdict.cells()] for name, verdict in verdicts.items()]
+    columns = ["Each looked at once a minute", "CPU, house", "CPU, probes", "took", "seen", "us each", "target", ""]
+    padded = [[*row, *[""] * (len(columns) - len(row))] for row in rows]
+    return render("Monitoring", columns, padded), list(verdicts.values())
+
+
+def _row(name: str, size: int, cost: Cost) -> list[str]:
+    times = [f"{cost.house:.2f} s", f"{cost.outside:.2f} s", f"{cost.wall:.1f} s"]
+    return [name, *times, f"{cost.visits:,}", f"{1e6 * (cost.house + cost.outside) / size:.0f}"]
+
+
+def _moved(size: int, target: Target, folder: Path) -> Cost:
+    """A minute by a clock that is moved: nothing but work."""
+    with _house(folder) as house:
+        house.conductor.freeze()
+        _fill(house.world, size, target.port)
+        house.conductor.advance(60)  # the first look at each: pending becomes ok
+        with _measured(house.world, target) as measured:
+            house.conductor.advance(60)
+        return measured()
+
+
+def _running(size: int, target: Target, folder: Path) -> Cost:
+    """A minute as it passes, with the threads and schedules of a server: until all have been looked at once more."""
+    before = target.visits()
+    with _house(folder) as house:
+        _fill(house.world, size, target.port, at_once=True)
+        target.wait_for(before + size)
+        with _measured(house.world, target) as measured:
+            target.wait_for(before + 2 * size)
+        return measured()
+
+
+@contextmanager
+def _house(folder: Path) -> Iterator[House]:
+    house = assembly.build(load({"data": str(folder), "mode": "sandbox", "log": "off"}, {}))
     house.worker.start()
     try:
-        house.conductor.freeze()
-        _fill(house.world, size, port)
-        house.conductor.advance(60)  # the first look at each: pending becomes ok
-        crew = rounds.crew(house.world)
-        assert crew.process_id is not None
-        before, outside, began = time.process_time(), machine.cpu_seconds([crew.process_id]), time.perf_counter()
-        house.conductor.advance(60)
-        taken = time.perf_counter() - began
-        return time.process_time() - before, machine.cpu_seconds([crew.process_id]) - outside, taken
+        yield house
     finally:
         house.worker.stop(grace=1)
         rounds.crew(house.world).close()
         house.world.database.close()
 
 
-def _fill(world: World, size: int, port: int) -> None:
+class _Measured:
+    def __init__(self, world: World, target: Target) -> None:
+        self._probes = rounds.crew(world).process_id
+        self._target = target
+        self._before = self._now()
+
+    def _now(self) -> Cost:
+        assert self._probes is not None
+        outside = machine.cpu_seconds([self._probes])
+        return Cost(time.process_time(), outside, time.perf_counter(), self._target.visits())
+
+    def __call__(self) -> Cost:
+        return Cost(*(after - before for before, after in zip(self._before, self._after, strict=True)))
+
+    def stop(self) -> None:
+        self._after = self._now()
+
+
+@contextmanager
+def _measured(world: World, target: Target) -> Iterator[_Measured]:
+    measured = _Measured(world, target)
+    yield measured
+    measured.stop()
+
+
+def _fill(world: World, size: int, port: int, *, at_once: bool = False) -> None:
     values = {"service_type": "url", "host": "127.0.0.1", "timeout": 5, "consultation_group": "", "revision": 1}
     with world.database.write() as db:
         ctx = Context(world, db)
+        first = made = 0
         for number in range(size):
             if number % EACH == 0:
                 open_account(world, db, username=f"owner-{number}", email="a@example.com", managed=True)
@@ -79,30 +135,61 @@ def _fill(world: World, size: int, port: int) -> None:
             address = f"http://127.0.0.1:{port}/{number}"
             account_id = 2 + number // EACH
             made = db.insert(service, account_id=account_id, label=f"s{number}", address=address, **values, **dates)
-            if number == 0 or made >> rounds.BLOCK_BITS != (made - 1) >> rounds.BLOCK_BITS:
+            if not first or made >> rounds.BLOCK_BITS != first >> rounds.BLOCK_BITS:
+                first = made
                 rounds.plan(ctx, made)
+                if at_once:
+                    enqueue(ctx, rounds.ROUND, rounds.around(made))
+
+
+# ---- what is looked at ----------------------------------------------------------------------------------------------
+
+
+class Target:
+    """A quick server in a process of its own, so that its work is not counted."""
+
+    def __init__(self, line: Connection) -> None:
+        self._line = line
+        self.port = int(line.recv())
+
+    def visits(self) -> int:
+        self._line.send("visits")
+        return int(self._line.recv())
+
+    def wait_for(self, visits: int) -> None:
+        while self.visits() < visits:
+            time.sleep(0.05)
 
 
 @contextmanager
-def _target() -> Iterator[int]:
-    """A quick server in a process of its own, so that its work is not counted."""
+def _target() -> Iterator[Target]:
     ours, theirs = multiprocessing.Pipe()
     process = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs,), daemon=True)
     process.start()
-    yield int(ours.recv())
+    yield Target(ours)
     process.terminate()
     process.join()
 
 
-def _serve(told: Connection) -> None:
+def _serve(line: Connection) -> None:
+    visits = 0
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        writer.write(REPLY)
+        nonlocal visits
+        visits += 1
+        with suppress(asyncio.IncompleteReadError, ConnectionError):  # the last ones hang up when the house is closed
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(REPLY)
         writer.close()
+
+    def tell() -> None:
+        line.recv()
+        line.send(visits)
 
     async def run() -> None:
         server = await asyncio.start_server(answer, "127.0.0.1", 0, backlog=4096)
-        told.send(server.sockets[0].getsockname()[1])
+        line.send(server.sockets[0].getsockname()[1])
+        asyncio.get_running_loop().add_reader(line.fileno(), tell)
         await server.serve_forever()
 
     asyncio.run(run())

@@ -99,6 +99,19 @@ def test_people_who_share_a_login_say_who_they_are(house: Cloud, staff: Desk) ->
     assert mail["subject"] == "[Ticket 1] Help me"
 
 
+def test_the_record_of_an_account_is_shown(house: Cloud, staff: Desk) -> None:
+    account = house.account(username="alice")
+    alice = house.client(account["token"])
+    alice.post("/v4/support/tickets", json={"summary": "Help", "description": "Please."})
+    staff("tickets", "answer", "1", "Gladly.")
+    asked, answered = staff("audit", "show", account["euuid"])
+    assert (asked["username"], asked["fields"]) == ("alice", ["description", "summary"])
+    assert (answered["username"], answered["operation"], answered["number"]) == (ME, "tickets answer", 2)
+    assert staff("audit", "show", account["euuid"], "--last", "1") == [answered]
+    assert ME in staff.read("audit", "show", account["euuid"])
+    staff("audit", "show", "nobody", code=1)
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -37,6 +37,7 @@ from crofter.keyring import Keyring, from_text, read_masters
 from crofter.kinds import Kinds
 from crofter.passwords import readable
 from crofter.resources.billing import cards, meters
+from crofter.resources.managed.services import rounds as managed_rounds
 from crofter.resources.regions import store as regions
 from crofter.resources.users import access
 from crofter.resources.users import store as users
@@ -278,6 +279,7 @@ def reset(house: House, faults: Faults) -> None:
             before = msgspec.convert(meta.get(db, FOUNDING), Founding)
         empty(world.database)
         faults.forget()
+        managed_rounds.forget(world)
         house.app.parts.limits.clear()
         world.dice.again()
         found(world, before)

@@ -94,6 +94,10 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
     "maintenance cancel": ("call off what has not begun", (("id", {"type": int}),)),
     "hosts reconcile": ("report what hosts and books disagree about; changes nothing", ()),
     "rotate-key": ("seal everything anew with a new master key", ()),
+    "audit show": (
+        "show who did what to an account, the latest last",
+        (("euuid", {}), ("--last", {"type": int, "default": 50, "metavar": "N", "help": "how many entries (50)"})),
+    ),
     "audit verify": ("check that nobody has altered the audit log", ()),
 }
 

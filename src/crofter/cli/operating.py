@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,13 +13,14 @@ from crofter import audit, keyring, mail, rotation
 from crofter.assembly import FOUNDING, MASTERS, build_world, found
 from crofter.cli import hosts, managed, people, staff
 from crofter.config import Settings
-from crofter.context import World
+from crofter.context import Context, World
 from crofter.db import meta
 from crofter.db.schema import SchemaError
 from crofter.dice import Dice
 from crofter.drivers.mail import Outbox
 from crofter.engine import timekeeping
 from crofter.errors import Problem
+from crofter.resources.support import house
 
 Asked = dict[str, Any]
 BESIDE = {**staff.COMMANDS, **managed.COMMANDS, **hosts.COMMANDS}
@@ -77,6 +79,22 @@ def _verify_audit(world: World, asked: Asked) -> int:
     return 0
 
 
+def _show_audit(world: World, asked: Asked) -> int:
+    """Who did what to an account, the latest last. Users and paths are what people wrote: shown as plain text."""
+    with world.database.read() as db:
+        account_id = house.account_of(Context(world, db), asked["euuid"])
+        latest = deque(audit.entries(db, account_id), maxlen=asked["last"])
+    names = ("number", "at", "username", "address", "operation", "path", "fields", "events")
+    rows = [{name: getattr(entry, name) for name in names} for entry in latest]
+    if not asked["json"]:
+        rows = [{name: staff.plain(_listed(value)) for name, value in row.items()} for row in rows]
+    return _show(asked, rows)
+
+
+def _listed(value: Any) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
 def _rotate_key(settings: Settings) -> int:
     """With the key in a file: a new one is made, and the old one dropped when nothing needs it any more."""
     folder = settings.folder
@@ -126,5 +144,6 @@ def _cell(value: Any) -> str:
 
 _COMMANDS: dict[str, Callable[[World, Asked], int]] = {
     "mails list": _list_mails,
+    "audit show": _show_audit,
     "audit verify": _verify_audit,
 }

@@ -88,6 +88,13 @@ class Crew:
             found = {one: self._answers.pop(one)[1] for one in ids if one in self._answers}
             return found, [one for one in ids if one in self._asked]
 
+    def forget(self) -> None:
+        """All that was asked and seen: who asked is no more."""
+        with self._news:
+            self._answers.clear()
+            self._slow.clear()
+            self._lose()
+
     def _forget_old(self) -> None:
         now = time.monotonic()
         self._slow = {question: seen for question, seen in self._slow.items() if now - seen[0] < FRESH}

@@ -86,6 +86,12 @@ def crew(world: World) -> Crew:
     return found
 
 
+def forget(world: World) -> None:
+    """What was asked is about services that are no more, and others will have their numbers."""
+    if "probes" in world.services:
+        crew(world).forget()
+
+
 # ---- steps ----------------------------------------------------------------------------------------------------------
 
 
