@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from bench import processes
+from bench.lives import lives
 from bench.measuring import QUICK, THOROUGH, Candidate, Effort, microseconds
 from bench.probes import probes
 from bench.processes import Server, running
@@ -18,7 +19,7 @@ from bench.stores import Store, stores
 from bench.table import Verdict, render
 from bench.work import GROWTH, WORK
 
-PARTS = ("growth", "start", "speed", "probes")
+PARTS = ("growth", "start", "speed", "lives", "probes")
 START, MEMORY = 2.5, 110.0
 NOTE = """\
 CPU: user and system time of the server's process (and of PostgreSQL's, where it is used), per request.
@@ -90,17 +91,18 @@ def start(store: Store, effort: Effort, folder: Path) -> tuple[str, list[Verdict
 
 def run(names: Sequence[str], *, quick: bool, postgresql: bool) -> None:
     effort = QUICK if quick else THOROUGH
-    sizes = (200, 400, 600) if quick else (1_000, 100_000, 1_000_000)
+    sizes = (200, 400, 600, 800) if quick else (1_000, 10_000, 100_000, 1_000_000)
     over = 0
     with tempfile.TemporaryDirectory(prefix="bench-", dir="/tmp") as name:
         folder = Path(name)
         print("filling", file=sys.stderr)
-        sizes = sizes if "growth" in names else sizes[:1]
+        sizes = sizes[: 4 if "growth" in names else 3 if "lives" in names else 1]
         with stores(folder, sizes, postgresql=postgresql) as filled:
             parts = {
                 "speed": lambda: speed(filled[0], effort, folder),
                 "growth": lambda: growth(filled, sizes, effort),
                 "start": lambda: start(filled[0], effort, folder),
+                "lives": lambda: lives(filled[:3], sizes[:3], 20 if quick else 1_000),
                 "probes": lambda: probes(
                     (250, 500) if quick else (500, 5_000, 20_000), 500 if quick else 5_000, folder
                 ),

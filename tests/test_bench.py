@@ -17,11 +17,12 @@ FIGURES = re.compile(r"\d+\.\d\dx")
 
 
 def test_every_row_is_measured() -> None:
-    command = [sys.executable, "-m", "bench", "--quick", "speed", "growth", "start"]
+    command = [sys.executable, "-m", "bench", "--quick", "speed", "growth", "start", "lives"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    for name in (*(work.name for work in WORK), *(kind.name for kind in GROWTH), "process start to first 200 "):
+    others = ("process start to first 200 ", "CPU of one, last/first")
+    for name in (*(work.name for work in WORK), *(kind.name for kind in GROWTH), *others):
         assert any(line.startswith(name) and FIGURES.search(line) for line in lines), name
     assert "target" in lines[-1]
 

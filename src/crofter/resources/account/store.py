@@ -92,9 +92,14 @@ def billing_address(found: Account) -> dict[str, str]:
     return {name: getattr(found, name) for name in names}
 
 
+_MANAGED = query(select(account.c.managed).where(account.c.id == bindparam("account_id")))
 _BACKUPS = query(select(account.c.backups_enabled).where(account.c.id == bindparam("account_id")))
 _NETWORK_HELPER = query(select(account.c.network_helper).where(account.c.id == bindparam("account_id")))
 _PUBLIC_IPS = query(select(account.c.public_ips).where(account.c.id == bindparam("account_id")))
+
+
+def is_managed(db: Session, account_id: int) -> bool:
+    return bool(db.value(_MANAGED, account_id=account_id))
 
 
 def backups_enabled(ctx: Context) -> bool:

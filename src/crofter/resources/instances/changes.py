@@ -46,7 +46,7 @@ def rebuild(ctx: Context, instance: Instance, body: Rebuild) -> InstanceView:
     args = RebuildArgs(instance.id, image.slug, seed, body.booted, body.stackscript_id)
     secondary = Entity("image", image.slug, image.label, f"/v4/images/{image.slug}")
     states.follow(ctx, REBUILD, instance, args, secondary=secondary)
-    return rules.view(ctx, store.one(ctx, instance.id))
+    return rules.view_now(ctx, instance.id)
 
 
 def _about_image(instance: Instance, body: Rebuild, image: Image | None) -> Iterator[Reason]:

@@ -62,7 +62,7 @@ def clone(ctx: Context, source: Instance, body: Clone) -> InstanceView:
         percent=0,
     )
     enqueue(ctx, CLONE.operation, args, key=states.key(target.id), event_id=event_id)
-    return rules.view(ctx, store.one(ctx, target.id))
+    return rules.view_now(ctx, target.id)
 
 
 def _about_target(body: Clone) -> Iterator[Reason]:
@@ -114,7 +114,7 @@ def _new(ctx: Context, source: Instance, body: Clone) -> Instance:
         private_ip=body.private_ip,
         tags=tags.labels(ctx, store.KIND, [source.id]).get(source.id, []),
     )
-    target = creation.begin(ctx, wanted)
+    target, _ = creation.begin(ctx, wanted)
     ctx.db.update(store.instance, {"id": target.id}, image=source.image)
     return target
 

@@ -22,7 +22,7 @@ def begin(ctx: Context, instance: Instance, plan: Type) -> None:
     metering.start(ctx, instance.account_id, _machine(instance, plan))
     if instance.backups_enabled:
         begin_backups(ctx, instance, plan)
-    if accounts.one(ctx.db, instance.account_id).managed:
+    if accounts.is_managed(ctx.db, instance.account_id):
         begin_managed(ctx, instance)
 
 
@@ -71,7 +71,7 @@ def move(ctx: Context, instance: Instance, to_account: int) -> None:
     metering.stop(ctx, MANAGED, instance.id)
     for what in (COMPUTE, BACKUP, ADDRESS):
         metering.move(ctx, what, instance.id, to_account)
-    if accounts.one(ctx.db, to_account).managed:
+    if accounts.is_managed(ctx.db, to_account):
         metering.start(ctx, to_account, _managed(instance))
 
 

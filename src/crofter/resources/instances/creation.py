@@ -51,7 +51,7 @@ def create(ctx: Context, body: InstanceCreate) -> InstanceView:
     if body.tags and ctx.actor.restricted:
         raise Forbidden
     plan = _plan(ctx, body)
-    instance = begin(ctx, body, plan)
+    instance, addresses = begin(ctx, body, plan)
     if plan.image is not None:
         args = deployment.from_image(ctx, instance, plan.image, body)
         stackscripts.count_active(ctx, None, body.stackscript_id)
@@ -62,22 +62,24 @@ def create(ctx: Context, body: InstanceCreate) -> InstanceView:
     else:
         # There is nothing to make yet: a host is found for it with its first disk.
         states.at_once(ctx, CREATE, instance)
-    return rules.view(ctx, store.one(ctx, instance.id))
+    return rules.view_new(ctx, instance, addresses)
 
 
-def begin(ctx: Context, body: InstanceCreate, plan: Plan | None = None) -> Instance:
-    """An instance with all that it has from the start, and nothing on it yet."""
+def begin(ctx: Context, body: InstanceCreate, plan: Plan | None = None) -> tuple[Instance, list[str]]:
+    """An instance with all that it has from the start, and nothing on it yet; and its addresses."""
     plan = plan or _plan(ctx, body)
     instance = _insert(ctx, body, plan)
-    for public in (True, False) if body.private_ip else (True,):
-        ips.allocate(ctx, instance.id, plan.region.slug, public=public)
+    addresses = [
+        ips.allocate(ctx, instance.id, plan.region.slug, public=public, position=position).address
+        for position, public in enumerate((True, False) if body.private_ip else (True,), start=1)
+    ]
     if body.tags:
         tagging.put_on(ctx, store.KIND, instance.id, body.tags)
     access.entrust(ctx, store.KIND, instance.id)
     costs.begin(ctx, instance, plan.type)
     if instance.backups_enabled:
         schedule.begin(ctx, instance.id)
-    return instance
+    return instance, addresses
 
 
 def _plan(ctx: Context, body: InstanceCreate) -> Plan:
@@ -178,16 +180,16 @@ def _labelled(ctx: Context, label: str | None, values: Mapping[str, Any]) -> Ins
     """A new row; without a label it is called after its number."""
     # Every row has a label of its own from the start; nobody sees this one.
     first = label or f"new-{ctx.dice.hex(24)}"
-    moments = {"created": ctx.moment, "updated": ctx.moment}
+    row = {**values, "account_id": ctx.account_id, "label": first, "created": ctx.moment, "updated": ctx.moment}
     try:
-        number = ctx.db.insert(store.instance, account_id=ctx.account_id, label=first, **moments, **values)
+        number = ctx.db.insert(store.instance, **row)
     except Clash:
         raise Invalid(rules.TAKEN, field="label") from None
     changes = {"ipv6": ips.slaac(str(values["region"]), number)}
     if label is None:
         changes["label"] = _free_label(ctx, f"compute{number}")
     ctx.db.update(store.instance, {"id": number}, **changes)
-    return store.one(ctx, number)
+    return store.made({**row, **changes, "id": number})
 
 
 def _free_label(ctx: Context, wanted: str) -> str:

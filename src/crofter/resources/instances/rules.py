@@ -17,15 +17,15 @@ from crofter.resources.instances.operations import deletion, power
 from crofter.resources.instances.operations.looking import Args
 from crofter.resources.instances.operations.power import BootArgs
 from crofter.resources.instances.shapes import Alerts, BackupsView, InstanceUpdate, InstanceView, Schedule, Specs
-from crofter.resources.instances.store import Instance
+from crofter.resources.instances.store import Instance, Shown
 from crofter.resources.tags import rules as tagging
 from crofter.resources.tags import store as tags
-from crofter.shapes import UNSET, given
+from crofter.shapes import UNSET, Raw, given
 
 TAKEN = "Label must be unique among your Computes"
 
 
-def views(ctx: Context, rows: Sequence[Instance]) -> list[InstanceView]:
+def views(ctx: Context, rows: Sequence[Shown]) -> list[InstanceView]:
     if not rows:
         return []
     ids = [row.id for row in rows]
@@ -34,15 +34,27 @@ def views(ctx: Context, rows: Sequence[Instance]) -> list[InstanceView]:
     return [_view(row, addresses.get(row.id, []), labels.get(row.id, [])) for row in rows]
 
 
-def view(ctx: Context, row: Instance) -> InstanceView:
-    return views(ctx, [row])[0]
+def view(ctx: Context, row: Shown) -> InstanceView:
+    return _view(row, ips.texts(ctx, row.id), tags.labels_of(ctx, store.KIND, row.id))
 
 
-def _view(row: Instance, addresses: list[str], labels: list[str]) -> InstanceView:
+def view_new(ctx: Context, instance: Instance, addresses: list[str]) -> InstanceView:
+    """An instance that was just made, of which only the tags are to be looked up."""
+    return _view(instance, addresses, tags.labels_of(ctx, store.KIND, instance.id))
+
+
+def view_now(ctx: Context, instance_id: int) -> InstanceView:
+    """The instance as it is by now."""
+    return view(ctx, store.shown(ctx, instance_id))
+
+
+def _view(row: Shown | Instance, addresses: list[str], labels: list[str]) -> InstanceView:
     planned = Schedule(row.backup_day, row.backup_window)  # type: ignore[arg-type]
+    last = row.last_successful
     return InstanceView(
-        alerts=Alerts(**row.alerts),
-        backups=BackupsView(row.last_successful is not None, row.backups_enabled, row.last_successful, planned),
+        # Kept as it is shown.
+        alerts=Raw(row.alerts) if isinstance(row.alerts, str) else Alerts(**row.alerts),  # type: ignore[arg-type]
+        backups=BackupsView(last is not None, bool(row.backups_enabled), last, planned),
         created=row.created,
         group=row.group_label,
         hypervisor="kvm",
@@ -57,12 +69,12 @@ def _view(row: Instance, addresses: list[str], labels: list[str]) -> InstanceVie
         tags=labels,
         type=row.type,
         updated=row.updated,
-        watchdog_enabled=row.watchdog_enabled,
+        watchdog_enabled=bool(row.watchdog_enabled),
     )
 
 
 def update(ctx: Context, instance: Instance, body: InstanceUpdate) -> InstanceView:
-    labels = None if body.tags is UNSET or set(body.tags) == set(view(ctx, instance).tags) else body.tags
+    labels = None if body.tags is UNSET or set(body.tags) == set(_tags(ctx, instance)) else body.tags
     if labels is not None and ctx.actor.restricted:
         raise Forbidden
     changes = given(body, "label", "watchdog_enabled")
@@ -81,7 +93,11 @@ def update(ctx: Context, instance: Instance, body: InstanceUpdate) -> InstanceVi
     schedule.changed(ctx, instance, changed)
     costs.rename(ctx, changed)
     record(ctx, "compute_update", store.entity(changed))
-    return view(ctx, changed)
+    return view_now(ctx, instance.id)
+
+
+def _tags(ctx: Context, instance: Instance) -> list[str]:
+    return tags.labels_of(ctx, store.KIND, instance.id)
 
 
 def _new_schedule(instance: Instance, body: InstanceUpdate) -> dict[str, str]:

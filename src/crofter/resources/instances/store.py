@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Column, Index, Integer, Text, UniqueConstraint, and_, bindparam, select, text
+from sqlalchemy import Column, Index, Integer, Text, UniqueConstraint, and_, bindparam, select, text, type_coerce
 
 from crofter.context import Context
 from crofter.db import Flag, Id, Json, Moment, Row, among, identity, owned, partial_index, query, table
@@ -97,11 +97,46 @@ class Instance(Row):
     migration_pending: bool
 
 
+class Shown(Row):
+    """What is shown of an instance, as the database has it: a list of them costs no conversions."""
+
+    id: int
+    label: str
+    group_label: str
+    region: str
+    type: str
+    image: str | None
+    status: str
+    ipv6: str | None
+    vcpus: int
+    memory: int
+    disk: int
+    transfer: int
+    gpus: int
+    alerts: str
+    watchdog_enabled: int
+    backups_enabled: int
+    backup_day: str | None
+    backup_window: str | None
+    last_successful: str | None
+    created: str
+    updated: str
+
+
+_AS_IT_IS = {"alerts": Text, "watchdog_enabled": Integer, "backups_enabled": Integer}
+_SHOWN = select(
+    *(
+        type_coerce(instance.c[name], _AS_IT_IS[name]).label(name) if name in _AS_IT_IS else instance.c[name]
+        for name in Shown.__struct_fields__
+    )
+).where(instance.c.account_id == bindparam("account_id"))
+_ONE_SHOWN = query(_SHOWN.where(instance.c.id == bindparam("id")), Shown)
 _ALL = select(*(instance.c[name] for name in Instance.__struct_fields__))
 _MINE = _ALL.where(instance.c.account_id == bindparam("account_id"))
 _ONE = query(_MINE.where(instance.c.id == bindparam("id")), Instance)
 _ANYONES = query(_ALL.where(instance.c.id == bindparam("id")), Instance)
 _THESE = query(_MINE.where(among(instance.c.id, "ids")), Instance)
+_THESE_SHOWN = query(_SHOWN.where(among(instance.c.id, "ids")), Shown)
 _IDS = query(select(instance.c.id).where(instance.c.account_id == bindparam("account_id"), among(instance.c.id, "ids")))
 _LABELS = query(
     select(instance.c.id, instance.c.label)
@@ -135,11 +170,11 @@ _COLUMNS: dict[str, Any] = {
 }
 _GRANTED = and_(grant.c.kind == KIND, grant.c.object_id == instance.c.id)
 
-ALL = Collection(InstanceView, _MINE, Instance, key=instance.c.id, columns=_COLUMNS, tally=_TALLY)
+ALL = Collection(InstanceView, _SHOWN, Shown, key=instance.c.id, columns=_COLUMNS, tally=_TALLY)
 GRANTED = Collection(
     InstanceView,
-    _MINE.join(grant, _GRANTED).where(grant.c.user_id == bindparam("user_id")),
-    Instance,
+    _SHOWN.join(grant, _GRANTED).where(grant.c.user_id == bindparam("user_id")),
+    Shown,
     key=instance.c.id,
     columns=_COLUMNS,
 )
@@ -147,6 +182,15 @@ GRANTED = Collection(
 
 def one(ctx: Context, compute_id: int) -> Instance:
     return ctx.db.one(_ONE, account_id=ctx.account_id, id=compute_id)
+
+
+def shown(ctx: Context, compute_id: int) -> Shown:
+    return ctx.db.one(_ONE_SHOWN, account_id=ctx.account_id, id=compute_id)
+
+
+def made(values: Mapping[str, Any]) -> Instance:
+    """What was just written, without asking for it again."""
+    return Instance(*(values.get(name) for name in Instance.__struct_fields__))  # type: ignore[arg-type]
 
 
 def again(ctx: Context, instance_id: int) -> Instance:
@@ -159,6 +203,10 @@ def again(ctx: Context, instance_id: int) -> Instance:
 
 def these(ctx: Context, ids: Sequence[int]) -> list[Instance]:
     return ctx.db.all(_THESE, account_id=ctx.account_id, ids=list(ids))
+
+
+def these_shown(ctx: Context, ids: Sequence[int]) -> list[Shown]:
+    return ctx.db.all(_THESE_SHOWN, account_id=ctx.account_id, ids=list(ids))
 
 
 def existing(ctx: Context, ids: Sequence[int]) -> set[int]:

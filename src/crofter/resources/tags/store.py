@@ -101,6 +101,14 @@ _LABELS = query(
 )
 
 
+_LABELS_OF = query(
+    select(tag.c.label)
+    .join(tagged, tagged.c.tag_id == tag.c.id)
+    .where(tagged.c.kind == bindparam("kind"), tagged.c.object_id == bindparam("object_id"))
+    .order_by(tag.c.label)
+)
+
+
 def by_label(ctx: Context, label: str) -> Tag:
     return ctx.db.one(_BY_LABEL, account_id=ctx.account_id, label=label)
 
@@ -129,6 +137,11 @@ def detach(ctx: Context, kind: str, object_id: int) -> None:
 
 def delete(ctx: Context, tag_id: int) -> None:
     ctx.db.delete(tag, account_id=ctx.account_id, id=tag_id)
+
+
+def labels_of(ctx: Context, kind: str, object_id: int) -> list[str]:
+    """The tags of one object."""
+    return ctx.db.column(_LABELS_OF, kind=kind, object_id=object_id)
 
 
 def labels(ctx: Context, kind: str, ids: Sequence[int]) -> dict[int, list[str]]:

@@ -733,7 +733,7 @@ CREATE INDEX ix_address_account_id ON address (account_id)
 
 --;
 
-CREATE INDEX ix_address_instance_id ON address (instance_id)
+CREATE INDEX ix_address_instance_id ON address (instance_id, public DESC, position, address)
 
 --;
 

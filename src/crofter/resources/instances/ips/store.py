@@ -5,8 +5,9 @@ from __future__ import annotations
 import ipaddress
 import zlib
 from collections.abc import Sequence
+from functools import cache
 
-from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Text, bindparam, func, select
+from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Text, bindparam, func, select, text
 
 from crofter import clock
 from crofter.context import Context
@@ -26,7 +27,7 @@ address = table(
     "address",
     Column("address", Text, nullable=False),
     owned(),
-    Column("instance_id", Id, nullable=False, index=True),
+    Column("instance_id", Id, nullable=False),
     Column("region", Text, nullable=False),
     Column("public", Flag, nullable=False),
     Column("position", Integer, nullable=False),  # the order in which an instance got them, public ones first
@@ -35,6 +36,8 @@ address = table(
     # Private addresses are the same range in every region.
     PrimaryKeyConstraint("address", "region"),
     Index("ix_address_account_id", "account_id"),
+    # All that is shown of them in a list, in its order.
+    Index("ix_address_instance_id", "instance_id", text("public DESC"), "position", "address"),
 )
 # Blocks of addresses, each given to the region that needed one, and how far it has been given out.
 address_block = table(
@@ -89,6 +92,7 @@ _BY_INSTANCE = query(
     .order_by(address.c.instance_id, *_ORDER),
     Owned,
 )
+_TEXTS = query(select(address.c.address).where(address.c.instance_id == bindparam("instance_id")).order_by(*_ORDER))
 _FREE = query(
     select(released_address.c.address)
     .where(
@@ -121,6 +125,11 @@ def one(ctx: Context, instance_id: int, wanted: str) -> Address:
     return ctx.db.one(_ONE, account_id=ctx.account_id, instance_id=instance_id, address=wanted)
 
 
+def texts(ctx: Context, instance_id: int) -> list[str]:
+    """The addresses of an instance, in the order in which they are shown."""
+    return ctx.db.column(_TEXTS, instance_id=instance_id)
+
+
 def by_instance(ctx: Context, ids: Sequence[int]) -> dict[int, list[str]]:
     """The addresses of many instances at once, each in the order in which it is shown."""
     found: dict[int, list[str]] = {}
@@ -129,14 +138,18 @@ def by_instance(ctx: Context, ids: Sequence[int]) -> dict[int, list[str]]:
     return found
 
 
-def allocate(ctx: Context, instance_id: int, region: str, *, public: bool) -> Address:
-    """Give the instance an address of the region that nobody has: one that came back, or the next new one."""
+def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, position: int | None = None) -> Address:
+    """Give the instance an address of the region that nobody has: one that came back, or the next new one.
+
+    ``position``: which of its addresses it will be, if that is known; else the last.
+    """
     free = ctx.db.value(_FREE, region=region, public=public, now=ctx.now)
     if free is not None:
         ctx.db.delete(released_address, address=free, region=region)
     else:
         free = _next(ctx, region, public=public)
-    position = int(ctx.db.value(_LAST, instance_id=instance_id) or 0) + 1
+    if position is None:
+        position = int(ctx.db.value(_LAST, instance_id=instance_id) or 0) + 1
     ctx.db.insert(
         address,
         address=free,
@@ -157,7 +170,7 @@ def _next(ctx: Context, region: str, *, public: bool) -> str:
     block = ctx.db.maybe(_BLOCK, region=region, public=public)
     if block is not None:
         network, number, used = block
-        found = _numbered(ipaddress.IPv4Network(network), used)
+        found = _numbered(network, used)
         if found is not None:
             ctx.db.update(address_block, {"region": region, "public": public, "number": number}, used=used + 1)
             return found
@@ -174,23 +187,40 @@ def _first_of_new_block(ctx: Context, region: str, number: int, *, public: bool)
     if not network.subnet_of(PUBLIC if public else PRIVATE) or (taken and not public):
         raise Invalid("No addresses are left in this region.")
     ctx.db.insert(address_block, network=str(network), region=region, public=public, number=number, used=1)
-    found = _numbered(network, 0)
+    found = _numbered(str(network), 0)
     assert found is not None
     return found
 
 
-def _numbered(network: ipaddress.IPv4Network, number: int) -> str | None:
+def _numbered(network: str, number: int) -> str | None:
     """Address ``number`` of a network, leaving out what each /24 keeps: its name, its gateway, its broadcast."""
+    first, size = _extent(network)
     block, place = divmod(number, 253)
     offset = block * 256 + 2 + place
-    return str(network[offset]) if offset < network.num_addresses - 1 else None
+    if offset >= size - 1:
+        return None
+    whole = first + offset
+    return f"{whole >> 24}.{whole >> 16 & 255}.{whole >> 8 & 255}.{whole & 255}"
+
+
+@cache
+def _extent(network: str) -> tuple[int, int]:
+    """Where a network begins, and how many addresses it has."""
+    known = ipaddress.IPv4Network(network)
+    return int(known.network_address), known.num_addresses
 
 
 def slaac(region: str, instance_id: int) -> str:
     """The IPv6 address that an instance derives for itself: the region's prefix, and a card numbered by its id."""
-    prefix = zlib.crc32(region.encode()) & 0xFFFF
     card = (0xF03C_95FF_FE00_0000 | (instance_id & 0xFF_FFFF)) + ((instance_id >> 24) << 40)
-    return str(ipaddress.IPv6Address((0x2001_0DB8 << 96) | (prefix << 64) | card))
+    groups = [f"{card >> shift & 0xFFFF:x}" for shift in (48, 32, 16, 0)]
+    return ":".join([_prefix(region), *groups])
+
+
+@cache
+def _prefix(region: str) -> str:
+    """The upper half of every address in a region. No group of the lower half is written as nothing."""
+    return f"2001:db8:0:{zlib.crc32(region.encode()) % 0xFFFF + 1:x}"
 
 
 def release(ctx: Context, found: Address) -> None:
