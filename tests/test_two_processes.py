@@ -9,6 +9,7 @@ import pytest
 
 from tests.databases import PostgresServer
 from tests.resources.followers import ByCursor, ByStream, stream
+from tests.resources.servers import Server
 from tests.served import TOKEN, Process, serving
 
 WRITERS, EACH = 4, 20
@@ -69,3 +70,22 @@ def test_the_same_key_at_both_processes_is_done_once(pair: tuple[Process, Proces
 
     with ThreadPoolExecutor(6) as pool:
         assert len(set(pool.map(create, range(6)))) == 1
+
+
+def test_what_one_process_has_asked_about_the_other_leaves_to_it(pair: tuple[Process, Process]) -> None:
+    """Services that take their time to answer: whoever has asked hears it, whichever process comes to look first."""
+    owner = pair[0].client(None).post("/_sandbox/accounts", json={"managed": True}).json()["token"]
+    clients = [server.client(owner) for server in pair]
+    servers = [Server(delay=0.8) for _ in range(8)]
+    try:
+        for number, server in enumerate(servers):
+            body = {"label": f"web {number}", "service_type": "url", "address": server.url, "timeout": 30}
+            assert clients[number % 2].post("/v4/managed/services", json=body).status_code == 200
+        found: set[str] = {"pending"}
+        while "pending" in found:
+            found = {one["status"] for one in clients[0].get("/v4/managed/services").json()["data"]}
+        assert found == {"ok"}
+        assert [server.visits for server in servers] == [1] * len(servers)
+    finally:
+        for server in servers:
+            server.stop()

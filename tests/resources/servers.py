@@ -20,8 +20,10 @@ HELLO = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 class Server:
     """Answers every connection with the same bytes; at the same port whenever it is up."""
 
-    def __init__(self, reply: bytes = HELLO, *, certificate: Path | None = None) -> None:
+    def __init__(self, reply: bytes = HELLO, *, certificate: Path | None = None, delay: float = 0) -> None:
         self.reply = reply
+        self._delay = delay
+        self._stopped = threading.Event()
         self.hung_up = 0
         """How many of the next visitors get no answer."""
         self._tls: ssl.SSLContext | None = None
@@ -39,11 +41,13 @@ class Server:
         return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}/"
 
     def start(self) -> None:
+        self._stopped.clear()
         self._listening = socket.create_server(("127.0.0.1", self.port), backlog=256)
         self.port = self._listening.getsockname()[1]
         threading.Thread(target=self._serve, args=(self._listening,), daemon=True).start()
 
     def stop(self) -> None:
+        self._stopped.set()
         if self._listening is not None:
             with suppress(OSError):
                 self._listening.shutdown(socket.SHUT_RDWR)
@@ -68,6 +72,7 @@ class Server:
     def _answer(self, peer: socket.socket) -> None:
         with self._tls.wrap_socket(peer, server_side=True) if self._tls else peer as talking:
             talking.recv(4096)
+            self._stopped.wait(self._delay)
             talking.sendall(self.reply)
 
 

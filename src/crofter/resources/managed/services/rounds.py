@@ -34,6 +34,9 @@ AT_ONCE = 0.25
 """Seconds that a thread waits for answers; slower ones are collected later, and hold nobody up."""
 POLL = 1.0
 LONGEST_POLL = 15.0
+LEAVE = 0.2
+MOST_LEFT = 25
+"""How often in a row a round is left to the process that has asked: it takes one of several by chance."""
 LONGEST = 3600.0
 """Seconds after which an answer is no longer waited for: services of one account that hang wait for each other."""
 # While the clock stands or is moved, house time waits for the outside world: so that must not take long.
@@ -111,17 +114,24 @@ def look(work: Work) -> Sleep | None:
     verdicts: list[Verdict] = []
     kept = work.vars.get("asked")
     asked = msgspec.convert(kept, Asked) if kept else _ask(work, lookout, verdicts)
-    if asked.crew == lookout.name:
-        _collect(lookout, asked, STANDING_PATIENCE if _stands(work.world) else AT_ONCE, verdicts)
-    else:
-        asked.services.clear()  # another process has asked, and died over it: the next round asks again
+    if asked.crew != lookout.name:
+        return _leave(work, asked)
+    _collect(lookout, asked, STANDING_PATIENCE if _stands(work.world) else AT_ONCE, verdicts)
     if verdicts:
         work.then(lambda ctx: monitoring.note(ctx, verdicts))
     waited = time.monotonic() - asked.since
     if not asked.services or waited > LONGEST:
         return None
+    asked.left = 0
     work.vars["asked"] = msgspec.to_builtins(asked)
     return Sleep(min(LONGEST_POLL, max(POLL, waited / 10)))
+
+
+def _leave(work: Work, asked: Asked) -> Sleep | None:
+    """To the process that has asked, and that alone hears the answers; unless it has died over it."""
+    asked.left += 1
+    work.vars["asked"] = msgspec.to_builtins(asked)
+    return Sleep(LEAVE) if asked.left <= MOST_LEFT else None  # the next round asks again
 
 
 def _stands(world: World) -> bool:
@@ -136,6 +146,8 @@ class Asked(Struct):
     """By the clock of the machine."""
     services: dict[str, tuple[int, int, int, str]] = {}
     """By number of the ask: service, account, revision, status."""
+    left: int = 0
+    """How often in a row another process has found it."""
 
 
 def _ask(work: Work, lookout: Crew, verdicts: list[Verdict]) -> Asked:
