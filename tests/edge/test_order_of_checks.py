@@ -44,6 +44,8 @@ def test_a_missing_scope_is_forbidden_and_named(cloud: Cloud) -> None:
     answer = reader.post("/v4/tags", json={"label": "mine"})
     assert refusal(answer) == (403, "Your OAuth token is not authorized to use this endpoint.")
     assert answer.headers["www-authenticate"] == 'Bearer error="insufficient_scope", scope="account:read_write"'
+    assert answer.headers["x-oauth-scopes"] == "account:read_only"
+    assert reader.get("/v4/account/events").headers["x-oauth-scopes"] == "account:read_only"
 
 
 def test_writing_covers_reading(cloud: Cloud) -> None:

@@ -49,12 +49,12 @@ def test_the_owner_is_told_by_mail_and_on_record(cloud: Cloud, ada: Visitor) -> 
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"present": "wrong"}, "Your present password is another one."),
-        ({"present": ""}, "Your present password is another one."),
+        ({"present": "wrong"}, "That is not your current password."),
+        ({"present": ""}, "That is not your current password."),
         ({"password": "short", "again": "short"}, "Length must be 8-128 characters"),
         ({"password": "password1", "again": "password1"}, "Use a few words that do not belong together."),
         ({"again": NEW + "x"}, "The two new passwords are not the same."),
-        ({"password": PASSWORD, "again": PASSWORD}, "The new password is the present one."),
+        ({"password": PASSWORD, "again": PASSWORD}, "The new password is the current one."),
     ],
 )
 def test_what_cannot_be_is_refused_and_nothing_changes(
@@ -95,7 +95,7 @@ def test_a_form_from_elsewhere_changes_nothing(ada: Visitor) -> None:
     assert ada.sends(headers={"Origin": "https://evil.example"}, present=PASSWORD, password=NEW).status_code == 403
 
 
-def test_the_present_password_cannot_be_guessed_without_end(cloud: Cloud, ada: Visitor) -> None:
+def test_the_current_password_cannot_be_guessed_without_end(cloud: Cloud, ada: Visitor) -> None:
     cloud.freeze()
     ada.signs_in("ada")
     assert [changes(ada, present=f"guess {number}").status_code for number in range(6)] == [400] * 5 + [429]

@@ -109,7 +109,8 @@ def test_a_person_turns_an_app_away(
 def test_a_keyboard_is_enough(chromium: Browser, cloud: Cloud, ada: Visitor) -> None:
     with window(chromium) as page:
         page.goto(f"{cloud.url}/login/")
-        page.keyboard.type("ada")  # the first field has the focus
+        page.locator("#username:focus").wait_for()  # the first field has the focus
+        page.keyboard.type("ada")
         page.keyboard.press("Tab")
         page.keyboard.type(PASSWORD)
         page.keyboard.press("Enter")
@@ -124,7 +125,8 @@ def test_a_person_changes_the_password(chromium: Browser, cloud: Cloud, ada: Vis
         page.goto(f"{cloud.url}/login/")
         sign_in(page)
         page.get_by_role("link", name="Change your password").click()
-        for typed in (PASSWORD, NEW, NEW):  # the first field has the focus
+        page.locator("#present:focus").wait_for()  # the first field has the focus
+        for typed in (PASSWORD, NEW, NEW):
             page.keyboard.type(typed)
             page.keyboard.press("Tab")
         page.keyboard.press("Enter")
@@ -178,7 +180,7 @@ def _signed_in(page: Page, cloud: Cloud) -> None:
 def _change(page: Page, cloud: Cloud) -> None:
     page.goto(f"{cloud.url}/.well-known/change-password")
     sign_in(page)
-    page.get_by_label("Present password").fill("wrong")
+    page.get_by_label("Current password").fill("wrong")
     page.get_by_label("New password").fill(NEW)
     page.get_by_label("The same again").fill(NEW)
     page.get_by_role("button", name="Change the password").click()

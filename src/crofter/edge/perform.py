@@ -67,9 +67,11 @@ class Performer:
             if not endpoint.writes:
                 with self.world.database.read() as db:
                     actor = self._actor(endpoint, request, db)
+                    _admit(endpoint, actor)
                     return self._run(endpoint, values, request, self._context(db, actor, request), None)
             with self.world.database.read() as db:
                 actor = self._actor(endpoint, request, db)
+            _admit(endpoint, actor)
             body = Deferred(endpoint, request)
             return self._again_and_again(lambda first: self._write(endpoint, values, request, actor, body, first))
         except planning.Undone as undone:
@@ -102,12 +104,8 @@ class Performer:
     def _actor(self, endpoint: Endpoint, request: Request, db: Session) -> Actor | None:
         presented = bearer(request.headers.get(b"authorization"))
         actor = self.access.authenticate(self.world, db, presented) if presented else None
-        if actor is None:
-            if endpoint.public:
-                return None
+        if actor is None and not endpoint.public:
             raise Unauthenticated
-        if not covers(actor.scopes, endpoint.scope):
-            raise ScopeMissing
         return actor
 
     def _write(
@@ -223,6 +221,12 @@ class Performer:
             allowed = self.access.permits(ctx, grant, values[f"{grant}_id"], level)
         if not allowed:
             raise Forbidden
+
+
+def _admit(endpoint: Endpoint, actor: Actor | None) -> None:
+    """Whether the token may be used here; whose it is, is known by now, and the answer says so."""
+    if actor is not None and not covers(actor.scopes, endpoint.scope):
+        raise ScopeMissing
 
 
 def _origin(request: Request) -> str:

@@ -50,6 +50,11 @@ ROUTES: dict[str, dict[str, Handler]] = {
 }
 _FOR_PROGRAMS = ("/oauth/token", "/oauth/revoke", "/.well-known/oauth")
 _TITLES = {403: "Not allowed", 404: "Not found", 429: "Too many requests", 500: "Something went wrong"}
+_TEXTS = {
+    404: "There is no page at this address.",
+    429: "Wait a little, then try again.",
+    500: "The fault is ours, and on record. Try again.",
+}
 _ERRORS = {429: "temporarily_unavailable", 500: "server_error", 503: "temporarily_unavailable"}
 
 
@@ -109,7 +114,7 @@ def _refused(visit: Visit, problem: Problem) -> Response:
         response = exchange.refuse(visit, Refusal(_ERRORS.get(status, "invalid_request"), reason, status))
     else:
         title = _TITLES.get(status, "This did not work")
-        response = pages.message(visit, title, reason.rstrip(".") + ".", status=status)
+        response = pages.message(visit, title, _TEXTS.get(status) or reason.rstrip(".") + ".", status=status)
     if isinstance(problem, MethodNotAllowed):
         response.headers["allow"] = ", ".join(ROUTES[visit.path.rstrip("/")])
     if isinstance(problem, (TooMany, Unavailable)):

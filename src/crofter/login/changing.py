@@ -13,8 +13,8 @@ from crofter.login.store import Person
 from crofter.login.visit import Visit
 
 HERE = "/login/change"
-WRONG = "Your present password is another one."
-SAME = "The new password is the present one."
+WRONG = "That is not your current password."
+SAME = "The new password is the current one."
 DIFFERENT = "The two new passwords are not the same."
 
 

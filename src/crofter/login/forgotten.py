@@ -87,5 +87,6 @@ def _form(visit: Visit, person: Person, secret: str, problem: str = "") -> Respo
 
 
 def _dead(visit: Visit) -> Response:
-    text = "It has been used, or it is too old. Ask for another one."
-    return pages.message(visit, "This link does not work any more", text, status=410)
+    text = "It has been used, or it is too old."
+    title = "This link does not work any more"
+    return pages.message(visit, title, text, status=410, action="/login/reset", action_label="Ask for another link")

@@ -57,9 +57,27 @@ def page(visit: Visit, template: str, *, status: int = 200, form_action: str = "
     return _finished(visit, Response(text, status, headers, "text/html"))
 
 
-def message(visit: Visit, title: str, text: str, *, status: int = 200, detail: str = "") -> Response:
-    """A page with one thing to say."""
-    return page(visit, "message.html", status=status, title=title, text=text, detail=detail)
+def message(
+    visit: Visit,
+    title: str,
+    text: str,
+    *,
+    status: int = 200,
+    detail: str = "",
+    action: str = "",
+    action_label: str = "",
+) -> Response:
+    """A page with one thing to say, and perhaps one thing to do next."""
+    return page(
+        visit,
+        "message.html",
+        status=status,
+        title=title,
+        text=text,
+        detail=detail,
+        action=action,
+        action_label=action_label,
+    )
 
 
 def redirect(visit: Visit, url: str, status: int = 303) -> Response:

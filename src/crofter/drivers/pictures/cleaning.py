@@ -33,9 +33,9 @@ def perform(task: Task, content: bytes) -> bytes:
     if not task.clean:
         _decoded(task, content, small=True)
         return b""
+    image = _decoded(task, content)
     if not _ends_where_it_ends(content, task.kind):
         raise Unfit("The image has something behind its end")
-    image = _decoded(task, content)
     if task.kind == "PNG" and _pure(content, task.most_pixels):
         return content
     encoded = _encoded(image)
