@@ -8,6 +8,7 @@ import pytest
 from httpx2 import Client, Response
 
 from tests.cloud import Cloud
+from tests.resources.stock import Stock
 
 FIELDS = {
     "active_promotions",
@@ -300,3 +301,21 @@ def test_nothing_is_billed_after_an_account_was_cancelled(cloud: Cloud, alice: C
     days(cloud, 70)
     with cloud.world.database.read() as db:
         assert db.raw("SELECT count(*) FROM invoice").fetchone()[0] == 1
+
+
+def test_a_cancelled_account_keeps_no_object_of_any_kind(cloud: Cloud, alice: Client, mallory: Client) -> None:
+    def counts() -> list[int]:
+        with cloud.world.database.read() as db:
+            return [int(db.raw(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables]
+
+    tables = ("volume", "nodebalancer", "firewall", "stackscript")
+    for number, owner in enumerate(("alice", "mallory")):
+        stock = Stock(cloud, owner)
+        stock.volume(None)
+        stock.firewall(1)
+        stock.nodebalancer("192.168.128.9", ipv4=f"100.64.201.{number}")
+        stock.stackscript()
+        stock.image()
+    assert alice.post("/v4/account/cancel").status_code == 200
+    assert counts() == [1, 1, 1, 1]
+    assert [one["label"] for one in mallory.get("/v4/images").json()["data"] if not one["is_public"]] == ["golden"]
