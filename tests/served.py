@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -47,8 +47,8 @@ def run(
 class Process:
     """A server that has said where it serves."""
 
-    def __init__(self, *flags: str, env: Mapping[str, str] | None = None) -> None:
-        command = [CROFTER, "serve", "--port", "0", *flags]
+    def __init__(self, *flags: str, env: Mapping[str, str] | None = None, program: Sequence[str] = (CROFTER,)) -> None:
+        command = [*program, "serve", "--port", "0", *flags]
         variables = environment(**{"CROFTER_BOOTSTRAP_TOKEN": TOKEN, **(env or {})})
         self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the process
         self._process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=self._log, text=True)
@@ -97,8 +97,10 @@ class Process:
 
 
 @contextmanager
-def serving(*flags: str, env: Mapping[str, str] | None = None) -> Iterator[Process]:
-    process = Process(*flags, env=env)
+def serving(
+    *flags: str, env: Mapping[str, str] | None = None, program: Sequence[str] = (CROFTER,)
+) -> Iterator[Process]:
+    process = Process(*flags, env=env, program=program)
     try:
         yield process
     finally:

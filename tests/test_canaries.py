@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import secrets
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from tests.canaries.fields import TELLING, bodies, views
 from tests.canaries.house import House, opened
 from tests.canaries.places import PostgresStore, SqliteStore, Store, said_by_commands
 from tests.databases import PostgresServer
-from tests.served import Process, run, serving
+from tests.served import TOKEN, Process, run, serving
 
 OPEN = {
     "authorized_keys": "public keys",
@@ -219,6 +220,30 @@ def test_a_leak_into_each_place_is_seen(store: Store, tmp_path: Path) -> None:
     assert {"log", "answers", "backup"} <= seen
     files = ("crofter.db-wal", "backup.db") if isinstance(store, SqliteStore) else ("base", "pg_wal")
     assert {f"file {name}" for name in files} <= seen
+
+
+def test_a_house_full_of_holes_is_seen_to_leak(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "data")
+    holed = (sys.executable, "-m", "tests.canaries.sabotage")
+    with serving(*store.flags, "--log", "json", program=holed) as process:
+        house = opened(process, store)
+        owner = house.client(TOKEN)
+        secret = house.plain_canary("create_managed_credential password")
+        body = {"label": "of the database", "password": secret}
+        assert owner.post("/v4/account/settings/managed-enable", json={}).status_code == 200
+        assert owner.post("/v4/managed/credentials", json=body).status_code == 200
+        assert owner.post("/v4/managed/credentials", content=f'{{"password": "{secret}"').status_code == 400
+        owner.get(f"/{secret}")
+        places = dict(store.places(tmp_path))
+        places["metrics"] = httpx2.get(f"{process.url}/metrics").content
+        places |= {"log": process.log().encode(), "answers": house.answers(house.canaries[0])}
+    seen = {tuple(one.split(": ", 1)[1].split(", ")) for one in found(house.canaries, places)}
+    assert {
+        ("file crofter.db-wal", "as it is"),
+        ("log", "in hexadecimal"),
+        ("answers", "backwards"),
+        ("metrics", "as it is"),
+    } <= seen
 
 
 @pytest.mark.parametrize("shift", range(3))
