@@ -153,3 +153,28 @@ def test_a_link_is_kept_sealed(cloud: Cloud, ada: Visitor) -> None:
             for row in db.raw(f"SELECT * FROM {table}").fetchall():
                 assert secret not in str(row)
                 assert secret.encode() not in b"".join(bytes(one) for one in row if isinstance(one, bytes | memoryview))
+
+
+def test_a_link_dies_with_the_address_that_it_was_sent_to(cloud: Cloud, ada: Visitor) -> None:
+    asks_for_a_mail(ada)
+    link = newest_link(cloud)
+    owner = cloud.client(cloud.token("ada"))
+    assert owner.put("/v4/profile", json={"timezone": "Europe/Berlin", "email": "ada@example.com"}).status_code == 200
+    assert ada.goes_to(link).status_code == 200
+    assert owner.put("/v4/profile", json={"email": "new@example.com"}).status_code == 200
+    assert ada.goes_to(link).status_code == 410
+    [told, _asked] = mails(cloud)
+    assert (told["to"], told["subject"]) == ("ada@example.com", "Your e-mail address was changed")
+    assert "http" not in told["text"]
+    assert "new@example.com" not in told["text"]
+
+
+def test_whoever_was_invited_at_a_wrong_address_is_invited_again(cloud: Cloud) -> None:
+    owner = cloud.person(username="owner")
+    owner.post("/v4/account/users", json={"username": "grace", "email": "typo@example.com"})
+    wrong = newest_link(cloud)
+    owner.put("/v4/account/users/grace", json={"email": "grace@example.com"})
+    assert [one["to"] for one in mails(cloud)] == ["grace@example.com", "typo@example.com"]
+    grace = Visitor(cloud)
+    assert grace.goes_to(wrong).status_code == 410
+    assert grace.goes_to(newest_link(cloud)).status_code == 200

@@ -9,6 +9,7 @@ from crofter.journal import record
 from crofter.kinds import Entity
 from crofter.resources.profile import store
 from crofter.resources.profile.shapes import ProfileUpdate, ProfileView, Referrals
+from crofter.resources.users import invitations
 from crofter.shapes import given
 
 
@@ -41,6 +42,8 @@ def update(ctx: Context, body: ProfileUpdate) -> ProfileView:
     changes = given(body)
     if changes.get("authorized_keys"):
         changes["authorized_keys"] = [key.strip() for key in changes["authorized_keys"]]
+    before = store.own(ctx).email
     store.update(ctx, changes)
     record(ctx, "profile_update", Entity("profile", None, ctx.actor.username, "/v4/profile"))
+    invitations.follow(ctx, store.own(ctx), before)
     return view(ctx)

@@ -29,6 +29,14 @@ somebody, hopefully you, has asked for a new password. Choose one here:
 The link works once, until {until} UTC. If it was not you, do nothing: your password stays as it is.
 """
 
+_MOVED = """Hello {username},
+
+the e-mail address of your user at crofter was changed. Mail goes to the new one from now on, and links that were sent
+here do not work any more.
+
+If you did not want this, tell somebody who manages the users of your account.
+"""
+
 
 class Invited(Protocol):
     """All that must be known of a user to write to them."""
@@ -49,6 +57,20 @@ def invite(ctx: Context, user: Invited) -> None:
 def remind(ctx: Context, user: Invited) -> None:
     """Mail a user who has forgotten the password the link that lets them choose another."""
     _send(ctx, user, "reset", RESET_LIFE, "A new password for crofter", _RESET)
+
+
+def follow(ctx: Context, user: Invited, before: str) -> None:
+    """The user has another address than before: what was sent to the old one is worth nothing any more.
+
+    Whoever has not come in yet is invited again; whoever has is told where they were reached so far.
+    """
+    if user.email == before:
+        return
+    ctx.db.delete(store.link, user_id=user.id)
+    if ctx.db.value(store.HAS_PASSWORD, user_id=user.id) is None:
+        invite(ctx, user)
+    else:
+        mail.send(ctx, before, "Your e-mail address was changed", _MOVED.format(username=user.username))
 
 
 def _send(ctx: Context, user: Invited, purpose: str, life: int, subject: str, words: str) -> None:

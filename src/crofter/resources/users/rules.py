@@ -166,6 +166,7 @@ def update(ctx: Context, user: User, body: UserUpdate) -> UserView:
             raise Invalid(TAKEN, field="username") from None
     changed = store.by_username(ctx, changes.get("username", user.username))
     record(ctx, "user_update", entity(changed))
+    invitations.follow(ctx, changed, user.email)
     return views(ctx, [changed])[0]
 
 

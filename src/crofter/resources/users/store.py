@@ -84,6 +84,7 @@ link = table(
     Column("purpose", Text, nullable=False),
     Column("expiry", Moment, nullable=False),
 )
+HAS_PASSWORD = query(select(user.c.id).where(user.c.id == bindparam("user_id"), user.c.password.is_not(None)))
 LINK = query(select(link.c.user_id).where(link.c.digest == bindparam("digest"), link.c.expiry > bindparam("moment")))
 
 
