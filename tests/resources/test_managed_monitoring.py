@@ -14,6 +14,7 @@ from httpx2 import Client
 from crofter import clock
 from crofter.context import Context
 from crofter.engine.queue import enqueue
+from crofter.resources.account.rules import disable_managed
 from crofter.resources.managed.services import rounds
 from crofter.resources.support import house
 from tests.cloud import Cloud
@@ -231,7 +232,8 @@ def test_a_ticket_in_which_people_talk_stays_open_when_the_service_is_back(cloud
     assert tickets(dora)[0]["status"] == "open"
 
 
-def test_schedules_come_and_go_with_services(cloud: Cloud, dora: Client) -> None:
+@pytest.mark.parametrize("how", ["deleted", "closed"])
+def test_schedules_come_and_go_with_services(cloud: Cloud, dora: Client, how: str) -> None:
     def planned() -> int:
         with cloud.world.database.read() as db:
             return int(db.raw("SELECT count(*) FROM schedule WHERE kind = 'managed.round'").fetchone()[0])
@@ -240,10 +242,30 @@ def test_schedules_come_and_go_with_services(cloud: Cloud, dora: Client) -> None
     watch(dora, "http://127.0.0.1:9/")
     watch(dora, "http://127.0.0.1:9/")
     assert planned() == 1
-    for number in (1, 2):
-        dora.delete(f"{PATH}/{number}")
+    if how == "closed":
+        assert dora.post("/v4/account/cancel", json={"comments": "Bye."}).status_code == 200
+    else:
+        for number in (1, 2):
+            dora.delete(f"{PATH}/{number}")
     cloud.advance(120)
     assert planned() == 0
+
+
+def test_an_account_that_is_managed_no_longer_is_left_alone_until_it_is_again(cloud: Cloud, server: Server) -> None:
+    cloud.freeze()
+    account = cloud.account(username="dora", managed=True)
+    dora = cloud.client(account["token"])
+    watch(dora, server.url)
+    cloud.settle()
+    with cloud.world.database.write() as db:
+        ctx = Context(cloud.world, db)
+        assert disable_managed(ctx, house.account_of(ctx, account["euuid"]))
+    server.stop()
+    cloud.advance(300)
+    assert tickets(dora) == []
+    assert dora.post("/v4/account/settings/managed-enable").status_code == 200
+    cloud.advance(60)
+    assert (status(dora), len(tickets(dora))) == ("problem", 1)
 
 
 def test_a_service_that_goes_before_it_was_looked_at_takes_no_other_with_it(

@@ -118,7 +118,7 @@ class Crew:
                 cwd="/",
                 start_new_session=True,
             )
-            atexit.register(process.kill)
+            atexit.register(self.close)
             threading.Thread(target=self._hear, args=(process,), name="probe answers", daemon=True).start()
         assert process.stdin is not None
         return process.stdin
@@ -157,7 +157,7 @@ class Crew:
             process, self._process = self._process, None
             self._lose()
         if process is not None:
-            atexit.unregister(process.kill)
+            atexit.unregister(self.close)
             process.kill()
             process.wait()
             for pipe in (process.stdin, process.stdout):
