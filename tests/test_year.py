@@ -43,7 +43,7 @@ def _progress_is_always_told(monkeypatch: pytest.MonkeyPatch) -> None:
     ("accounts", "days", "deeds", "bills"),
     [
         pytest.param(4, 120, 2, 12, id="four for some months"),
-        pytest.param(50, 366, 12, 500, id="fifty for a year", marks=pytest.mark.soak),
+        pytest.param(50, 366, 8, 500, id="fifty for a year", marks=pytest.mark.soak),
     ],
 )
 def test_after_a_year_every_invoice_is_what_the_events_come_to(
@@ -77,7 +77,7 @@ def test_a_year_in_a_process_that_is_killed_again_and_again(folders: Callable[[s
 
 @pytest.mark.parametrize(
     ("accounts", "days", "deeds"),
-    [pytest.param(3, 45, 2, id="weeks"), pytest.param(50, 366, 12, id="year", marks=pytest.mark.soak)],
+    [pytest.param(3, 45, 2, id="weeks"), pytest.param(50, 366, 8, id="year", marks=pytest.mark.soak)],
 )
 def test_the_same_seed_makes_the_same_year_to_the_last_byte(
     folders: Callable[[str], Path], accounts: int, days: int, deeds: int

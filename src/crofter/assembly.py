@@ -47,7 +47,7 @@ from crofter.sandbox.desk import Desk
 from crofter.sandbox.faults import Faults
 
 FIRST_USER = "admin"
-FOUNDING = "founding"
+FOUNDING, STARTS = "founding", "starts"
 MASTERS = "secret.key"
 """The file of master keys in the data folder, where none is given in the settings."""
 NO_CONSOLE = (
@@ -123,6 +123,9 @@ def found(world: World, again: Founding | None = None) -> FirstLogin | None:
         world.clock.setting = msgspec.convert(meta.get(db, "clock", {}), Setting)
         catalogue.load(db, corridor.SHELVES, world.settings.catalogue)
         chores.ensure(Context(world, db), corridor.CHORES)
+        starts = int(meta.get(db, STARTS, 0)) + 1
+        meta.put(db, STARTS, starts)
+        world.dice.start(starts)
         if meta.get(db, FOUNDING) is not None:
             return None
         login = FirstLogin(FIRST_USER, readable(world.dice), world.settings.bootstrap_token or "")

@@ -21,6 +21,11 @@ class Dice:
         if self._seed is not None:
             self._seeded = random.Random(self._seed)
 
+    def start(self, times: int) -> None:
+        """Go on differently at each start on the same data: what was drawn before must not be drawn again."""
+        if self._seed is not None and times > 1:
+            self._seeded = random.Random(f"{self._seed}/{times}")
+
     def bytes(self, count: int) -> bytes:
         if self._seeded is None:
             return secrets.token_bytes(count)

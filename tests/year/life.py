@@ -59,6 +59,8 @@ class Log:
     events: dict[int, Event] = field(default_factory=dict)
     plans: dict[int, list[str]] = field(default_factory=dict)
     backed_up: set[int] = field(default_factory=set)
+    placed: set[int] = field(default_factory=set)
+    """Instances that are on a host: what has no image is nowhere, and sends nothing."""
     contents: dict[str, list[int]] = field(default_factory=dict)
     ended: dict[str, tuple[str, str]] = field(default_factory=dict)
     """How each transfer ended, and when: no event tells of its completion."""
@@ -146,6 +148,8 @@ class Year:
             made = answer.json()
             self.log.plans[made["id"]] = [made["type"]]
             self._began[made["id"]] = [self.house.now()]
+            if "image" in body:
+                self.log.placed.add(made["id"])
             if made["backups"]["enabled"]:
                 self.log.backed_up.add(made["id"])
         return answer

@@ -134,6 +134,7 @@ class Story:
 
     every: list[Stretch] = field(default_factory=list)
     managed: set[int] = field(default_factory=set)
+    placed: set[int] = field(default_factory=set)
     left: Counter[tuple[int, str]] = field(default_factory=Counter)
     plan: dict[int, str] = field(default_factory=dict)
 
@@ -156,11 +157,14 @@ class Story:
             if one.account != machine.account:
                 break
             stay = one
-        self.left[machine.account, month(at)] += sent(number, max(stay.began, first_of(month(at))), at)
+        self.left[machine.account, month(at)] += self.sent(number, max(stay.began, first_of(month(at))), at)
+
+    def sent(self, number: int, start: int, stop: int) -> int:
+        return sent(number, start, stop) if number in self.placed else 0
 
 
 def story(log: Log) -> Story:
-    told = Story()
+    told = Story(placed=log.placed)
     for fact in facts(log):
         _TELL[fact.what](told, log, fact)
     return told
@@ -355,7 +359,7 @@ def _overage(told: Story, account: int, date: int) -> int:
         given += one.gives * max(0, min(edge, one.ended or edge) - max(first, one.began))
         stays.setdefault(one.number, one.began)
         if one.ended is None or one.ended >= date:
-            used += sent(one.number, max(stays[one.number], first), edge)
+            used += told.sent(one.number, max(stays[one.number], first), edge)
     return max(0, used // GIGABYTE - given // (edge - first))
 
 
