@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from tests.cloud import Cloud
 from tests.resources.money import books_are_in_order, moment, rows
 from tests.year.life import Log
-from tests.year.reckoning import TYPES, Bill, Line, Story, bills, story
+from tests.year.reckoning import Bill, Line, bills
+from tests.year.story import TYPES, Story, story
 
 DIFFERENT_EACH_TIME = {"meta", "worker", "account_user"}
 """Tables that hold real time, or a salt for a password."""

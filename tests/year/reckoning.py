@@ -1,277 +1,28 @@
-"""The year's invoices reckoned once more: from events, from what was asked for, and from the catalogue's files.
-
-Nothing here reads a meter, and nothing is shared with the code that makes invoices. Hours are counted one by one.
-"""
+"""The year's invoices reckoned once more, from its story. Hours are counted one by one."""
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from decimal import ROUND_HALF_UP, Decimal
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from crofter import catalogue
 from crofter.clock import DAY, HOUR
-from tests.resources.money import moment
-from tests.year.houses import BEGINNING, GIGABYTE, sent
-from tests.year.life import CODE, Event, Log
+from tests.year.houses import BEGINNING, GIGABYTE
+from tests.year.life import CODE, Log
+from tests.year.story import PROMOTIONS, TAXES, Story, Stretch, first_of, micros, month
 
 CENT = 10_000
 THRESHOLD = 50_000_000
-ADDRESS, MANAGED, BALANCER = (1_500, 1_000_000), (150_000, 100_000_000), (15_000, 10_000_000)
-GIGABYTE_OF_VOLUME = (150, 100_000)
 GIGABYTE_OF_TRAFFIC = 10_000
-
-
-def _files(name: str) -> dict[str, dict[str, Any]]:
-    text = (Path(catalogue.__file__).parent / f"{name}.toml").read_text()
-    return {one["id"]: one for one in tomllib.loads(text, parse_float=Decimal)[name]}
-
-
-TYPES, TAXES, PROMOTIONS = _files("types"), _files("taxes"), _files("promotions")
-
-
-def micros(amount: Any) -> int:
-    return int(Decimal(amount) * 1_000_000)
 
 
 def cents(amount: Decimal | int) -> int:
     return int((Decimal(amount) / CENT).quantize(Decimal(1), ROUND_HALF_UP)) * CENT
 
 
-def month(at: int) -> str:
-    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m")
-
-
-def first_of(text: str) -> int:
-    return moment(f"{text}-01T00:00:00")
-
-
 def after(text: str) -> str:
     return month(first_of(text) + 32 * DAY)
-
-
-# ---- what happened --------------------------------------------------------------------------------------------------
-
-
-class Fact(NamedTuple):
-    at: int
-    what: str
-    account: int
-    number: int
-    detail: Any = None
-
-
-ACTIONS = {
-    "compute_create": "created",
-    "compute_delete": "deleted",
-    "backups_enable": "backed up",
-    "backups_cancel": "backed up no more",
-    "compute_addip": "address",
-    "compute_deleteip": "address less",
-    "managed_enabled": "managed",
-}
-
-
-def facts(log: Log) -> list[Fact]:
-    """What the events tell, in the order of time."""
-    found: list[Fact] = []
-    plans = {number: iter(asked[1:]) for number, asked in log.plans.items()}
-    for one in sorted(log.events.values()):
-        if one.action == "compute_resize":
-            plan = next(plans[int(one.entity or 0)])
-            if one.status == "finished" and one.finished:
-                found.append(Fact(one.finished, "resized", one.account, int(one.entity or 0), plan))
-        elif one.action in ACTIONS:
-            assert one.status != "failed", one
-            found.append(Fact(moment(one.created), ACTIONS[one.action], one.account, int(one.entity or 0)))
-    found += _moves(log)
-    found += [Fact(one.at, one.what, one.account, one.number, one.size) for one in log.made]
-    return sorted(found, key=lambda one: one.at)
-
-
-def _moves(log: Log) -> Iterator[Fact]:
-    """Who has accepted a transfer is told by an event of theirs; when it was complete, by the transfer."""
-    for token, (status, ended) in log.ended.items():
-        told: list[Event] = [one for one in log.events.values() if one.entity == f'"{token}"']
-        sender = next(one.account for one in told if one.action == "entity_transfer_create")
-        for one in told:
-            if one.action == "entity_transfer_accept" and one.account != sender and status == "completed":
-                for number in log.contents[token]:
-                    yield Fact(moment(ended), "moved", one.account, number)
-
-
-# ---- what it cost ---------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Stretch:
-    """One thing at one price for one account."""
-
-    account: int
-    what: str
-    number: int
-    price: tuple[int, int]
-    made: int
-    began: int
-    """Later than it was made, if an hour of another price had begun."""
-    chain: int
-    gives: int = 0
-    """Gigabytes of traffic in a month."""
-    ended: int | None = None
-
-    def next_hour(self, at: int) -> int:
-        return self.began + max(0, -(-(at - self.began) // HOUR)) * HOUR
-
-
-@dataclass
-class Story:
-    """All stretches of a year, and the traffic of instances when they left somebody."""
-
-    every: list[Stretch] = field(default_factory=list)
-    managed: set[int] = field(default_factory=set)
-    placed: set[int] = field(default_factory=set)
-    left: Counter[tuple[int, str]] = field(default_factory=Counter)
-    plan: dict[int, str] = field(default_factory=dict)
-
-    def running(self, what: str | None, number: int) -> list[Stretch]:
-        return [one for one in self.every if one.ended is None and one.number == number and what in (None, one.what)]
-
-    def start(self, account: int, what: str, number: int, price: tuple[int, int], at: int, gives: int = 0) -> None:
-        self.every.append(Stretch(account, what, number, price, at, at, len(self.every), gives))
-
-    def follow(self, old: Stretch, at: int, **changes: Any) -> None:
-        """The hour that has begun is paid as it began."""
-        old.ended = at
-        self.every.append(replace(old, made=at, began=old.next_hour(at), ended=None, **changes))
-
-    def leave(self, number: int, at: int) -> None:
-        machine = self.running("compute", number)[0]
-        own = [one for one in self.every if (one.what, one.number) == ("compute", number)]
-        stay = own[-1]
-        for one in reversed(own):
-            if one.account != machine.account:
-                break
-            stay = one
-        self.left[machine.account, month(at)] += self.sent(number, max(stay.began, first_of(month(at))), at)
-
-    def sent(self, number: int, start: int, stop: int) -> int:
-        return sent(number, start, stop) if number in self.placed else 0
-
-
-def story(log: Log) -> Story:
-    told = Story(placed=log.placed)
-    for fact in facts(log):
-        _TELL[fact.what](told, log, fact)
-    return told
-
-
-def _plan(name: str) -> tuple[int, int]:
-    price = TYPES[name]["price"]
-    return micros(price["hourly"]), micros(price["monthly"])
-
-
-def _saving(name: str) -> tuple[int, int]:
-    price = TYPES[name]["backups"]
-    return micros(price["hourly"]), micros(price["monthly"])
-
-
-def _created(told: Story, log: Log, fact: Fact) -> None:
-    name = told.plan[fact.number] = log.plans[fact.number][0]
-    told.start(fact.account, "compute", fact.number, _plan(name), fact.at, TYPES[name]["transfer"])
-    if fact.number in log.backed_up:
-        told.start(fact.account, "backup", fact.number, _saving(name), fact.at)
-    if fact.account in told.managed:
-        told.start(fact.account, "managed", fact.number, MANAGED, fact.at)
-
-
-def _resized(told: Story, _log: Log, fact: Fact) -> None:
-    name = told.plan[fact.number] = fact.detail
-    for one in told.running("compute", fact.number):
-        told.follow(one, fact.at, price=_plan(name), gives=TYPES[name]["transfer"])
-    for one in told.running("backup", fact.number):
-        told.follow(one, fact.at, price=_saving(name))
-
-
-def _backed_up(told: Story, _log: Log, fact: Fact) -> None:
-    told.start(fact.account, "backup", fact.number, _saving(told.plan[fact.number]), fact.at)
-
-
-def _stopped(what: str) -> Any:
-    def tell(told: Story, _log: Log, fact: Fact) -> None:
-        told.running(what, fact.number)[-1].ended = fact.at
-
-    return tell
-
-
-def _address(told: Story, _log: Log, fact: Fact) -> None:
-    told.start(fact.account, "ip", fact.number, ADDRESS, fact.at)
-
-
-def _managed(told: Story, _log: Log, fact: Fact) -> None:
-    told.managed.add(fact.account)
-    for one in [one for one in told.every if one.what == "compute" and one.ended is None]:
-        if one.account == fact.account:
-            told.start(fact.account, "managed", one.number, MANAGED, fact.at)
-
-
-def _moved(told: Story, _log: Log, fact: Fact) -> None:
-    told.leave(fact.number, fact.at)
-    for one in told.running("managed", fact.number):
-        one.ended = fact.at
-    for one in told.running(None, fact.number):
-        if one.what in ("compute", "backup", "ip"):
-            told.follow(one, fact.at, account=fact.account)
-    if fact.account in told.managed:
-        told.start(fact.account, "managed", fact.number, MANAGED, fact.at)
-
-
-def _deleted(told: Story, _log: Log, fact: Fact) -> None:
-    told.leave(fact.number, fact.at)
-    for one in told.running(None, fact.number):
-        if one.what in ("compute", "backup", "ip", "managed"):
-            one.ended = fact.at
-
-
-def _volume(told: Story, _log: Log, fact: Fact) -> None:
-    hourly, monthly = GIGABYTE_OF_VOLUME
-    price = (hourly * fact.detail, monthly * fact.detail)
-    known = told.running("volume", fact.number)
-    if not known:
-        told.start(fact.account, "volume", fact.number, price, fact.at)
-    elif fact.detail:
-        told.follow(known[0], fact.at, price=price)
-    else:
-        known[0].ended = fact.at
-
-
-def _balancer(told: Story, _log: Log, fact: Fact) -> None:
-    if fact.detail:
-        told.start(fact.account, "nodebalancer", fact.number, BALANCER, fact.at)
-    else:
-        told.running("nodebalancer", fact.number)[0].ended = fact.at
-
-
-_TELL = {
-    "created": _created,
-    "resized": _resized,
-    "deleted": _deleted,
-    "backed up": _backed_up,
-    "backed up no more": _stopped("backup"),
-    "address": _address,
-    "address less": _stopped("ip"),
-    "managed": _managed,
-    "moved": _moved,
-    "volume": _volume,
-    "nodebalancer": _balancer,
-}
-
-
-# ---- what is on the invoices ----------------------------------------------------------------------------------------
 
 
 class Line(NamedTuple):
