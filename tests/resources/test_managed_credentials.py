@@ -80,8 +80,9 @@ def test_what_is_wrong_with_a_credential_is_said_all_at_once(dora: Client) -> No
         ("username", "Length must be 0-5000 characters"),
     ]
     assert [field for field, _ in errors(dora.post(PATH, json={"label": "a/b", "password": "x"}))] == ["label"]
-    dora.post(PATH, json={"label": "good", "password": "x"})
-    assert errors(dora.post(f"{PATH}/1/update", json={"username": "u"})) == [("password", "password is required")]
+    number = dora.post(PATH, json={"label": "good", "password": "x"}).json()["id"]
+    refused = dora.post(f"{PATH}/{number}/update", json={"username": "u"})
+    assert errors(refused) == [("password", "password is required")]
 
 
 @pytest.mark.parametrize("revoked", [True, False])
