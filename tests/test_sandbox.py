@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -300,3 +301,14 @@ def test_production_has_no_such_door(production: Cloud) -> None:
             answer = production.door.request(method, f"/_sandbox{path}", json={})
             assert answer.status_code == 404, (method, path)
     assert production.admin.get("/v4/tags").status_code == 200
+
+
+def test_a_seeded_house_that_starts_again_draws_nothing_twice(tmp_path: Path) -> None:
+    drawn = []
+    for _ in range(3):
+        cloud = Cloud(data=str(tmp_path), seed=7, secret_key="5a" * 32)
+        try:
+            drawn.append(cloud.account()["token"])
+        finally:
+            cloud.close()
+    assert len(set(drawn)) == 3
