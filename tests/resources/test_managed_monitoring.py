@@ -193,6 +193,23 @@ def test_a_long_way_is_not_looked_at_minute_by_minute(cloud: Cloud, dora: Client
     assert status(dora) == "ok"
 
 
+def test_an_outage_on_a_long_way_is_found_when_it_happens(cloud: Cloud, dora: Client) -> None:
+    body = {"type": "g6-nanode-1", "region": "us-east", "image": "compute/debian11", "root_pass": "aComplex@Password1"}
+    number = dora.post("/v4/compute/instances", json=body).json()["id"]
+    cloud.settle()
+    watch(dora, f"http://{dora.get(f'/v4/compute/instances/{number}').json()['ipv4'][0]}/")
+    cloud.settle()
+    cloud.door.put("/_sandbox/transitions", json={"*": {"seconds": 1}, "compute_migrate": {"seconds": 300}})
+    when = clock.parse(clock.text(cloud.world.clock.now() + clock.DAY))
+    fault = {"kind": "maintenance", "compute_id": number, "type": "cold_migration", "when": clock.text(when)}
+    assert cloud.door.post("/_sandbox/faults", json=fault).status_code == 200
+    cloud.advance(2 * 86400)
+    (ticket,) = tickets(dora)
+    assert 0 <= clock.parse(ticket["opened"]) - when <= 2 * clock.MINUTE
+    assert 5 * clock.MINUTE <= clock.parse(ticket["closed"]) - when <= 10 * clock.MINUTE
+    assert status(dora) == "ok"
+
+
 def test_a_service_that_is_switched_off_is_left_alone(cloud: Cloud, dora: Client, server: Server) -> None:
     watch(dora, server.url)
     cloud.settle()
