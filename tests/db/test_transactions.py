@@ -5,7 +5,9 @@ from __future__ import annotations
 import sqlite3
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from sqlalchemy import bindparam, select
@@ -199,3 +201,25 @@ def test_a_commit_that_fails_makes_all_parts_unavailable(
     assert (names(sqlite_database), topics) == ([], [])
     add(sqlite_database, "later")
     assert names(sqlite_database) == ["later"]
+
+
+def _waits_for_the_disk(database: Database) -> bool:
+    """Of a write that this thread makes now."""
+    with database.write() as db:
+        if db.dialect == "sqlite":
+            return bool(db.raw("PRAGMA synchronous").fetchone()[0] == 2)
+        return bool(db.raw("SHOW synchronous_commit").fetchone()[0] == "on")
+
+
+def test_who_is_in_a_hurry_does_not_wait_for_the_disk_and_nobody_else_is(
+    tmp_path: Path, postgres_database: Database
+) -> None:
+    for database in (SqliteDatabase(tmp_path), postgres_database):
+        with database.hurry():
+            with ThreadPoolExecutor(1) as other:
+                assert [_waits_for_the_disk(database), other.submit(_waits_for_the_disk, database).result()] == [
+                    False,
+                    True,
+                ]
+            assert not _waits_for_the_disk(database)
+        assert _waits_for_the_disk(database)

@@ -212,7 +212,7 @@ class Worker:
                         return None, self._poll  # time stands: only a conductor moves things
                     name = lane.name if lane else None
                     row = queue.claim(db, self.pulse.id, now, name)
-                    due = None if row else queue.next_due(db, now, name)
+                    due = None if row or lane is None else queue.next_due(db, now, name)
                 break
             except Clash:
                 continue  # a race for a key was lost, and the index has said so
