@@ -78,16 +78,31 @@ def test_a_pdf_can_be_read_aloud() -> None:
 
 def test_no_text_becomes_markup_or_a_formula() -> None:
     tricks = ["#set page(width: 1pt)", "*bold* $x^2$ `raw` #panic()", "=1+1", "@SUM(A1)", "+1", "-1", "\t=1", '"; =x']
+    tricks += ["＝1+1", "\n=1"]
     text = words(documents.pdf(bill(company='#import "x": *'), [item(trick) for trick in tricks]))
     assert "#set page(width: 1pt)" in text
     assert "#panic()" in text
     cells = [row[0] for row in csv.reader(io.StringIO(documents.csv([item(trick) for trick in tricks]).decode()))][1:]
-    assert cells == [f"'{one}" if one[0] in "=+-@\t" else one for one in tricks]
+    assert cells == [f"'{one}" if one[0] in "=+-@\t\n＝" else one for one in tricks]
 
 
 def test_a_name_in_any_script_gets_an_invoice() -> None:
     for name in ("Ελένη", "Ирина", "東京商店", "شركة", "🚀"):
         assert documents.pdf(bill(company=name), [item(name)]).startswith(b"%PDF")
+
+
+def test_a_rich_invoice_can_be_read_aloud_too_and_keeps_its_columns() -> None:
+    rich = bill(company="شركة الاختبار", last_name="Παπαδοπούλου", seller="Croft Cloud GmbH; Am Ufer 1; VAT DE1")
+    lines = [item(f"Backup Service - Compute 16GB - {'a' * 64} (1)", 1_234_560_000), item("Promotion", -50_000_000)]
+    found = documents.pdf(rich, lines * 30)
+    assert documents.pdf(rich, lines * 30) == found
+    reader = PdfReader(io.BytesIO(found))
+    assert "pdfuaid" in reader.trailer["/Root"]["/Metadata"].get_object().get_data().decode()
+    text = words(found)
+    for said in ("Croft Cloud GmbH", "VAT DE1", "1,234.56", "−50.00", f"Page 2 of {len(reader.pages)}"):
+        assert said in text
+    widest = "".join(text.split()).replace("\u200b", "")
+    assert "a" * 64 in widest
 
 
 # ---- costs ----------------------------------------------------------------------------------------------------------
