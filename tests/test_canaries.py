@@ -123,7 +123,7 @@ def _live(house: House, owner: httpx2.Client, process: Process) -> None:
         return house.learn(f"token of {username}", token, shown=16)
 
     password = next(line.split()[-1] for line in process.said if "password" in line)
-    house.digits("first password", password)
+    house.known("first password", password)
     login_life.live(house, owner, token_of)
     account_life.live(house, owner)
 

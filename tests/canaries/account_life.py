@@ -73,8 +73,8 @@ def _deploy(house: House, client: httpx2.Client, operation: str, path: str, **bo
 
 def cards(house: House, client: httpx2.Client) -> None:
     def card(operation: str, path: str, begun: str, cvv: str) -> dict[str, Any]:
-        number = house.digits(f"{operation} {path}card_number", begun + luhn.calc_check_digit(begun), shown=4)
-        house.digits(f"{operation} {path}cvv", cvv)
+        number = house.known(f"{operation} {path}card_number", begun + luhn.calc_check_digit(begun), shown=4)
+        house.known(f"{operation} {path}cvv", cvv)
         return {"card_number": number, "cvv": cvv, "expiry_month": 12, "expiry_year": 2099}
 
     body = card("update_credit_card", "", _CARDS[0], _CVVS[0])
@@ -82,7 +82,7 @@ def cards(house: House, client: httpx2.Client) -> None:
     body = card("create_payment_method", "data.", _CARDS[1], _CVVS[1])
     sent = {"type": "credit_card", "is_default": True, "data": body}
     house.send(client, "/v4/account/payment-methods", sent, body["card_number"], body["cvv"])
-    cvv = house.digits("create_payment cvv", _CVVS[2])
+    cvv = house.known("create_payment cvv", _CVVS[2])
     house.send(client, "/v4/account/payments", {"usd": "5.00", "cvv": cvv}, cvv)
 
 
@@ -113,7 +113,7 @@ def tokens(house: House, client: httpx2.Client) -> None:
 def second_factor(house: House, client: httpx2.Client) -> None:
     secret = client.post("/v4/profile/tfa-enable", json={}).json()["secret"]
     house.learn("TwoFactorSecretView.secret", secret, also=(base64.b32decode(secret),))
-    code = house.digits("confirm_two_factor tfa_code", pyotp.TOTP(secret).now())
+    code = house.known("confirm_two_factor tfa_code", pyotp.TOTP(secret).now())
     answer = house.send(client, "/v4/profile/tfa-enable-confirm", {"tfa_code": code}, code)
     house.learn("TwoFactorScratchView.scratch", answer["scratch"])
     house.spoil(client, "/v4/profile/tfa-enable-confirm", {"tfa_code": answer["scratch"]}, answer["scratch"])

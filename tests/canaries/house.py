@@ -48,7 +48,9 @@ class House:
 
     def _hear(self, answer: httpx2.Response) -> None:
         answer.read()
-        headers = "\n".join(f"{name}: {value}" for name, value in answer.headers.multi_items())
+        # Where cookies are set they are shown on purpose.
+        shown = [one for one in answer.headers.multi_items() if one[0] != "set-cookie"]
+        headers = "\n".join(f"{name}: {value}" for name, value in shown)
         about = f"{answer.request.method} {answer.request.url.path} -> {answer.status_code}"
         self.heard.append(Heard(about, headers.encode() + b"\n\n" + answer.content, set()))
 
@@ -64,9 +66,9 @@ class House:
         core = "".join(secrets.choice(ALPHABET) for _ in range(LENGTH))
         return self._kept(Canary(name, core, core))
 
-    def digits(self, name: str, number: str, *, shown: int = 0) -> str:
-        """A number, of which the last digits may be shown."""
-        return self._kept(Canary(name, number, number[: len(number) - shown]))
+    def known(self, name: str, value: str, *, shown: int = 0) -> str:
+        """A secret that is what it is, and of which the last characters may be shown."""
+        return self._kept(Canary(name, value, value[: len(value) - shown]))
 
     def learn(self, name: str, value: str, *, shown: int = 0, also: tuple[bytes, ...] = ()) -> str:
         """A secret that the last answer has made; its first characters may be shown later on."""
