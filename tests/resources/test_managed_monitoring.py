@@ -311,6 +311,17 @@ def test_a_slow_service_holds_up_no_other(cloud: Cloud, server: Server) -> None:
         assert (found, status(client, 1)) == ("ok", "pending")
 
 
+def test_who_moves_the_clock_does_not_wait_for_what_was_asked_while_it_ran(cloud: Cloud) -> None:
+    client = cloud.person(username="dora", managed=True)
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        watch(client, f"http://127.0.0.1:{deaf.getsockname()[1]}/", timeout=255)
+        with cloud.world.database.write() as db:
+            enqueue(Context(cloud.world, db), rounds.ROUND, rounds.Block(1, 1))
+        with deaf.accept()[0]:
+            cloud.advance(60)
+            assert status(client) == "problem"
+
+
 def test_many_services_share_few_operations(cloud: Cloud, dora: Client) -> None:
     for _ in range(20):
         watch(dora, "http://127.0.0.1:9/")

@@ -116,15 +116,23 @@ def look(work: Work) -> Sleep | None:
     asked = msgspec.convert(kept, Asked) if kept else _ask(work, lookout, verdicts)
     if asked.crew != lookout.name:
         return _leave(work, asked)
-    _collect(lookout, asked, STANDING_PATIENCE if _stands(work.world) else AT_ONCE, verdicts)
+    overtaken = _stands(work.world) and not asked.standing
+    _collect(lookout, asked, _patience(asked, overtaken=overtaken), verdicts)
     if verdicts:
         work.then(lambda ctx: monitoring.note(ctx, verdicts))
     waited = time.monotonic() - asked.since
-    if not asked.services or waited > LONGEST:
+    if not asked.services or overtaken or waited > LONGEST:
         return None
     asked.left = 0
     work.vars["asked"] = msgspec.to_builtins(asked)
     return Sleep(min(LONGEST_POLL, max(POLL, waited / 10)))
+
+
+def _patience(asked: Asked, *, overtaken: bool) -> float:
+    """Seconds. Somebody who moves the clock does not wait for what was asked while it ran: the next round asks anew."""
+    if overtaken:
+        return 0.0
+    return STANDING_PATIENCE if asked.standing else AT_ONCE
 
 
 def _leave(work: Work, asked: Asked) -> Sleep | None:
@@ -144,6 +152,8 @@ class Asked(Struct):
     crew: str
     since: float
     """By the clock of the machine."""
+    standing: bool
+    """Whether it was asked while the clock stood, with little patience."""
     services: dict[str, tuple[int, int, int, str]] = {}
     """By number of the ask: service, account, revision, status."""
     left: int = 0
@@ -152,7 +162,8 @@ class Asked(Struct):
 
 def _ask(work: Work, lookout: Crew, verdicts: list[Verdict]) -> Asked:
     block: Block = work.args
-    asked = Asked(lookout.name, time.monotonic())
+    standing = _stands(work.world)
+    asked = Asked(lookout.name, time.monotonic(), standing)
     with work.read() as ctx:
         due = store.due(ctx, block.first, block.last)
         known = known_answers(ctx, due)
@@ -161,25 +172,24 @@ def _ask(work: Work, lookout: Crew, verdicts: list[Verdict]) -> Asked:
     busy = lookout.busy()
     asks: list[tuple[Service, Ask]] = []
     for service in due:
-        ask = _question(work.world, service)
-        seen = known.get(service.id) or (lookout.recent(ask) if _stands(work.world) else None)
+        ask = _question(work.world, service, standing=standing)
+        seen = known.get(service.id) or (lookout.recent(ask) if standing else None)
         if seen is not None:
             _judge((service.id, service.account_id, service.revision, service.status), seen, verdicts)
-        elif _subject(service) not in busy:
+        elif _subject(service, standing=standing) not in busy:
             asks.append((service, ask))
-    numbers = lookout.ask([(_subject(service), ask) for service, ask in asks]) if asks else []
+    numbers = lookout.ask([(_subject(service, standing=standing), ask) for service, ask in asks]) if asks else []
     for number, (service, _) in zip(numbers, asks, strict=True):
         asked.services[str(number)] = (service.id, service.account_id, service.revision, service.status)
     return asked
 
 
-def _subject(service: Service) -> str:
-    """What an ask is about: a service as it is, for one that was changed is another."""
-    return f"{service.id}/{service.revision}/{service.address}"
+def _subject(service: Service, *, standing: bool) -> str:
+    """What an ask is about: a service as it is, for one that was changed is another; and how patiently it is asked."""
+    return f"{service.id}/{service.revision}/{standing}/{service.address}"
 
 
-def _question(world: World, service: Service) -> Ask:
-    standing = _stands(world)
+def _question(world: World, service: Service, *, standing: bool) -> Ask:
     return Ask(
         id=0,
         group=service.account_id,
