@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import struct
+import sys
+import threading
 import zlib
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +16,7 @@ from PIL import Image
 from sqlalchemy import select
 
 from crofter.db import query
+from crofter.drivers.pictures import studio
 from crofter.resources.oauth.store import client as clients
 from tests.cloud import Cloud
 from tests.resources.test_profile_tokens import authorise
@@ -352,3 +356,25 @@ def test_pictures_of_every_mode_keep_their_colours(alice: Client, mode: str) -> 
     assert put(alice, made["id"], sent, "image/png").status_code == 200
     seen = decoded(alice.get(f"{PATH}/{made['id']}/thumbnail").content)
     assert seen.convert("RGBA").getpixel((3, 3)) == decoded(sent).convert("RGBA").getpixel((3, 3))
+
+
+def test_a_picture_that_takes_long_holds_up_nobody(
+    alice: Client, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gate, begun = tmp_path / "gate", tmp_path / "begun"
+    waits = f"import os, time; open({str(begun)!r}, 'w')\nwhile not os.path.exists({str(gate)!r}): time.sleep(0.01)"
+    monkeypatch.setattr(studio, "COMMAND", (sys.executable, "-I", "-c", waits))
+    path, answers = f"{PATH}/{register(alice)['id']}/thumbnail", []
+
+    def upload() -> None:
+        answers.append(alice.put(path, content=b"x", headers={"Content-Type": "image/png"}).status_code)
+
+    uploading = threading.Thread(target=upload)
+    uploading.start()
+    while not begun.exists():
+        assert uploading.is_alive()
+    assert alice.post("/v4/tags", json={"label": "meanwhile"}).status_code == 200
+    assert uploading.is_alive()
+    gate.touch()
+    uploading.join()
+    assert answers == [400]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from crofter.context import Context
 from crofter.errors import Forbidden
+from crofter.kinds import inaccessible
 from crofter.resources.images.store import KIND, Image
 from crofter.resources.users import access
-
-NOT_YOURS = "You do not have permission to access this Image"
 
 
 def must_be_readable(ctx: Context, image: Image) -> None:
@@ -18,7 +17,7 @@ def must_be_readable(ctx: Context, image: Image) -> None:
 def must_be_deployable(ctx: Context, image: Image) -> None:
     """The same, where a body names the image."""
     if not _readable(ctx, image):
-        raise Forbidden(NOT_YOURS, field="image")
+        raise inaccessible(KIND, "image")
 
 
 def _readable(ctx: Context, image: Image) -> bool:

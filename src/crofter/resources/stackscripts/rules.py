@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from crofter.context import Context
-from crofter.errors import Forbidden, NotFound, Reason
+from crofter.errors import NotFound, Reason
+from crofter.kinds import inaccessible
 from crofter.resources.images.store import Image
 from crofter.resources.stackscripts import store, udf
 from crofter.resources.stackscripts.store import StackScript
 from crofter.resources.users import access
 
 UNSUPPORTED = "The requested distribution is not supported by this stackscript."
-NOT_YOURS = "You do not have permission to access this StackScript"
 
 
 def complaints(ctx: Context, stackscript_id: int, data: Mapping[str, Any], image: Image | None) -> Iterator[Reason]:
@@ -32,7 +32,7 @@ def complaints(ctx: Context, stackscript_id: int, data: Mapping[str, Any], image
 
 def _must_be_readable(ctx: Context, script: StackScript) -> None:
     if not script.is_public and not access.permits(ctx, store.KIND, script.id, "read_only"):
-        raise Forbidden(NOT_YOURS, field="stackscript_id")
+        raise inaccessible(store.KIND, "stackscript_id")
 
 
 def script(ctx: Context, stackscript_id: int, data: Mapping[str, Any]) -> str:
