@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 from httpx2 import Client
 from PIL import Image
+from playwright.sync_api import Error as PlaywrightError
 
 from tests.cloud import Cloud
+from tests.login.browser import browser
 
 PATH = "/v4/support/tickets/1/attachments"
 EICAR = b"X5O!P%@AP[4\\PZX54(P^)7CC)7}$" + b"EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
@@ -198,6 +200,28 @@ def test_a_hostile_file_that_is_kept_does_no_harm(alice: Client) -> None:
         fetched = alice.get(f"{path}/attachments/{kept}")
         assert fetched.content == content, what
         assert_harmless(fetched)
+
+
+def test_a_browser_saves_what_is_attached_and_shows_none_of_it() -> None:
+    """A real one, which goes to the very address with the token of a user."""
+    cloud = Cloud()
+    account = cloud.account(username="alice")
+    alice = cloud.client(account["token"])
+    alice.post("/v4/support/tickets", json={"summary": "s", "description": "d"})
+    tried = ("a web page as text", "a picture with a page behind it", "a document with a script")
+    for what in tried:
+        name, content, _ = HARMLESS[what]
+        assert send(alice, name, content).status_code == 200
+    with browser() as chromium:
+        signed_in = chromium.new_context(extra_http_headers={"Authorization": f"Bearer {account['token']}"})
+        page = signed_in.new_page()
+        for name in attached(alice):
+            with page.expect_download() as download, pytest.raises(PlaywrightError, match="Download is starting"):
+                page.goto(f"{cloud.url}{PATH}/{name}")
+            assert download.value.suggested_filename == name
+            assert (page.url, page.content()) == ("about:blank", "<html><head></head><body></body></html>")
+        signed_in.close()
+    cloud.close()
 
 
 def test_the_tables_are_long_enough() -> None:

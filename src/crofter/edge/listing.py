@@ -135,7 +135,7 @@ class Collection(Generic[R]):
         page, count = self._shaped(wanted)
         passed = (number - 1) * size
         rows = ctx.db.all(page, rows=size, passed=passed, **values, **wanted.values)
-        if rows and len(rows) < size:
+        if len(rows) < size and (rows or not passed):
             return passed + len(rows), rows  # the last page counts itself
         if wanted.node is None:
             return self.total(ctx, owner, values)[0], rows
@@ -159,9 +159,11 @@ class Collection(Generic[R]):
     def _wanted_order(self, wanted: Filter) -> tuple[ColumnElement[Any], ...]:
         if wanted.order_by is None:
             return self._order
-        column = self.fields[wanted.order_by].expression
+        field = self.fields[wanted.order_by]
+        # Texts are compared in lower case here as in filters: one index serves both, on both databases.
+        column = func.lower(field.expression) if field.text and not field.lower_case else field.expression
         up, down = column.asc(), column.desc()
-        if getattr(column, "nullable", True):  # the databases differ in where they put what is missing
+        if getattr(field.expression, "nullable", True):  # the databases differ in where they put what is missing
             up, down = up.nulls_first(), down.nulls_last()
         return (down, self._key.desc()) if wanted.descending else (up, self._key.asc())
 

@@ -54,12 +54,12 @@ instance = table(
     Column("backups_cancelled", Moment),
     Column("migration_pending", Flag, nullable=False),
     Column("stackscript_id", Id),  # what it was last deployed with
-    UniqueConstraint("account_id", "label"),
+    UniqueConstraint("label", "account_id"),  # in this order it tempts no search by account alone
     Index("ix_instance_host", "host"),
     # The few that are on their way from one status to another.
     partial_index("ix_instance_moving", "id", where=MOVING),
     Index("ix_instance_account_id", "account_id", "id"),
-    Index("ix_instance_label", "account_id", text("lower(label)")),
+    Index("ix_instance_label", "account_id", text("lower(label)"), "id"),
     Index("ix_instance_region", "account_id", text("lower(region)"), "id"),
     Index("ix_instance_image", "account_id", text("lower(image)"), "id"),
     Index("ix_instance_group", "account_id", text("lower(group_label)"), "id"),

@@ -34,7 +34,7 @@ tag = table(
     identity(),
     owned(),
     Column("label", Text, nullable=False),
-    UniqueConstraint("account_id", "label"),
+    UniqueConstraint("label", "account_id"),  # in this order it tempts no search by account alone
     Index("ix_tag_account_id", "account_id", "id"),
     Index("ix_tag_label", "account_id", text("lower(label)")),
 )
@@ -157,10 +157,7 @@ def field_of(kind: str, object_id: ColumnElement[Any]) -> Field:
 
     def carries(condition: ColumnElement[bool]) -> ColumnElement[bool]:
         # From the tag to its objects: there are never more of them than of all objects.
-        return object_id.in_(
-            select(tagged.c.object_id)
-            .join(tag, tag.c.id == tagged.c.tag_id)
-            .where(tag.c.account_id == bindparam("account_id"), tagged.c.kind == kind, condition)
-        )
+        found = select(tag.c.id).where(tag.c.account_id == bindparam("account_id"), condition)
+        return object_id.in_(select(tagged.c.object_id).where(tagged.c.kind == kind, tagged.c.tag_id.in_(found)))
 
     return Field(tag.c.label, element_of=carries)

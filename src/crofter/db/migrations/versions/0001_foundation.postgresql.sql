@@ -729,7 +729,7 @@ CREATE TABLE address (
 
 --;
 
-CREATE INDEX ix_address_account_id ON address (account_id)
+CREATE INDEX ix_address_account_id ON address (account_id, address)
 
 --;
 
@@ -742,7 +742,7 @@ CREATE TABLE tag (
 	account_id BIGINT NOT NULL, 
 	label TEXT NOT NULL, 
 	CONSTRAINT pk_tag PRIMARY KEY (id), 
-	CONSTRAINT uq_tag_account_id_label UNIQUE (account_id, label), 
+	CONSTRAINT uq_tag_label_account_id UNIQUE (label, account_id), 
 	CONSTRAINT fk_tag_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
 )
 
@@ -810,7 +810,7 @@ CREATE TABLE instance (
 	migration_pending BOOLEAN NOT NULL, 
 	stackscript_id BIGINT, 
 	CONSTRAINT pk_instance PRIMARY KEY (id), 
-	CONSTRAINT uq_instance_account_id_label UNIQUE (account_id, label), 
+	CONSTRAINT uq_instance_label_account_id UNIQUE (label, account_id), 
 	CONSTRAINT fk_instance_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
 )
 
@@ -832,7 +832,7 @@ CREATE INDEX ix_instance_image ON instance (account_id, lower(image), id)
 
 --;
 
-CREATE INDEX ix_instance_label ON instance (account_id, lower(label))
+CREATE INDEX ix_instance_label ON instance (account_id, lower(label), id)
 
 --;
 

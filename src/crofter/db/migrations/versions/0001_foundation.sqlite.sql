@@ -743,7 +743,7 @@ CREATE TABLE address (
 
 --;
 
-CREATE INDEX ix_address_account_id ON address (account_id)
+CREATE INDEX ix_address_account_id ON address (account_id, address)
 
 --;
 
@@ -755,7 +755,7 @@ CREATE TABLE tag (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	account_id INTEGER NOT NULL, 
 	label TEXT NOT NULL, 
-	CONSTRAINT uq_tag_account_id_label UNIQUE (account_id, label), 
+	CONSTRAINT uq_tag_label_account_id UNIQUE (label, account_id), 
 	CONSTRAINT fk_tag_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
 )
  STRICT
@@ -811,7 +811,7 @@ CREATE TABLE instance (
 	backups_cancelled TEXT, 
 	migration_pending INTEGER NOT NULL, 
 	stackscript_id INTEGER, 
-	CONSTRAINT uq_instance_account_id_label UNIQUE (account_id, label), 
+	CONSTRAINT uq_instance_label_account_id UNIQUE (label, account_id), 
 	CONSTRAINT fk_instance_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
 )
  STRICT
@@ -834,7 +834,7 @@ CREATE INDEX ix_instance_image ON instance (account_id, lower(image), id)
 
 --;
 
-CREATE INDEX ix_instance_label ON instance (account_id, lower(label))
+CREATE INDEX ix_instance_label ON instance (account_id, lower(label), id)
 
 --;
 

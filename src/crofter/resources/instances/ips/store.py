@@ -35,7 +35,7 @@ address = table(
     Column("created", Moment, nullable=False),
     # Private addresses are the same range in every region.
     PrimaryKeyConstraint("address", "region"),
-    Index("ix_address_account_id", "account_id"),
+    Index("ix_address_account_id", "account_id", "address"),
     # All that is shown of them in a list, in its order.
     Index("ix_address_instance_id", "instance_id", text("public DESC"), "position", "address"),
 )
