@@ -146,6 +146,24 @@ def test_a_text_has_words_and_an_end(house: Cloud, staff: Desk) -> None:
     assert recorded(house) == []
 
 
+def test_a_ticket_is_shown_with_what_it_is_about(house: Cloud, staff: Desk) -> None:
+    account = house.account(username="alice", managed=True)
+    alice = house.client(account["token"])
+    number = alice.post("/v4/compute/instances", json={"region": "us-east", "type": "g6-nanode-1", "label": "web-1"})
+    words = {"summary": "Help", "description": "Please."}
+    alice.post("/v4/support/tickets", json={**words, "compute_id": number.json()["id"]})
+    alice.post("/v4/support/tickets", json={**words, "vlan": "back", "region": "us-east"})
+    shown = staff.read("tickets", "show", "1").splitlines()
+    assert shown[:3] == [
+        "1  Help  (new)",
+        f"account: {account['euuid']}",
+        f"about: compute web-1  /v4/compute/instances/{number.json()['id']}",
+    ]
+    assert staff("tickets", "show", "2")[0]["about"] == "/v4beta/networking/vlans?region=us-east"
+    alice.post("/v4/support/tickets", json={**words, "managed_issue": True})
+    assert [one["nature"] for one in staff("tickets", "list")] == ["managed", "customer", "customer"]
+
+
 def test_an_answer_is_read_from_standard_input(house: Cloud, staff: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     alice = house.person(username="alice")
     alice.post("/v4/support/tickets", json={"summary": "Help", "description": "Please."})

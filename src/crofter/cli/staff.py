@@ -71,16 +71,20 @@ def show_ticket(world: World, asked: Asked) -> Rows:
         ticket = house.any_ticket(ctx, asked["id"])
         replies = house.replies(ctx, ticket)
         files = store.attached(ctx, [ticket.id]).get(ticket.id, [])
+        euuid = house.euuid_of(ctx, ticket)
     said = [(ticket.opened, ticket.opened_by, ticket.description)]
     said += [(reply.created, reply.created_by, reply.description) for reply in replies]
-    if not asked["json"]:
-        print(f"{ticket.id}  {plain(ticket.summary)}  ({ticket.status})")
-        for name in files:
-            print(f"attached: {plain(name)}")
-        for at, by, words in said:
-            print(f"\n{at}  {by}\n{plain(words)}")
-        return []
-    return [{"at": at, "by": by, "text": words, "attachments": files} for at, by, words in said]
+    if asked["json"]:
+        about = {"euuid": euuid, "about": ticket.entity_url, "attachments": files}
+        return [{"at": at, "by": by, "text": words, **about} for at, by, words in said]
+    print(f"{ticket.id}  {plain(ticket.summary)}  ({ticket.status})\naccount: {euuid}")
+    if ticket.entity_type is not None:
+        print(f"about: {ticket.entity_type} {plain(ticket.entity_label or '')}  {plain(ticket.entity_url or '')}")
+    for name in files:
+        print(f"attached: {plain(name)}")
+    for at, by, words in said:
+        print(f"\n{at}  {by}\n{plain(words)}")
+    return []
 
 
 def answer_ticket(world: World, asked: Asked) -> Rows:

@@ -62,6 +62,7 @@ _REPLIES = query(
     Reply,
 )
 _ACCOUNT = query(select(account.c.id).where(account.c.euuid == bindparam("euuid")))
+_EUUID = query(select(account.c.euuid).where(account.c.id == bindparam("account_id")))
 _OPENER = query(select(user.c.email).where(user.c.id == bindparam("user_id")))
 _ACCOUNT_EMAIL = query(select(account.c.email).where(account.c.id == bindparam("account_id")))
 
@@ -80,6 +81,10 @@ def any_ticket(ctx: Context, ticket_id: int) -> Ticket:
 
 def replies(ctx: Context, ticket: Ticket) -> list[Reply]:
     return ctx.db.all(_REPLIES, ticket_id=ticket.id)
+
+
+def euuid_of(ctx: Context, ticket: Ticket) -> str:
+    return str(ctx.db.value(_EUUID, account_id=ticket.account_id))
 
 
 def account_of(ctx: Context, euuid: str) -> int:

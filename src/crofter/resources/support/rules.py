@@ -107,7 +107,7 @@ def create(ctx: Context, body: TicketCreate) -> TicketView:
         gravatar_id=gravatar(ctx.db.value(_EMAIL, user_id=actor.user_id) or ""),
         closable=True,
         updated=ctx.moment,
-        nature="customer",
+        nature="managed" if body.managed_issue else "customer",
         **entity_columns(about),
     )
     record(ctx, "ticket_create", entity_of(ticket_id, body.summary))
@@ -148,7 +148,7 @@ def _check(ctx: Context, body: TicketCreate) -> None:
 def _about(ctx: Context, body: TicketCreate) -> Entity | None:
     """What the ticket is about, if the caller may see it."""
     if body.vlan is not None:
-        return Entity("vlan", body.vlan, body.vlan, "/v4beta/networking/vlans")
+        return Entity("vlan", body.vlan, body.vlan, f"/v4beta/networking/vlans?region={body.region}")
     for field, name in ABOUT.items():
         number: int | None = getattr(body, field)
         if number is None:

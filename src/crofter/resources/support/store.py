@@ -47,7 +47,7 @@ ticket = table(
     Column("entity_id", Text),  # a JSON scalar, as in the journal
     Column("entity_label", Text),
     Column("entity_url", Text),
-    Column("nature", Text, nullable=False),  # customer, monitoring, important, abuse
+    Column("nature", Text, nullable=False),  # customer, managed, monitoring, important, abuse
     Index("ix_ticket_account_id", "account_id", "id"),
     Index("ix_ticket_open", "closed", "id"),
 )
