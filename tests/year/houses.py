@@ -191,7 +191,7 @@ class Killed:
     def advance(self, seconds: float) -> None:
         target = self.now() + round(seconds * 1000)
         while (left := target - self.now()) > 0:
-            if self._dice.random() < 0.3:
+            if left > HOUR and self._dice.random() < 0.2:
                 self._killed_during(left / 1000)
             else:
                 self._served.call("POST", "/_sandbox/clock/advance", seconds=left / 1000)
