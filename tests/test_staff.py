@@ -184,6 +184,18 @@ def test_an_abuse_ticket_is_opened(house: Cloud, staff: Desk) -> None:
     assert recorded(house) == [(ME, "tickets open", "/v4/support/tickets/1")]
 
 
+def test_a_ticket_about_an_instance_is_opened_for_its_account_alone(house: Cloud, staff: Desk) -> None:
+    account, other = house.account(username="alice"), house.account(username="mallory")
+    alice = house.client(account["token"])
+    body = {"region": "us-east", "type": "g6-nanode-1", "label": "web-1"}
+    number = alice.post("/v4/compute/instances", json=body).json()["id"]
+    about = ("Spam", "It sends spam.", "--nature", "abuse", "--compute", str(number))
+    staff("tickets", "open", account["euuid"], *about)
+    assert alice.get("/v4/support/tickets/1").json()["entity"]["label"] == "web-1"
+    staff("tickets", "open", other["euuid"], *about, code=1)
+    assert "not of this account" in staff.said
+
+
 def test_an_attached_file_is_saved_for_its_owner_alone(house: Cloud, staff: Desk, tmp_path: Path) -> None:
     alice = house.person(username="alice")
     alice.post("/v4/support/tickets", json={"summary": "Help", "description": "Please."})

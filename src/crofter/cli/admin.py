@@ -67,6 +67,7 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
             ("summary", {}),
             ("text", {"help": "what the matter is, or - to read it from standard input"}),
             ("--nature", {"choices": ("important", "abuse"), "default": "important"}),
+            ("--compute", {"type": int, "metavar": "ID", "help": "the instance that it is about"}),
         ),
     ),
     "tickets save": (

@@ -17,6 +17,9 @@ from crofter.config import Settings
 from crofter.context import Context, World
 from crofter.engine import timekeeping
 from crofter.errors import Invalid
+from crofter.kinds import Entity
+from crofter.resources.instances import store as instances
+from crofter.resources.instances.kind import COMPUTE
 from crofter.resources.support import house, store
 from crofter.resources.support.store import Ticket
 
@@ -109,9 +112,19 @@ def open_ticket(world: World, asked: Asked) -> Rows:
     with world.database.write() as db:
         ctx = Context(world, db)
         account_id = house.account_of(ctx, asked["euuid"])
-        number = house.open_ticket(ctx, account_id, asked["summary"], words, by=house.STAFF, nature=asked["nature"])
+        about = None if asked["compute"] is None else _instance(ctx, account_id, asked["compute"])
+        number = house.open_ticket(
+            ctx, account_id, asked["summary"], words, by=house.STAFF, nature=asked["nature"], about=about
+        )
         _on_record(ctx, house.any_ticket(ctx, number), asked)
     return [{"opened": number}]
+
+
+def _instance(ctx: Context, account_id: int, compute_id: int) -> Entity:
+    found = instances.again(ctx, compute_id)
+    if found.account_id != account_id:
+        raise Invalid(f"instance {compute_id} is not of this account")
+    return COMPUTE.entity(found.id, found.label)
 
 
 def save_attachment(world: World, asked: Asked) -> Rows:

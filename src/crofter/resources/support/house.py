@@ -20,7 +20,6 @@ from crofter.resources.users.store import user
 STAFF = "Support Team"
 MONITORING = "Managed Monitoring"
 """Names with a space in them, which no user's name can have."""
-NATURES = ("important", "abuse")
 NEWEST = 200
 LONGEST = 65000
 """Characters of a text, as for everybody else."""
