@@ -106,6 +106,7 @@ def test_no_secret_is_found_anywhere(store: Store, tmp_path: Path) -> None:
         places |= dict(store.meanwhile())
         places["log"] = process.log().encode()
     assert b"Traceback" in places["log"]  # there was something to leak into
+    assert store.complaint in places["log"]
     places |= _mail_that_cannot_be_sent(house, store, env)
     places |= dict(store.places(tmp_path))
     assert _leaks(house, places) == []

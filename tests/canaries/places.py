@@ -22,6 +22,9 @@ KEY_FILE = "secret.key"
 class SqliteStore:
     """A data folder."""
 
+    complaint = b"no more"
+    """What the database says of an insert that was made to fail."""
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.flags = ("--data", str(folder))
@@ -55,6 +58,8 @@ class SqliteStore:
 
 class PostgresStore:
     """A database of a server whose own files can be read."""
+
+    complaint = b"Failing row contains"
 
     def __init__(self, server: PostgresServer, name: str) -> None:
         self._server, self._name = server, name

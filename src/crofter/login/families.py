@@ -111,7 +111,7 @@ def renew(ctx: Context, client: Client, plain: str, narrower: list[str] | None) 
     ctx.db.hold(family.account_id)
     if shown.used:
         return _end_of(ctx, family, "The refresh token has been used already.")
-    if narrower is not None and not scopes.within(narrower, frozenset(family.scopes.split())):
+    if narrower is not None and not scopes.within(narrower, scopes.held(family.scopes)):
         return Refusal("invalid_scope", "The user has not allowed these scopes.")
     if not ctx.db.update(store.refresh, {"id": shown.id, "used": False}, used=True):
         return _end_of(ctx, family, "The refresh token has been used already.")
