@@ -74,6 +74,8 @@ def test_an_address_that_others_can_reach_means_production() -> None:
         ({"port": 65536}, {}, "port"),
         ({"threads": 0}, {}, "threads"),
         ({"workers": 0}, {}, "workers"),
+        ({}, {"CROFTER_PROBE_NETWORKS": "us-east:10.0.0.0/8"}, "list of region=network"),
+        ({}, {"CROFTER_PROBE_CERTIFICATES": "/no/such/file"}, "there is no /no/such/file"),
     ],
 )
 def test_settings_that_cannot_be_served_are_refused_in_words(
