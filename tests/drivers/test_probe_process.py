@@ -90,6 +90,22 @@ def test_when_it_dies_what_was_asked_is_lost_and_the_next_question_starts_it_aga
         assert crew._process.pid != first
 
 
+def test_what_died_with_it_is_not_thought_to_be_under_way(crew: Crew) -> None:
+    """Even if the next question comes before its death has been told."""
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        port = deaf.getsockname()[1]
+        for _ in range(5):
+            crew.ask([("hangs", Ask(0, 1, "url", f"http://127.0.0.1:{port}/", 60, None, LOOPBACK, 0.0))])
+            with deaf.accept()[0]:
+                process = crew._process
+                assert process is not None
+                process.kill()
+                process.wait()
+            crew.collect(crew.ask([("answers", ask(port))]), 20)
+            deaf.accept()[0].close()
+            assert crew.busy() == set()
+
+
 def test_it_ends_with_the_house(crew: Crew) -> None:
     crew.collect(crew.ask([("one", silent())]), 20)
     process = crew._process
