@@ -95,9 +95,10 @@ def test_the_grant_comes_before_the_body(cloud: Cloud, alice: Client) -> None:
 
 
 def test_the_body_comes_before_the_state(alice: Client) -> None:
-    alice.post("/v4/tags", json={"label": "taken"})
-    answer = alice.post("/v4/tags", json={"label": "taken", "computes": "x"})
-    assert errors(answer) == [("computes", "Must be of type Array")]
+    made = alice.post("/v4/compute/instances", json={"type": "g6-nanode-1", "region": "us-east"}).json()["id"]
+    same = {"type": "g6-nanode-1", "allow_auto_disk_resize": "x"}
+    answer = alice.post(f"/v4/compute/instances/{made}/resize", json=same)
+    assert errors(answer) == [("allow_auto_disk_resize", "Must be of type Boolean")]
 
 
 def test_a_public_endpoint_needs_no_token_and_minds_no_bad_one(cloud: Cloud) -> None:
