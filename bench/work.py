@@ -75,6 +75,8 @@ def _same(path: str, filter: str | None = None) -> Callable[[int], Make]:
 
 EVENTS = "/v4/account/events"
 FLAT = 1.3
+_BY_LABEL = f'{{"region": "{RARE_REGION}", "+order_by": "label"}}'
+_EITHER = f'{{"+or": [{{"region": "{RARE_REGION}"}}, {{"region": "nowhere"}}]}}'
 GROWTH = (
     Growth("list 100 events, first page", _same(EVENTS), FLAT),
     Growth("list 100 events, last page", _last(EVENTS), FLAT),
@@ -87,11 +89,13 @@ GROWTH = (
     Growth("X-Filter address of an instance", _same(INSTANCES, '{"ipv4": "10.0.0.77"}'), FLAT),
     Growth("X-Filter region with 50 instances", _same(INSTANCES, f'{{"region": "{RARE_REGION}"}}'), FLAT),
     Growth("X-Filter tag on 50 instances", _same(INSTANCES, f'{{"tags": "{RARE_TAG}"}}'), FLAT),
+    Growth("X-Filter rare region, ordered by label", _same(INSTANCES, _BY_LABEL), FLAT),
+    Growth("X-Filter rare region or another one", _same(INSTANCES, _EITHER), FLAT),
     Growth("X-Filter region with nearly all", _same(INSTANCES, '{"region": "us-east"}'), None),
     Growth("X-Filter tag on 1 in 5", _same(INSTANCES, f'{{"tags": "{COMMON_TAG}"}}'), None),
     Growth("X-Filter label contains, all", _same(INSTANCES, '{"label": {"+contains": "FILL"}}'), None),
-    Growth("instances ordered by label", _same(INSTANCES, '{"+order_by": "label"}'), None),
-    Growth("instances ordered by region", _same(INSTANCES, '{"+order_by": "region"}'), None),
+    Growth("instances ordered by label", _same(INSTANCES, '{"+order_by": "label"}'), FLAT),
+    Growth("instances ordered by region", _same(INSTANCES, '{"+order_by": "region"}'), FLAT),
     Growth("X-Filter entity, none found", _same(EVENTS, f'{{"entity.type": "compute", "entity.id": {RARE}}}'), None),
     Growth("X-Filter entity, 1 in 1,000", _same(EVENTS, '{"entity.type": "compute", "entity.id": 7}'), None),
     Growth("X-Filter action, 1 in 5", _same(EVENTS, '{"action": "compute_reboot"}'), None),

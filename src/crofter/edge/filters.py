@@ -215,6 +215,24 @@ def clause(node: Node, fields: Mapping[str, Field], order: ColumnElement[Any] | 
     return _term(node, field, free=order is not None and not bound)
 
 
+def has_alternatives(node: Node | None) -> bool:
+    """Whether there is an ``or`` in it, for which no index is in order."""
+    return node is not None and (
+        node[0] == "or" or (node[0] == "and" and any(has_alternatives(child) for child in node[1:]))
+    )
+
+
+def can_be_looked_up(node: Node | None, fields: Mapping[str, Field], *, alone: bool = True) -> bool:
+    """Whether all rows that it fits have something given in common, or one of a few such things."""
+    if node is None or node[0] == "null":
+        return False
+    if node[0] == "is":  # of alternatives, SQLite looks up columns only
+        return bool(node[2] == "=") and (alone or fields[node[1]].element_of is None)
+    if node[0] == "and":
+        return any(can_be_looked_up(child, fields, alone=alone) for child in node[1:])
+    return len(node) > 1 and all(can_be_looked_up(child, fields, alone=False) for child in node[1:])
+
+
 def _alternative(node: Node, fields: Mapping[str, Field], order: ColumnElement[Any] | None) -> ColumnElement[bool]:
     if node[0] in ("and", "or"):
         join = and_ if node[0] == "and" else or_

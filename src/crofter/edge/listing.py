@@ -26,6 +26,8 @@ DEFAULT_SIZE = 100
 SHALLOW = 500
 """Rows that may be passed over one by one; beyond that a page is found by its first row."""
 CACHED_SHAPES = 256
+FEW = 1000
+"""So many rows are sorted sooner than met one by one in the wanted order."""
 
 
 def filterable(view: Any) -> tuple[str, ...]:
@@ -76,7 +78,7 @@ class Collection(Generic[R]):
         self._tally = None if order else tally
         self._floor = floor
         """The bound value that is the lowest key shown, where there are rows below it."""
-        self._shapes: OrderedDict[Any, tuple[Query[R], Query[Any]]] = OrderedDict()
+        self._shapes: OrderedDict[Any, tuple[Query[R], Query[Any], Query[R] | None]] = OrderedDict()
 
     # What follows from the above is made when it is first used: a start need not wait for every list there is.
 
@@ -132,8 +134,12 @@ class Collection(Generic[R]):
     def filtered(
         self, ctx: Context, wanted: Filter, number: int, size: int, owner: int, values: dict[str, Any]
     ) -> tuple[int, list[R]]:
-        page, count = self._shaped(wanted)
+        page, count, few = self._shaped(wanted)
         passed = (number - 1) * size
+        if few is not None:
+            total = int(ctx.db.value(count, **values, **wanted.values))
+            found = few if total <= FEW else page
+            return total, ctx.db.all(found, rows=size, passed=passed, **values, **wanted.values)
         rows = ctx.db.all(page, rows=size, passed=passed, **values, **wanted.values)
         if len(rows) < size and (rows or not passed):
             return passed + len(rows), rows  # the last page counts itself
@@ -141,8 +147,8 @@ class Collection(Generic[R]):
             return self.total(ctx, owner, values)[0], rows
         return int(ctx.db.value(count, **values, **wanted.values)), rows
 
-    def _shaped(self, wanted: Filter) -> tuple[Query[R], Query[Any]]:
-        """The statements of a filter's shape, written once and then kept."""
+    def _shaped(self, wanted: Filter) -> tuple[Query[R], Query[Any], Query[R] | None]:
+        """The statements of a filter's shape, written once and then kept: a page, the count, and a page of few."""
         key = (wanted.node, wanted.order_by, wanted.descending)
         found = self._shapes.get(key)
         if found is None:
@@ -151,18 +157,29 @@ class Collection(Generic[R]):
             if wanted.node is not None:
                 rows = rows.where(filters.clause(wanted.node, self.fields, order))
                 counted = counted.where(filters.clause(wanted.node, self.fields))
-            found = self._shapes[key] = (self._page_query(rows, self._wanted_order(wanted)), _count(counted))
+            page, few = self._page_query(rows, self._wanted_order(wanted)), None
+            if self._may_be_few(wanted):
+                few = self._page_query(counted, self._wanted_order(wanted, unindexed))
+            found = self._shapes[key] = (page, _count(counted), few)
             if len(self._shapes) > CACHED_SHAPES:
                 self._shapes.popitem(last=False)
         return found
 
-    def _wanted_order(self, wanted: Filter) -> tuple[ColumnElement[Any], ...]:
+    def _may_be_few(self, wanted: Filter) -> bool:
+        """Whether rows can be looked up, and are better sorted than met in order if there are not many."""
+        in_order = wanted.order_by is None and not filters.has_alternatives(wanted.node)
+        return self._tally is not None and not in_order and filters.can_be_looked_up(wanted.node, self.fields)
+
+    def _wanted_order(
+        self, wanted: Filter, by: Callable[[ColumnElement[Any]], ColumnElement[Any]] = lambda column: column
+    ) -> tuple[ColumnElement[Any], ...]:
         if wanted.order_by is None:
-            return self._order
+            key = by(self._key)
+            return self._order if key is self._key else (key.desc() if self._newest_first else key.asc(),)
         field = self.fields[wanted.order_by]
         # Texts are compared in lower case here as in filters: one index serves both, on both databases.
         column = func.lower(field.expression) if field.text and not field.lower_case else field.expression
-        up, down = column.asc(), column.desc()
+        up, down = by(column).asc(), by(column).desc()
         if getattr(field.expression, "nullable", True):  # the databases differ in where they put what is missing
             up, down = up.nulls_first(), down.nulls_last()
         return (down, self._key.desc()) if wanted.descending else (up, self._key.asc())
