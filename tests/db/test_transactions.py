@@ -223,3 +223,23 @@ def test_who_is_in_a_hurry_does_not_wait_for_the_disk_and_nobody_else_is(
                 ]
             assert not _waits_for_the_disk(database)
         assert _waits_for_the_disk(database)
+
+
+def test_whoever_still_looks_when_the_database_is_closed_sees_to_the_end(sqlite_database: SqliteDatabase) -> None:
+    add(sqlite_database, "one")
+    looking, closed = threading.Event(), threading.Event()
+
+    def look() -> list[str]:
+        with sqlite_database.read() as db:
+            looking.set()
+            closed.wait(10)
+            return db.column(_NAMES)
+
+    with ThreadPoolExecutor(1) as other:
+        seen = other.submit(look)
+        looking.wait(10)
+        sqlite_database.close()
+        closed.set()
+        assert seen.result() == ["one"]
+    with pytest.raises(Unavailable):
+        add(sqlite_database, "two")

@@ -25,6 +25,7 @@ from tests.resources.compute import (
     transitions,
     view,
 )
+from tests.resources.money import stand_at
 
 URL = "/v4/compute/instances"
 DAY = 24 * 3600
@@ -235,9 +236,9 @@ def test_backups_are_taken_daily_in_their_window_and_fill_three_slots(cloud: Clo
 
 
 def test_the_backup_of_the_day_waits_its_turn_and_no_second_one_behind_it(cloud: Cloud, alice: Client) -> None:
-    cloud.freeze()
+    stand_at(cloud, "2030-01-10T12:00:00")
     own = deploy(cloud, alice, backups_enabled=True)
-    cloud.advance(600)
+    alice.put(f"{URL}/{own}", json={"backups": {"schedule": {"day": "Monday", "window": "W4"}}})
     transitions(cloud, compute_reboot={"seconds": 54 * 3600})
     act(alice, own, "reboot")
     cloud.advance(51 * 3600)

@@ -43,7 +43,8 @@ class SqliteDatabase:
         self._held = None if beside else _hold_alone(folder / "crofter.lock")
         self._turn = threading.Lock()
         self._readers = threading.local()
-        self._open: list[sqlite3.Connection] = []
+        """The connection of each thread that has looked. It goes when the thread does."""
+        self._closed = False
         self._writer = self._connect()
         self._shared: _Shared | None = None
         self._hurried: set[int] = set()
@@ -57,7 +58,6 @@ class SqliteDatabase:
         connection.execute(_WAITING if self._keeps else "PRAGMA synchronous=OFF")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA cache_size=-16000")
-        self._open.append(connection)
         return connection
 
     def read(self) -> AbstractContextManager[Session]:
@@ -104,7 +104,7 @@ class SqliteDatabase:
 
     def begin(self, shared: _Shared | None = None) -> None:
         """Take the writer's turn and begin its transaction, or be unavailable."""
-        if not self._turn.acquire(timeout=WRITE_WAIT):
+        if self._closed or not self._turn.acquire(timeout=WRITE_WAIT):
             raise Unavailable
         try:
             self._wait_or_hurry()
@@ -128,8 +128,13 @@ class SqliteDatabase:
             self._turn.release()
 
     def close(self) -> None:
-        for connection in self._open:
-            connection.close()
+        """Take the last turn. What another thread looks through stays open: to close it there would end the process."""
+        if not self._closed and self._turn.acquire(timeout=WRITE_WAIT):
+            self._writer.close()
+        self._closed = True
+        reader: sqlite3.Connection | None = getattr(self._readers, "connection", None)
+        if reader is not None:
+            reader.close()
         if self._held is not None:
             self._held.close()
 
