@@ -81,3 +81,34 @@ def test_traffic_is_billed_at_the_end_of_the_month_even_if_nothing_else_is_left_
     found = items(alice, invoices(alice)[-1]["id"])
     assert [(one["type"], one["quantity"]) for one in found] == [("misc", over)]
     assert done(alice.get("/v4/account/transfer")) == {"billable": 0, "quota": 0, "used": 0}
+
+
+def test_a_host_that_does_not_answer_is_waited_for_before_its_traffic_is_billed(stingy: Cloud) -> None:
+    alice = stingy.person(username="alice")
+    instance(alice, **IMAGE)
+    stingy.settle()
+    until(stingy, "2027-03-31T23:50:00")
+    over = done(alice.get("/v4/account/transfer"))["billable"]
+    assert over > 10
+    done(stingy.door.post("/_sandbox/faults", json={"kind": "region_outage", "region": "us-east"}))
+    until(stingy, "2027-04-01T02:00:00")
+    assert invoices(alice) == []
+    done(stingy.door.post("/_sandbox/faults", json={"kind": "region_back", "region": "us-east"}))
+    until(stingy, "2027-04-01T03:00:00")
+    (bill,) = invoices(alice)
+    assert bill["date"] == "2027-04-01T00:00:00"
+    assert items(alice, bill["id"])[-1]["quantity"] in (over, over + 1)
+
+
+def test_what_is_never_heard_of_is_not_waited_for_without_end(stingy: Cloud) -> None:
+    alice, bob = stingy.person(username="alice"), stingy.person(username="bob-receives")
+    number = instance(alice, **IMAGE)
+    stingy.settle()
+    until(stingy, "2027-03-31T12:00:00")
+    done(stingy.door.post("/_sandbox/faults", json={"kind": "region_outage", "region": "us-east"}))
+    hand_over(stingy, number, alice, bob)
+    until(stingy, "2027-03-31T16:00:00")
+    assert done(bob.get(f"/v4/compute/instances/{number}"))["id"] == number
+    until(stingy, "2027-04-02T00:10:00")
+    for owner in (alice, bob):
+        assert [one["type"] for one in items(owner, invoices(owner)[0]["id"])] == ["hourly"]

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from crofter import clock, mail
 from crofter.context import Context
+from crofter.drivers.hypervisor import Unreachable
 from crofter.drivers.payments import Outcome
 from crofter.engine import Chore, Nothing, Operation, Sleep, Work, enqueue, step, tx_step
 from crofter.journal import Author
@@ -16,6 +17,8 @@ from crofter.resources.billing.drafting import Draft, draft
 
 THRESHOLD = 50_000_000
 """Micro-dollars of running charges at which an invoice does not wait for the month to end."""
+ASK_AGAIN = 600.0
+"""Seconds until a host that does not answer is asked again."""
 BATCH = 200
 """Accounts that are looked at in one transaction, so that closing a month keeps nobody waiting."""
 
@@ -77,10 +80,16 @@ def _add_items(ctx: Context, invoice_id: int, made: Draft) -> None:
 
 @step(retries=10)
 def measure(work: Work) -> Sleep | None:
-    """The traffic of a whole month is known only to the hosts."""
-    if "#" not in work.args.period:
-        with work.read() as ctx:
-            work.vars["gigabytes"] = traffic.pool(ctx, work.args.account_id, work.args.until).billable
+    """The traffic of a whole month is known only to the hosts. One that does not answer is waited for, for a day."""
+    if "#" in work.args.period:
+        return None
+    with work.read() as ctx:
+        late = ctx.now - work.args.until >= clock.DAY
+        try:
+            found = traffic.pool(ctx, work.args.account_id, work.args.until, exactly=not late)
+        except Unreachable:
+            return Sleep(ASK_AGAIN)
+    work.vars["gigabytes"] = found.billable
     return None
 
 

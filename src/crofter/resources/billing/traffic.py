@@ -35,8 +35,11 @@ class _Machine(Row):
 _MACHINES = query(select(instance.c.id, instance.c.host).where(among(instance.c.id, "ids")), _Machine)
 
 
-def pool(ctx: Context, account_id: int, until: int) -> Pool:
-    """Of the month that ``until`` ends or lies in. What one instance leaves over, another may use."""
+def pool(ctx: Context, account_id: int, until: int, *, exactly: bool = False) -> Pool:
+    """Of the month that ``until`` ends or lies in. What one instance leaves over, another may use.
+
+    Hosts that do not answer count for nothing, or raise Unreachable if it must be known ``exactly``.
+    """
     first = metering.month_start(until - 1)
     edge = metering.month_end(first)
     plans = [found for found in meters.since(ctx.db, account_id, first) if found.what == "compute"]
@@ -46,7 +49,7 @@ def pool(ctx: Context, account_id: int, until: int) -> Pool:
     since = _since(plans, left)
     alive = [found.object_id for found in plans if found.ended is None]
     for machine in ctx.db.all(_MACHINES, ids=alive):
-        used += _between(ctx, machine, max(since.get(machine.id, until), first), min(until, edge))
+        used += _between(ctx, machine, max(since.get(machine.id, until), first), min(until, edge), exactly=exactly)
     return Pool(given, used // GIGABYTE)
 
 
@@ -66,26 +69,31 @@ def _since(plans: list[Meter], left: list[Left]) -> dict[int, int]:
     return since
 
 
-def _between(ctx: Context, machine: _Machine, start: int, stop: int) -> int:
+def _between(ctx: Context, machine: _Machine, start: int, stop: int, *, exactly: bool) -> int:
     """Bytes that went in and out over the public network."""
     if machine.host is None or start >= stop:
         return 0
     try:
         ref = DomainRef(machine.host, machine.id)
         points = hands.hypervisor(ctx.world).history(ref, start, stop, stop - start)
-    except (Absent, Unreachable):
+    except Absent:
+        return 0
+    except Unreachable:
+        if exactly:
+            raise
         return 0
     return sum(one.ipv4_in + one.ipv6_in + one.ipv4_out + one.ipv6_out for one in points)
 
 
 def of_this_month(ctx: Context, account_id: int, instance_id: int) -> int:
-    """Bytes of one instance since the month began, or since the account has it."""
+    """Bytes of one instance since the month began, or since the account has it. Raises Unreachable."""
     first = metering.month_start(ctx.now)
     plans = [one for one in meters.since(ctx.db, account_id, first) if one.what == "compute"]
     left = meters.left(ctx.db, account_id, metering.month_of(first))
     since = _since(plans, left).get(instance_id, ctx.now)
     return sum(
-        _between(ctx, machine, max(since, first), ctx.now) for machine in ctx.db.all(_MACHINES, ids=[instance_id])
+        _between(ctx, machine, max(since, first), ctx.now, exactly=True)
+        for machine in ctx.db.all(_MACHINES, ids=[instance_id])
     )
 
 

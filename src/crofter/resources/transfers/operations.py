@@ -8,13 +8,14 @@ from sqlalchemy import bindparam, select
 from crofter import clock
 from crofter.context import Actor, Context
 from crofter.db import query
+from crofter.drivers.hypervisor import Unreachable
 from crofter.engine import Operation, Sleep, Work, admit, step, tx_step
 from crofter.errors import Busy
 from crofter.journal import Author, write
 from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
 from crofter.resources.billing import meters, traffic
-from crofter.resources.instances import costs, states
+from crofter.resources.instances import costs, hands, states
 from crofter.resources.instances import store as instances
 from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.backups.store import backup
@@ -32,7 +33,7 @@ from crofter.resources.users import access
 A_MOMENT = 2.0
 """Seconds between accepting and having, as callers expect; and until a busy instance is looked at again."""
 PATIENCE = 3 * clock.HOUR
-"""How long a transfer waits for an instance that is busy."""
+"""How long a transfer waits for an instance that is busy, or for a host that does not answer."""
 LONGEST_LABEL = 64
 MOVED = (disk, config, backup, address, maintenance)
 """What belongs to an instance goes with it. Tags and grants stay behind, and tickets with who wrote them."""
@@ -69,7 +70,13 @@ def count_traffic(work: Work) -> Sleep | None:
     with work.read() as ctx:
         found = store.any(ctx.db, work.args.token)
         assert found is not None
-        work.vars["traffic"] = [traffic.of_this_month(ctx, found.sender_id, one) for one in found.computes]
+        try:
+            counted = [traffic.of_this_month(ctx, found.sender_id, one) for one in found.computes]
+        except Unreachable:
+            if ctx.now - work.vars["begun"] < PATIENCE:
+                return hands.away(work)
+            counted = [0] * len(found.computes)
+    work.vars["traffic"] = counted
     return None
 
 

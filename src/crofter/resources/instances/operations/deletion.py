@@ -6,6 +6,7 @@ from sqlalchemy import bindparam, select
 
 from crofter.context import Context
 from crofter.db import query
+from crofter.drivers.hypervisor import Unreachable
 from crofter.engine import Operation, Sleep, Work, cancel, step, tx_step
 from crofter.engine.tables import operation
 from crofter.journal import record
@@ -42,7 +43,10 @@ def count_traffic(work: Work) -> Sleep | None:
     """What it sent and received this month, before there is nobody left to ask."""
     with work.read() as ctx:
         instance = store.again(ctx, work.args.instance_id)
-        amount = traffic.of_this_month(ctx, instance.account_id, instance.id)
+        try:
+            amount = traffic.of_this_month(ctx, instance.account_id, instance.id)
+        except Unreachable:
+            return hands.away(work)
     work.then(lambda ctx: traffic.remember(ctx, instance.account_id, instance.id, amount))
     return None
 
