@@ -12,6 +12,7 @@ from httpx2 import Client
 from crofter.context import Context
 from crofter.resources.support import house
 from tests.cloud import Cloud
+from tests.resources.stock import Stock
 
 PATH = "/v4/support/tickets"
 WORDS = {"summary": "Help", "description": "It does not work."}
@@ -108,9 +109,35 @@ def test_a_ticket_names_the_thing_it_is_about(alice: Client) -> None:
     }
 
 
+def test_a_ticket_names_what_other_rooms_have(cloud: Cloud, alice: Client) -> None:
+    stock = Stock(cloud, "alice")
+    volume, balancer = stock.volume(None, "data"), stock.nodebalancer("host", "front")
+    assert opened(alice, volume_id=volume)["entity"] == {
+        "id": volume,
+        "label": "data",
+        "type": "volume",
+        "url": f"/v4/volumes/{volume}",
+    }
+    assert opened(alice, nodebalancer_id=balancer)["entity"] == {
+        "id": balancer,
+        "label": "front",
+        "type": "nodebalancer",
+        "url": f"/v4/nodebalancers/{balancer}",
+    }
+    bob = restricted(cloud, alice, volume=[{"id": volume, "permissions": "read_only"}])
+    assert [one["entity"]["type"] for one in bob.get(PATH).json()["data"]] == ["volume"]
+
+
 @pytest.mark.parametrize(
     ("field", "title"),
-    [("compute_id", "Compute"), ("domain_id", "Domain"), ("nodebalancer_id", "NodeBalancer"), ("volume_id", "Volume")],
+    [
+        ("compute_id", "Compute"),
+        ("domain_id", "Domain"),
+        ("lkecluster_id", "LKE Cluster"),
+        ("longviewclient_id", "Longview Client"),
+        ("nodebalancer_id", "NodeBalancer"),
+        ("volume_id", "Volume"),
+    ],
 )
 def test_a_ticket_about_a_thing_one_cannot_see_is_not_opened(alice: Client, field: str, title: str) -> None:
     refused = alice.post(PATH, json={**WORDS, field: 4711})
