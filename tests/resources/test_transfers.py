@@ -267,7 +267,7 @@ def test_an_account_in_debt_neither_sends_nor_receives(cloud: Cloud, alice: Clie
     assert (None, past_due) in errors(accept(alice, token))
     assert accept(debtor, other).status_code == 400
     debtor.delete(f"/v4/account/service-transfers/{token}")
-    assert refused(debtor, number) == [("entities.computes", past_due)]
+    assert refused(debtor, number) == [(None, past_due)]
 
 
 def test_who_receives_needs_a_card(cloud: Cloud, alice: Client) -> None:

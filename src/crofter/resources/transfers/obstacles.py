@@ -8,7 +8,6 @@ from sqlalchemy import bindparam, select
 
 from crofter.context import Context
 from crofter.db import among, query
-from crofter.resources.billing import standing
 from crofter.resources.firewalls.store import firewall_device
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.ips import store as ips
@@ -42,9 +41,7 @@ _NODES = query(
 
 
 def of_sending(seller: Context, rows: list[Instance]) -> Iterator[str]:
-    """All that keeps an account from offering instances."""
-    if standing.past_due(seller.db, seller.account_id):
-        yield SENDER_OWES
+    """All that keeps instances from being offered."""
     for number in sorted(store.claimed(seller, [row.id for row in rows])):
         yield f"Compute {number} is in another transfer already"
     yield from of_moving(seller, rows)

@@ -41,6 +41,8 @@ def create(ctx: Context, body: TransferCreate) -> TransferView:
     if set(ids) - set(found):
         raise Invalid("You do not have permission to access this Compute", field=FIELD)
     reasons = [Reason(text, FIELD) for text in obstacles.of_sending(ctx, [found[one] for one in ids])]
+    if standing.past_due(ctx.db, ctx.account_id):
+        reasons.insert(0, Reason(obstacles.SENDER_OWES))
     if reasons:
         raise Invalid.all(reasons)
     token = ctx.dice.uuid()
