@@ -126,6 +126,7 @@ def test_disks_never_take_more_than_the_plan_gives(cloud: Cloud, alice: Client, 
     made = add(cloud, alice, own, size=51200 - 100)
     for path, body in (
         ("disks", {"label": "more", "size": 101}),
+        ("disks", {"label": "more", "size": 2**31}),
         (f"disks/{made['id']}/resize", {"size": 51201}),
         (f"disks/{made['id']}/clone", {}),
     ):

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from httpx2 import Client
 
+from crofter.edge import listing
+from crofter.edge.listing import FEW
 from tests.cloud import Cloud
 from tests.edge.people import restricted
 from tests.resources.compute import (
@@ -41,7 +43,7 @@ def test_instances_are_listed_in_the_order_of_their_ids(cloud: Cloud, alice: Cli
     assert ([one["id"] for one in page["data"]], page["pages"]) == (own[2:], 2)
 
 
-def test_instances_are_filtered(cloud: Cloud, alice: Client) -> None:
+def test_instances_are_filtered(cloud: Cloud, alice: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     first = deploy(cloud, alice, label="web-1", group="Web", tags=["blue", "prod"], private_ip=True)
     second = create(alice, label="web-2", region="us-west", tags=["blue"])["id"]
     third = create(alice, label="database")["id"]
@@ -63,8 +65,17 @@ def test_instances_are_filtered(cloud: Cloud, alice: Client) -> None:
         ({"+or": [{"id": first}, {"label": "database"}]}, [first, third]),
         ({"label": {"+neq": "web-1"}, "region": "us-east"}, [third]),
         ({"+order_by": "label", "+order": "desc"}, [second, first, third]),
+        ({"tags": "none"}, []),
+        ({"tags": {"+neq": "blue"}}, [third]),
+        ({"+or": [{"region": "us-west"}, {"label": "database"}], "+order_by": "label"}, [third, second]),
     ):
         assert ids(alice, **wanted) == found, wanted
+    alice.put(f"{URL}/{second}", json={"label": "Eb-2"})  # upper case comes in between
+    for few in (FEW, 0):
+        monkeypatch.setattr(listing, "FEW", few)
+        assert ids(alice, **{"+order_by": "label"}) == [third, second, first]
+        assert ids(alice, tags="blue", **{"+order_by": "label"}) == [second, first]
+        assert ids(alice, **{"+or": [{"id": third}, {"id": first}]}) == [first, third]
 
 
 @pytest.mark.parametrize("field", ["type", "status", "created", "watchdog_enabled", "hypervisor", "ipv6"])
