@@ -69,3 +69,9 @@ def test_a_name_that_is_taken_is_said_too(alice: Client) -> None:
     assert alice.post("/v4/tags", json={"label": "taken"}).status_code == 200
     told = reasons(alice, "/v4/tags", label="taken", computes=["x"])
     assert [field for field, _ in told] == ["label", "computes[0]"]
+
+
+def test_what_was_sent_wrong_was_sent(alice: Client) -> None:
+    """No rule on what goes together takes it for missing."""
+    told = reasons(alice, "/v4/support/tickets", summary="Help", description="Help", vlan=5, region="us-east")
+    assert told == [("vlan", "Must be of type String")]

@@ -13,7 +13,12 @@ from crofter.edge import bodies
 from crofter.errors import Invalid, Problem
 from crofter.shapes import Body
 
-_BLANKS: dict[type[shape.Type], Any] = {shape.StrType: "", shape.IntType: 0, shape.ListType: ()}
+_BLANKS: dict[type[shape.Type], Callable[[], Any]] = {
+    shape.StrType: str,
+    shape.IntType: int,
+    shape.ListType: list,
+    shape.DictType: dict,
+}
 
 
 def all_reasons(read: bodies.Read[Body], problem: Invalid, attempt: Callable[[Body], object]) -> Invalid:
@@ -38,26 +43,32 @@ def all_reasons(read: bodies.Read[Body], problem: Invalid, attempt: Callable[[Bo
 
 
 def _remainder(read: bodies.Read[Body], wrong: Set[str]) -> Body | None:
-    """A body of all that is right: what is wrong is left out or, where it cannot be left out, blank."""
+    """A body of all that is right. What is wrong is blank, so that rules on what goes together see that it was sent."""
     values: dict[str, Any] = {}
     for field, blank in _fields(read.body):
         name = field.encode_name
         if name in read.sent and name not in wrong:
             values[field.name] = msgspec.convert(read.sent[name], field.type)
+        elif blank is not None and (field.required or name in read.sent):
+            values[field.name] = blank()
         elif field.required:
-            if blank is None:
-                return None
-            values[field.name] = blank
+            return None
     return read.body(**values)
 
 
 @cache
-def _fields(body: type[Body]) -> list[tuple[msgspec.structs.FieldInfo, Any]]:
-    """Each field, and what stands in its place when it is required and cannot be read."""
+def _fields(body: type[Body]) -> list[tuple[msgspec.structs.FieldInfo, Callable[[], Any] | None]]:
+    """Each field, and what makes something to stand in its place when it cannot be read."""
     info = shape.type_info(body)
     assert isinstance(info, shape.StructType)
-    blanks = [_BLANKS.get(type(bodies.bare(field.type))) for field in info.fields]
-    return list(zip(msgspec.structs.fields(body), blanks, strict=True))
+    return list(zip(msgspec.structs.fields(body), (_blank(field.type) for field in info.fields), strict=True))
+
+
+def _blank(kind: shape.Type) -> Callable[[], Any] | None:
+    kind = bodies.bare(kind)
+    if isinstance(kind, shape.UnionType):
+        return next((made for made in map(_blank, kind.types) if made is not None), None)
+    return _BLANKS.get(type(kind))
 
 
 def _head(field: str | None) -> str:
