@@ -258,6 +258,9 @@ def test_cancelling_charges_what_is_owed_removes_everything_and_ends_all_tokens(
     assert answer.status_code == 200, answer.text
     assert set(answer.json()) == {"survey_link"}
     assert alice.get("/v4/account").status_code == 401
+    letter = cloud.door.get("/_sandbox/outbox").json()["mails"][0]
+    assert letter["subject"].startswith("Invoice #")
+    assert "Nothing is due." in letter["text"]
     cloud.settle()
     with cloud.world.database.read() as db:
         assert db.raw(f"SELECT count(*) FROM instance WHERE id = {number}").fetchone()[0] == 0

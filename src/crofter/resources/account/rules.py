@@ -136,14 +136,21 @@ def cancel(ctx: Context) -> Outside[Cancelled]:
     if charging.pending(ctx.db, ctx.account_id):
         raise Conflict(charging.UNDER_WAY)
     over = traffic.pool(ctx, ctx.account_id, ctx.now).billable
-    invoicing.make(ctx, ctx.account_id, f"final@{ctx.now}", ctx.now, over)
+    number = invoicing.make(ctx, ctx.account_id, f"final@{ctx.now}", ctx.now, over)
     key = charging.intend_balance(ctx, ctx.account_id, f"cancel:{ctx.dice.hex(32)}")
     world, until = ctx.world, ctx.now
 
     def ask() -> object:
         return None if key is None else charging.ask(world, key)
 
-    return Outside(ask, lambda after, outcome: _closed(after, until, key, outcome), cost=_cost_of_all)
+    def close(after: Context, outcome: Any) -> Cancelled | Problem:
+        if key is not None:
+            charging.settle(after, key, outcome)
+        if number is not None:
+            invoicing.tell(after, after.account_id, number)
+        return _closed(after, until)
+
+    return Outside(ask, close, cost=_cost_of_all)
 
 
 def _cost_of_all(ctx: Context) -> tuple[int, int]:
@@ -151,9 +158,7 @@ def _cost_of_all(ctx: Context) -> tuple[int, int]:
     return -hourly, -monthly
 
 
-def _closed(ctx: Context, until: int, key: str | None, outcome: Any) -> Cancelled | Problem:
-    if key is not None:
-        charging.settle(ctx, key, outcome)
+def _closed(ctx: Context, until: int) -> Cancelled | Problem:
     found = store.one(ctx.db, ctx.account_id)
     if found.closed:
         return Unauthenticated()  # somebody else was quicker

@@ -104,7 +104,7 @@ def invoice(ctx: Context, work: Work) -> Sleep | None:
         work.vars["number"] = number
         work.vars["key"] = charging.intend_balance(ctx, account_id, f"invoice:{number}", patience=charging.GIVEN_UP)
         if work.vars["key"] is None:
-            _tell(ctx, account_id, number)
+            tell(ctx, account_id, number)
     return None
 
 
@@ -120,10 +120,11 @@ def collect(work: Work) -> Sleep | None:
 
 def _collected(ctx: Context, work: Work, outcome: Outcome) -> None:
     charging.settle(ctx, str(work.vars["key"]), outcome)
-    _tell(ctx, work.args.account_id, int(work.vars["number"]))
+    tell(ctx, work.args.account_id, int(work.vars["number"]))
 
 
-def _tell(ctx: Context, account_id: int, number: int) -> None:
+def tell(ctx: Context, account_id: int, number: int) -> None:
+    """Mail to the account: there is an invoice, and whether anything is to be done about it."""
     account = accounts.one(ctx.db, account_id)
     owed = store.balance(ctx.db, account_id)
     standing = f"{dollars(owed):.2f} USD are due. Please pay them." if owed > 0 else "Nothing is due."
