@@ -109,14 +109,20 @@ def test_without_the_fence_the_sleeper_would_write_again(crew: Any) -> None:
 
 
 def hot_keys(crew: Crew, operations: int) -> dict[str, int]:
-    ids = crew.prepare(HOT, [f"k{number % 3}" for number in range(operations)])
+    crew.prepare(HOT, [])
     crew.hire()
     crew.hire()
+    ids = crew.prepare(HOT, [f"k{number % 3}" for number in range(operations)])  # for both of them at once
     until(lambda: not crew.live(), "the operations", 0.05)
     crew.dismiss()
     audit = crew.audit(ids, (), ("touch",))
     assert audit.processes == 2, "only one process took part: nothing was contested"
     return audit.faults
+
+
+def is_seen(fault: str, crew: Crew) -> bool:
+    """Two processes need not meet each time that they could."""
+    return any(fault in hot_keys(crew, 250) for _ in range(5))
 
 
 @postgres_only
@@ -126,7 +132,7 @@ def test_two_processes_never_meet_on_a_key_and_never_pass_each_other(crew: Any) 
 
 @postgres_only
 def test_the_quick_claim_would_let_a_later_one_pass(crew: Any) -> None:
-    assert "inversions" in hot_keys(crew(threads=6, defect="no order"), 250)
+    assert is_seen("inversions", crew(threads=6, defect="no order"))
 
 
 @postgres_only
@@ -134,7 +140,7 @@ def test_without_exclusion_they_would_meet(crew: Any) -> None:
     lawless = crew(threads=6, defect="no exclusion")
     lawless.prepare(HOT, [])
     lawless.tell("DROP INDEX op_one_per_key")
-    assert "overlaps" in hot_keys(lawless, 250)
+    assert is_seen("overlaps", lawless)
 
 
 @pytest.mark.soak
