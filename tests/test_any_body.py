@@ -99,11 +99,12 @@ def test_no_body_makes_a_fault(cloud: Cloud, requests: int) -> None:
     cloud.settle()
 
 
-def test_one_that_does_is_seen(_sqlite_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("cloud", ["sqlite"], indirect=True)
+def test_one_that_does_is_seen(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     def careless(_ctx: Any, instance: Any, body: Any) -> None:
         raise ZeroDivisionError
 
     (resize,) = (one for one in WRITES if one.name == "resize_instance")
     monkeypatch.setattr(resize, "handler", careless)
     with pytest.raises(AssertionError, match="Internal server error"):
-        storm(_sqlite_cloud, 300)
+        storm(cloud, 300)
