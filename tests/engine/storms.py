@@ -124,17 +124,28 @@ class Crew:
                 os.kill(process.pid, signal.SIGCONT)
                 self.kill(process)
 
-    def storm(self, workers: int, kills: int, dice: random.Random) -> None:
-        """Keep ``workers`` at it, kill one of them again and again, and let the last ones finish."""
+    def storm(self, kind: Operation, keys: list[str], *, workers: int, kills: int, dice: random.Random) -> list[int]:
+        """Keep ``workers`` at it, kill one of them again and again, and let the last ones finish. The operations."""
+        alone = "://" not in self.address
+        ids = self.prepare(kind, keys if alone else [])
         for _ in range(workers):
             self.hire()
+        if not alone:
+            ids = self.prepare(kind, keys)  # only now: the first worker would be through before the last is up
         while kills and self.live():
-            time.sleep(dice.uniform(0.03, 0.25))
-            self.kill(dice.choice(self.members))
+            time.sleep(dice.uniform(0.02, 0.15))
+            busy = [one for one in self.members if one.pid in self._busy()]
+            self.kill(dice.choice(busy or self.members))
             self.hire()
             kills -= 1
         until(lambda: not self.live(), "the last operations", 0.05)
         self.dismiss()
+        return ids
+
+    def _busy(self) -> set[int]:
+        """Who has an operation in hand."""
+        found = self.ask("SELECT w.pid FROM operation o JOIN worker w ON w.id = o.owner WHERE o.state = 'running'")
+        return {int(pid) for (pid,) in found}
 
     # ---- the audit --------------------------------------------------------------------------------------------------
 

@@ -44,8 +44,8 @@ sqlite_only = pytest.mark.parametrize("address", ["sqlite"], indirect=True)
 
 
 def storm(crew: Crew, *, workers: int, kills: int, operations: int, seed: int = 1) -> dict[str, int]:
-    ids = crew.prepare(FIVE, [f"k{number % 8}" for number in range(operations)])
-    crew.storm(workers, kills, random.Random(seed))
+    keys = [f"k{number % 8}" for number in range(operations)]
+    ids = crew.storm(FIVE, keys, workers=workers, kills=kills, dice=random.Random(seed))
     audit = crew.audit(ids, EFFECTS, OUTSIDE)
     assert audit.crashes, "no kill has hit an operation: the storm proves nothing"
     return audit.faults
@@ -116,7 +116,7 @@ def hot_keys(crew: Crew, operations: int) -> dict[str, int]:
     until(lambda: not crew.live(), "the operations", 0.05)
     crew.dismiss()
     audit = crew.audit(ids, (), ("touch",))
-    assert audit.processes == 2, "only one process took part: nothing was contested"
+    assert audit.processes >= 2, "only one process took part: nothing was contested"
     return audit.faults
 
 

@@ -87,6 +87,7 @@ def test_what_is_wrong_with_a_ticket_is_said_all_at_once(alice: Client) -> None:
         ("summary", "Length must be 1-64 characters"),
         ("compute_id", "Must be of type Integer"),
         ("managed_issue", "Must be of type Boolean"),
+        ("region", "region is required"),
         ("vlan", "Must be of type String"),
     ]
     assert opened(alice, description="d" * 65000, summary="s" * 64)["summary"] == "s" * 64
