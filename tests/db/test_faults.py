@@ -170,3 +170,15 @@ def test_a_restart_of_postgresql_under_load_loses_and_doubles_nothing(own_server
         )
     finally:
         cloud.close()
+
+
+def test_a_store_that_was_moved_away_is_no_fault_of_ours(own_cloud: Cloud) -> None:
+    own_cloud.freeze()
+    folder = own_cloud.world.database.path.parent  # type: ignore[attr-defined]
+    folder.rename(elsewhere := folder.with_name(f"{folder.name}-away"))
+    try:
+        assert refused_politely(create(own_cloud.admin, "lost"))
+    finally:
+        elsewhere.rename(folder)
+    assert create(own_cloud.admin, "found").status_code == 200
+    assert labels(own_cloud.admin) == {"found"}

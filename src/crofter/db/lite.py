@@ -8,11 +8,11 @@ import shutil
 import sqlite3
 import tempfile
 import threading
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO
 
+from crofter.db.hurry import Hurry
 from crofter.db.session import Session
 from crofter.db.signals import Signals
 from crofter.errors import Unavailable
@@ -47,8 +47,7 @@ class SqliteDatabase:
         self._closed = False
         self._writer = self._connect()
         self._shared: _Shared | None = None
-        self._hurried: set[int] = set()
-        """Threads whose commits do not wait for the disk."""
+        self._hurry = Hurry()
         self._waits = True
         """Whether the writer is set to wait for it; guarded by the turn."""
 
@@ -60,13 +59,20 @@ class SqliteDatabase:
         connection.execute("PRAGMA cache_size=-16000")
         return connection
 
+    def _reader(self) -> sqlite3.Connection:
+        try:
+            connection = self._connect()
+            connection.execute("PRAGMA query_only=ON")
+        except sqlite3.OperationalError as error:  # the file is gone, or there are too many open ones
+            raise Unavailable from error
+        return connection
+
     def read(self) -> AbstractContextManager[Session]:
         if self._shares():
             return nullcontext(self._session(self._writer))
         connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
         if connection is None:
-            connection = self._readers.connection = self._connect()
-            connection.execute("PRAGMA query_only=ON")
+            connection = self._readers.connection = self._reader()
         if connection.in_transaction:
             return nullcontext(self._session(connection))  # a look within a look sees the same moment
         return _Reading(self._session(connection), connection)
@@ -80,17 +86,11 @@ class SqliteDatabase:
     def together(self) -> AbstractContextManager[None]:
         return _Shared(self)
 
-    @contextmanager
-    def hurry(self) -> Iterator[None]:
-        thread = threading.get_ident()
-        self._hurried.add(thread)
-        try:
-            yield
-        finally:
-            self._hurried.discard(thread)
+    def hurry(self) -> AbstractContextManager[None]:
+        return self._hurry.begun()
 
     def _wait_or_hurry(self) -> None:
-        waits = threading.get_ident() not in self._hurried
+        waits = not self._hurry.here
         if waits is not self._waits and self._keeps:
             self._writer.execute(_WAITING if waits else _HURRIED)
             self._waits = waits

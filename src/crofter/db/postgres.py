@@ -14,6 +14,7 @@ from psycopg import errors as pg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from crofter.db.database import HoldFirst, TryAgain
+from crofter.db.hurry import Hurry
 from crofter.db.session import Session
 from crofter.db.signals import Signals
 from crofter.errors import Unavailable
@@ -41,8 +42,7 @@ class PostgresDatabase:
         self.address = url
         self.url = "postgresql+psycopg://" + url.partition("://")[2]
         self.signals = PostgresSignals(self)
-        self._hurried: set[int] = set()
-        """Threads whose commits do not wait for the disk."""
+        self._hurry = Hurry()
         self._pool = ConnectionPool(
             url,
             min_size=1,
@@ -72,7 +72,7 @@ class PostgresDatabase:
     @contextmanager
     def write(self) -> Iterator[Session]:
         with self._transaction(read_only=False) as connection:
-            if threading.get_ident() in self._hurried:
+            if self._hurry.here:
                 connection.execute("SET LOCAL synchronous_commit TO off")
             session = _session(connection)
             yield session
@@ -81,14 +81,8 @@ class PostgresDatabase:
     def together(self) -> AbstractContextManager[None]:
         return nullcontext()  # writers of different accounts do not wait for each other here
 
-    @contextmanager
-    def hurry(self) -> Iterator[None]:
-        thread = threading.get_ident()
-        self._hurried.add(thread)
-        try:
-            yield
-        finally:
-            self._hurried.discard(thread)
+    def hurry(self) -> AbstractContextManager[None]:
+        return self._hurry.begun()
 
     def connect(self) -> psycopg.Connection[Any]:
         """A connection of one's own, outside the pool and outside transactions."""
