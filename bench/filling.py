@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
-import zlib
 from pathlib import Path
 
 import psycopg
 
 from crofter.db.tally import BLOCK_BITS, TOTAL
+from crofter.drivers.hypervisor.simulated.fleet import BLOCK, code_of
 
 ACCOUNT, USER = 1, 1
 RARE = 1000
@@ -17,7 +17,7 @@ RARE = 1000
 FEW = 50
 """So many instances are in the region and carry the tag that are rare, however large the account is."""
 RARE_REGION, RARE_TAG, COMMON_TAG = "us-west", "filled-1", "filled-2"
-HOSTS = zlib.crc32(b"us-east") % 2_000_000 * 1000 + 1
+HOSTS = code_of("us-east") * BLOCK + 1
 """Where the simulated hosts of a region begin."""
 
 _EVENTS = """

@@ -13,6 +13,11 @@ BLOCK = 1000
 """Numbers per region: the number of a host tells its region."""
 
 
+def code_of(region: str) -> int:
+    """The number of a region's block: the same wherever it is asked for, and whatever other regions there are."""
+    return zlib.crc32(region.encode()) % 2_000_000
+
+
 class Fleet:
     """Numbers come from names and not from order, so that a region added later moves no host."""
 
@@ -20,7 +25,7 @@ class Fleet:
         if not 1 <= hosts_per_region < BLOCK:
             raise ValueError(f"hosts per region: {hosts_per_region}")
         self._size = hosts_per_region
-        self._codes = {region: zlib.crc32(region.encode()) % 2_000_000 for region in sorted(set(regions))}
+        self._codes = {region: code_of(region) for region in sorted(set(regions))}
         self.regions = frozenset(self._codes)
         self._names = {code: region for region, code in self._codes.items()}
         if len(self._names) != len(self._codes):
