@@ -90,9 +90,11 @@ def test_a_second_process_on_the_same_folder_is_refused_in_words(kept: Path) -> 
 
 def test_a_port_that_is_taken_is_refused_in_words() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        refused = run("serve", "--port", str(taken.getsockname()[1]), "--data", ":memory:")
+        port = taken.getsockname()[1]
+        refused = run("serve", "--port", str(port), "--data", ":memory:")
     assert refused.returncode == 1
     assert refused.stderr.startswith("crofter: ")
+    assert f"cannot listen on port {port} of 127.0.0.1: " in refused.stderr
     assert "in use" in refused.stderr
     assert "Traceback" not in refused.stderr
 

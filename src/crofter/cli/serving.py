@@ -86,7 +86,10 @@ def _bind(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listening = socket.socket(family, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listening.bind((settings.host, settings.port))
+    try:
+        listening.bind((settings.host, settings.port))
+    except OSError as error:
+        raise OSError(f"cannot listen on port {settings.port} of {settings.host}: {error.strerror}") from error
     listening.listen(1024)
     listening.set_inheritable(True)
     return listening
