@@ -24,6 +24,11 @@ class Reason(NamedTuple):
     reason: str
     field: str | None = None
 
+    @property
+    def head(self) -> str:
+        """The field of the body in which the field is: ``nodes`` of ``nodes[1].address``."""
+        return (self.field or "").partition(".")[0].partition("[")[0]
+
 
 class Problem(Exception):
     """Base of everything that is answered to a caller in the interface's error form."""

@@ -27,14 +27,14 @@ def all_reasons(read: bodies.Read[Body], problem: Invalid, attempt: Callable[[Bo
     The handler is really run, on a body of which only the right part was sent. That is safe, since a refusal
     ends the transaction and leaves nothing of it behind; and it needs no second form of any rule.
     """
-    wrong = {_head(reason.field) for reason in problem.reasons}
+    wrong = {reason.head for reason in problem.reasons}
     rest = _remainder(read, wrong)
     if rest is None:
         return problem
     try:
         attempt(rest)
     except Problem as more:
-        found = [reason for reason in more.reasons if reason.field is not None and _head(reason.field) not in wrong]
+        found = [reason for reason in more.reasons if reason.field is not None and reason.head not in wrong]
         if isinstance(more, Invalid) and found:
             return Invalid.all(read.in_order([*problem.reasons, *found]))
     except Exception:
@@ -69,7 +69,3 @@ def _blank(kind: shape.Type) -> Callable[[], Any] | None:
     if isinstance(kind, shape.UnionType):
         return next((made for made in map(_blank, kind.types) if made is not None), None)
     return _BLANKS.get(type(kind))
-
-
-def _head(field: str | None) -> str:
-    return (field or "").partition(".")[0].partition("[")[0]

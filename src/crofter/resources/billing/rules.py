@@ -15,8 +15,9 @@ from crofter.context import Context, World
 from crofter.db import query
 from crofter.drivers.payments import Card, InDoubt, KeptCard, Refused
 from crofter.edge.endpoint import Outside
-from crofter.errors import Forbidden, Invalid, Problem, Reason, TooMany, Unavailable
+from crofter.errors import Invalid, Problem, Reason, TooMany, Unavailable
 from crofter.journal import Author, event, record
+from crofter.kinds import inaccessible
 from crofter.money import micros
 from crofter.resources.billing import charging, store
 from crofter.resources.billing.charging import ACCOUNT
@@ -187,7 +188,7 @@ def _chosen(ctx: Context, method_id: int | None) -> Method:
         return method
     method = store.find_method(ctx, method_id)
     if method is None:
-        raise Forbidden("You do not have permission to access this Payment Method", field="payment_method_id")
+        raise inaccessible("Payment Method", "payment_method_id")
     return method
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from crofter.context import Context
 from crofter.db import Clash
 from crofter.errors import Forbidden, Invalid, Reason
-from crofter.kinds import Entity
+from crofter.kinds import Entity, inaccessible
 from crofter.resources.account import store as accounts
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
@@ -34,7 +34,6 @@ from crofter.resources.users import access
 Offer = TypeVar("Offer", Type, Region, Image)
 
 NO_TYPE = "A valid plan type by that ID was not found"
-NOT_YOURS = "You do not have permission to access this Compute"
 CAPABILITY, GPUS = "Computes", "GPU Computes"
 
 
@@ -112,7 +111,7 @@ def _backup(ctx: Context, backup_id: int) -> Backup | None:
     """A backup is everything that was on an instance, so it takes the right to do everything with that."""
     found = backups.find(ctx, backup_id)
     if found is not None and not access.permits(ctx, store.KIND, found.instance_id, "read_write"):
-        raise Forbidden(NOT_YOURS, field="backup_id")
+        raise inaccessible(store.KIND, "backup_id")
     return found
 
 

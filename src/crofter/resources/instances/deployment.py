@@ -56,11 +56,7 @@ def refuse(body: Body, reasons: Iterable[Reason]) -> None:
     found = list(reasons)
     if found:
         places = {name: place for place, name in enumerate(body.__struct_fields__)}
-        raise Invalid.all(sorted(found, key=lambda one: places.get(_head(one.field), -1)))
-
-
-def _head(field: str | None) -> str:
-    return (field or "").partition(".")[0].partition("[")[0]
+        raise Invalid.all(sorted(found, key=lambda one: places.get(one.head, -1)))
 
 
 def _about_password(ctx: Context, password: str | None) -> Iterator[Reason]:

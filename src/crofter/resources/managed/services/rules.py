@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from crofter.context import Context
-from crofter.errors import Forbidden, Invalid
+from crofter.errors import Invalid
 from crofter.journal import record
-from crofter.kinds import Entity
+from crofter.kinds import Entity, inaccessible
 from crofter.resources.managed.credentials import store as credentials
 from crofter.resources.managed.services import monitoring, policy, rounds, store
 from crofter.resources.managed.services.shapes import ServiceCreate, ServiceUpdate, ServiceView
@@ -103,7 +103,7 @@ def _retargeted(ctx: Context, service: Service, changes: dict[str, Any]) -> dict
 
 def _check_credentials(ctx: Context, ids: Sequence[int]) -> None:
     if ids and credentials.existing(ctx, ids) != set(ids):
-        raise Forbidden("You do not have permission to access this Managed Credential", field="credentials")
+        raise inaccessible("Managed Credential", "credentials")
 
 
 def enable(ctx: Context, service: Service) -> ServiceView:
