@@ -112,3 +112,79 @@ def test_what_is_never_heard_of_is_not_waited_for_without_end(stingy: Cloud) -> 
     until(stingy, "2027-04-02T00:10:00")
     for owner in (alice, bob):
         assert [one["type"] for one in items(owner, invoices(owner)[0]["id"])] == ["hourly"]
+
+
+def outage(cloud: Cloud, kind: str, region: str = "us-east") -> None:
+    done(cloud.door.post("/_sandbox/faults", json={"kind": kind, "region": region}))
+
+
+def overage(client: Client) -> list[tuple[str, int]]:
+    """The traffic that was billed: the date of each invoice that has any, and how much."""
+    bills = [(one["date"], items(client, one["id"])) for one in invoices(client)]
+    return sorted((date, line["quantity"]) for date, lines in bills for line in lines if line["type"] == "misc")
+
+
+def test_what_is_handed_over_after_the_month_was_used_in_the_month(stingy: Cloud) -> None:
+    """Counted before the month's end, and busy until after it."""
+    alice, bob = stingy.person(username="alice"), stingy.person(username="bob-receives")
+    number = instance(alice, **IMAGE)
+    stingy.settle()
+    until(stingy, "2027-03-31T23:00:00")
+    over = done(alice.get("/v4/account/transfer"))["billable"]
+    stingy.door.put("/_sandbox/transitions", json={"compute_reboot": {"seconds": 2 * 3600}})
+    url = "/v4/account/service-transfers"
+    token = done(alice.post(url, json={"entities": {"computes": [number]}}))["token"]
+    done(bob.post(f"{url}/{token}/accept"))
+    done(alice.post(f"/v4/compute/instances/{number}/reboot"))
+    until(stingy, "2027-04-01T03:00:00")
+    assert done(bob.get(f"/v4/compute/instances/{number}"))["id"] == number
+    until(stingy, "2027-05-01T03:00:00")
+    ((date, billed),) = overage(alice)
+    assert date == "2027-04-01T00:00:00"
+    assert over <= billed <= over + 2
+    assert used(alice) == 0
+
+
+def test_a_host_that_is_silent_makes_only_its_own_traffic_free(stingy: Cloud) -> None:
+    alice, bob = stingy.person(username="alice"), stingy.person(username="bob-receives")
+    here, there = instance(alice, **IMAGE), instance(alice, region="us-west", **IMAGE)
+    stingy.settle()
+    until(stingy, "2027-03-20T00:00:00")
+    both = used(alice)
+    outage(stingy, "region_outage", "us-west")
+    known = used(alice)
+    assert 0 < known < both
+    url = "/v4/account/service-transfers"
+    token = done(alice.post(url, json={"entities": {"computes": [here, there]}}))["token"]
+    done(bob.post(f"{url}/{token}/accept"))
+    until(stingy, "2027-03-20T05:00:00")
+    assert done(bob.get("/v4/compute/instances"))["results"] == 2
+    assert known <= used(alice) < both  # with a few hours more of the one that could be asked
+
+
+def test_what_was_deleted_before_the_month_ended_is_billed_with_it(stingy: Cloud) -> None:
+    """Its host is silent until the month is over, so that it is still there."""
+    alice = stingy.person(username="alice")
+    number = instance(alice, **IMAGE)
+    stingy.settle()
+    until(stingy, "2027-03-31T20:00:00")
+    over = done(alice.get("/v4/account/transfer"))["billable"]
+    outage(stingy, "region_outage")
+    done(alice.delete(f"/v4/compute/instances/{number}"))
+    until(stingy, "2027-04-01T02:00:00")
+    assert done(alice.get(f"/v4/compute/instances/{number}"))["status"] == "deleting"
+    outage(stingy, "region_back")
+    until(stingy, "2027-05-01T03:00:00")
+    assert alice.get(f"/v4/compute/instances/{number}").status_code == 404
+    ((date, billed),) = overage(alice)
+    assert (date, billed) in (("2027-04-01T00:00:00", over), ("2027-04-01T00:00:00", over + 1))
+
+
+def test_a_closed_account_is_not_looked_at_for_ever(stingy: Cloud) -> None:
+    alice = stingy.person(username="alice")
+    instance(alice)
+    until(stingy, "2027-03-30T00:00:00")  # the month is paid for by now: its last hours are free
+    done(alice.post("/v4/account/cancel", json={}))
+    until(stingy, "2027-04-02T00:00:00")
+    unbilled = "SELECT 1 FROM meter WHERE ended IS NULL OR billed_until < ended"
+    assert rows(stingy, unbilled) == []

@@ -97,7 +97,8 @@ def measure(work: Work) -> Sleep | None:
 def invoice(ctx: Context, work: Work) -> Sleep | None:
     account_id = work.args.account_id
     if accounts.one(ctx.db, account_id).closed:
-        return None  # its last invoice was made when it closed
+        meters.mark_billed(ctx.db, account_id, work.args.until)  # its last invoice was made when it closed
+        return None
     gigabytes = int(work.vars.get("gigabytes", 0))
     number = make(ctx, account_id, work.args.period, work.args.until, gigabytes)
     if number is not None:

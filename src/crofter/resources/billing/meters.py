@@ -7,7 +7,8 @@ from sqlalchemy import Column, Index, Integer, Text, bindparam, case, delete, fu
 from crofter.db import Id, Row, Session, Time, identity, owned, query, table
 
 # Something that costs money by the hour, from when it began to when it ended. Nothing else is ever changed of a meter
-# but its label, and up to when it was billed: what it has come to is worked out anew each time.
+# but its label, up to when it was billed, and its end if what it stands for lives on: what it has come to is worked out
+# anew each time.
 meter = table(
     "meter",
     identity(),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from msgspec import Struct
-from sqlalchemy import select
+from msgspec.structs import asdict
+from sqlalchemy import bindparam, select
 
 from crofter.context import Context
 from crofter.db import Row, among, query
@@ -27,12 +30,25 @@ class Pool(Struct, frozen=True):
         return max(0, self.used - self.quota)
 
 
+class Leaving(Struct, frozen=True):
+    """What an instance that leaves the account has sent and received in a month."""
+
+    object_id: int
+    month: str
+    bytes: int
+
+
 class _Machine(Row):
     id: int
     host: int | None
 
 
-_MACHINES = query(select(instance.c.id, instance.c.host).where(among(instance.c.id, "ids")), _Machine)
+_MACHINES = query(
+    select(instance.c.id, instance.c.host).where(
+        instance.c.account_id == bindparam("account_id"), among(instance.c.id, "ids")
+    ),
+    _Machine,
+)
 
 
 def pool(ctx: Context, account_id: int, until: int, *, exactly: bool = False) -> Pool:
@@ -42,15 +58,32 @@ def pool(ctx: Context, account_id: int, until: int, *, exactly: bool = False) ->
     """
     first = metering.month_start(until - 1)
     edge = metering.month_end(first)
-    plans = [found for found in meters.since(ctx.db, account_id, first) if found.what == "compute"]
-    given = sum(_share(found, first, edge) for found in plans) // (edge - first)
-    left = meters.left(ctx.db, account_id, metering.month_of(first))
-    used = sum(one.bytes for one in left)
-    since = _since(plans, left)
-    alive = [found.object_id for found in plans if found.ended is None]
-    for machine in ctx.db.all(_MACHINES, ids=alive):
-        used += _between(ctx, machine, max(since.get(machine.id, until), first), min(until, edge), exactly=exactly)
+    given = sum(_share(found, first, edge) for found in _plans(ctx, account_id, first)) // (edge - first)
+    used = sum(one.bytes for one in meters.left(ctx.db, account_id, metering.month_of(first)))
+    used += sum(_of_month(ctx, account_id, first, until, exactly=exactly).values())
     return Pool(given, used // GIGABYTE)
+
+
+def leaving(ctx: Context, account_id: int, ids: Sequence[int], *, exactly: bool = True) -> list[Leaving]:
+    """What is to be remembered of instances that leave now: soon nobody can be asked for it any more.
+
+    Of the month before too, since its invoice may still wait for a host that does not answer.
+    """
+    this = metering.month_start(ctx.now)
+    before = _of_month(ctx, account_id, metering.month_start(this - 1), this, exactly=exactly, ids=ids)
+    now = _of_month(ctx, account_id, this, ctx.now, exactly=exactly, ids=ids)
+    found = [Leaving(one, metering.month_of(this - 1), amount) for one, amount in before.items()]
+    return [*found, *(Leaving(one, metering.month_of(this), now.get(one, 0)) for one in ids)]
+
+
+def remember(ctx: Context, account_id: int, left: Iterable[Leaving], at: int) -> None:
+    """They have left, and were asked at that moment."""
+    for one in left:
+        ctx.db.insert(meters.traffic, account_id=account_id, at=at, **asdict(one))
+
+
+def _plans(ctx: Context, account_id: int, first: int) -> list[Meter]:
+    return [found for found in meters.since(ctx.db, account_id, first) if found.what == "compute"]
 
 
 def _share(found: Meter, first: int, edge: int) -> int:
@@ -59,14 +92,33 @@ def _share(found: Meter, first: int, edge: int) -> int:
     return found.transfer * max(0, stop - max(first, found.began))
 
 
-def _since(plans: list[Meter], left: list[Left]) -> dict[int, int]:
-    """Since when the account has each instance. One that left and came back is counted from when it came."""
+def _of_month(
+    ctx: Context, account_id: int, first: int, until: int, *, exactly: bool, ids: Sequence[int] | None = None
+) -> dict[int, int]:
+    """Bytes of each instance, or of these, that the account has and nothing is remembered of.
+
+    One that is being deleted is among them, up to when its owner gave it up.
+    """
+    stays = _stays(_plans(ctx, account_id, first), meters.left(ctx.db, account_id, metering.month_of(first)))
+    asked = [one for one in stays if ids is None or one in ids]
+    edge = min(until, metering.month_end(first))
+    found: dict[int, int] = {}
+    for machine in ctx.db.all(_MACHINES, account_id=account_id, ids=asked):
+        began, ended = stays[machine.id]
+        stop = edge if ended is None else min(edge, ended)
+        found[machine.id] = _between(ctx, machine, max(began, first), stop, exactly=exactly)
+    return found
+
+
+def _stays(plans: list[Meter], left: list[Left]) -> dict[int, tuple[int, int | None]]:
+    """From when to when the account has each instance. One that left and came back is counted from when it came."""
     gone = {one.object_id: one.at for one in left}
-    since: dict[int, int] = {}
+    stays: dict[int, tuple[int, int | None]] = {}
     for found in plans:
         if found.began >= gone.get(found.object_id, 0):
-            since.setdefault(found.object_id, found.began)
-    return since
+            began, _ = stays.get(found.object_id, (found.began, None))
+            stays[found.object_id] = (began, found.ended)
+    return stays
 
 
 def _between(ctx: Context, machine: _Machine, start: int, stop: int, *, exactly: bool) -> int:
@@ -83,21 +135,3 @@ def _between(ctx: Context, machine: _Machine, start: int, stop: int, *, exactly:
             raise
         return 0
     return sum(one.ipv4_in + one.ipv6_in + one.ipv4_out + one.ipv6_out for one in points)
-
-
-def of_this_month(ctx: Context, account_id: int, instance_id: int) -> int:
-    """Bytes of one instance since the month began, or since the account has it. Raises Unreachable."""
-    first = metering.month_start(ctx.now)
-    plans = [one for one in meters.since(ctx.db, account_id, first) if one.what == "compute"]
-    left = meters.left(ctx.db, account_id, metering.month_of(first))
-    since = _since(plans, left).get(instance_id, ctx.now)
-    return sum(
-        _between(ctx, machine, max(since, first), ctx.now, exactly=True)
-        for machine in ctx.db.all(_MACHINES, ids=[instance_id])
-    )
-
-
-def remember(ctx: Context, account_id: int, instance_id: int, amount: int) -> None:
-    """An instance leaves the account: what it used of this month can be asked of nobody any more."""
-    month = metering.month_of(ctx.now)
-    ctx.db.insert(meters.traffic, account_id=account_id, month=month, object_id=instance_id, bytes=amount, at=ctx.now)

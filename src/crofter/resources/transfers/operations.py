@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from msgspec import Struct
+from msgspec import Struct, convert, to_builtins
 from sqlalchemy import bindparam, select
 
 from crofter import clock
@@ -70,13 +70,12 @@ def count_traffic(work: Work) -> Sleep | None:
     with work.read() as ctx:
         found = store.any(ctx.db, work.args.token)
         assert found is not None
+        late = ctx.now - work.vars["begun"] >= PATIENCE
         try:
-            counted = [traffic.of_this_month(ctx, found.sender_id, one) for one in found.computes]
+            left = traffic.leaving(ctx, found.sender_id, found.computes, exactly=not late)
         except Unreachable:
-            if ctx.now - work.vars["begun"] < PATIENCE:
-                return hands.away(work)
-            counted = [0] * len(found.computes)
-    work.vars["traffic"] = counted
+            return hands.away(work)
+        work.vars |= {"traffic": to_builtins(left), "counted": ctx.now}
     return None
 
 
@@ -92,14 +91,14 @@ def hand_over(ctx: Context, work: Work) -> Sleep | None:
     rows = sorted(instances.these(seller, found.computes), key=lambda row: row.id)
     reason = _obstacle(ctx, seller, found, rows)
     if reason is None and _busy(seller, rows):
-        if ctx.now - work.vars["begun"] < PATIENCE:
+        if ctx.now - work.vars["counted"] < PATIENCE:
             return Sleep(A_MOMENT)
         reason = "A Compute was busy for too long"
     if reason is not None:
         _fail(ctx, found, reason)
         return None
-    for number, amount in zip(found.computes, work.vars["traffic"], strict=True):
-        traffic.remember(ctx, found.sender_id, number, amount)
+    left = convert(work.vars["traffic"], list[traffic.Leaving])
+    traffic.remember(ctx, found.sender_id, left, work.vars["counted"])
     for row in rows:
         _move(ctx, row, found.receiver_id)
     _finish(ctx, found, "completed")

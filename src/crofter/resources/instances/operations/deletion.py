@@ -44,10 +44,10 @@ def count_traffic(work: Work) -> Sleep | None:
     with work.read() as ctx:
         instance = store.again(ctx, work.args.instance_id)
         try:
-            amount = traffic.of_this_month(ctx, instance.account_id, instance.id)
+            left, asked = traffic.leaving(ctx, instance.account_id, [instance.id]), ctx.now
         except Unreachable:
             return hands.away(work)
-    work.then(lambda ctx: traffic.remember(ctx, instance.account_id, instance.id, amount))
+    work.then(lambda ctx: traffic.remember(ctx, instance.account_id, left, asked))
     return None
 
 
