@@ -86,7 +86,9 @@ def _restore(machine: Machine) -> Response:
 
 
 def _fault(machine: Machine, kind: str) -> Response:
-    return machine.cloud.door.post("/_sandbox/faults", json={"kind": kind, "compute_id": machine.id})
+    answer = machine.cloud.door.post("/_sandbox/faults", json={"kind": kind, "compute_id": machine.id})
+    assert answer.status_code == 200, answer.text
+    return answer
 
 
 def _maintenance_begins(machine: Machine) -> Response:

@@ -74,12 +74,43 @@ def _everybody_permitted(patch: pytest.MonkeyPatch) -> None:
     assert access.permits
 
 
-@pytest.mark.parametrize("hole", [_no_scope, _no_grant, _forgotten_account, _reads_may_write, _everybody_permitted])
-def test_a_planted_hole_is_found(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, hole: Callable[[pytest.MonkeyPatch], None]
-) -> None:
+LABEL = "/v4/tags/{label}"
+PLANTED = {
+    _no_scope: {("DELETE", LABEL, "wrong scope"), ("DELETE", LABEL, "read_only scope")},
+    _no_grant: {("GET", "/v4/account/users", one) for one in CALLERS if one.startswith("restricted")},
+    _forgotten_account: {("GET", LABEL, "other tenant"), ("DELETE", LABEL, "other tenant")},
+}
+"""A hole in one endpoint, and where it is to be found: there and nowhere else."""
+THROUGHOUT = {
+    _reads_may_write: {"wrong scope", "read_only scope"},
+    _everybody_permitted: {"restricted, no grant", "restricted, read_only"},
+}
+"""A hole in a rule, and the callers whom it lets in at many endpoints."""
+
+
+def found_with(
+    hole: Callable[[pytest.MonkeyPatch], None], request: pytest.FixtureRequest, patch: pytest.MonkeyPatch
+) -> list[tuple[str, str, str, str]]:
     cloud: Cloud = request.getfixturevalue("_sqlite_cloud")
     cloud.reset()
     matrix = Matrix(cloud)
-    hole(monkeypatch)
-    assert holes(matrix)
+    hole(patch)
+    found = holes(matrix)
+    assert all(told.startswith("in, not ") for *_, told in found)
+    return found
+
+
+@pytest.mark.parametrize("hole", PLANTED)
+def test_a_planted_hole_is_found(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, hole: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    assert {one[:3] for one in found_with(hole, request, monkeypatch)} == PLANTED[hole]
+
+
+@pytest.mark.parametrize("hole", THROUGHOUT)
+def test_a_rule_with_a_hole_is_found_at_every_endpoint_that_keeps_it(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, hole: Callable[[pytest.MonkeyPatch], None]
+) -> None:
+    found = found_with(hole, request, monkeypatch)
+    assert {caller for _, _, caller, _ in found} == THROUGHOUT[hole]
+    assert len({(method, path) for method, path, _, _ in found}) > 40

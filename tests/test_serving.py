@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.databases import PostgresServer
-from tests.edge.answers import connect, request
+from tests.edge.answers import connect, receive, request
 from tests.resources.followers import eventually, stream
 from tests.served import TOKEN, Process, run, serving
 
@@ -171,17 +171,28 @@ def test_what_was_acknowledged_is_there_after_a_kill(tmp_path: Path) -> None:
 def test_a_stop_lets_a_request_that_has_begun_end(tmp_path: Path) -> None:
     with serving("--data", str(tmp_path)) as server:
         body = b'{"label": "slow but whole"}'
-        content = request("POST", "/v4/tags", token=TOKEN, body=body)
+        content = request("POST", "/v4/tags", token=TOKEN, body=body, headers=(b"Expect: 100-continue",))
         with connect(server.url) as connection:
-            connection.sendall(content[:-5])
-            eventually(lambda: "crofter" in "".join(server.said))
+            connection.sendall(content[: -len(body)])
+            assert connection.recv(65536) == b"HTTP/1.1 100 Continue\r\n\r\n"  # the head was read, the body is awaited
+            connection.sendall(body[:-5])
             server.terminate()
-            connection.sendall(content[-5:])
-            answer = connection.recv(65536)
-        assert answer == b"" or answer.startswith(b"HTTP/1.1 200")
+            eventually(lambda: _takes_nobody_in(server))
+            connection.sendall(body[-5:])
+            answer = receive(connection)
+        assert (answer.status, answer.headers["connection"]) == (200, "close")
+        assert answer.json()["label"] == "slow but whole"
         assert server.ended(STOP_SECONDS) == 0
     with serving("--data", str(tmp_path)) as server, server.client() as client:
-        assert client.get("/v4/tags").json()["results"] == (1 if answer else 0)
+        assert [one["label"] for one in client.get("/v4/tags").json()["data"]] == ["slow but whole"]
+
+
+def _takes_nobody_in(server: Process) -> bool:
+    try:
+        connect(server.url).close()
+    except ConnectionRefusedError:
+        return True
+    return False
 
 
 # ---- the log --------------------------------------------------------------------------------------------------------

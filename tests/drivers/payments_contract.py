@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from crofter.drivers.payments import Card, Gateway, InDoubt, Outcome
 from tests.drivers.payments_bench import Bank
+from tests.together import at_once
 
 Check = Callable[[Bank], None]
 _numbers = itertools.count(1)
@@ -24,17 +23,6 @@ def _fresh(what: str) -> str:
 
 def _token(gateway: Gateway, card: Card) -> str:
     return gateway.keep(card, _fresh("card")).token
-
-
-def _at_once(*calls: Callable[[], Outcome]) -> list[Outcome]:
-    gate = threading.Barrier(len(calls))
-
-    def go(call: Callable[[], Outcome]) -> Outcome:
-        gate.wait()
-        return call()
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(go, calls))
 
 
 # ---- cards ----------------------------------------------------------------------------------------------------------
@@ -98,7 +86,7 @@ def a_declined_card_moves_nothing_and_stays_declined_under_its_key(bank: Bank) -
 def ten_who_ask_for_one_charge_at_once_get_one(bank: Bank) -> None:
     gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
     token = _token(gateway, bank.good)
-    outcomes = _at_once(*(lambda: gateway.charge(key, customer, token, 500) for _ in range(10)))
+    outcomes = at_once(*(lambda: gateway.charge(key, customer, token, 500) for _ in range(10)))
     assert [one.paid for one in outcomes] == [True] * 10
     assert bank.moved(customer) == [500]
 
@@ -197,7 +185,7 @@ def charged_and_called_off_at_once_is_one_or_the_other(bank: Bank) -> None:
         def call_off(key: str = key) -> Outcome:
             return gateway.call_off(key)
 
-        paid = {one.paid for one in _at_once(charge, call_off, charge, call_off)}
+        paid = {one.paid for one in at_once(charge, call_off, charge, call_off)}
         assert len(paid) == 1
         assert bank.moved(customer) == ([500] if paid == {True} else [])
 

@@ -140,6 +140,17 @@ def named(rows: list[Any]) -> Any:
     return [pytest.param(*row[1:], id=row[0]) for row in rows]
 
 
+def test_the_tables_are_as_long_as_they_were() -> None:
+    assert len({*_names(SENT_BACK), *_names(TOLD_THE_PERSON)}) >= 40
+    assert len(_names(CODE_REFUSED)) >= 20
+    assert len(_names(REFRESH_REFUSED)) >= 10
+    assert len(_names(REVOKE_REFUSED)) >= 5
+
+
+def _names(rows: list[Any]) -> set[str]:
+    return {row[0] for row in rows}
+
+
 @pytest.mark.parametrize(("changes", "error"), named(SENT_BACK))
 def test_a_wrong_request_is_sent_back_to_the_app(ada: Visitor, app: App, changes: dict[str, Any], error: str) -> None:
     page = ada.goes_to("/oauth/authorize?" + urlencode(spread(app.asks(), changes)))

@@ -44,12 +44,13 @@ def stream(client: httpx2.Client, *, last_event_id: int | None = None, **asked: 
 
 
 class Follower:
-    """Collects the ids of events in a thread, until it has seen ``enough`` of them."""
+    """Collects the ids of events after one in a thread, until it has seen ``enough`` of them."""
 
-    def __init__(self, client: httpx2.Client, enough: int) -> None:
+    def __init__(self, client: httpx2.Client, enough: int, after: int = 0) -> None:
         self.ids: list[int] = []
         self._client = client
         self._enough = enough
+        self._after = after
         self.failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
@@ -72,17 +73,17 @@ class Follower:
 
 class ByCursor(Follower):
     def follow(self) -> None:
-        last = 0
+        last = self._after
         while len(self.ids) < self._enough:
             answer = self._client.get("/v4/account/events", params={"after": last, "wait": 20}, timeout=60)
             assert answer.status_code == 200, answer.text
             self.ids += [item["id"] for item in answer.json()["data"]]
-            last = self.ids[-1] if self.ids else 0
+            last = self.ids[-1] if self.ids else last
 
 
 class ByStream(Follower):
     def follow(self) -> None:
-        with stream(self._client, after=0) as found:
+        with stream(self._client, after=self._after) as found:
             for frame in found:
                 if frame.name == "event":
                     self.ids.append(frame.data["id"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from httpx2 import Client
 
 from tests.cloud import Cloud
 from tests.resources.compute import act, create, deploy, entity, events, last, refused, view
+from tests.together import at_once
 
 URL = "/v4/compute/instances"
 JUSTIFY = (
@@ -199,9 +200,11 @@ def test_each_region_has_addresses_of_its_own(cloud: Cloud, alice: Client) -> No
 
 
 def test_two_at_once_never_get_the_same(cloud: Cloud) -> None:
+    def five(client: Client) -> list[list[str]]:
+        return [create(client, private_ip=True)["ipv4"] for _ in range(5)]
+
     clients = [cloud.person() for _ in range(8)]
-    with ThreadPoolExecutor(8) as pool:
-        made = list(pool.map(lambda client: [create(client, private_ip=True)["ipv4"] for _ in range(5)], clients))
+    made = at_once(*(partial(five, client) for client in clients))
     addresses = [address for one in made for pair in one for address in pair]
     assert len(set(addresses)) == len(addresses) == 80
 
@@ -211,7 +214,6 @@ def test_of_two_that_take_the_last_address_one_is_refused(cloud: Cloud, rich: Cl
     for _ in range(10):
         (first,) = view(rich, own)["ipv4"]
         second = act(rich, own, "ips", type="ipv4", public=True)["address"]
-        with ThreadPoolExecutor(2) as pool:
-            answers = list(pool.map(lambda one: rich.delete(f"{URL}/{own}/ips/{one}"), (first, second)))
+        answers = at_once(*(partial(rich.delete, f"{URL}/{own}/ips/{one}") for one in (first, second)))
         assert sorted(one.status_code for one in answers) == [200, 400]
         assert len(view(rich, own)["ipv4"]) == 1

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 from msgspec.structs import replace
 
-from crofter.drivers.hypervisor import DiskRef, DiskSpec, Empty, Progress, Seed
+from crofter.drivers.hypervisor import DiskRef, DiskSpec, Empty, Seed
 from tests.drivers.bench import Yard
 from tests.drivers.verbs import Ordered
+from tests.together import at_once
 
 Setup = Callable[[Yard], Ordered]
 
@@ -41,14 +41,7 @@ def each_verb_repeated_when_done_changes_nothing(yard: Yard, verb: Setup) -> Non
 def each_verb_ordered_by_two_threads_at_once_is_done_once(yard: Yard, verb: Setup) -> None:
     ordered, order = verb(yard), yard.order()
     drivers = [yard.bench.start(), yard.bench.start()]
-    line = threading.Barrier(2)
-
-    def run(number: int) -> Progress:
-        line.wait()
-        return ordered.call(drivers[number], order)
-
-    with ThreadPoolExecutor(2) as threads:
-        one, other = threads.map(run, range(2))
+    one, other = at_once(*(partial(ordered.call, driver, order) for driver in drivers))
     assert abs(one.remaining - other.remaining) <= 1
     yard.done(lambda: ordered.call(yard.driver, order))
     assert ordered.holds()
