@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import io
 import json
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -109,41 +110,61 @@ def test_the_record_of_an_account_is_shown(house: Cloud, staff: Desk) -> None:
     assert (answered["username"], answered["operation"], answered["number"]) == (ME, "tickets answer", 2)
     assert staff("audit", "show", account["euuid"], "--last", "1") == [answered]
     assert ME in staff.read("audit", "show", account["euuid"])
-    staff("audit", "show", "nobody", code=1)
 
 
-ABSENT = (
-    ("tickets", "show", "4711"),
-    ("tickets", "answer", "4711", "Hello?"),
-    ("tickets", "close", "4711"),
-    ("tickets", "open", "nobody", "Summary", "Text"),
-    ("tickets", "save", "4711", "a.txt", "--to", "/nowhere/a"),
-    ("managed", "credentials", "nobody"),
-    ("managed", "decrypt", "4711"),
-    ("managed", "ssh-key", "nobody"),
-    ("managed", "disable", "nobody"),
-    ("maintenance", "schedule", "4711", "2040-01-01T00:00:00", "Why not"),
-    ("maintenance", "schedule", "4711", "tomorrow", "Why not"),
-    ("maintenance", "cancel", "4711"),
-)
+TEXT = "a text has 1 to 65000 characters"
+SUMMARY = "a summary has 1 to 64 characters"
+WRONG = {
+    "audit show nobody": "there is no account nobody",
+    "tickets show 9": "there is no ticket 9",
+    "tickets answer 9 Hello": "there is no ticket 9",
+    "tickets answer 2 Hello": "ticket 2 is closed",
+    "tickets answer 1 ''": TEXT,
+    "tickets answer 1 ' '": TEXT,
+    "tickets answer 1 {long}": TEXT,
+    "tickets close 9": "there is no ticket 9",
+    "tickets close 2": "ticket 2 is closed",
+    "tickets open nobody Spam Text": "there is no account nobody",
+    "tickets open {alice} '' Text": SUMMARY,
+    "tickets open {alice} {long:.65} Text": SUMMARY,
+    "tickets open {alice} Spam ' '": TEXT,
+    "tickets open {alice} Spam {long}": TEXT,
+    "tickets open {alice} Spam Text --compute 9": "there is no instance 9",
+    "tickets open {bob} Spam Text --compute {instance}": "instance {instance} is not of this account",
+    "tickets save 9 log.txt --to {new}": "there is no ticket 9",
+    "tickets save 1 a.txt --to {new}": "there is no file a.txt in ticket 1",
+    "tickets save 2 log.txt --to {new}": "there is no file log.txt in ticket 2",
+    "tickets save 1 log.txt --to {new}/a": "cannot write {new}/a: No such file or directory",
+    "tickets save 1 log.txt --to {old}": "cannot write {old}: File exists",
+    "managed credentials nobody": "there is no account nobody",
+    "managed decrypt 9": "there is no credential 9",
+    "managed ssh-key nobody": "there is no account nobody",
+    "managed disable nobody": "there is no account nobody",
+    "managed disable {bob}": "managed service is not enabled on this account",
+    "maintenance schedule 9 2040-01-01T00:00:00 Why": "there is no instance 9",
+    "maintenance schedule {instance} tomorrow Why": "tomorrow is no moment like 2030-12-31T23:00:00",
+    "maintenance schedule {instance} 2020-01-01T00:00:00 Why": "2020-01-01T00:00:00 is over",
+    "maintenance cancel 9": "there is no maintenance 9 that has not begun",
+}
+"""Commands with a single thing wrong in each, and what is said of it."""
 
 
-def test_what_is_not_there_is_said_in_a_line(house: Cloud, staff: Desk) -> None:
-    for words in ABSENT:
-        staff(*words, code=1)
-        assert staff.said.startswith("crofter: "), words
-        assert staff.said.count("\n") == 1, words
-
-
-def test_a_text_has_words_and_an_end(house: Cloud, staff: Desk) -> None:
-    account = house.account(username="alice")
-    house.client(account["token"]).post("/v4/support/tickets", json={"summary": "Help", "description": "Please."})
-    for words in ("", " ", "x" * 65001):
-        staff("tickets", "answer", "1", words, code=1)
-        staff("tickets", "open", account["euuid"], "Spam", words, code=1)
-    for summary in ("", "s" * 65):
-        staff("tickets", "open", account["euuid"], summary, "Text", code=1)
-    assert recorded(house) == []
+def test_what_is_wrong_is_said_in_a_line_and_leaves_no_trace(house: Cloud, staff: Desk, tmp_path: Path) -> None:
+    account, other = house.account(username="alice", managed=True), house.account(username="bob")
+    alice = house.client(account["token"])
+    for summary in ("Help", "Thanks"):
+        alice.post("/v4/support/tickets", json={"summary": summary, "description": "Please."})
+    alice.post("/v4/support/tickets/1/attachments", files={"file": ("log.txt", b"hello")})
+    alice.post("/v4/support/tickets/2/close", json={})
+    (tmp_path / "old").write_text("mine")
+    names = {"alice": account["euuid"], "bob": other["euuid"], "instance": deploy(house, alice), "long": "x" * 65001}
+    names |= {"new": tmp_path / "new", "old": tmp_path / "old"}
+    for command, words in WRONG.items():
+        staff(*shlex.split(command.format(**names)), code=1)
+        assert staff.said == f"crofter: {words.format(**names)}\n", command
+    assert (recorded(house), recorded(house, 3)) == ([], [])
+    assert (sorted(file.name for file in tmp_path.iterdir()), names["old"].read_text()) == (["data", "old"], "mine")
+    assert [ticket["status"] for ticket in alice.get("/v4/support/tickets").json()["data"]] == ["new", "closed"]
 
 
 def test_a_ticket_is_shown_with_what_it_is_about(house: Cloud, staff: Desk) -> None:
@@ -184,16 +205,14 @@ def test_an_abuse_ticket_is_opened(house: Cloud, staff: Desk) -> None:
     assert recorded(house) == [(ME, "tickets open", "/v4/support/tickets/1")]
 
 
-def test_a_ticket_about_an_instance_is_opened_for_its_account_alone(house: Cloud, staff: Desk) -> None:
-    account, other = house.account(username="alice"), house.account(username="mallory")
+def test_a_ticket_about_an_instance_is_opened(house: Cloud, staff: Desk) -> None:
+    account = house.account(username="alice")
     alice = house.client(account["token"])
     body = {"region": "us-east", "type": "g6-nanode-1", "label": "web-1"}
     number = alice.post("/v4/compute/instances", json=body).json()["id"]
     about = ("Spam", "It sends spam.", "--nature", "abuse", "--compute", str(number))
     staff("tickets", "open", account["euuid"], *about)
     assert alice.get("/v4/support/tickets/1").json()["entity"]["label"] == "web-1"
-    staff("tickets", "open", other["euuid"], *about, code=1)
-    assert "not of this account" in staff.said
 
 
 def test_an_attached_file_is_saved_for_its_owner_alone(house: Cloud, staff: Desk, tmp_path: Path) -> None:
@@ -205,7 +224,6 @@ def test_an_attached_file_is_saved_for_its_owner_alone(house: Cloud, staff: Desk
     assert target.read_bytes() == b"hello"
     assert target.stat().st_mode & 0o777 == 0o600
     assert recorded(house) == [(ME, "tickets save", "/v4/support/tickets/1")]
-    staff("tickets", "save", "1", "log.txt", "--to", str(target), code=1)
 
 
 def test_a_credential_is_decrypted_on_record(house: Cloud, staff: Desk) -> None:

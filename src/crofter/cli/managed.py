@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import bindparam, or_, select
 
 from crofter import audit, clock, journal
-from crofter.cli.staff import Asked, Rows, operator, plain
+from crofter.cli.staff import Asked, Rows, operator, plain, seeking
 from crofter.context import Context, World
 from crofter.db import Row, query
 from crofter.errors import Invalid
@@ -69,7 +69,7 @@ def list_credentials(world: World, asked: Asked) -> Rows:
 
 
 def decrypt(world: World, asked: Asked) -> Rows:
-    with world.database.write() as db:
+    with world.database.write() as db, seeking(f"credential {asked['id']}"):
         secrets = credentials.decrypt(Context(world, db), asked["id"], by=operator(asked))
     return [dict(secrets) if asked["json"] else {name: plain(value or "") for name, value in secrets.items()}]
 
@@ -100,16 +100,24 @@ def disable(world: World, asked: Asked) -> Rows:
 
 
 def schedule_maintenance(world: World, asked: Asked) -> Rows:
-    when = clock.parse(asked["when"])
+    when = _moment(asked["when"])
     with world.database.write() as db:
         ctx = Context(world, db)
-        instance = instances.again(ctx, asked["compute_id"])
+        with seeking(f"instance {asked['compute_id']}"):
+            instance = instances.again(ctx, asked["compute_id"])
         db.hold(instance.account_id)
         if when <= ctx.now:
             raise Invalid(f"{asked['when']} is over")
         number = maintenance.schedule(ctx, instance, asked["type"], when, asked["reason"])
         _on_record(ctx, asked, instance.account_id, instance.id)
     return [{"scheduled": number}]
+
+
+def _moment(text: str) -> int:
+    try:
+        return clock.parse(text)
+    except ValueError as error:
+        raise Invalid(f"{text} is no moment like 2030-12-31T23:00:00") from error
 
 
 def list_maintenance(world: World, asked: Asked) -> Rows:

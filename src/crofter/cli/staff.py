@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import pwd
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from crofter.assembly import build_world
 from crofter.config import Settings
 from crofter.context import Context, World
 from crofter.engine import timekeeping
-from crofter.errors import Invalid
+from crofter.errors import Invalid, NotFound
 from crofter.kinds import Entity
 from crofter.resources.instances import store as instances
 from crofter.resources.instances.kind import COMPUTE
@@ -50,6 +51,15 @@ def operator(asked: Asked) -> str:
     return f"staff {plain(asked['as'])} ({user})" if asked["as"] else f"staff {user}"
 
 
+@contextmanager
+def seeking(what: str) -> Iterator[None]:
+    """Says what is not there: one line of a command may name several things."""
+    try:
+        yield
+    except NotFound as error:
+        raise NotFound(f"there is no {what}") from error
+
+
 def _text(asked: Asked) -> str:
     words = sys.stdin.read() if asked["text"] == "-" else str(asked["text"])
     if not 1 <= len(words.strip()) <= house.LONGEST:
@@ -62,6 +72,11 @@ def _on_record(ctx: Context, ticket: Ticket, asked: Asked) -> None:
     audit.write_staff(ctx, ticket.account_id, operator(asked), f"tickets {asked['verb']}", path)
 
 
+def _ticket(ctx: Context, asked: Asked) -> Ticket:
+    with seeking(f"ticket {asked['id']}"):
+        return house.any_ticket(ctx, asked["id"])
+
+
 def list_tickets(world: World, asked: Asked) -> Rows:
     with world.database.read() as db:
         found = house.queue(Context(world, db), closed=asked["all"])
@@ -71,7 +86,7 @@ def list_tickets(world: World, asked: Asked) -> Rows:
 def show_ticket(world: World, asked: Asked) -> Rows:
     with world.database.read() as db:
         ctx = Context(world, db)
-        ticket = house.any_ticket(ctx, asked["id"])
+        ticket = _ticket(ctx, asked)
         replies = house.replies(ctx, ticket)
         files = store.attached(ctx, [ticket.id]).get(ticket.id, [])
         euuid = house.euuid_of(ctx, ticket)
@@ -94,14 +109,14 @@ def answer_ticket(world: World, asked: Asked) -> Rows:
     words = _text(asked)
     with world.database.write() as db:
         ctx = Context(world, db)
-        _on_record(ctx, house.answer(ctx, asked["id"], words, close=asked["close"]), asked)
+        _on_record(ctx, house.answer(ctx, _ticket(ctx, asked).id, words, close=asked["close"]), asked)
     return [{"answered": asked["id"]}]
 
 
 def close_ticket(world: World, asked: Asked) -> Rows:
     with world.database.write() as db:
         ctx = Context(world, db)
-        _on_record(ctx, house.close(ctx, asked["id"]), asked)
+        _on_record(ctx, house.close(ctx, _ticket(ctx, asked).id), asked)
     return [{"closed": asked["id"]}]
 
 
@@ -121,7 +136,8 @@ def open_ticket(world: World, asked: Asked) -> Rows:
 
 
 def _instance(ctx: Context, account_id: int, compute_id: int) -> Entity:
-    found = instances.again(ctx, compute_id)
+    with seeking(f"instance {compute_id}"):
+        found = instances.again(ctx, compute_id)
     if found.account_id != account_id:
         raise Invalid(f"instance {compute_id} is not of this account")
     return COMPUTE.entity(found.id, found.label)
@@ -131,15 +147,21 @@ def save_attachment(world: World, asked: Asked) -> Rows:
     """Into a file that only its owner reads, and that nothing would run."""
     with world.database.write() as db:
         ctx = Context(world, db)
-        found = store.any_file(ctx, asked["id"], asked["filename"])
-        _on_record(ctx, house.any_ticket(ctx, asked["id"]), asked)
-    try:
-        target = os.open(asked["to"], os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except OSError as error:
-        raise Invalid(f"cannot write {asked['to']}: {error.strerror}") from error
+        ticket = _ticket(ctx, asked)
+        with seeking(f"file {asked['filename']} in ticket {ticket.id}"):
+            found = store.any_file(ctx, ticket.id, asked["filename"])
+        _on_record(ctx, ticket, asked)
+        target = _new_file(asked["to"])  # what cannot be saved is not put on record
     with os.fdopen(target, "wb") as file:
         file.write(found.content)
     return [{"saved": str(Path(asked["to"]).resolve()), "size": len(found.content)}]
+
+
+def _new_file(path: str) -> int:
+    try:
+        return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except OSError as error:
+        raise Invalid(f"cannot write {path}: {error.strerror}") from error
 
 
 COMMANDS: dict[str, Callable[[World, Asked], Rows]] = {
