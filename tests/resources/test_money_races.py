@@ -1,44 +1,69 @@
-"""Races for money and instances: whoever comes at the same moment, there is one winner."""
+"""Races for money and instances: whoever comes at the same moment, there is one winner, and the others are told why."""
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
-from httpx2 import Client
+from httpx2 import Client, Response
 
+from crofter.resources.billing.charging import UNDER_WAY
+from crofter.resources.transfers.rules import NOT_PENDING
 from tests.cloud import Cloud
-from tests.resources.money import books_are_in_order, done, instance, rows, stand_at
+from tests.resources.money import CARD, books_are_in_order, done, errors, instance, rows, stand_at
+from tests.together import at_once
 
 ROUNDS = [pytest.param(3, id="few"), pytest.param(60, id="many", marks=pytest.mark.soak)]
 ACROSS = 4
+TRANSFERS = "/v4/account/service-transfers"
+
+Said = tuple[int, list[str]]
+YES: Said = (200, [])
+NOT_THERE: Said = (404, ["Not found"])
+TOO_LATE: Said = (400, [NOT_PENDING])
 
 
-Call = tuple[Client, str, str]
+def said(answer: Response) -> Said:
+    """How a call was answered, and why not if it was refused."""
+    return answer.status_code, [] if answer.status_code == 200 else [reason for _, reason in errors(answer)]
 
 
-def at_once(*calls: Call, **more: Any) -> list[int]:
-    """The statuses of calls that are made at the same moment."""
-    gate = threading.Barrier(len(calls))
-
-    def go(call: Call) -> int:
-        client, method, url = call
-        gate.wait()
-        return int(client.request(method, url, **more).status_code)
-
-    with ThreadPoolExecutor(len(calls)) as pool:
-        return list(pool.map(go, calls))
+def each(clients: list[Client], url: str, **more: Any) -> list[Response]:
+    """All of them ask for the same, at the same moment."""
+    return at_once(*(partial(client.post, url, **more) for client in clients))
 
 
-def all_at_once(clients: list[Client], method: str, url: str, **more: Any) -> list[int]:
-    return at_once(*((client, method, url) for client in clients), **more)
+def accepting(client: Client, token: str) -> partial[Response]:
+    return partial(client.post, f"{TRANSFERS}/{token}/accept")
 
 
-def offered(client: Client) -> str:
-    body = {"entities": {"computes": [instance(client)]}}
-    return str(done(client.post("/v4/account/service-transfers", json=body))["token"])
+def offered(client: Client) -> tuple[int, str]:
+    number = instance(client)
+    return number, str(done(client.post(TRANSFERS, json={"entities": {"computes": [number]}}))["token"])
+
+
+def status(client: Client, token: str) -> str:
+    return str(done(client.get(f"{TRANSFERS}/{token}"))["status"])
+
+
+def events(client: Client, token: str) -> list[str]:
+    """What the account's log says of a transfer, oldest first."""
+    wanted = {"X-Filter": f'{{"entity.type": "entity_transfer", "entity.id": "{token}"}}'}
+    found = client.get("/v4/account/events", headers=wanted).json()["data"]
+    return [one["action"].removeprefix("entity_transfer_") for one in reversed(found)]
+
+
+def has(client: Client, number: int) -> bool:
+    answer = client.get(f"/v4/compute/instances/{number}")
+    assert said(answer) in (YES, NOT_THERE)
+    return answer.status_code == 200
+
+
+def payers(cloud: Cloud, number: int) -> list[str]:
+    """Who pays for an instance from now on."""
+    sql = "SELECT u.username FROM meter m JOIN account_user u ON u.account_id = m.account_id"
+    return [str(name) for (name,) in rows(cloud, f"{sql} WHERE m.object_id = {number} AND m.ended IS NULL")]
 
 
 def people(cloud: Cloud, username: str, count: int = ACROSS, **options: Any) -> list[Client]:
@@ -59,16 +84,17 @@ def test_a_transfer_is_accepted_once(cloud: Cloud, rounds: int) -> None:
     receivers = [cloud.person(username=f"receiver-{number}") for number in range(ACROSS)]
     for _ in range(rounds):
         cloud.freeze()
-        token = offered(sender)
-        statuses = all_at_once(receivers, "POST", f"/v4/account/service-transfers/{token}/accept")
-        assert sorted(statuses)[0] == 200
-        assert sorted(statuses)[1:] == [404] * (ACROSS - 1)
+        number, token = offered(sender)
+        answers = [said(one) for one in at_once(*(accepting(one, token) for one in receivers))]
+        assert sorted(answers) == [YES, *[NOT_THERE] * (ACROSS - 1)]
+        winner = answers.index(YES)
         cloud.settle()
-        held = [one.get("/v4/compute/instances").json()["results"] for one in receivers]
-        winner = receivers[statuses.index(200)]
-        assert done(winner.get(f"/v4/account/service-transfers/{token}"))["status"] == "completed"
-        wanted = {"X-Filter": '{"action": "entity_transfer_accept"}'}
-        assert sender.get("/v4/account/events", headers=wanted).json()["results"] == sum(held)
+        assert status(sender, token) == status(receivers[winner], token) == "completed"
+        assert [has(one, number) for one in receivers] == [at == winner for at in range(ACROSS)]
+        assert not has(sender, number)
+        assert payers(cloud, number) == [f"receiver-{winner}"]
+        assert events(sender, token) == ["create", "accept"]
+        assert [events(one, token) for one in receivers] == [["accept"] if at == winner else [] for at in range(ACROSS)]
     books_are_in_order(cloud)
 
 
@@ -78,28 +104,39 @@ def test_one_receiver_who_accepts_twice_gets_it_once(cloud: Cloud, rounds: int) 
     receiver = people(cloud, "bob-receives")
     for count in range(1, rounds + 1):
         cloud.freeze()
-        token = offered(sender)
-        statuses = all_at_once(receiver, "POST", f"/v4/account/service-transfers/{token}/accept")
-        assert sorted(statuses) == [200] + [400] * (ACROSS - 1)
+        number, token = offered(sender)
+        answers = at_once(*(accepting(one, token) for one in receiver))
+        assert sorted(map(said, answers)) == [YES, *[TOO_LATE] * (ACROSS - 1)]
         cloud.settle()
         assert receiver[0].get("/v4/compute/instances").json()["results"] == count
+        assert payers(cloud, number) == ["bob-receives"]
+        assert events(receiver[0], token) == ["accept"]
+    books_are_in_order(cloud)
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 def test_a_transfer_is_accepted_or_cancelled(cloud: Cloud, rounds: int) -> None:
-    sender, receiver = people(cloud, "alice", 2), people(cloud, "bob-receives", 2)
+    sender, receiver = cloud.person(username="alice"), cloud.person(username="bob-receives")
     for _ in range(rounds):
         cloud.freeze()
-        token = offered(sender[0])
-        url = f"/v4/account/service-transfers/{token}"
-        accepted, cancelled = at_once((receiver[0], "POST", f"{url}/accept"), (sender[0], "DELETE", url))
-        assert (accepted == 200) != (cancelled == 200)
+        number, token = offered(sender)
+        both = at_once(accepting(receiver, token), partial(sender.delete, f"{TRANSFERS}/{token}"))
+        accepted, cancelled = map(said, both)
         cloud.settle()
-        status = done(sender[0].get(url))["status"]
-        assert status == ("completed" if accepted == 200 else "cancelled")
-        actions = [one["action"] for one in sender[0].get("/v4/account/events").json()["data"]]
-        wrong = "entity_transfer_cancel" if accepted == 200 else "entity_transfer_accept"
-        assert actions[0] != wrong
+        if accepted == YES:
+            assert cancelled == TOO_LATE
+            assert status(sender, token) == status(receiver, token) == "completed"
+            assert (events(sender, token), events(receiver, token)) == (["create", "accept"], ["accept"])
+            assert (has(sender, number), has(receiver, number)) == (False, True)
+            assert payers(cloud, number) == ["bob-receives"]
+        else:
+            assert (accepted, cancelled) == (NOT_THERE, YES)
+            assert status(sender, token) == "cancelled"
+            assert said(receiver.get(f"{TRANSFERS}/{token}")) == NOT_THERE
+            assert (events(sender, token), events(receiver, token)) == (["create", "cancel"], [])
+            assert (has(sender, number), has(receiver, number)) == (True, False)
+            assert payers(cloud, number) == ["alice"]
+    books_are_in_order(cloud)
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
@@ -107,26 +144,25 @@ def test_two_who_send_to_each_other_do_not_wait_for_each_other(cloud: Cloud, rou
     one, other = cloud.person(username="alice"), cloud.person(username="bob-receives")
     for _ in range(rounds):
         cloud.freeze()
-        here, there = offered(one), offered(other)
-        statuses = at_once(
-            (one, "POST", f"/v4/account/service-transfers/{there}/accept"),
-            (other, "POST", f"/v4/account/service-transfers/{here}/accept"),
-        )
-        assert statuses == [200, 200]
+        (hers, here), (his, there) = offered(one), offered(other)
+        assert list(map(said, at_once(accepting(one, there), accepting(other, here)))) == [YES, YES]
         cloud.settle()
-        assert done(one.get(f"/v4/account/service-transfers/{here}"))["status"] == "completed"
-        assert done(one.get(f"/v4/account/service-transfers/{there}"))["status"] == "completed"
+        assert (status(one, here), status(one, there)) == ("completed", "completed")
+        assert (payers(cloud, hers), payers(cloud, his)) == (["bob-receives"], ["alice"])
+    books_are_in_order(cloud)
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 def test_the_same_payment_is_taken_once(cloud: Cloud, rounds: int) -> None:
     payers = people(cloud, "alice")
-    for number in range(rounds):
+    for number in range(1, rounds + 1):
         headers = {"Idempotency-Key": f"round {number}"}
-        statuses = all_at_once(payers, "POST", "/v4/account/payments", json={"usd": "5.00"}, headers=headers)
-        assert statuses == [200] * ACROSS
-        assert payers[0].get("/v4/account").json()["balance"] == -5 * (number + 1)
-        assert payers[0].get("/v4/account/payments").json()["results"] == number + 1
+        answers = each(payers, "/v4/account/payments", json={"usd": "5.00"}, headers=headers)
+        assert [said(one) for one in answers] == [YES] * ACROSS
+        assert len({one.content for one in answers}) == 1
+        assert payers[0].get("/v4/account").json()["balance"] == -5 * number
+        assert payers[0].get("/v4/account/payments").json()["results"] == number
+        assert rows(cloud, "SELECT sum(cents) FROM simulated_charge WHERE paid = TRUE")[0][0] == 500 * number
     books_are_in_order(cloud)
 
 
@@ -137,14 +173,17 @@ def test_an_account_is_cancelled_and_charged_once(cloud: Cloud, rounds: int) -> 
         owners = people(cloud, f"owner-{number}")
         instance(owners[0])
         cloud.advance(7 * 3600)
-        statuses = all_at_once(owners, "POST", "/v4/account/cancel", json={})
-        assert statuses.count(200) == 1
-        assert set(statuses) <= {200, 401, 409}
-        assert owners[0].get("/v4/account").status_code == 401
+        answers = sorted(map(said, each(owners, "/v4/account/cancel", json={})))
+        assert answers[0] == YES
+        # The others came while the winner's money was being asked for, or after the account was closed.
+        assert all(one in ((409, [UNDER_WAY]), (401, ["Invalid Token"])) for one in answers[1:]), answers
+        assert said(owners[0].get("/v4/account")) == (401, ["Invalid Token"])
         account = f"(SELECT account_id FROM account_user WHERE username = 'owner-{number}')"
-        assert [int(row[0]) for row in rows(cloud, f"SELECT amount FROM payment WHERE account_id = {account}")] == [
-            50_000
-        ]
+        for book, column in (("invoice", "total"), ("payment", "amount"), ("charge", "amount")):
+            found = rows(cloud, f"SELECT {column} FROM {book} WHERE account_id = {account}")
+            assert [int(amount) for (amount,) in found] == [50_000], book
+        owed = rows(cloud, f"SELECT sum(amount) FROM ledger WHERE book = 'owed' AND account_id = {account}")
+        assert int(owed[0][0]) == 0
         leave(owners)
     cloud.settle()
     books_are_in_order(cloud)
@@ -153,43 +192,53 @@ def test_an_account_is_cancelled_and_charged_once(cloud: Cloud, rounds: int) -> 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 def test_six_cards_are_six_cards(cloud: Cloud, rounds: int) -> None:
-    body = {
-        "type": "credit_card",
-        "is_default": False,
-        "data": {"card_number": "4111111111111111", "cvv": "123", "expiry_month": 12, "expiry_year": 2099},
-    }
+    body = {"type": "credit_card", "is_default": False, "data": CARD}
+    full = (400, ["An account can have at most 6 payment methods."])
     for number in range(rounds):
         owners = people(cloud, f"owner-{number}")
         for _ in range(4):
             done(owners[0].post("/v4/account/payment-methods", json=body))
-        statuses = all_at_once(owners, "POST", "/v4/account/payment-methods", json=body)
-        assert sorted(statuses) == [200, 400, 400, 400]
+        answers = each(owners, "/v4/account/payment-methods", json=body)
+        assert sorted(map(said, answers)) == [YES, *[full] * (ACROSS - 1)]
         assert owners[0].get("/v4/account/payment-methods").json()["results"] == 6
         leave(owners)
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 def test_one_promo_code_at_a_time(cloud: Cloud, rounds: int) -> None:
+    taken = (400, ["A promotion is already active on this account."])
     for number in range(rounds):
         owners = people(cloud, f"owner-{number}")
-        statuses = all_at_once(owners, "POST", "/v4/account/promo-codes", json={"promo_code": "SANDBOX-100"})
-        assert sorted(statuses) == [200, 400, 400, 400]
+        answers = each(owners, "/v4/account/promo-codes", json={"promo_code": "SANDBOX-100"})
+        assert sorted(map(said, answers)) == [YES, *[taken] * (ACROSS - 1)]
+        (active,) = owners[0].get("/v4/account").json()["active_promotions"]
+        assert active["credit_remaining"] == "100.00"
         leave(owners)
 
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 def test_an_instance_is_deleted_or_handed_over(cloud: Cloud, rounds: int) -> None:
-    sender, receiver = people(cloud, "alice", 2), cloud.person(username="bob-receives")
+    """Never both: whoever comes first, what its owner gives up is gone, and nobody receives it."""
+    sender, receiver = cloud.person(username="alice"), cloud.person(username="bob-receives")
     for _ in range(rounds):
         cloud.freeze()
-        number = instance(sender[0])
-        body = {"entities": {"computes": [number]}}
-        token = done(sender[0].post("/v4/account/service-transfers", json=body))["token"]
-        at_once(
-            (receiver, "POST", f"/v4/account/service-transfers/{token}/accept"),
-            (sender[0], "DELETE", f"/v4/compute/instances/{number}"),
-        )
+        number, token = offered(sender)
+        both = at_once(accepting(receiver, token), partial(sender.delete, f"/v4/compute/instances/{number}"))
+        accepted, deleted = map(said, both)
+        assert deleted == YES
         cloud.settle()
-        assert receiver.get(f"/v4/compute/instances/{number}").status_code == 404
-        assert sender[0].get(f"/v4/compute/instances/{number}").status_code == 404
-        assert rows(cloud, f"SELECT 1 FROM meter WHERE object_id = {number} AND ended IS NULL") == []
+        assert (has(sender, number), has(receiver, number)) == (False, False)
+        if accepted == YES:
+            assert status(sender, token) == status(receiver, token) == "failed"
+            assert (events(sender, token), events(receiver, token)) == (
+                ["create", "accept", "fail"],
+                ["accept", "fail"],
+            )
+        else:
+            assert accepted == (400, [f"Compute {number} is being deleted"])
+            assert status(sender, token) == "pending"  # and stale after its day
+            assert (events(sender, token), events(receiver, token)) == (["create"], [])
+        assert payers(cloud, number) == []
+        everyone = rows(cloud, f"SELECT DISTINCT account_id FROM meter WHERE object_id = {number}")
+        assert everyone == rows(cloud, "SELECT account_id FROM account_user WHERE username = 'alice'")
+    books_are_in_order(cloud)
