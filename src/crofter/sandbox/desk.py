@@ -12,6 +12,7 @@ from crofter import __version__, clock, mail
 from crofter.context import World
 from crofter.db import query
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
+from crofter.drivers.hypervisor.simulated.world import LONGEST_REASON, YEAR
 from crofter.drivers.mail import Outbox
 from crofter.engine.conductor import Conductor
 from crofter.engine.tables import operation
@@ -149,5 +150,5 @@ def _transition(action: str, rule: Any) -> Transition:
         raise Invalid("Must have seconds, fail or both", field=action)
     try:
         return msgspec.convert(rule, Transition)
-    except msgspec.ValidationError as error:
-        raise Invalid(str(error).partition(" - at ")[0], field=action) from None
+    except msgspec.ValidationError:
+        raise Invalid(f"seconds must be 0-{YEAR}, fail a text of 1-{LONGEST_REASON} characters", field=action) from None

@@ -13,13 +13,15 @@ from crofter.db import Session, query
 from crofter.drivers.hypervisor.simulated.tables import setting
 
 YEAR = 365 * 24 * 3600
+LONGEST_REASON = 1000
+"""In characters."""
 
 
 class Transition(Struct, frozen=True, omit_defaults=True):
     """How long an operation takes, in seconds, and whether it fails when the time is over."""
 
     seconds: Annotated[int, Meta(ge=0, le=YEAR)] | Annotated[float, Meta(ge=0, le=YEAR)] | None = None
-    fail: Annotated[str, Meta(min_length=1, max_length=1000)] | None = None
+    fail: Annotated[str, Meta(min_length=1, max_length=LONGEST_REASON)] | None = None
 
 
 Transitions = dict[str, Transition]
