@@ -30,7 +30,7 @@ APRIL = "2027-04-01T00:00:10"
 def owner(cloud: Cloud) -> Iterator[Client]:
     """Somebody who is new at the beginning of a month."""
     stand_at(cloud, MARCH)
-    yield cloud.person(username="alice")
+    yield cloud.person(username="alice", public_ips=2)
     books_are_in_order(cloud)
 
 
@@ -44,9 +44,10 @@ def late(cloud: Cloud) -> Iterator[Client]:
 
 def test_a_month_is_billed_on_the_first_of_the_next_and_charged(cloud: Cloud, owner: Client) -> None:
     number = instance(owner, label="web-1")
+    done(owner.post(f"/v4/compute/instances/{number}/ips", json={"type": "ipv4", "public": True}))
     until(cloud, "2027-03-31T23:59:59")
     account = owner.get("/v4/account").json()
-    assert (account["balance"], account["balance_uninvoiced"]) == (0, 5)
+    assert (account["balance"], account["balance_uninvoiced"]) == (0, 6)
     assert invoices(owner) == []
     until(cloud, APRIL)
     (bill,) = invoices(owner)
@@ -54,27 +55,30 @@ def test_a_month_is_billed_on_the_first_of_the_next_and_charged(cloud: Cloud, ow
         "date": "2027-04-01T00:00:00",
         "id": bill["id"],
         "label": f"Invoice #{bill['id']}",
-        "subtotal": 5,
+        "subtotal": 6,
         "tax": 0,
-        "total": 5,
+        "total": 6,
     }
     assert owner.get(f"/v4/account/invoices/{bill['id']}").json() == bill
+    machine = {
+        "amount": 5,  # and not 5.58: a month has its price
+        "from": "2027-03-01T00:00:00",
+        "label": f"Nanode 1GB - web-1 ({number})",
+        "quantity": 744,
+        "tax": 0,
+        "to": "2027-04-01T00:00:00",
+        "total": 5,
+        "type": "hourly",
+        "unit_price": 0.0075,
+    }
+    label = f"Additional IPv4 address - web-1 ({number})"
     assert items(owner, bill["id"]) == [
-        {
-            "amount": 5,
-            "from": "2027-03-01T00:00:00",
-            "label": f"Nanode 1GB - web-1 ({number})",
-            "quantity": 744,
-            "tax": 0,
-            "to": "2027-04-01T00:00:00",
-            "total": 5,
-            "type": "hourly",
-            "unit_price": 0.0075,
-        }
+        machine,
+        {**machine, "label": label, "unit_price": 0.0015, "amount": 1, "total": 1},  # and not 1.12
     ]
     account = owner.get("/v4/account").json()
     assert (account["balance"], account["balance_uninvoiced"]) == (0, 0.01)
-    assert [payment["usd"] for payment in owner.get("/v4/account/payments").json()["data"]] == [5]
+    assert [payment["usd"] for payment in owner.get("/v4/account/payments").json()["data"]] == [6]
     assert "payment_submitted" in actions(owner)
     mails = cloud.door.get("/_sandbox/outbox").json()["mails"]
     assert mails[0]["subject"] == f"Invoice #{bill['id']}"
@@ -114,6 +118,20 @@ def test_backups_and_addresses_are_lines_of_their_own(cloud: Cloud) -> None:
         (f"Additional IPv4 address - web-1 ({number})", 24, 0.04),
     ]
     books_are_in_order(cloud)
+
+
+def test_managed_service_that_comes_to_much_is_billed_before_the_month_ends(cloud: Cloud, late: Client) -> None:
+    done(late.post("/v4/account/settings/managed-enable"))
+    for _ in range(8):
+        instance(late)
+    until(cloud, "2027-03-31T02:00:00")
+    assert invoices(late) == []
+    until(cloud, APRIL)
+    bills = [(one["date"], one["total"]) for one in invoices(late)]
+    assert bills == [("2027-03-31T03:00:00", 64.24), ("2027-04-01T00:00:00", 26.48)]  # 51 hours, and 21 more
+    lines = [[(line["quantity"], line["amount"]) for line in items(late, one["id"])] for one in invoices(late)]
+    assert [sorted(set(of_one)) for of_one in lines] == [[(51, 0.38), (51, 7.65)], [(21, 0.16), (21, 3.15)]]
+    assert [one["usd"] for one in late.get("/v4/account/payments").json()["data"]] == [26.48, 64.24]
 
 
 def test_managed_service_costs_for_each_instance_that_is_there_and_that_comes(cloud: Cloud, late: Client) -> None:
@@ -339,6 +357,9 @@ def test_an_operator_has_taxes_and_promotions_of_their_own(tmp_path: Path) -> No
         stand_at(cloud, LATE_MARCH)
         owner = cloud.person(username="alice")
         done(owner.put("/v4/account", json={"country": "CH"}))
+        german = cloud.person(username="gerda")
+        done(german.put("/v4/account", json={"country": "DE"}))
+        instance(german)
         over = owner.post("/v4/account/promo-codes", json={"promo_code": "OVER"})
         assert errors(over) == [("promo_code", "This promotion has ended.")]
         done(owner.post("/v4/account/promo-codes", json={"promo_code": "BACKUPS"}))
@@ -348,8 +369,11 @@ def test_an_operator_has_taxes_and_promotions_of_their_own(tmp_path: Path) -> No
         found = items(owner, bill["id"])
         assert [(item["amount"], item["tax"]) for item in found] == [(8.64, 0.7), (2.16, 0.17), (-1, -0.08)]
         assert (bill["subtotal"], bill["tax"], bill["total"]) == (9.8, 0.79, 10.59)
-        german = cloud.person(username="gerda")
-        done(german.put("/v4/account", json={"country": "DE"}))
+        (untaxed,) = invoices(german)  # only countries that the operator lists pay tax
+        assert (untaxed["subtotal"], untaxed["tax"], untaxed["total"]) == (0.54, 0, 0.54)
+        assert [item["tax"] for item in items(german, untaxed["id"])] == [0]
+        sandbox = german.post("/v4/account/promo-codes", json={"promo_code": "SANDBOX-100"})
+        assert errors(sandbox) == [("promo_code", "promo_code is not valid")]  # nor is the house's own code good here
         books_are_in_order(cloud)
     finally:
         cloud.close()
