@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
@@ -10,21 +9,21 @@ from httpx2 import Client
 
 from tests.cloud import Cloud
 from tests.resources.compute import act, create, deploy, fault, refused, view
+from tests.resources.money import moment, stand_at, until
 
 URL = "/v4/compute/instances"
 NO_STATS = "Stats are unavailable at this time."
-HOUR, DAY = 3600, 24 * 3600
+HOUR = 3600
 
 
-def now(cloud: Cloud) -> datetime:
-    return datetime.fromtimestamp(cloud.world.clock.now() / 1000, UTC)
+@pytest.fixture(autouse=True)
+def _a_week_before_a_month_ends(cloud: Cloud) -> None:
+    stand_at(cloud, "2027-03-25T00:00:00")
 
 
 def test_a_new_instance_has_no_statistics(cloud: Cloud, alice: Client) -> None:
-    cloud.freeze()
     own = deploy(cloud, alice)
-    today = now(cloud)
-    for path in ("stats", f"stats/{today.year}/{today.month}"):
+    for path in ("stats", "stats/2027/3"):
         refused(alice.get(f"{URL}/{own}/{path}"), NO_STATS)
     cloud.advance(301)
     assert alice.get(f"{URL}/{own}/stats").status_code == 200
@@ -32,8 +31,7 @@ def test_a_new_instance_has_no_statistics(cloud: Cloud, alice: Client) -> None:
 
 def test_a_day_in_points_of_five_minutes(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, label="web")
-    cloud.freeze()
-    cloud.advance(2 * DAY)
+    until(cloud, "2027-03-27T00:00:00")
     answer = alice.get(f"{URL}/{own}/stats").json()
     assert set(answer) == {"data", "title"}
     assert "web" in answer["title"]
@@ -43,7 +41,7 @@ def test_a_day_in_points_of_five_minutes(cloud: Cloud, alice: Client) -> None:
         "netv4": {"in", "out", "private_in", "private_out"},
         "netv6": {"in", "out", "private_in", "private_out"},
     }
-    moments = [moment for moment, _ in data["cpu"]]
+    moments = [at for at, _ in data["cpu"]]
     assert len(moments) == 288
     assert {later - earlier for earlier, later in pairwise(moments)} == {300_000}
     assert cloud.world.clock.now() - 600_000 <= moments[-1] <= cloud.world.clock.now()
@@ -55,8 +53,7 @@ def test_a_day_in_points_of_five_minutes(cloud: Cloud, alice: Client) -> None:
 def test_a_machine_that_is_off_uses_nothing(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     act(alice, own, "shutdown")
-    cloud.freeze()
-    cloud.advance(2 * DAY)
+    until(cloud, "2027-03-27T00:00:00")
     data = alice.get(f"{URL}/{own}/stats").json()["data"]
     assert {value for _, value in data["cpu"]} == {0}
     empty = create(alice)["id"]
@@ -67,29 +64,27 @@ def test_a_machine_that_is_off_uses_nothing(cloud: Cloud, alice: Client) -> None
 
 def test_a_month_in_points_of_two_hours(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
-    cloud.freeze()
-    first = (now(cloud).replace(day=1, hour=0, minute=0, second=0, microsecond=0) + timedelta(days=32)).replace(day=1)
-    cloud.advance((first - now(cloud)).total_seconds() + 3 * DAY)
-    today = now(cloud)
-    data = alice.get(f"{URL}/{own}/stats/{today.year}/{today.month}").json()["data"]
-    moments = [moment for moment, _ in data["cpu"]]
-    assert len(moments) in (36, 37)
-    assert moments[1] - moments[0] == 2 * HOUR * 1000
-    assert moments[0] == int(today.replace(day=1, hour=0, minute=0, second=0, microsecond=0).timestamp()) * 1000
+    until(cloud, "2027-04-04T00:00:00")
+    data = alice.get(f"{URL}/{own}/stats/2027/4").json()["data"]
+    moments = [at for at, _ in data["cpu"]]
+    first, step = moment("2027-04-01T00:00:00"), 2 * HOUR * 1000
+    assert moments == [first + at * step for at in range(36)]
 
 
 def test_traffic_adds_up(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
-    cloud.freeze()
-    cloud.advance(DAY)
-    today = now(cloud)
-    month = alice.get(f"{URL}/{own}/transfer/{today.year}/{today.month}").json()
-    assert month["bytes_total"] == month["bytes_in"] + month["bytes_out"] > 0
+    until(cloud, "2027-03-26T00:00:00")
+    month = alice.get(f"{URL}/{own}/transfer/2027/3").json()
+    assert month["bytes_total"] == month["bytes_in"] + month["bytes_out"]
+    assert min(month["bytes_in"], month["bytes_out"]) > 0
     answer = alice.get(f"{URL}/{own}/transfer").json()
     assert answer == {"billable": 0, "quota": view(alice, own)["specs"]["transfer"], "used": month["bytes_total"]}
-    before = (today.replace(day=1) - timedelta(days=1)).replace(day=1)
-    past = alice.get(f"{URL}/{own}/transfer/{before.year}/{before.month}").json()
-    assert set(past) == {"bytes_in", "bytes_out", "bytes_total"}
+    until(cloud, "2027-04-01T00:00:00")
+    whole = alice.get(f"{URL}/{own}/transfer/2027/3").json()
+    assert whole["bytes_total"] > 6 * month["bytes_total"]  # it was there for seven days of it
+    assert alice.get(f"{URL}/{own}/transfer").json()["used"] == 0
+    before = alice.get(f"{URL}/{own}/transfer/2027/2").json()
+    assert before == {"bytes_in": 0, "bytes_out": 0, "bytes_total": 0}
 
 
 @pytest.mark.parametrize("kind", ["stats", "transfer"])
@@ -102,7 +97,6 @@ def test_only_months_that_have_begun_can_be_asked_for(cloud: Cloud, alice: Clien
 
 
 def test_a_machine_in_the_making_has_no_traffic_yet(cloud: Cloud, alice: Client) -> None:
-    cloud.freeze()
     own = create(alice, image="compute/debian11", root_pass="correct-horse-battery-9")["id"]
     cloud.advance(0.5)
     assert view(alice, own)["status"] == "provisioning"
