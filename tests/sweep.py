@@ -147,8 +147,11 @@ def points() -> list[tuple[Job, Step]]:
     return [(job, step) for job in jobs.JOBS for step in job.operation.steps]
 
 
+CRASHES = {"crash": 1, "crashes": 2}
+
+
 class Plant:
-    """Whether what was planted has gone off."""
+    """How often what was planted has gone off."""
 
     def __init__(self) -> None:
         self.fired = 0
@@ -156,17 +159,25 @@ class Plant:
 
 @contextmanager
 def planted(cloud: Cloud, kind: str, step: Step, how: str) -> Iterator[Plant]:
-    """``crash``: once, after the step did its work and before anybody wrote that down. ``fail``: it cannot work."""
+    """``crash``: once, after the step did its work and before anybody wrote that down. ``fail``: it cannot work.
+
+    ``crashes``: once before the step did anything, and once more as above.
+    """
     plant = Plant()
+
+    def crash() -> None:
+        plant.fired += 1
+        raise RuntimeError("the worker died here")
 
     def attempt(*arguments: Any) -> Any:
         if how == "fail" and not plant.fired:
             plant.fired += 1
             raise Failed(PLANTED)
+        if how == "crashes" and not plant.fired:
+            crash()
         result = step.run(*arguments)
-        if how == "crash" and result is None and not plant.fired:
-            plant.fired += 1
-            raise RuntimeError("the worker died here")
+        if how != "fail" and result is None and plant.fired < CRASHES[how]:
+            crash()
         return result
 
     with instead(cloud, kind, step, attempt):

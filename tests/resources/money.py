@@ -84,6 +84,11 @@ def books_are_in_order(cloud: Cloud) -> None:
             )
             == []
         )
+    owed = dict(rows(cloud, "SELECT account_id, sum(amount) FROM ledger WHERE book = 'owed' GROUP BY account_id"))
+    billed = dict(rows(cloud, "SELECT account_id, sum(total) FROM invoice GROUP BY account_id"))
+    paid = dict(rows(cloud, "SELECT account_id, sum(amount) FROM payment GROUP BY account_id"))
+    for account in {*owed, *billed, *paid}:
+        assert owed.get(account, 0) == billed.get(account, 0) - paid.get(account, 0), account
     assert rows(cloud, "SELECT 1 FROM ledger WHERE amount / 10000 * 10000 <> amount") == []
     ours = rows(cloud, "SELECT reference, amount / 10000 FROM payment ORDER BY reference")
     theirs = rows(cloud, "SELECT key, cents FROM simulated_charge WHERE paid = TRUE ORDER BY key")

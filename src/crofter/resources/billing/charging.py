@@ -24,6 +24,8 @@ GIVEN_UP = clock.DAY
 """One of an invoice is asked for by an operation, which outlives crashes; but not without end."""
 ASK_AGAIN = 600.0
 """Seconds until a gateway that does not answer is asked again."""
+TRY_AGAIN = 6 * clock.HOUR
+"""Until work about money that was given up is begun anew: what is owed must not be forgotten."""
 UNCONFIRMED = "The payment could not be confirmed. It is being looked into; please look again in a while."
 UNDER_WAY = "Another payment of this account is under way. Please try again in a moment."
 
@@ -166,4 +168,11 @@ def _settled(ctx: Context, key: str, outcome: Outcome) -> None:
     settle(ctx, key, outcome)
 
 
-FOLLOW_UP = Operation(kind="billing.follow_up", args=Args, steps=(look_after,), lane="billing", keep=False)
+def given_up(ctx: Context, work: Work, _reason: str) -> None:
+    """A charge that nobody knows the fate of keeps an account from paying and from closing."""
+    enqueue(ctx, FOLLOW_UP, work.args, due=ctx.now + TRY_AGAIN)
+
+
+FOLLOW_UP = Operation(
+    kind="billing.follow_up", args=Args, steps=(look_after,), lane="billing", failed=given_up, keep=False
+)

@@ -132,7 +132,23 @@ def tell(ctx: Context, account_id: int, number: int) -> None:
     mail.send(ctx, account.email, f"Invoice #{number}", f"Invoice #{number} is ready.\n{standing}\n")
 
 
-INVOICE = Operation(kind="billing.invoice", args=Args, steps=(measure, invoice, collect), lane="billing", keep=False)
+def invoice_given_up(ctx: Context, work: Work, _reason: str) -> None:
+    """An invoice that was made is told of, though nobody took the money; one that was not is tried again."""
+    number = work.vars.get("number")
+    if number is not None:
+        tell(ctx, work.args.account_id, int(number))
+    else:
+        enqueue(ctx, INVOICE, work.args, key=work.key, due=ctx.now + charging.TRY_AGAIN)
+
+
+INVOICE = Operation(
+    kind="billing.invoice",
+    args=Args,
+    steps=(measure, invoice, collect),
+    lane="billing",
+    failed=invoice_given_up,
+    keep=False,
+)
 
 
 def _begin(ctx: Context, account_id: int, period: str, until: int) -> None:
@@ -158,6 +174,11 @@ def close_month(ctx: Context, work: Work) -> Sleep | None:
     return Sleep(0) if len(found) == BATCH else None
 
 
+def month_given_up(ctx: Context, work: Work, _reason: str) -> None:
+    """No month goes by without its invoices: it is taken up later where it was left."""
+    enqueue(ctx, CLOSE_MONTH, Nothing(), due=ctx.now + charging.TRY_AGAIN, vars=work.vars)
+
+
 @step()
 def watch_thresholds(work: Work) -> Sleep | None:
     """Who has used so much since the last invoice that the month's end is too far."""
@@ -175,7 +196,14 @@ def _begin_extra(ctx: Context, accounts_over: list[int]) -> None:
         _begin(ctx, account_id, f"{month}#{store.extra_invoices(ctx.db, account_id, month) + 1}", ctx.now)
 
 
-CLOSE_MONTH = Operation(kind="billing.close_month", args=Nothing, steps=(close_month,), lane="billing", keep=False)
+CLOSE_MONTH = Operation(
+    kind="billing.close_month",
+    args=Nothing,
+    steps=(close_month,),
+    lane="billing",
+    failed=month_given_up,
+    keep=False,
+)
 THRESHOLDS = Operation(kind="billing.threshold", args=Nothing, steps=(watch_thresholds,), lane="billing", keep=False)
 
 OPERATIONS = (INVOICE, CLOSE_MONTH, THRESHOLDS, charging.FOLLOW_UP)

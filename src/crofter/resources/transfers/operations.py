@@ -156,6 +156,15 @@ def _fail(ctx: Context, found: Transfer, reason: str) -> None:
         write(ctx.db, ctx.now, author, "entity_transfer_fail", "notification", named, message=reason)
 
 
+def given_up(ctx: Context, work: Work, reason: str) -> None:
+    """Nothing has moved, and nothing will: what was accepted must not stay so for ever."""
+    found = store.any(ctx.db, work.args.token)
+    if found is not None and found.status == "accepted" and found.receiver_id is not None:
+        for account_id in sorted((found.sender_id, found.receiver_id)):
+            ctx.db.hold(account_id)
+        _fail(ctx, found, reason)
+
+
 def _finish(ctx: Context, found: Transfer, status: str) -> None:
     ctx.db.update(store.transfer, {"id": found.id, "status": "accepted"}, status=status, updated=ctx.moment)
     ctx.db.delete(store.transfer_claim, transfer_id=found.id)
@@ -174,7 +183,12 @@ def expected_cost(ctx: Context, args: Args) -> tuple[int, int]:
 
 
 COMPLETE = Operation(
-    kind="transfer.complete", args=Args, steps=(wait, count_traffic, hand_over), cost=expected_cost, keep=False
+    kind="transfer.complete",
+    args=Args,
+    steps=(wait, count_traffic, hand_over),
+    failed=given_up,
+    cost=expected_cost,
+    keep=False,
 )
 
 
@@ -184,12 +198,17 @@ COMPLETE = Operation(
 @tx_step()
 def expire(ctx: Context, work: Work) -> Sleep | None:
     """A day has passed and nobody took it."""
+    run_out(ctx, work)
+    return None
+
+
+def run_out(ctx: Context, work: Work, _reason: str = "") -> None:
+    """Whatever became of the operation: the instances must be free for another offer."""
     found = store.any(ctx.db, work.args.token)
     if found is not None and store.leave_pending(ctx, found, "stale", late=True):
         author = Author(found.sender_id, None, "")
         write(ctx.db, ctx.now, author, "entity_transfer_stale", "notification", entity(found.token))
-    return None
 
 
-EXPIRE = Operation(kind="transfer.expire", args=Args, steps=(expire,), keep=False)
+EXPIRE = Operation(kind="transfer.expire", args=Args, steps=(expire,), failed=run_out, keep=False)
 OPERATIONS = (COMPLETE, EXPIRE)
