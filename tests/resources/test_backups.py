@@ -20,12 +20,13 @@ from tests.resources.compute import (
     disks,
     entity,
     events,
+    fault,
     last,
     refused,
     transitions,
     view,
 )
-from tests.resources.money import stand_at
+from tests.resources.money import stand_at, until
 
 URL = "/v4/compute/instances"
 DAY = 24 * 3600
@@ -249,6 +250,34 @@ def test_the_backup_of_the_day_waits_its_turn_and_no_second_one_behind_it(cloud:
     with cloud.world.database.read() as db:
         assert db.raw("SELECT count(*) FROM backup").fetchone()[0] == 1
     assert len(backups(alice, own)["automatic"]) == 1
+
+
+def test_a_region_that_is_away_piles_up_no_backups(cloud: Cloud, alice: Client) -> None:
+    stand_at(cloud, "2030-01-10T03:50:00")
+    away, here = (deploy(cloud, alice, region=region, backups_enabled=True) for region in ("us-east", "us-west"))
+    for own in (away, here):
+        alice.put(f"{URL}/{own}", json={"backups": {"schedule": {"day": "Monday", "window": "W4"}}})
+    until(cloud, "2030-01-11T04:00:00")
+    fault(cloud, "region_outage", region="us-east")
+    until(cloud, "2030-01-12T05:00:00")
+    assert taken(cloud, away) == ["done", "waiting"]
+    assert taken(cloud, here) == ["done"] * 3  # whoever waits is in nobody's way
+    [before] = backups(alice, away)["automatic"]
+    fault(cloud, "region_back", region="us-east")
+    assert cloud.settle() == 1
+    assert taken(cloud, away) == ["done"] * 2
+    late, early = backups(alice, away)["automatic"]
+    assert (early, late["status"], late["finished"][:13]) == (before, "successful", "2030-01-12T05")
+    until(cloud, "2030-01-13T05:00:00")
+    assert taken(cloud, away) == ["done"] * 3
+    assert backups(alice, away)["automatic"][0]["created"][:13] == "2030-01-13T04"
+
+
+def taken(cloud: Cloud, own: int) -> list[str]:
+    """How far each of the automatic backups of an instance has come, of all that ever were."""
+    with cloud.world.database.read() as db:
+        found = db.raw("SELECT state, key FROM operation WHERE kind = 'backups_automatic' ORDER BY id").fetchall()
+    return [state for state, key in found if key == f"compute:{own}"]
 
 
 def test_backups_that_fail_every_day_are_not_piled_up(cloud: Cloud, alice: Client) -> None:
