@@ -41,18 +41,17 @@ class Cost(NamedTuple):
 
 
 def probes(sizes: Sequence[int], real: int, folder: Path) -> tuple[str, list[Verdict]]:
-    """A minute of house time for each of these sizes; and one real minute, by a clock that runs."""
+    """A minute of house time for each of these sizes; and, for ``real`` of them, one by a clock that runs."""
     with _target() as target:
         costs = [_moved(size, target, folder / f"probes-{size}") for size in sizes]
-        running = _running(real, target, folder / "probes-running")
+        running = _running(real, target, folder / "probes-running") if real else None
     rows = [_row(f"{size:,} services", size, cost) for size, cost in zip(sizes, costs, strict=True)]
-    rows.append(_row(f"{real:,} services, by a clock that runs", real, running))
     each = [(cost.house + cost.outside) / size for size, cost in zip(sizes, costs, strict=True)]
-    verdicts = {
-        "cost of one, last/first": Verdict(each[-1] / each[0], GROWTH),
-        "processor time of a real minute": Verdict(running.house + running.outside, BUSY, " s"),
-        "from one real round to the next": Verdict(running.wall, LATE, " s"),
-    }
+    verdicts = {"cost of one, last/first": Verdict(each[-1] / each[0], GROWTH)}
+    if running is not None:
+        rows.append(_row(f"{real:,} services, by a clock that runs", real, running))
+        verdicts["processor time of a real minute"] = Verdict(running.house + running.outside, BUSY, " s")
+        verdicts["from one real round to the next"] = Verdict(running.wall, LATE, " s")
     rows += [[name, "", "", "", "", *verdict.cells()] for name, verdict in verdicts.items()]
     columns = ["Each looked at once a minute", "CPU, house", "CPU, probes", "took", "seen", "us each", "target", ""]
     padded = [[*row, *[""] * (len(columns) - len(row))] for row in rows]

@@ -13,14 +13,14 @@ class Verdict(NamedTuple):
     target: float | None
     unit: str = "x"
 
-    @property
-    def good(self) -> bool:
-        return self.target is None or self.value <= self.target
+    def within(self, slack: float = 1.0) -> bool:
+        """Whether it is no more than its target, or that many times its target."""
+        return self.target is None or self.value <= self.target * slack
 
     def cells(self) -> list[str]:
         if self.target is None:
             return [self._text(self.value), "", ""]
-        return [self._text(self.value), f"<= {self._text(self.target)}", "ok" if self.good else "OVER"]
+        return [self._text(self.value), f"<= {self._text(self.target)}", "ok" if self.within() else "OVER"]
 
     def _text(self, value: float) -> str:
         return f"{value:.0f} {self.unit}" if self.unit == "MB" else f"{value:.2f}{self.unit}"

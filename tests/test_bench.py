@@ -10,21 +10,47 @@ from pathlib import Path
 import pytest
 from bench import processes
 from bench.measuring import QUICK, Candidate, microseconds
+from bench.probes import probes
 from bench.table import Verdict, render
 from bench.work import GROWTH, WORK
 
 FIGURES = re.compile(r"\d+\.\d\dx")
+ENDLESS, NONE = "1e9", "1e-9"
+"""Slack with which every figure is within its target, and with which none is."""
 
 
-def test_every_row_is_measured() -> None:
-    command = [sys.executable, "-m", "bench", "--quick", "speed", "growth", "start", "lives"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+def bench(*words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "bench", "--quick", *words]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+
+
+def test_every_row_is_measured_and_within_what_is_endless() -> None:
+    done = bench("--slack", ENDLESS, "speed", "growth", "start", "lives", "probes")
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
-    others = ("process start to first 200 ", "CPU of one, last/first")
+    others = ("process start to first 200 ", "CPU of one, last/first", "cost of one, last/first")
     for name in (*(work.name for work in WORK), *(kind.name for kind in GROWTH), *others):
         assert any(line.startswith(name) and FIGURES.search(line) for line in lines), name
-    assert "target" in lines[-1]
+    for size in (20, 40):  # each service was looked at once in the minute that was measured
+        [row] = [line.split() for line in lines if line.startswith(f"{size} services")]
+        assert row[-2] == str(size)
+    assert lines[-1] == "all within target"
+
+
+def test_a_figure_over_its_target_makes_a_run_fail() -> None:
+    done = bench("--slack", NONE, "start")
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "2 over target"), done.stderr
+
+
+@pytest.mark.soak
+def test_a_real_minute_of_monitoring_is_judged_by_its_work_and_its_end(tmp_path: Path) -> None:
+    text, verdicts = probes((20,), 20, tmp_path)
+    growth, busy, late = verdicts
+    assert (growth.value, busy.target, late.target) == (1, 30, 66)
+    assert busy.value < late.value
+    assert [line.split()[-2] for line in text.splitlines() if line.startswith("20 services")] == ["20", "20"]
+    assert busy.within()
+    assert late.within()
 
 
 def test_a_ceiling_that_answers_differently_is_noticed(tmp_path: Path) -> None:
@@ -41,7 +67,10 @@ def test_a_figure_is_judged_by_its_target() -> None:
     assert Verdict(3.9, 4.0).cells() == ["3.90x", "<= 4.00x", "ok"]
     assert Verdict(4.1, 4.0).cells()[-1] == "OVER"
     assert Verdict(70, 110, "MB").cells() == ["70 MB", "<= 110 MB", "ok"]
-    assert Verdict(9.0, None).good
+    assert Verdict(9.0, None).within(0)
+    assert not Verdict(4.1, 4.0).within()
+    assert Verdict(4.1, 4.0).within(1.1)
+    assert not Verdict(3.9, 4.0).within(0.9)
 
 
 def test_a_table_is_in_line() -> None:
