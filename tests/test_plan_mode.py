@@ -9,7 +9,8 @@ from httpx2 import Client, Response
 from crofter.corridor import ENDPOINTS
 from tests.cloud import Cloud
 from tests.matrix import SSH_KEY, Matrix, declared
-from tests.resources.money import CARD, done, errors, instance, rows
+from tests.resources.money import CARD, done, instance, rows
+from tests.told import errors
 
 ROOT = "correct-horse-battery"
 PLAN = {"Prefer": "plan"}

@@ -13,7 +13,8 @@ from httpx2 import Client, Response
 
 from crofter import __version__, clock
 from tests.cloud import ADMIN, Cloud
-from tests.edge.answers import errors, request, send
+from tests.edge.answers import request, send
+from tests.told import errors
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 CALLS = {

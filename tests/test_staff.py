@@ -20,6 +20,7 @@ from crofter.resources.instances.store import instance
 from tests.cloud import Cloud
 from tests.databases import PostgresServer
 from tests.resources.compute import deploy
+from tests.told import actions, mails
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -81,7 +82,7 @@ def test_a_ticket_is_answered_while_the_server_runs(house: Cloud, staff: Desk) -
     assert alice.get("/v4/support/tickets/1").json()["status"] == "open"
     (reply,) = alice.get("/v4/support/tickets/1/replies").json()["data"]
     assert (reply["description"], reply["from_compute"]) == ("Better now?", True)
-    assert [mail["to"] for mail in house.door.get("/_sandbox/outbox").json()["mails"]] == ["alice@example.com"]
+    assert [mail["to"] for mail in mails(house)] == ["alice@example.com"]
     staff("tickets", "close", "1")
     assert staff("tickets", "list") == []
     assert [one["id"] for one in staff("tickets", "list", "--all")] == [1]
@@ -96,7 +97,7 @@ def test_people_who_share_a_login_say_who_they_are(house: Cloud, staff: Desk) ->
     alice.post("/v4/support/tickets", json={"summary": "Help\nme", "description": "Please."})
     staff("tickets", "answer", "1", "Gladly.", "--as", "eve\x1b")
     assert recorded(house)[0][0] == f"staff eve\N{REPLACEMENT CHARACTER} ({getpass.getuser()})"
-    (mail,) = house.door.get("/_sandbox/outbox").json()["mails"]
+    (mail,) = mails(house)
     assert mail["subject"] == "[Ticket 1] Help me"
 
 
@@ -200,7 +201,7 @@ def test_an_abuse_ticket_is_opened(house: Cloud, staff: Desk) -> None:
     alice = house.client(account["token"])
     assert alice.get("/v4/support/tickets/1").json()["closable"] is False
     assert alice.get("/v4/account/notifications").json()["data"][0]["type"] == "ticket_abuse"
-    (mail,) = house.door.get("/_sandbox/outbox").json()["mails"]
+    (mail,) = mails(house)
     assert (mail["to"], mail["subject"]) == ("alice@example.com", "[Ticket 1] Spam")
     assert recorded(house) == [(ME, "tickets open", "/v4/support/tickets/1")]
 
@@ -283,8 +284,7 @@ def test_maintenance_is_announced_done_and_called_off(house: Cloud, staff: Desk)
     assert [one["id"] for one in staff("maintenance", "list")] == [second["scheduled"]]
     staff("maintenance", "schedule", str(number), clock.text(now + clock.HOUR), "Tonight")
     house.advance(3700)
-    actions = [event["action"] for event in alice.get("/v4/account/events").json()["data"]]
-    assert actions[0] == "host_reboot"
+    assert actions(alice)[0] == "host_reboot"
     assert [one["status"] for one in staff("maintenance", "list")] == ["started", "pending"]
     verbs = [operation for _, operation, _ in recorded(house)]
     assert verbs == ["maintenance schedule"] * 2 + ["maintenance cancel", "maintenance schedule"]

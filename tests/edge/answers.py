@@ -1,4 +1,4 @@
-"""Looking at answers: the parsed refusals, and bytes over a bare connection."""
+"""Answers as bytes, over a bare connection."""
 
 from __future__ import annotations
 
@@ -7,14 +7,8 @@ import socket
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-Reasons = list[tuple[str | None, str]]
 CLOSED = 0
 """In place of a status: the server hung up without a word."""
-
-
-def errors(answer: Any) -> Reasons:
-    """The refusals of an answer as (field, reason)."""
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
 
 
 class Raw(NamedTuple):

@@ -15,8 +15,8 @@ from crofter.edge import filters
 from crofter.journal import event
 from tests.cloud import Cloud
 from tests.edge import filter_model as model
-from tests.edge.answers import errors
 from tests.edge.test_paging import account_of
+from tests.told import errors
 
 ACTIONS = ("tag_create", "tag_delete", "compute_boot", "compute_reboot", "disk_resize")
 TYPES = ("tag", "compute", "disk", None)

@@ -11,7 +11,7 @@ from httpx2 import Client, Response
 
 from crofter.edge import idempotency
 from tests.cloud import Cloud
-from tests.edge.answers import errors
+from tests.told import errors
 
 DAY = 24 * 3600
 

@@ -10,7 +10,7 @@ from httpx2 import Client, Response
 from crofter.clock import Clock
 from crofter.edge import counting
 from tests.cloud import Cloud
-from tests.edge.answers import errors
+from tests.told import errors
 
 GENERAL, WINDOW = 5, 120
 

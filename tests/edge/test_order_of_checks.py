@@ -9,8 +9,8 @@ import pytest
 from httpx2 import Client, Response
 
 from tests.cloud import Cloud
-from tests.edge.answers import errors
 from tests.edge.people import restricted
+from tests.told import errors
 
 BAD_BODY = {"content": b"{", "headers": {"Content-Type": "application/json"}}
 

@@ -13,7 +13,7 @@ from crofter.db.tally import Tally
 from crofter.edge import listing
 from crofter.resources.tags.store import tag
 from tests.cloud import Cloud
-from tests.edge.answers import errors
+from tests.told import errors
 
 
 def labels(client: Client, **asked: object) -> list[str]:

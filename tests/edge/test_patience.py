@@ -11,8 +11,9 @@ from httpx2 import Client
 from crofter.edge import server
 from crofter.edge.server import PatientProtocol
 from tests.cloud import ADMIN, Cloud
-from tests.edge.answers import CLOSED, connect, errors, receive, request
+from tests.edge.answers import CLOSED, connect, receive, request
 from tests.resources.followers import eventually
+from tests.told import errors
 
 SHORT = 0.4
 

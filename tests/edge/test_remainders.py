@@ -9,14 +9,15 @@ from httpx2 import Client
 
 from tests.cloud import Cloud
 from tests.resources.money import rows
+from tests.told import Reasons, errors
 
 TYPE, REGION = "A valid plan type by that ID was not found", "region is not valid"
 
 
-def reasons(client: Client, path: str, **body: Any) -> list[tuple[str | None, str]]:
+def reasons(client: Client, path: str, **body: Any) -> Reasons:
     answer = client.post(path, json=body)
     assert answer.status_code == 400
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
+    return errors(answer)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,8 @@ import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
-from tests.edge.answers import errors, request, send
+from tests.edge.answers import request, send
+from tests.told import errors
 
 ALWAYS = {
     "content-type": "application/json",

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.cloud import Cloud
-from tests.login.visitor import PASSWORD, Visitor, mails
+from tests.login.visitor import PASSWORD, Visitor
+from tests.told import mails
 
 NEW = "a-harbour-full-of-quiet-boats"
 

@@ -7,7 +7,8 @@ import re
 import pytest
 
 from tests.cloud import Cloud
-from tests.login.visitor import PASSWORD, Visitor, leap, mails
+from tests.login.visitor import PASSWORD, Visitor, leap
+from tests.told import mails
 
 NEW = "a-harbour-full-of-quiet-boats"
 

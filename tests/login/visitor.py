@@ -78,7 +78,3 @@ def answer_of(page: httpx2.Response) -> dict[str, str]:
     """What a redirect to an app tells it."""
     assert page.status_code == 302, page.text
     return {name: values[0] for name, values in parse_qs(urlsplit(page.headers["location"]).query).items()}
-
-
-def mails(cloud: Cloud) -> list[dict[str, Any]]:
-    return list(cloud.door.get("/_sandbox/outbox").json()["mails"])

@@ -28,10 +28,6 @@ def server() -> Iterator[Server]:
     made.stop()
 
 
-def errors(answer: Any) -> list[tuple[str | None, str]]:
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
-
-
 def watch(client: Client, address: str, **more: Any) -> dict[str, Any]:
     body = {"label": "web", "service_type": "url", "address": address, "timeout": 5, **more}
     answer = client.post(PATH, json=body)
@@ -49,15 +45,6 @@ def issues(client: Client) -> list[dict[str, Any]]:
 
 def tickets(client: Client) -> list[dict[str, Any]]:
     return list(client.get("/v4/support/tickets").json()["data"])
-
-
-def actions(client: Client) -> list[str]:
-    return [event["action"] for event in client.get("/v4/account/events").json()["data"]]
-
-
-def mails(cloud: Cloud) -> list[dict[str, Any]]:
-    """What was sent, newest first."""
-    return list(cloud.door.get("/_sandbox/outbox").json()["mails"])
 
 
 def force(cloud: Cloud, number: int, result: str) -> None:

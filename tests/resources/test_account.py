@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from httpx2 import Client, Response
+from httpx2 import Client
 
 from tests.cloud import Cloud
 from tests.resources.stock import Stock
+from tests.told import actions, errors, mails
 
 FIELDS = {
     "active_promotions",
@@ -32,10 +33,6 @@ FIELDS = {
     "zip",
 }
 UNPAID = "The account cannot be cancelled until the outstanding balance is paid: the card on file could not be charged."
-
-
-def errors(answer: Response) -> list[tuple[str | None, str]]:
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
 
 
 def instance(client: Client, **more: Any) -> dict[str, Any]:
@@ -194,16 +191,14 @@ def test_settings_can_be_viewed_and_changed(alice: Client) -> None:
     changed = alice.put("/v4/account/settings", json={"backups_enabled": True, "managed": True}).json()
     assert changed == {**settings, "backups_enabled": True}
     assert instance(alice)["backups"]["enabled"] is True
-    actions = [event["action"] for event in alice.get("/v4/account/events").json()["data"]]
-    assert actions[-1] == "account_settings_update"
+    assert actions(alice)[-1] == "account_settings_update"
 
 
 def test_managed_service_can_be_enabled_once(alice: Client) -> None:
     assert alice.post("/v4/account/settings/managed-enable").json() == {}
     assert alice.get("/v4/account/settings").json()["managed"] is True
     assert alice.post("/v4/account/settings/managed-enable").status_code == 400
-    actions = [event["action"] for event in alice.get("/v4/account/events").json()["data"]]
-    assert actions == ["managed_enabled"]
+    assert actions(alice) == ["managed_enabled"]
 
 
 def test_the_transfer_pool_is_what_the_plans_give_for_the_part_of_the_month_that_they_are_there(
@@ -229,7 +224,7 @@ def test_a_promo_code_gives_credit_that_the_account_shows(alice: Client) -> None
     assert (given["credit_remaining"], given["credit_monthly_cap"], given["service_type"]) == ("100.00", "50.00", "all")
     assert given["this_month_credit_remaining"] == "50.00"
     assert alice.get("/v4/account").json()["active_promotions"] == [given]
-    assert [event["action"] for event in alice.get("/v4/account/events").json()["data"]] == ["account_update"]
+    assert actions(alice) == ["account_update"]
 
 
 def test_a_promo_code_is_refused_with_the_reason(cloud: Cloud, alice: Client) -> None:
@@ -258,7 +253,7 @@ def test_cancelling_charges_what_is_owed_removes_everything_and_ends_all_tokens(
     assert answer.status_code == 200, answer.text
     assert set(answer.json()) == {"survey_link"}
     assert alice.get("/v4/account").status_code == 401
-    letter = cloud.door.get("/_sandbox/outbox").json()["mails"][0]
+    letter = mails(cloud)[0]
     assert letter["subject"].startswith("Invoice #")
     assert "Nothing is due." in letter["text"]
     cloud.settle()

@@ -11,8 +11,8 @@ from crofter import clock, journal
 from crofter.kinds import Entity
 from crofter.resources.users import store as users
 from tests.cloud import Cloud
-from tests.edge.answers import errors
 from tests.edge.people import restricted
+from tests.told import errors
 
 DAY = 24 * 3600
 FIELDS = [

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
+from tests.told import errors
 
 PATH = "/v4/managed/compute-settings"
 
@@ -19,10 +18,6 @@ def dora(cloud: Cloud) -> Client:
     body = {"type": "g6-nanode-1", "region": "us-east", "label": "web-1", "group": "front"}
     assert client.post("/v4/compute/instances", json=body).status_code == 200
     return client
-
-
-def errors(answer: Any) -> list[tuple[str | None, str]]:
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
 
 
 def test_every_instance_has_settings(dora: Client) -> None:

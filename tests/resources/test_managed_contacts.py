@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
+from tests.told import errors
 
 PATH = "/v4/managed/contacts"
 
@@ -16,10 +15,6 @@ PATH = "/v4/managed/contacts"
 def dora(cloud: Cloud) -> Client:
     """The owner of a managed account."""
     return cloud.person(username="dora", managed=True)
-
-
-def errors(answer: Any) -> list[tuple[str | None, str]]:
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
 
 
 def test_a_contact_is_created_changed_and_deleted(dora: Client) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.serialization import load_ssh_private_key, load_ssh_public_key
@@ -13,6 +11,7 @@ from crofter import audit
 from crofter.context import Context
 from crofter.resources.managed.credentials import rules
 from tests.cloud import Cloud
+from tests.told import errors
 
 PATH = "/v4/managed/credentials"
 
@@ -21,10 +20,6 @@ PATH = "/v4/managed/credentials"
 def dora(cloud: Cloud) -> Client:
     """The owner of a managed account."""
     return cloud.person(username="dora", managed=True)
-
-
-def errors(answer: Any) -> list[tuple[str | None, str]]:
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
 
 
 def decrypted(cloud: Cloud, number: int) -> dict[str, str | None]:

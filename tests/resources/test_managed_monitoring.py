@@ -19,8 +19,9 @@ from crofter.resources.managed.services import rounds
 from crofter.resources.support import house
 from tests.cloud import Cloud
 from tests.resources.followers import eventually
-from tests.resources.monitoring import PATH, actions, dora, force, issues, mails, server, status, tickets, watch
+from tests.resources.monitoring import PATH, dora, force, issues, server, status, tickets, watch
 from tests.resources.servers import Server, certificate
+from tests.told import actions, mails
 
 __all__ = ["dora", "server"]
 

@@ -8,8 +8,9 @@ import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
-from tests.resources.monitoring import PATH, actions, dora, errors, force, issues, server, status, tickets, watch
+from tests.resources.monitoring import PATH, dora, force, issues, server, status, tickets, watch
 from tests.resources.servers import Server
+from tests.told import actions, errors
 
 __all__ = ["dora", "server"]
 

@@ -20,17 +20,10 @@ from crofter.drivers.pictures import studio
 from crofter.resources.oauth.store import client as clients
 from tests.cloud import Cloud
 from tests.resources.test_profile_tokens import authorise
+from tests.told import actions, errors
 
 CALLBACK = "https://planner.example/oauth/callback"
 PATH = "/v4/account/oauth-clients"
-
-
-def errors(answer: Any) -> list[tuple[str | None, str]]:
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
-
-
-def actions(client: Client) -> list[str]:
-    return [event["action"] for event in client.get("/v4/account/events").json()["data"]]
 
 
 def register(owner: Client, **more: Any) -> dict[str, Any]:

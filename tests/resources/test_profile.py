@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from httpx2 import Client
 
@@ -11,16 +9,9 @@ from crofter import clock
 from crofter.resources.logins.store import device
 from crofter.resources.users.store import BY_USERNAME
 from tests.cloud import Cloud
+from tests.told import actions, errors
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGfeUOdIeUkKK4zEYS1tJtHg0whT5IDj7xp1EnRzkVGz alice@home"
-
-
-def errors(answer: Any) -> list[tuple[str | None, str]]:
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
-
-
-def actions(client: Client) -> list[str]:
-    return [event["action"] for event in client.get("/v4/account/events").json()["data"]]
 
 
 def add_bob(cloud: Cloud, owner: Client) -> Client:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from httpx2 import Client
 from sqlalchemy import select
@@ -17,14 +15,7 @@ from crofter.resources.oauth.store import authorization, client
 from crofter.resources.users.access import authenticate
 from crofter.resources.users.store import BY_USERNAME, token
 from tests.cloud import Cloud
-
-
-def errors(answer: Any) -> list[tuple[str | None, str]]:
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
-
-
-def actions(owner: Client) -> list[str]:
-    return [event["action"] for event in owner.get("/v4/account/events").json()["data"]]
+from tests.told import actions, errors
 
 
 def test_a_token_is_shown_whole_once_and_works(cloud: Cloud, alice: Client) -> None:

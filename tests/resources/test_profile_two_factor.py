@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyotp
 from httpx2 import Client
 from sqlalchemy import select
@@ -13,14 +11,7 @@ from crofter.resources.profile.two_factor.rules import accepts
 from crofter.resources.users.store import BY_USERNAME, user
 from tests.cloud import Cloud
 from tests.resources.test_profile import trust
-
-
-def errors(answer: Any) -> list[tuple[str | None, str]]:
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
-
-
-def actions(client: Client) -> list[str]:
-    return [event["action"] for event in client.get("/v4/account/events").json()["data"]]
+from tests.told import actions, errors
 
 
 def code(cloud: Cloud, secret: str, steps: int = 0) -> str:

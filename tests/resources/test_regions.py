@@ -6,7 +6,7 @@ import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
-from tests.edge.answers import errors
+from tests.told import errors
 
 BASIC = {"Computes", "NodeBalancers", "Block Storage", "Cloud Firewall"}
 REGIONS = {

@@ -13,17 +13,10 @@ from crofter.context import Context
 from crofter.resources.support import house
 from tests.cloud import Cloud
 from tests.resources.stock import Stock
+from tests.told import actions, errors, mails
 
 PATH = "/v4/support/tickets"
 WORDS = {"summary": "Help", "description": "It does not work."}
-
-
-def errors(answer: Any) -> list[tuple[str | None, str]]:
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
-
-
-def actions(client: Client) -> list[str]:
-    return [event["action"] for event in client.get("/v4/account/events").json()["data"]]
 
 
 def opened(client: Client, **more: Any) -> dict[str, Any]:
@@ -242,7 +235,7 @@ def test_the_staff_answers_and_the_customer_hears_of_it_by_mail(cloud: Cloud, al
     assert (ticket["status"], ticket["updated_by"]) == ("open", house.STAFF)
     (reply,) = alice.get(f"{PATH}/1/replies").json()["data"]
     assert (reply["from_compute"], reply["created_by"]) == (True, house.STAFF)
-    (mail,) = cloud.door.get("/_sandbox/outbox").json()["mails"]
+    (mail,) = mails(cloud)
     assert mail["to"] == "alice@example.com"
     assert "turning it off" in mail["text"]
     assert actions(alice) == ["ticket_update", "ticket_create"]

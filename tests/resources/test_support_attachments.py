@@ -18,6 +18,7 @@ from playwright.sync_api import Error as PlaywrightError
 
 from tests.cloud import Cloud
 from tests.login.browser import browser
+from tests.told import errors
 
 PATH = "/v4/support/tickets/1/attachments"
 EICAR = b"X5O!P%@AP[4\\PZX54(P^)7CC)7}$" + b"EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
@@ -62,10 +63,6 @@ def alice(alice: Client) -> Client:
 
 def send(client: Client, name: str, content: bytes, field: str = "file", path: str = PATH) -> Any:
     return client.post(path, files={field: (name, content)})
-
-
-def errors(answer: Any) -> list[tuple[str | None, str]]:
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
 
 
 def attached(client: Client) -> list[str]:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from httpx2 import Client
 
 from tests.cloud import Cloud
-
-
-def errors(answer: object) -> list[tuple[str | None, str]]:
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]  # type: ignore[attr-defined]
+from tests.told import errors
 
 
 def test_a_tag_is_created_listed_and_deleted(alice: Client) -> None:

@@ -12,7 +12,8 @@ from crofter.resources.firewalls.store import firewall, firewall_device
 from crofter.resources.nodebalancers.store import nodebalancer, nodebalancer_config, nodebalancer_node
 from crofter.resources.volumes.store import volume
 from tests.cloud import Cloud
-from tests.resources.money import books_are_in_order, done, errors, instance, rows
+from tests.resources.money import books_are_in_order, done, instance, rows
+from tests.told import errors, mails
 
 NAMES = ("service-transfers", "entity-transfers")
 ROOT = "correct-horse-battery"
@@ -66,7 +67,7 @@ def test_an_instance_changes_hands(cloud: Cloud, alice: Client, bob: Client, nam
     url = f"/v4/account/{name}/{made['token']}"
     assert alice.get(url).json() == made
     assert bob.get(url).json() == {**made, "is_sender": False}
-    assert made["token"] in cloud.door.get("/_sandbox/outbox").json()["mails"][0]["text"]
+    assert made["token"] in mails(cloud)[0]["text"]
     assert bob.post(f"{url}/accept").json() == {}
     assert alice.get(url).json()["status"] == "accepted"
     cloud.settle()

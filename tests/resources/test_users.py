@@ -11,16 +11,9 @@ from crofter import corridor
 from crofter.resources.users.grants.shapes import KINDS
 from tests.cloud import Cloud
 from tests.resources.stock import Stock
+from tests.told import actions, errors, mails
 
 NOBODY = {"errors": [{"reason": "Unauthorized"}]}
-
-
-def errors(answer: Any) -> list[tuple[str | None, str]]:
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
-
-
-def actions(client: Client) -> list[str]:
-    return [event["action"] for event in client.get("/v4/account/events").json()["data"]]
 
 
 def invite(owner: Client, username: str = "bob", **more: Any) -> dict[str, Any]:
@@ -41,8 +34,7 @@ def test_a_user_is_created_restricted_and_invited_by_mail(cloud: Cloud, alice: C
     assert [user["username"] for user in alice.get("/v4/account/users").json()["data"]] == ["alice", "bob"]
     assert alice.get("/v4/account/users/bob").json()["email"] == "bob@example.com"
     cloud.settle()
-    mails = cloud.door.get("/_sandbox/outbox").json()["mails"]
-    assert [mail["to"] for mail in mails] == ["bob@example.com"]
+    assert [mail["to"] for mail in mails(cloud)] == ["bob@example.com"]
     event = alice.get("/v4/account/events").json()["data"][0]
     assert event["action"] == "user_create"
     assert event["entity"]["label"] == "bob"

@@ -1,0 +1,26 @@
+"""What a cloud tells: the reasons of a refusal, the actions of an account, the mails of its outbox."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import httpx2
+
+from tests.cloud import Cloud
+
+Reasons = list[tuple[str | None, str]]
+
+
+def errors(answer: Any) -> Reasons:
+    """The refusals of an answer, as (field, reason)."""
+    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
+
+
+def actions(client: httpx2.Client) -> list[str]:
+    """What has happened in an account, newest first."""
+    return [event["action"] for event in client.get("/v4/account/events").json()["data"]]
+
+
+def mails(cloud: Cloud) -> list[dict[str, Any]]:
+    """What was sent, newest first."""
+    return list(cloud.door.get("/_sandbox/outbox").json()["mails"])
