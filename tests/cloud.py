@@ -95,6 +95,11 @@ class Cloud:
         assert answer.status_code == 200, answer.text
         return int(answer.json()["operations"])
 
+    def fault(self, kind: str, **more: Any) -> None:
+        """Make something go wrong."""
+        answer = self.door.post("/_sandbox/faults", json={"kind": kind, **more})
+        assert answer.status_code == 200, answer.text
+
     def close(self) -> None:
         for client in self._clients:
             client.close()

@@ -143,7 +143,7 @@ def statuses(cloud: Cloud, alice: Client) -> dict[int, object]:
     key = {"Idempotency-Key": "one"}
     alice.post("/v4/tags", json={"label": "first"}, headers=key)
     reader = cloud.client(cloud.token("alice", "account:read_only"))
-    cloud.door.post("/_sandbox/faults", json={"kind": "http", "status": 503, "path": "/v4/regions"})
+    cloud.fault("http", status=503, path="/v4/regions")
     return {
         200: alice.get("/v4/tags"),
         400: alice.post("/v4/tags", json={"label": "taken"}),

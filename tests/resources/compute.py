@@ -88,8 +88,3 @@ def entity(told: dict[str, Any] | None) -> tuple[Any, Any, Any, Any] | None:
 
 def transitions(cloud: Cloud, **table: dict[str, Any]) -> None:
     assert cloud.door.put("/_sandbox/transitions", json=table).status_code == 200
-
-
-def fault(cloud: Cloud, kind: str, **more: Any) -> None:
-    answer = cloud.door.post("/_sandbox/faults", json={"kind": kind, **more})
-    assert answer.status_code == 200, answer.text

@@ -48,5 +48,4 @@ def tickets(client: Client) -> list[dict[str, Any]]:
 
 
 def force(cloud: Cloud, number: int, result: str) -> None:
-    fault = {"kind": "probe", "service_id": number, "result": result}
-    assert cloud.door.post("/_sandbox/faults", json=fault).status_code == 200
+    cloud.fault("probe", service_id=number, result=result)

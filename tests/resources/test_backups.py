@@ -20,7 +20,6 @@ from tests.resources.compute import (
     disks,
     entity,
     events,
-    fault,
     last,
     refused,
     transitions,
@@ -258,12 +257,12 @@ def test_a_region_that_is_away_piles_up_no_backups(cloud: Cloud, alice: Client) 
     for own in (away, here):
         alice.put(f"{URL}/{own}", json={"backups": {"schedule": {"day": "Monday", "window": "W4"}}})
     until(cloud, "2030-01-11T04:00:00")
-    fault(cloud, "region_outage", region="us-east")
+    cloud.fault("region_outage", region="us-east")
     until(cloud, "2030-01-12T05:00:00")
     assert taken(cloud, away) == ["done", "waiting"]
     assert taken(cloud, here) == ["done"] * 3  # whoever waits is in nobody's way
     [before] = backups(alice, away)["automatic"]
-    fault(cloud, "region_back", region="us-east")
+    cloud.fault("region_back", region="us-east")
     assert cloud.settle() == 1
     assert taken(cloud, away) == ["done"] * 2
     late, early = backups(alice, away)["automatic"]

@@ -20,7 +20,6 @@ from tests.resources.compute import (
     disks,
     entity,
     events,
-    fault,
     last,
     refused,
     status,
@@ -195,7 +194,7 @@ def test_a_resize_that_cannot_be_is_refused(cloud: Cloud, alice: Client) -> None
     refused(alice.post(address, json={"type": "g6-standard-1"}), "Compute is already running this service plan.")
     body = {"type": "g6-nanode-1", "allow_auto_disk_resize": False}
     refused(alice.post(address, json=body), TOO_MUCH)
-    fault(cloud, "migration_pending", compute_id=own)
+    cloud.fault("migration_pending", compute_id=own)
     assert alice.post(address, json={"type": "g6-standard-2"}).status_code == 400
     assert events(alice, "compute_resize", "compute_resize_create") == []
     assert status(alice, own) == "running"
@@ -321,7 +320,7 @@ def test_a_migration_that_cannot_be_is_refused(
 
 def test_a_region_that_is_away_takes_nobody(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
-    fault(cloud, "region_outage", region="us-west")
+    cloud.fault("region_outage", region="us-west")
     answer = alice.post(f"{URL}/{own}/migrate", json={"region": "us-west"})
     assert (answer.status_code, "migrations are currently disabled" in answer.text) == (400, True)
 
@@ -350,7 +349,7 @@ def test_volumes_must_be_detached_first(cloud: Cloud, alice: Client) -> None:
 def test_a_pending_move_to_another_host_is_begun_by_the_owner(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     before = view(alice, own)
-    fault(cloud, "migration_pending", compute_id=own)
+    cloud.fault("migration_pending", compute_id=own)
     pending = [one["type"] for one in alice.get("/v4/account/notifications").json()["data"]]
     assert pending == ["migration_pending"]
     cloud.freeze()
@@ -369,7 +368,7 @@ def test_a_pending_move_to_another_host_is_begun_by_the_owner(cloud: Cloud, alic
 
 def test_a_move_to_another_region_takes_the_place_of_a_pending_one(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
-    fault(cloud, "migration_pending", compute_id=own)
+    cloud.fault("migration_pending", compute_id=own)
     transitions(cloud, compute_migrate_datacenter={"fail": "The link is down."})
     act(alice, own, "migrate", region="us-west")
     cloud.settle()

@@ -23,7 +23,6 @@ from tests.resources.compute import (
     disks,
     entity,
     events,
-    fault,
     last,
     status,
     transitions,
@@ -196,11 +195,11 @@ def test_a_deletion_that_fails_can_be_tried_again(cloud: Cloud, alice: Client) -
 
 def test_a_deletion_waits_for_a_region_that_is_away(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
-    fault(cloud, "region_outage", region="us-east")
+    cloud.fault("region_outage", region="us-east")
     alice.delete(f"{URL}/{own}")
     cloud.advance(600)
     assert status(alice, own) == "deleting"
-    fault(cloud, "region_back", region="us-east")
+    cloud.fault("region_back", region="us-east")
     cloud.settle()
     assert alice.get(f"{URL}/{own}").status_code == 404
 

@@ -19,7 +19,6 @@ from tests.resources.compute import (
     disks,
     entity,
     events,
-    fault,
     last,
     refused,
     status,
@@ -199,7 +198,7 @@ def test_one_thing_at_a_time(cloud: Cloud, alice: Client) -> None:
 def test_a_stopped_instance_takes_no_jobs_and_can_be_deleted(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, backups_enabled=True)
     (root, _) = disks(alice, own)
-    fault(cloud, "host_maintenance", compute_id=own)
+    cloud.fault("host_maintenance", compute_id=own)
     assert status(alice, own) == "stopped"
     for path, body in ACTIONS:
         if path != "backups/cancel":
@@ -229,12 +228,12 @@ def test_what_fails_is_where_it_was(cloud: Cloud, alice: Client, verb: str) -> N
 
 def test_a_region_that_is_away_keeps_everything_waiting(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
-    fault(cloud, "region_outage", region="us-east")
+    cloud.fault("region_outage", region="us-east")
     act(alice, own, "reboot")
     made = create(alice, image=IMAGE, root_pass=PASSWORD)["id"]
     cloud.advance(600)
     assert (status(alice, own), status(alice, made)) == ("rebooting", "provisioning")
-    fault(cloud, "region_back", region="us-east")
+    cloud.fault("region_back", region="us-east")
     cloud.settle()
     assert (status(alice, own), status(alice, made)) == ("running", "running")
     assert {one["status"] for one in events(alice)} <= {"finished", "notification"}

@@ -8,7 +8,7 @@ import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
-from tests.resources.compute import act, create, deploy, fault, refused, view
+from tests.resources.compute import act, create, deploy, refused, view
 from tests.resources.money import moment, stand_at, until
 
 URL = "/v4/compute/instances"
@@ -106,5 +106,5 @@ def test_a_machine_in_the_making_has_no_traffic_yet(cloud: Cloud, alice: Client)
 def test_a_region_that_is_away_tells_nothing(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     cloud.advance(HOUR)
-    fault(cloud, "region_outage", region="us-east")
+    cloud.fault("region_outage", region="us-east")
     refused(alice.get(f"{URL}/{own}/stats"), NO_STATS)

@@ -11,7 +11,7 @@ from httpx2 import Client
 from crofter import clock
 from tests.cloud import Cloud
 from tests.edge.people import restricted
-from tests.resources.compute import deploy, entity, events, fault, last, refused, status
+from tests.resources.compute import deploy, entity, events, last, refused, status
 
 URL = "/v4beta/account/maintenance"
 
@@ -35,7 +35,7 @@ def test_maintenance_is_announced_begun_and_over(cloud: Cloud, alice: Client, ma
     cloud.freeze()
     own = deploy(cloud, alice, label="web")
     when = tomorrow(cloud)
-    fault(cloud, "maintenance", compute_id=own, type="reboot", when=when, reason="A new kernel.")
+    cloud.fault("maintenance", compute_id=own, type="reboot", when=when, reason="A new kernel.")
     expected = {
         "entity": {"id": own, "label": "web", "type": "compute", "url": f"/v4/compute/instances/{own}"},
         "reason": "A new kernel.",
@@ -58,7 +58,7 @@ def test_maintenance_is_announced_begun_and_over(cloud: Cloud, alice: Client, ma
 
 def test_a_cold_migration_moves_the_instance(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
-    fault(cloud, "maintenance", compute_id=own, type="cold_migration", when=tomorrow(cloud, 1))
+    cloud.fault("maintenance", compute_id=own, type="cold_migration", when=tomorrow(cloud, 1))
     cloud.advance(3600)
     cloud.settle()
     assert (last(alice, "compute_migrate")["status"], status(alice, own)) == ("finished", "running")
@@ -69,14 +69,14 @@ def test_a_cold_migration_moves_the_instance(cloud: Cloud, alice: Client) -> Non
 def test_some_maintenance_is_not_felt(cloud: Cloud, alice: Client, kind: str) -> None:
     own = deploy(cloud, alice)
     before = len(events(alice))
-    fault(cloud, "maintenance", compute_id=own, type=kind, when=tomorrow(cloud, 1))
+    cloud.fault("maintenance", compute_id=own, type=kind, when=tomorrow(cloud, 1))
     cloud.advance(2 * 3600 + 60)
     assert (status(alice, own), len(events(alice)), listed(alice)) == ("running", before, [])
 
 
 def test_what_is_off_is_not_rebooted(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, booted=False)
-    fault(cloud, "maintenance", compute_id=own, when=tomorrow(cloud, 1))
+    cloud.fault("maintenance", compute_id=own, when=tomorrow(cloud, 1))
     cloud.advance(3660)
     assert (status(alice, own), events(alice, "host_reboot")) == ("offline", [])
     assert listed(alice)[0]["status"] == "started"
@@ -84,7 +84,7 @@ def test_what_is_off_is_not_rebooted(cloud: Cloud, alice: Client) -> None:
 
 def test_maintenance_goes_with_its_instance(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
-    fault(cloud, "maintenance", compute_id=own, when=tomorrow(cloud, 1))
+    cloud.fault("maintenance", compute_id=own, when=tomorrow(cloud, 1))
     alice.delete(f"/v4/compute/instances/{own}")
     cloud.settle()
     assert listed(alice) == []
@@ -95,8 +95,8 @@ def test_maintenance_goes_with_its_instance(cloud: Cloud, alice: Client) -> None
 def test_maintenance_is_filtered(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
     first, second = deploy(cloud, alice), deploy(cloud, alice)
-    fault(cloud, "maintenance", compute_id=first, type="reboot", when=tomorrow(cloud, 1))
-    fault(cloud, "maintenance", compute_id=second, type="cold_migration", when=tomorrow(cloud, 48))
+    cloud.fault("maintenance", compute_id=first, type="reboot", when=tomorrow(cloud, 1))
+    cloud.fault("maintenance", compute_id=second, type="cold_migration", when=tomorrow(cloud, 48))
 
     def found(**wanted: Any) -> list[int]:
         return [one["entity"]["id"] for one in listed(alice, **wanted)]
@@ -112,7 +112,7 @@ def test_maintenance_is_filtered(cloud: Cloud, alice: Client) -> None:
 def test_everybody_sees_what_they_may_view(cloud: Cloud, alice: Client) -> None:
     seen, hidden = deploy(cloud, alice), deploy(cloud, alice)
     for own in (seen, hidden):
-        fault(cloud, "maintenance", compute_id=own, when=tomorrow(cloud))
+        cloud.fault("maintenance", compute_id=own, when=tomorrow(cloud))
     bob = restricted(cloud, "bob", of="alice", compute={seen: "read_only"})
     assert [one["entity"]["id"] for one in listed(bob)] == [seen]
     for scope, code in (("maintenance:read_only", 200), ("account:read_write", 403)):

@@ -203,8 +203,7 @@ def test_an_outage_on_a_long_way_is_found_when_it_happens(cloud: Cloud, dora: Cl
     cloud.settle()
     cloud.door.put("/_sandbox/transitions", json={"*": {"seconds": 1}, "compute_migrate": {"seconds": 300}})
     when = clock.parse(clock.text(cloud.world.clock.now() + clock.DAY))
-    fault = {"kind": "maintenance", "compute_id": number, "type": "cold_migration", "when": clock.text(when)}
-    assert cloud.door.post("/_sandbox/faults", json=fault).status_code == 200
+    cloud.fault("maintenance", compute_id=number, type="cold_migration", when=clock.text(when))
     cloud.advance(2 * 86400)
     (ticket,) = tickets(dora)
     assert 0 <= clock.parse(ticket["opened"]) - when <= 2 * clock.MINUTE

@@ -29,11 +29,6 @@ def kinds(client: Client) -> list[tuple[str, str]]:
     return [(one["type"], one["severity"]) for one in notifications(client)]
 
 
-def fault(cloud: Cloud, kind: str, **body: Any) -> None:
-    answer = cloud.door.post("/_sandbox/faults", json={"kind": kind, **body})
-    assert answer.status_code == 200, answer.text
-
-
 def open_ticket(cloud: Cloud, nature: str, about: Entity | None = None) -> int:
     with cloud.world.database.write() as db:
         ctx = Context(cloud.world, db)
@@ -69,11 +64,11 @@ def test_a_debt_is_told_until_it_is_paid(cloud: Cloud) -> None:
 
 
 def test_a_region_that_is_out_is_told_until_it_is_back(cloud: Cloud, alice: Client) -> None:
-    fault(cloud, "region_outage", region="us-east")
+    cloud.fault("region_outage", region="us-east")
     (outage,) = notifications(alice)
     assert (outage["type"], outage["severity"]) == ("outage", "major")
     assert outage["entity"] == {"id": "us-east", "label": "us-east", "type": "region", "url": "/regions/us-east"}
-    fault(cloud, "region_back", region="us-east")
+    cloud.fault("region_back", region="us-east")
     assert notifications(alice) == []
 
 
@@ -81,7 +76,7 @@ def test_a_pending_migration_is_told_until_it_was_made(cloud: Cloud, alice: Clie
     cloud.freeze()
     number = instance(alice, label="web-1", image="compute/debian12", root_pass=ROOT)
     cloud.settle()
-    fault(cloud, "migration_pending", compute_id=number)
+    cloud.fault("migration_pending", compute_id=number)
     (pending,) = notifications(alice)
     assert (pending["type"], pending["severity"]) == ("migration_pending", "major")
     assert pending["entity"] == {
@@ -110,7 +105,7 @@ def test_scheduled_maintenance_is_told(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
     number = instance(alice)
     when = "2031-01-01T00:00:00"
-    fault(cloud, "maintenance", compute_id=number, type="reboot", when=when, reason="New kernel.")
+    cloud.fault("maintenance", compute_id=number, type="reboot", when=when, reason="New kernel.")
     (told,) = notifications(alice)
     assert (told["type"], told["severity"], told["when"]) == ("maintenance", "critical", when)
     assert (told["body"], told["entity"]["id"]) == ("New kernel.", number)
@@ -139,7 +134,7 @@ def test_urgent_tickets_are_told_until_they_are_closed(cloud: Cloud, alice: Clie
 def test_nobody_is_told_of_other_accounts(cloud: Cloud, alice: Client, mallory: Client) -> None:
     cloud.freeze()
     number = instance(alice)
-    fault(cloud, "migration_pending", compute_id=number)
+    cloud.fault("migration_pending", compute_id=number)
     open_ticket(cloud, "abuse")
     assert len(notifications(alice)) == 2
     assert notifications(mallory) == []
@@ -149,8 +144,8 @@ def test_restricted_users_are_told_of_what_they_may_see(cloud: Cloud, alice: Cli
     cloud.freeze()
     seen, unseen = instance(alice), instance(alice)
     for number in (seen, unseen):
-        fault(cloud, "migration_pending", compute_id=number)
-        fault(cloud, "maintenance", compute_id=number, type="reboot", when="2031-01-01T00:00:00", reason="x")
+        cloud.fault("migration_pending", compute_id=number)
+        cloud.fault("maintenance", compute_id=number, type="reboot", when="2031-01-01T00:00:00", reason="x")
         open_ticket(cloud, "important", Entity("compute", number, "web", f"/v4/compute/instances/{number}"))
     open_ticket(cloud, "abuse")
     with cloud.world.database.write() as db:

@@ -66,11 +66,10 @@ def test_an_outage_shows_and_ends(cloud: Cloud) -> None:
     def status() -> str:
         return str(cloud.door.get("/v4/regions/us-east").json()["status"])
 
-    fault = {"kind": "region_outage", "region": "us-east"}
-    assert cloud.door.post("/_sandbox/faults", json=fault).status_code == 200
+    cloud.fault("region_outage", region="us-east")
     assert status() == "outage"
     assert cloud.door.get("/v4/regions/us-west").json()["status"] == "ok"
-    assert cloud.door.post("/_sandbox/faults", json={"kind": "region_back", "region": "us-east"}).status_code == 200
+    cloud.fault("region_back", region="us-east")
     assert status() == "ok"
 
 

@@ -9,7 +9,7 @@ from crofter.drivers.hypervisor import BackupRef, DiskRef, DiskSpec, DomainRef, 
 from crofter.resources.instances import hands, sweeping
 from crofter.resources.instances.store import instance
 from tests.cloud import Cloud
-from tests.resources.compute import act, create, deploy, fault, status
+from tests.resources.compute import act, create, deploy, status
 
 URL = "/v4/compute/instances"
 NOBODY = Order(operation=10**9, step="stray", fence=1, action="stray")
@@ -81,7 +81,7 @@ def test_what_is_not_where_it_should_be_is_reported(cloud: Cloud, alice: Client)
 
 def test_a_host_that_is_away_makes_nothing_missing(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
-    fault(cloud, "region_outage", region="us-east")
+    cloud.fault("region_outage", region="us-east")
     report = sweeping.reconcile(cloud.world)
     assert (report.orphans, report.missing, report.misplaced) == ([], [], [])
     assert host_of(cloud, own) in report.unreachable

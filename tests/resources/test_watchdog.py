@@ -13,7 +13,6 @@ from tests.resources.compute import (
     deploy,
     entity,
     events,
-    fault,
     last,
     refused,
     status,
@@ -27,7 +26,7 @@ URL = "/v4/compute/instances"
 def test_what_goes_off_by_itself_is_booted_again(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     cloud.freeze()
-    fault(cloud, "power_off", compute_id=own)
+    cloud.fault("power_off", compute_id=own)
     assert status(alice, own) == "booting"
     told = last(alice, "lassie_reboot")
     (config,) = configs(alice, own)
@@ -42,7 +41,7 @@ def test_what_goes_off_by_itself_is_booted_again(cloud: Cloud, alice: Client) ->
 def test_the_watchdog_can_be_kept_away(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     assert alice.put(f"{URL}/{own}", json={"watchdog_enabled": False}).json()["watchdog_enabled"] is False
-    fault(cloud, "power_off", compute_id=own)
+    cloud.fault("power_off", compute_id=own)
     cloud.settle()
     assert (status(alice, own), events(alice, "lassie_reboot")) == ("offline", [])
 
@@ -52,19 +51,19 @@ def test_it_gives_up_after_five_boots_in_a_quarter_of_an_hour(cloud: Cloud, alic
     cloud.freeze()
     for _ in range(5):
         cloud.advance(60)
-        fault(cloud, "power_off", compute_id=own)
+        cloud.fault("power_off", compute_id=own)
         cloud.advance(10)
         assert status(alice, own) == "running"
     act(alice, own, "reboot")  # only its own boots count
     cloud.settle()
-    fault(cloud, "power_off", compute_id=own)
+    cloud.fault("power_off", compute_id=own)
     cloud.settle()
     assert (status(alice, own), len(events(alice, "lassie_reboot"))) == ("offline", 5)
     cloud.advance(15 * 60)
     assert status(alice, own) == "offline"  # given up is given up
     act(alice, own, "boot")
     cloud.settle()
-    fault(cloud, "power_off", compute_id=own)
+    cloud.fault("power_off", compute_id=own)
     cloud.settle()
     assert (status(alice, own), len(events(alice, "lassie_reboot"))) == ("running", 6)
 
@@ -84,7 +83,7 @@ def test_an_accident_during_a_snapshot_is_seen_to_afterwards(cloud: Cloud, alice
     cloud.freeze()
     act(alice, own, "backups", label="x")
     cloud.advance(0.5)
-    fault(cloud, "power_off", compute_id=own)
+    cloud.fault("power_off", compute_id=own)
     cloud.settle()
     assert last(alice, "compute_snapshot")["status"] == "finished"
     assert (status(alice, own), last(alice, "lassie_reboot")["status"]) == ("running", "finished")
@@ -93,7 +92,7 @@ def test_an_accident_during_a_snapshot_is_seen_to_afterwards(cloud: Cloud, alice
 def test_a_boot_of_the_watchdog_that_fails_leaves_it_off(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     transitions(cloud, lassie_reboot={"fail": "No."})
-    fault(cloud, "power_off", compute_id=own)
+    cloud.fault("power_off", compute_id=own)
     cloud.settle()
     assert (status(alice, own), last(alice, "lassie_reboot")["status"]) == ("offline", "failed")
 
@@ -103,11 +102,11 @@ def test_a_host_in_maintenance_stops_what_is_on_it(cloud: Cloud, alice: Client, 
     own = deploy(cloud, alice, booted=booted)
     other = deploy(cloud, alice)
     before = len(events(alice))
-    fault(cloud, "host_maintenance", compute_id=own)
+    cloud.fault("host_maintenance", compute_id=own)
     assert (status(alice, own), status(alice, other)) == ("stopped", "running")
     cloud.advance(7200)
     assert status(alice, own) == "stopped"
-    fault(cloud, "host_back", compute_id=own)
+    cloud.fault("host_back", compute_id=own)
     cloud.settle()
     assert status(alice, own) == ("running" if booted else "offline")
     assert len(events(alice)) == before
@@ -125,11 +124,11 @@ def test_maintenance_in_the_middle_of_a_job(cloud: Cloud, alice: Client, verb: s
     act(alice, own, verb)
     if seconds:
         cloud.advance(seconds)
-    fault(cloud, "host_maintenance", compute_id=own)
+    cloud.fault("host_maintenance", compute_id=own)
     cloud.settle()
     assert status(alice, own) == "stopped"
     assert {one["status"] for one in events(alice)} <= {"finished", "failed", "notification"}
-    fault(cloud, "host_back", compute_id=own)
+    cloud.fault("host_back", compute_id=own)
     cloud.settle()
     assert status(alice, own) in ("running", "offline")
     act(alice, own, "reboot")
@@ -141,18 +140,18 @@ def test_maintenance_while_an_instance_is_made(cloud: Cloud, alice: Client) -> N
     cloud.freeze()
     own = create(alice, image="compute/debian11", root_pass="correct-horse-battery-9")["id"]
     cloud.advance(1)
-    fault(cloud, "host_maintenance", compute_id=own)
+    cloud.fault("host_maintenance", compute_id=own)
     cloud.settle()
     assert status(alice, own) == "stopped"
-    fault(cloud, "host_back", compute_id=own)
+    cloud.fault("host_back", compute_id=own)
     cloud.settle()
     assert status(alice, own) in ("running", "offline")
 
 
 def test_mending_everything_brings_hosts_and_regions_back(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
-    fault(cloud, "host_maintenance", compute_id=own)
-    fault(cloud, "region_outage", region="us-west")
+    cloud.fault("host_maintenance", compute_id=own)
+    cloud.fault("region_outage", region="us-west")
     assert alice.get("/v4/regions/us-west").json()["status"] == "outage"
     assert len(cloud.door.get("/_sandbox/faults").json()) > 0
     assert cloud.door.delete("/_sandbox/faults").status_code == 200
@@ -163,10 +162,10 @@ def test_mending_everything_brings_hosts_and_regions_back(cloud: Cloud, alice: C
 
 def test_a_region_that_is_away_changes_no_status(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
-    fault(cloud, "region_outage", region="us-east")
+    cloud.fault("region_outage", region="us-east")
     cloud.advance(7200)
     assert status(alice, own) == "running"  # unknown is not off
-    fault(cloud, "region_back", region="us-east")
+    cloud.fault("region_back", region="us-east")
     assert status(alice, own) == "running"
 
 
