@@ -12,31 +12,26 @@ import pytest
 from PIL import Image
 
 from crofter.drivers.pictures import Crowded, Unfit, cleaned, decodes, studio
+from tests.pictures import picture
 
 LIMITS: dict[str, Any] = {"most_pixels": 1_000_000, "most_bytes": 512 * 1024}
 TAKEN_OVER = "from crofter.drivers.pictures import process; import os, socket, threading; {first}\n"
 TAKEN_OVER += "print('begun', flush=True); {deed}; print('done')"
 
 
-def picture(kind: str = "PNG", size: tuple[int, int] = (8, 8), **options: Any) -> bytes:
-    target = BytesIO()
-    Image.new("RGB", size, "teal").save(target, kind, **options)
-    return target.getvalue()
-
-
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF"])
 def test_a_picture_becomes_a_png(kind: Any) -> None:
     made = cleaned(picture(kind), kind, **LIMITS)
     with Image.open(BytesIO(made)) as opened:
-        assert (opened.format, opened.size) == ("PNG", (8, 8))
+        assert (opened.format, opened.size) == ("PNG", (20, 10))
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "TIFF"])
 def test_whether_it_is_one_is_told(kind: Any) -> None:
-    assert decodes(picture(kind), kind, most_pixels=64)
-    assert not decodes(picture(kind), kind, most_pixels=63)
-    assert not decodes(picture(kind)[:-30], kind, most_pixels=64)
-    assert not decodes(b"", kind, most_pixels=64)
+    assert decodes(picture(kind), kind, most_pixels=200)
+    assert not decodes(picture(kind), kind, most_pixels=199)
+    assert not decodes(picture(kind)[:-30], kind, most_pixels=200)
+    assert not decodes(b"", kind, most_pixels=200)
 
 
 def test_several_pictures_in_one_file_are_what_cameras_make() -> None:

@@ -19,6 +19,7 @@ from crofter.db import query
 from crofter.drivers.pictures import studio
 from crofter.resources.oauth.store import client as clients
 from tests.cloud import Cloud
+from tests.pictures import picture
 from tests.resources.test_profile_tokens import authorise
 from tests.told import actions, errors
 
@@ -200,12 +201,6 @@ def test_restricted_users_need_access_to_the_account(cloud: Cloud, alice: Client
 
 
 # ---- thumbnails -----------------------------------------------------------------------------------------------------
-
-
-def picture(kind: str, size: tuple[int, int] = (20, 10), mode: str = "RGB", **more: Any) -> bytes:
-    target = BytesIO()
-    Image.new(mode, size, 200 if mode in ("L", "P") else (200, 30, 30, 255)[: len(mode)]).save(target, kind, **more)
-    return target.getvalue()
 
 
 def put(owner: Client, client_id: str, content: bytes, content_type: str) -> Any:

@@ -13,22 +13,16 @@ from typing import Any
 
 import pytest
 from httpx2 import Client
-from PIL import Image
 from playwright.sync_api import Error as PlaywrightError
 
 from tests.cloud import Cloud
 from tests.login.browser import browser
+from tests.pictures import picture
 from tests.told import errors
 
 PATH = "/v4/support/tickets/1/attachments"
 EICAR = b"X5O!P%@AP[4\\PZX54(P^)7CC)7}$" + b"EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"
 PDF = b"%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n"
-
-
-def picture(kind: str, size: tuple[int, int] = (8, 8), **more: Any) -> bytes:
-    written = io.BytesIO()
-    Image.new("RGB", size, "red").save(written, kind, **more)
-    return written.getvalue()
 
 
 @cache

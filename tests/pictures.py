@@ -1,0 +1,18 @@
+"""Pictures to send."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from typing import Any
+
+from PIL import Image
+
+RED = (200, 30, 30, 255)
+
+
+def picture(kind: str = "PNG", size: tuple[int, int] = (20, 10), mode: str = "RGB", **more: Any) -> bytes:
+    """All of one colour; broader than high, so that a turned one would be seen."""
+    colour = 200 if mode in ("L", "P") else RED[: len(mode)]
+    target = BytesIO()
+    Image.new(mode, size, colour).save(target, kind, **more)
+    return target.getvalue()
