@@ -1,107 +1,167 @@
-"""What must hold after a year, however it went."""
+"""What must hold after a year, however it went: each check has a name, and says what it found wrong."""
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from typing import NamedTuple
 
+from crofter.clock import HOUR
 from tests.cloud import Cloud
-from tests.resources.money import books_are_in_order, moment, rows
+from tests.resources import money
+from tests.resources.money import moment, rows
 from tests.year.life import Log
-from tests.year.reckoning import Bill, Line, bills
-from tests.year.story import TYPES, Story, story
+from tests.year.reckoning import Bill, bills, line_of
+from tests.year.story import facts, story
 
-DIFFERENT_EACH_TIME = {"meta", "worker", "account_user"}
-"""Tables that hold real time, or a salt for a password."""
-NUMBER = re.compile(r"\((\d+)\)")
-SERVICES = {
-    "backup": "Backup Service - ",
-    "ip": "Additional IPv4 address - ",
-    "managed": "Managed Service - ",
-    "volume": "Storage Volume - ",
-    "nodebalancer": "NodeBalancer - ",
-}
+PARALLEL = "ip"
+"""What one object has several of at a time; of everything else it has one."""
+
+
+class Looked(NamedTuple):
+    """The house, and the invoices of each account by date: those that it made, and those that it should have made."""
+
+    cloud: Cloud
+    found: dict[int, dict[int, tuple[int, Bill]]]
+    wanted: dict[int, dict[int, Bill]]
+
+    def both(self) -> Iterator[tuple[int, Bill, Bill]]:
+        """Number, as found and as wanted."""
+        for account, made in self.found.items():
+            for date, (number, bill) in made.items():
+                if date in self.wanted[account]:
+                    yield number, bill, self.wanted[account][date]
 
 
 def everything_is_as_it_should_be(cloud: Cloud, log: Log) -> int:
     """How many invoices were looked at."""
-    told = story(log)
-    books_are_in_order(cloud)
-    no_hour_of_an_object_is_metered_twice(cloud)
-    assert rows(cloud, "SELECT 1 FROM charge WHERE status = 'pending'") == []
-    return sum(_invoices_of(cloud, told, log, account) for account in log.countries)
+    looked = _look(cloud, log)
+    for check in CHECKS:
+        check(looked)
+    return sum(len(made) for made in looked.found.values())
 
 
-def _invoices_of(cloud: Cloud, told: Story, log: Log, account: int) -> int:
-    expected = bills(told, log, account, cloud.world.clock.now())
-    found = list(_stored(cloud, account))
-    assert [bill.date for _, bill in found] == [bill.date for bill in expected], account
-    for (number, bill), wanted in zip(found, expected, strict=True):
-        surplus, missing = Counter(bill.lines) - Counter(wanted.lines), Counter(wanted.lines) - Counter(bill.lines)
-        assert (surplus, missing) == (Counter(), Counter()), (account, number, bill.date, surplus, missing)
-        ledger_says(cloud, number, wanted)
-    return len(found)
+def violated(cloud: Cloud, log: Log) -> set[str]:
+    """The names of the checks that find something wrong."""
+    looked = _look(cloud, log)
+    return {check.__name__ for check in CHECKS if not _holds(check, looked)}
+
+
+def _holds(check: Callable[[Looked], None], looked: Looked) -> bool:
+    try:
+        check(looked)
+    except AssertionError:
+        return False
+    return True
+
+
+def _look(cloud: Cloud, log: Log) -> Looked:
+    told, now = story(log), cloud.world.clock.now()
+    found: dict[int, dict[int, tuple[int, Bill]]] = {}
+    wanted: dict[int, dict[int, Bill]] = {}
+    for account in log.countries:
+        stored = list(_stored(cloud, account))
+        found[account] = {bill.date: (number, bill) for number, bill in stored}
+        assert len(found[account]) == len(stored), "two invoices of one account have the same date"
+        wanted[account] = {bill.date: bill for bill in bills(told, log, account, now)}
+    return Looked(cloud, found, wanted)
 
 
 def _stored(cloud: Cloud, account: int) -> Iterator[tuple[int, Bill]]:
-    for number, date, subtotal, tax, total in rows(
-        cloud, f"SELECT id, date, subtotal, tax, total FROM invoice WHERE account_id = {account} ORDER BY id"
+    columns = "what, label, unit_price, quantity, amount, tax"
+    for number, date in rows(cloud, f"SELECT id, date FROM invoice WHERE account_id = {account} ORDER BY id"):
+        lines = rows(cloud, f"SELECT {columns} FROM invoice_item WHERE invoice_id = {number}")
+        yield number, Bill(moment(date), tuple(sorted(line_of(*line) for line in lines)))
+
+
+# ---- against the story ----------------------------------------------------------------------------------------------
+
+
+def invoices_are_made_when_they_should_be(looked: Looked) -> None:
+    for account, made in looked.found.items():
+        assert sorted(made) == sorted(looked.wanted[account]), account
+
+
+def invoices_have_the_lines_that_the_story_comes_to(looked: Looked) -> None:
+    for number, bill, wanted in looked.both():
+        surplus, missing = Counter(bill.lines) - Counter(wanted.lines), Counter(wanted.lines) - Counter(bill.lines)
+        assert (surplus, missing) == (Counter(), Counter()), (number, bill.date, surplus, missing)
+
+
+# ---- in itself ------------------------------------------------------------------------------------------------------
+
+
+def the_books_are_in_order(looked: Looked) -> None:
+    money.books_are_in_order(looked.cloud)
+    assert rows(looked.cloud, "SELECT 1 FROM invoice_item WHERE total <> amount + tax") == []
+    assert rows(looked.cloud, "SELECT 1 FROM invoice WHERE subtotal < 0 OR tax < 0") == []
+    assert rows(looked.cloud, "SELECT 1 FROM charge WHERE status = 'pending'") == []
+
+
+def the_ledger_has_each_leg_to_the_micro_dollar(looked: Looked) -> None:
+    for number, bill in (one for made in looked.found.values() for one in made.values()):
+        credit = -sum(line.amount for line in bill.lines if line.what == "credit")
+        legs = {
+            "owed": bill.subtotal + bill.tax,
+            "revenue": -bill.subtotal - credit,
+            "promotion": credit,
+            "tax": -bill.tax,
+        }
+        found = dict(rows(looked.cloud, f"SELECT book, amount FROM ledger WHERE entry = 'invoice:{number}'"))
+        assert found == {book: amount for book, amount in legs.items() if amount}, number
+
+
+def all_that_is_there_costs_its_owner(looked: Looked) -> None:
+    """And nothing else does."""
+    alive = rows(looked.cloud, "SELECT id, account_id FROM instance")
+    running = rows(looked.cloud, "SELECT object_id, account_id FROM meter WHERE what = 'compute' AND ended IS NULL")
+    assert sorted(map(tuple, running)) == sorted(map(tuple, alive))
+
+
+def no_hour_of_an_object_is_metered_twice(looked: Looked) -> None:
+    """One meter ends before the next one begins; if they are one after the other, so do the hours that it has begun."""
+    known: dict[tuple[object, ...], list[tuple[int, int, int | None]]] = {}
+    columns = "id, coalesce(chain, id), what, object_id, began, ended"
+    for _, chain, what, number, began, ended in rows(looked.cloud, f"SELECT {columns} FROM meter ORDER BY id"):
+        if ended is None or ended > began:  # one that ended before its first hour began is nothing
+            known.setdefault((what, number, chain if what == PARALLEL else 0), []).append((chain, began, ended))
+    for thing, meters in known.items():
+        for (chain, began, ended), (following, begins, _) in pairwise(sorted(meters, key=lambda one: one[1])):
+            assert ended is not None, thing
+            hours = -(-(ended - began) // HOUR) * HOUR
+            assert begins >= (began + hours if following == chain else ended), thing
+
+
+CHECKS: tuple[Callable[[Looked], None], ...] = (
+    invoices_are_made_when_they_should_be,
+    invoices_have_the_lines_that_the_story_comes_to,
+    the_ledger_has_each_leg_to_the_micro_dollar,
+    the_books_are_in_order,
+    all_that_is_there_costs_its_owner,
+    no_hour_of_an_object_is_metered_twice,
+)
+
+
+# ---- what the year had in it ----------------------------------------------------------------------------------------
+
+
+def what_was_billed(cloud: Cloud) -> set[str]:
+    """What there is a line of that is not free; transfer is traffic beyond the plans, and credit a promotion's."""
+    return {str(what) for (what,) in rows(cloud, "SELECT DISTINCT what FROM invoice_item WHERE amount <> 0")}
+
+
+def paid_by_hand(cloud: Cloud) -> int:
+    return len(rows(cloud, "SELECT 1 FROM charge WHERE key LIKE 'pay:%' AND status = 'paid'"))
+
+
+def moved_and_billed_on_both_sides(cloud: Cloud, log: Log) -> set[int]:
+    """Instances that went from one account to another, and are on invoices of two accounts at least."""
+    payers: dict[int, set[int]] = {}
+    for account, label in rows(
+        cloud,
+        "SELECT i.account_id, n.label FROM invoice_item n JOIN invoice i ON i.id = n.invoice_id"
+        " WHERE n.what = 'compute' AND n.amount <> 0",
     ):
-        columns = "what, label, unit_price, quantity, amount, tax, total"
-        lines = []
-        for what, label, price, quantity, amount, taxed, whole in rows(
-            cloud, f"SELECT {columns} FROM invoice_item WHERE invoice_id = {number}"
-        ):
-            assert whole == amount + taxed
-            lines.append(Line(what, _number(what, label), price, quantity, amount, taxed))
-        bill = Bill(moment(date), tuple(sorted(lines)))
-        assert (bill.subtotal, bill.tax, bill.subtotal + bill.tax) == (subtotal, tax, total), number
-        assert min(subtotal, tax) >= 0
-        yield number, bill
-
-
-def _number(what: str, label: str) -> int:
-    """Which object a line is about; and it is called what such things are called."""
-    if what in ("transfer", "credit"):
-        return 0
-    if what == "compute":
-        assert label.partition(" - ")[0] in {one["label"] for one in TYPES.values()}, label
-    else:
-        assert label.startswith(SERVICES[what]), label
-    return int(NUMBER.findall(label)[-1])
-
-
-def ledger_says(cloud: Cloud, number: int, bill: Bill) -> None:
-    """Each leg of an invoice, to the micro-dollar."""
-    credit = -sum(line.amount for line in bill.lines if line.what == "credit")
-    legs = {
-        "owed": bill.subtotal + bill.tax,
-        "revenue": -bill.subtotal - credit,
-        "promotion": credit,
-        "tax": -bill.tax,
-    }
-    found = dict(rows(cloud, f"SELECT book, amount FROM ledger WHERE entry = 'invoice:{number}'"))
-    assert found == {book: amount for book, amount in legs.items() if amount}, number
-
-
-def no_hour_of_an_object_is_metered_twice(cloud: Cloud) -> None:
-    """All that is there costs its owner money, and nothing else does."""
-    alive = {tuple(row) for row in rows(cloud, "SELECT id, account_id FROM instance")}
-    running = rows(cloud, "SELECT object_id, account_id FROM meter WHERE what = 'compute' AND ended IS NULL")
-    assert len(running) == len(alive)
-    assert {tuple(row) for row in running} == alive
-
-
-def fingerprint(cloud: Cloud) -> str:
-    """Of everything that the house has written down."""
-    print_ = hashlib.sha256()
-    names = rows(
-        cloud, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
-    )
-    for (name,) in names:
-        if name not in DIFFERENT_EACH_TIME:
-            for row in sorted(map(repr, rows(cloud, f'SELECT * FROM "{name}"'))):
-                print_.update(f"{name} {row}\n".encode())
-    return print_.hexdigest()
+        payers.setdefault(line_of("compute", label, 0, 0, 0, 0).number, set()).add(account)
+    return {one.number for one in facts(log) if one.what == "moved" and len(payers.get(one.number, ())) > 1}

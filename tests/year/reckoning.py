@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
@@ -10,11 +11,19 @@ from typing import NamedTuple
 from crofter.clock import DAY, HOUR
 from tests.year.houses import BEGINNING, GIGABYTE
 from tests.year.life import CODE, Log
-from tests.year.story import PROMOTIONS, TAXES, Story, Stretch, first_of, micros, month
+from tests.year.story import PROMOTIONS, TAXES, TYPES, Story, Stretch, first_of, micros, month
 
 CENT = 10_000
 THRESHOLD = 50_000_000
 GIGABYTE_OF_TRAFFIC = 10_000
+NUMBER = re.compile(r"\((\d+)\)")
+SERVICES = {
+    "backup": "Backup Service - ",
+    "ip": "Additional IPv4 address - ",
+    "managed": "Managed Service - ",
+    "volume": "Storage Volume - ",
+    "nodebalancer": "NodeBalancer - ",
+}
 
 
 def cents(amount: Decimal | int) -> int:
@@ -45,6 +54,18 @@ class Bill(NamedTuple):
     @property
     def tax(self) -> int:
         return sum(line.tax for line in self.lines)
+
+
+def line_of(what: str, label: str, unit_price: int, quantity: int, amount: int, tax: int) -> Line:
+    """A line as an invoice has it: the object is known by its label, which is what such things are called."""
+    number = 0
+    if what not in ("transfer", "credit"):
+        if what == "compute":
+            assert label.partition(" - ")[0] in {one["label"] for one in TYPES.values()}, label
+        else:
+            assert label.startswith(SERVICES[what]), label
+        number = int(NUMBER.findall(label)[-1])
+    return Line(what, number, unit_price, quantity, amount, tax)
 
 
 def bills(told: Story, log: Log, account: int, until: int) -> list[Bill]:

@@ -1,0 +1,49 @@
+"""What a house has written down, as one number: all of it, but for what is different each time by nature."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tests.cloud import Cloud
+from tests.resources.money import rows
+
+DIFFERENT_EACH_TIME = {
+    ("account_user", "password"): "each hash of a password has a salt of its own",
+    ("worker", "id"): "a process draws its own number, from dice that nobody has seeded",
+    ("worker", "lease"): "processes are alive in real time, whatever the clock of the house says",
+}
+NOTES = {
+    ("clock", "serial"): "settings of the clock are numbered by real time, so that later ones win",
+    ("founding", "password"): "as of the user whose password it is",
+}
+"""Of the notes that the house keeps for itself, each a JSON object under a name."""
+
+
+def fingerprint(cloud: Cloud) -> str:
+    print_ = hashlib.sha256()
+    known: set[tuple[str, str]] = set()
+    for table in _tables(cloud):
+        columns = [str(row[1]) for row in rows(cloud, f'PRAGMA table_info("{table}")')]
+        known |= {(table, column) for column in columns}
+        kept = ", ".join(f'"{column}"' for column in columns if (table, column) not in DIFFERENT_EACH_TIME)
+        found = rows(cloud, f'SELECT {kept} FROM "{table}"')
+        for row in sorted(repr(_note(*one) if table == "meta" else tuple(one)) for one in found):
+            print_.update(f"{table} {row}\n".encode())
+    assert known >= set(DIFFERENT_EACH_TIME), "what is left out is not there any more"
+    return print_.hexdigest()
+
+
+def _tables(cloud: Cloud) -> Iterator[str]:
+    """All but those of the database itself."""
+    named = "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY name"
+    return (str(name) for (name,) in rows(cloud, named))
+
+
+def _note(name: str, value: str) -> tuple[str, Any]:
+    found = json.loads(value)
+    if isinstance(found, dict):
+        found = {key: kept for key, kept in found.items() if (name, key) not in NOTES}
+    return name, found
