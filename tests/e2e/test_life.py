@@ -11,7 +11,7 @@ import httpx2
 import pytest
 
 from tests.databases import PostgresServer
-from tests.e2e.serving import TOKEN, Served
+from tests.e2e.serving import Served
 
 PASSWORD = "Vq7!mmpx-Tolp"
 
@@ -75,10 +75,8 @@ def test_what_was_answered_is_there_after_a_kill_and_nothing_is_twice(served: Se
     for round_ in range(3):
         stop = threading.Event()
 
-        def write(url: str, first: int, stop: threading.Event) -> None:
-            with httpx2.Client(
-                base_url=url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=10, verify=False
-            ) as client:
+        def write(first: int, stop: threading.Event) -> None:
+            with served.another() as client:
                 number = first
                 while not stop.is_set():
                     key = f"key-{number}"
@@ -90,10 +88,7 @@ def test_what_was_answered_is_there_after_a_kill_and_nothing_is_twice(served: Se
                         acknowledged[key] = answer.content
                     number += 1
 
-        writers = [
-            threading.Thread(target=write, args=(served.url, 100_000 * round_ + 10_000 * place, stop))
-            for place in range(3)
-        ]
+        writers = [threading.Thread(target=write, args=(100_000 * round_ + 10_000 * place, stop)) for place in range(3)]
         for writer in writers:
             writer.start()
         while len(acknowledged) < 25 * (round_ + 1):
