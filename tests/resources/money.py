@@ -62,6 +62,12 @@ def rows(cloud: Cloud, sql: str) -> list[Sequence[Any]]:
         return list(db.raw(sql).fetchall())
 
 
+def payers(cloud: Cloud, number: int) -> list[str]:
+    """Who pays for an instance from now on."""
+    sql = "SELECT u.username FROM meter m JOIN account_user u ON u.account_id = m.account_id"
+    return [str(name) for (name,) in rows(cloud, f"{sql} WHERE m.object_id = {number} AND m.ended IS NULL")]
+
+
 def books_are_in_order(cloud: Cloud) -> None:
     """What must always hold of the money of the house."""
     assert rows(cloud, "SELECT entry FROM ledger GROUP BY entry HAVING sum(amount) <> 0") == []

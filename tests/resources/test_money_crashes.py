@@ -2,31 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
-
 import pytest
-from httpx2 import Client
 
 from crofter import corridor
-from crofter.drivers.payments import InDoubt, Outcome, SimulatedGateway
 from crofter.engine import Operation, Step
 from crofter.resources.billing.charging import UNDER_WAY
 from tests.cloud import Cloud
-from tests.resources.money import (
-    actions,
-    books_are_in_order,
-    done,
-    errors,
-    instance,
-    invoices,
-    items,
-    rows,
-    stand_at,
-    until,
-)
-from tests.sweep import PLANTED, planted
+from tests.resources.money import done, errors
+from tests.resources.town import SCENARIOS, Town, all_is_in_order, dying, is_paid, minutes_pass, use
+from tests.sweep import planted
 
 ROOMS = ("crofter.resources.billing.", "crofter.resources.transfers.")
 POINTS: list[tuple[Operation, Step]] = [
@@ -36,228 +20,39 @@ POINTS: list[tuple[Operation, Step]] = [
     if step.run.__module__.startswith(ROOMS)
 ]
 IDS = [f"{operation.kind}.{step.name}" for operation, step in POINTS]
-EVENING, MIDNIGHT, NIGHT = "2027-03-31T20:00:00", "2027-04-01T00:00:10", "2027-03-11T02:00:00"
-TRANSFERS = "/v4/account/service-transfers"
 
 
-class Town:
-    """Alice and Bob, some hours before a month ends, and what the tests about them remember."""
-
-    def __init__(self, cloud: Cloud, at: str = EVENING) -> None:
-        self.cloud = cloud
-        stand_at(cloud, at)
-        cloud.settle()  # what was to be done in the months that were skipped
-        assert cloud.door.put("/_sandbox/transitions", json={"*": {"seconds": 0}}).status_code == 200
-        self.alice, self.bob = cloud.person(username="alice"), cloud.person(username="bob-receives")
-        done(self.alice.put("/v4/account", json={"country": "DE"}))
-        self.compute = 0
-        self.token = ""
-
-    def until(self, text: str) -> None:
-        until(self.cloud, text)
-
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in rows(self.cloud, sql)]
-
-    def mails(self, subject: str) -> list[str]:
-        found = self.cloud.door.get("/_sandbox/outbox").json()["mails"]
-        return [one["text"] for one in found if one["subject"].startswith(subject)]
-
-
-# ---- transfers ------------------------------------------------------------------------------------------------------
-
-
-def offer(town: Town) -> None:
-    town.compute = instance(town.alice, image="compute/alpine3.15", root_pass="Vq7!mmpx-Tolp")
-    town.cloud.settle()
-    town.until("2027-03-31T22:00:00")
-    town.token = offered(town.alice, town.compute)
-
-
-def offered(client: Client, number: int) -> str:
-    return str(done(client.post(TRANSFERS, json={"entities": {"computes": [number]}}))["token"])
-
-
-def accept(town: Town) -> None:
-    done(town.bob.post(f"{TRANSFERS}/{town.token}/accept"))
-    town.cloud.settle()
-
-
-def has_moved(town: Town) -> None:
-    assert transfer_of(town) == ("completed", ["create", "accept"], ["accept"])
-    assert owners_of(town) == (404, 200, ["bob-receives"])
-    left = town.rows("SELECT month, bytes FROM traffic ORDER BY month")
-    assert [(month, sent > 0) for month, sent in left] == [("2027-02", False), ("2027-03", True)]
-    offered(town.bob, town.compute)
-    hours = billed_at_midnight(town)
-    assert hours == {"alice": 3, "bob-receives": 1}  # the hour that had begun is Alice's
-
-
-def has_stayed(town: Town, _step: Step) -> None:
-    assert transfer_of(town) == ("failed", ["create", "accept", "fail"], ["accept", "fail"])
-    assert town.bob.get("/v4/account/events").json()["data"][0]["message"] == PLANTED
-    assert owners_of(town) == (200, 404, ["alice"])
-    assert town.rows("SELECT 1 FROM traffic") == []
-    offered(town.alice, town.compute)
-    assert billed_at_midnight(town) == {"alice": 4}
-
-
-def nobody_comes(town: Town) -> None:
-    town.until("2027-04-01T22:00:10")
-
-
-def has_run_out(town: Town, _step: Step | None = None) -> None:
-    assert transfer_of(town) == ("stale", ["create", "stale"], [])
-    assert owners_of(town) == (200, 404, ["alice"])
-    offered(town.alice, town.compute)
-
-
-def transfer_of(town: Town) -> tuple[str, list[str], list[str]]:
-    """Its status, and what the logs of both say of it."""
-    status = done(town.alice.get(f"{TRANSFERS}/{town.token}"))["status"]
-    return status, told(town.alice), told(town.bob)
-
-
-def told(client: Client) -> list[str]:
-    said = [one for one in reversed(actions(client)) if one.startswith("entity_transfer_")]
-    return [one.removeprefix("entity_transfer_") for one in said]
-
-
-def owners_of(town: Town) -> tuple[int, int, list[str]]:
-    """What Alice and Bob are answered about the instance, and who pays for it."""
-    seen = [one.get(f"/v4/compute/instances/{town.compute}").status_code for one in (town.alice, town.bob)]
-    sql = "SELECT u.username FROM meter m JOIN account_user u ON u.account_id = m.account_id WHERE m.ended IS NULL"
-    return seen[0], seen[1], [name for (name,) in town.rows(sql)]
-
-
-def billed_at_midnight(town: Town) -> dict[str, int]:
-    """Hours of the instance on the invoices of each."""
-    town.until(MIDNIGHT)
-    people = {"alice": town.alice, "bob-receives": town.bob}
-    found = {name: [line for bill in invoices(one) for line in items(one, bill["id"])] for name, one in people.items()}
-    return {name: sum(line["quantity"] for line in lines) for name, lines in found.items() if lines}
-
-
-# ---- invoices -------------------------------------------------------------------------------------------------------
-
-
-def use(town: Town) -> None:
-    instance(town.alice, "g6-standard-2")
-
-
-def month_ends(town: Town) -> None:
-    town.until(MIDNIGHT)
-
-
-def is_billed_once(town: Town) -> None:
-    (bill,) = invoices(town.alice)
-    assert (bill["date"], bill["subtotal"], bill["tax"]) == ("2027-04-01T00:00:00", 0.12, 0.02)
-    is_paid_once(town, bill)
-
-
-def is_paid_once(town: Town, bill: dict[str, Any]) -> None:
-    assert [one["usd"] for one in town.alice.get("/v4/account/payments").json()["data"]] == [bill["total"]]
-    assert town.rows("SELECT status FROM charge") == [("paid",)]
-    assert town.alice.get("/v4/account").json()["balance"] == 0
-    assert actions(town.alice).count("payment_submitted") == 1
-    assert town.mails("Invoice") == [f"{bill['label']} is ready.\nNothing is due.\n"]
-
-
-def is_billed_later(town: Town, step: Step) -> None:
-    if step.name == "collect":
-        is_billed_and_not_paid(town)
-        return
-    assert invoices(town.alice) == []
-    assert town.rows("SELECT 1 FROM charge") == []
-    town.until("2027-04-01T06:01:00")
-    is_billed_once(town)
-
-
-def is_billed_and_not_paid(town: Town) -> None:
-    (bill,) = invoices(town.alice)
-    assert town.mails("Invoice") == [f"{bill['label']} is ready.\n0.14 USD are due. Please pay them.\n"]
-    town.until("2027-04-02T00:01:00")
-    assert town.rows("SELECT status FROM charge") == [("declined",)]  # called off: it cannot happen later
-    assert town.alice.get("/v4/account").json()["balance"] == 0.14
-    done(town.alice.post("/v4/account/payments", json={"usd": "0.14"}))
-    assert town.alice.get("/v4/account").json()["balance"] == 0
-
-
-def use_much(town: Town) -> None:
-    instance(town.alice, "g6-standard-16")
-    with town.cloud.world.database.write() as db:
-        began = town.cloud.world.clock.now() - 120 * 3_600_000  # as if it were there for five days
-        db.raw(f"UPDATE meter SET began = {began}, billed_until = {began}")
-
-
-def morning_comes(town: Town) -> None:
-    town.until("2027-03-11T03:00:10")
-
-
-def is_billed_in_between(town: Town) -> None:
-    (bill,) = invoices(town.alice)
-    assert (bill["date"], bill["subtotal"]) == ("2027-03-11T03:00:03", 58.56)  # 122 hours, at the third try
-    is_paid_once(town, bill)
-
-
-def is_billed_the_next_morning(town: Town, _step: Step) -> None:
-    assert invoices(town.alice) == []
-    town.until("2027-03-12T03:00:10")
-    (bill,) = invoices(town.alice)
-    assert (bill["date"], bill["subtotal"]) == ("2027-03-12T03:00:00", 69.6)  # 145 hours
-    is_paid_once(town, bill)
-
-
-# ---- payments -------------------------------------------------------------------------------------------------------
-
-
-class Dying(SimulatedGateway):
-    """A gateway over which the house dies, before or after a charge; or which it does not hear any more."""
-
-    def __init__(self, cloud: Cloud, when: str) -> None:
-        super().__init__(cloud.world.database)
-        self._when = when
-
-    def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
-        if self._when == "before":
-            raise RuntimeError("the house died here")
-        super().charge(key, customer, token, cents)
-        raise InDoubt if self._when == "unheard" else RuntimeError("the house died here")
-
-    def find(self, key: str) -> Outcome | None:
-        raise InDoubt
-
-
-@contextmanager
-def dying(cloud: Cloud, when: str) -> Iterator[None]:
-    services = cloud.world.services
-    before, services["payments"] = services["payments"], Dying(cloud, when)
-    try:
-        yield
-    finally:
-        services["payments"] = before
-
-
-def pay_unheard(town: Town) -> None:
-    with dying(town.cloud, "unheard"):
-        assert town.alice.post("/v4/account/payments", json={"usd": "20.00"}).status_code == 503
-
-
-def minutes_pass(town: Town) -> None:
-    town.until("2027-03-31T20:15:00")
-
-
-def is_paid(town: Town) -> None:
-    assert town.rows("SELECT status FROM charge") == [("paid",)]
-    assert [one["usd"] for one in town.alice.get("/v4/account/payments").json()["data"]] == [20]
-    assert town.alice.get("/v4/account").json()["balance"] == -20
-    assert actions(town.alice).count("payment_submitted") == 1
-
-
-def is_paid_later(town: Town, _step: Step) -> None:
-    assert town.rows("SELECT status FROM charge") == [("pending",)]
-    town.until("2027-04-01T03:00:00")
-    is_paid(town)
+def test_every_operation_has_its_scenario() -> None:
+    assert {operation.kind for operation, _ in POINTS} == set(SCENARIOS)
+
+
+@pytest.mark.parametrize(("operation", "step"), POINTS, ids=IDS)
+def test_crashes_before_and_after_a_step_change_nothing(cloud: Cloud, operation: Operation, step: Step) -> None:
+    scenario = SCENARIOS[operation.kind]
+    town = Town(cloud, scenario.at)
+    scenario.before(town)
+    with planted(cloud, operation.kind, step, "crashes") as plant:
+        scenario.act(town)
+    assert plant.fired == 2
+    scenario.done(town)
+    all_is_in_order(town)
+
+
+@pytest.mark.parametrize(("operation", "step"), POINTS, ids=IDS)
+def test_a_failure_at_a_step_loses_nothing_and_takes_nothing_twice(
+    cloud: Cloud, operation: Operation, step: Step
+) -> None:
+    scenario = SCENARIOS[operation.kind]
+    town = Town(cloud, scenario.at)
+    scenario.before(town)
+    with planted(cloud, operation.kind, step, "fail") as plant:
+        scenario.act(town)
+    assert plant.fired == 1
+    scenario.failed(town, step)
+    all_is_in_order(town)
+
+
+# ---- what a request does itself -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -297,66 +92,3 @@ def test_an_account_over_whose_end_the_house_dies_is_charged_once_and_can_be_end
     cloud.settle()
     assert town.rows("SELECT 1 FROM instance") == []
     all_is_in_order(town)
-
-
-# ---- the sweep ------------------------------------------------------------------------------------------------------
-
-
-class Scenario(NamedTuple):
-    """How an operation comes about, and what must be so when it came to its end, or could not."""
-
-    at: str
-    before: Callable[[Town], None]
-    act: Callable[[Town], None]
-    done: Callable[[Town], None]
-    failed: Callable[[Town, Step], None]
-
-
-SCENARIOS = {
-    "transfer.complete": Scenario(EVENING, offer, accept, has_moved, has_stayed),
-    "transfer.expire": Scenario(EVENING, offer, nobody_comes, has_run_out, has_run_out),
-    "billing.invoice": Scenario(EVENING, use, month_ends, is_billed_once, is_billed_later),
-    "billing.close_month": Scenario(EVENING, use, month_ends, is_billed_once, is_billed_later),
-    "billing.threshold": Scenario(NIGHT, use_much, morning_comes, is_billed_in_between, is_billed_the_next_morning),
-    "billing.follow_up": Scenario(EVENING, pay_unheard, minutes_pass, is_paid, is_paid_later),
-}
-
-
-def test_every_operation_has_its_scenario() -> None:
-    assert {operation.kind for operation, _ in POINTS} == set(SCENARIOS)
-
-
-@pytest.mark.parametrize(("operation", "step"), POINTS, ids=IDS)
-def test_crashes_before_and_after_a_step_change_nothing(cloud: Cloud, operation: Operation, step: Step) -> None:
-    scenario = SCENARIOS[operation.kind]
-    town = Town(cloud, scenario.at)
-    scenario.before(town)
-    with planted(cloud, operation.kind, step, "crashes") as plant:
-        scenario.act(town)
-    assert plant.fired == 2
-    scenario.done(town)
-    all_is_in_order(town)
-
-
-@pytest.mark.parametrize(("operation", "step"), POINTS, ids=IDS)
-def test_a_failure_at_a_step_loses_nothing_and_takes_nothing_twice(
-    cloud: Cloud, operation: Operation, step: Step
-) -> None:
-    scenario = SCENARIOS[operation.kind]
-    town = Town(cloud, scenario.at)
-    scenario.before(town)
-    with planted(cloud, operation.kind, step, "fail") as plant:
-        scenario.act(town)
-    assert plant.fired == 1
-    scenario.failed(town, step)
-    all_is_in_order(town)
-
-
-def all_is_in_order(town: Town) -> None:
-    books_are_in_order(town.cloud)
-    assert town.rows("SELECT 1 FROM charge WHERE status = 'pending'") == []
-    assert town.rows("SELECT 1 FROM transfer WHERE status = 'accepted'") == []
-    held = "SELECT 1 FROM transfer_claim c JOIN transfer t ON t.id = c.transfer_id WHERE t.status <> 'pending'"
-    assert town.rows(held) == []
-    running = "SELECT object_id, account_id FROM meter WHERE what = 'compute' AND ended IS NULL"
-    assert sorted(town.rows(running)) == sorted(town.rows("SELECT id, account_id FROM instance"))

@@ -11,7 +11,7 @@ from httpx2 import Client, Response
 from crofter.resources.billing.charging import UNDER_WAY
 from crofter.resources.transfers.rules import NOT_PENDING
 from tests.cloud import Cloud
-from tests.resources.money import CARD, books_are_in_order, done, errors, instance, rows, stand_at
+from tests.resources.money import CARD, books_are_in_order, done, errors, instance, payers, rows, stand_at
 from tests.together import at_once
 
 ROUNDS = [pytest.param(3, id="few"), pytest.param(60, id="many", marks=pytest.mark.soak)]
@@ -58,12 +58,6 @@ def has(client: Client, number: int) -> bool:
     answer = client.get(f"/v4/compute/instances/{number}")
     assert said(answer) in (YES, NOT_THERE)
     return answer.status_code == 200
-
-
-def payers(cloud: Cloud, number: int) -> list[str]:
-    """Who pays for an instance from now on."""
-    sql = "SELECT u.username FROM meter m JOIN account_user u ON u.account_id = m.account_id"
-    return [str(name) for (name,) in rows(cloud, f"{sql} WHERE m.object_id = {number} AND m.ended IS NULL")]
 
 
 def people(cloud: Cloud, username: str, count: int = ACROSS, **options: Any) -> list[Client]:
@@ -154,14 +148,14 @@ def test_two_who_send_to_each_other_do_not_wait_for_each_other(cloud: Cloud, rou
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 def test_the_same_payment_is_taken_once(cloud: Cloud, rounds: int) -> None:
-    payers = people(cloud, "alice")
+    clients = people(cloud, "alice")
     for number in range(1, rounds + 1):
         headers = {"Idempotency-Key": f"round {number}"}
-        answers = each(payers, "/v4/account/payments", json={"usd": "5.00"}, headers=headers)
+        answers = each(clients, "/v4/account/payments", json={"usd": "5.00"}, headers=headers)
         assert [said(one) for one in answers] == [YES] * ACROSS
         assert len({one.content for one in answers}) == 1
-        assert payers[0].get("/v4/account").json()["balance"] == -5 * number
-        assert payers[0].get("/v4/account/payments").json()["results"] == number
+        assert clients[0].get("/v4/account").json()["balance"] == -5 * number
+        assert clients[0].get("/v4/account/payments").json()["results"] == number
         assert rows(cloud, "SELECT sum(cents) FROM simulated_charge WHERE paid = TRUE")[0][0] == 500 * number
     books_are_in_order(cloud)
 
