@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +16,7 @@ from crofter.resources.kernels import store as kernels
 from crofter.resources.regions import store as regions
 from crofter.resources.types import store as types
 from tests.cloud import Cloud
+from tests.served import run
 
 BUILT_IN = Path(catalogue.__file__).parent
 
@@ -341,8 +339,6 @@ def test_a_catalogue_with_a_mistake_changes_nothing(cloud: Cloud, tmp_path: Path
 
 def test_a_server_does_not_start_on_a_catalogue_that_it_cannot_use(tmp_path: Path) -> None:
     (tmp_path / "types.toml").write_text(replaced(TYPE, "vcpus = 1", "vcpus = 0"))
-    environ = {"PATH": os.environ["PATH"], "CROFTER_CATALOGUE": str(tmp_path)}
-    command = [sys.executable, "-m", "crofter", "serve", "--data", ":memory:", "--port", "0"]
-    ended = subprocess.run(command, env=environ, capture_output=True, text=True, timeout=60, check=False)
+    ended = run("serve", "--data", ":memory:", "--port", "0", env={"CROFTER_CATALOGUE": str(tmp_path)})
     assert ended.returncode == 1
     assert ended.stderr == f"crofter: {tmp_path}/types.toml: entry 1 (tiny): vcpus: expected `int` >= 1\n"

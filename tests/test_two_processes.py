@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
@@ -35,8 +34,7 @@ def test_no_event_is_missed_or_doubled_between_two_processes(pair: tuple[Process
             answer = clients[(writer + number) % 2].post("/v4/tags", json={"label": f"tag {writer} {number}"})
             assert answer.status_code == 200, answer.text
 
-    with ThreadPoolExecutor(WRITERS) as pool:
-        list(pool.map(write, range(WRITERS)))
+    at_once(*(partial(write, writer) for writer in range(WRITERS)))
     everything = clients[0].get("/v4/account/events", params={"after": last, "page_size": 500}).json()
     expected = [item["id"] for item in everything["data"]]
     assert len(expected) == everything["results"] == total

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ from httpx2 import Client, Response
 
 from crofter.edge import idempotency
 from tests.cloud import Cloud
+from tests.together import at_once
 from tests.told import errors
 
 DAY = 24 * 3600
@@ -90,19 +90,12 @@ def test_a_key_that_cannot_be_one_is_refused(alice: Client, key: str) -> None:
 def race(alice: Client, rounds: int = 5, runners: int = 4) -> list[tuple[int, int]]:
     """Rounds in which the same request did not get one answer and one effect: (answers, effects)."""
     wrong = []
-    with ThreadPoolExecutor(runners) as pool:
-        for number in range(rounds):
-            barrier = threading.Barrier(runners)
-
-            def run(_runner: int, number: int = number, barrier: threading.Barrier = barrier) -> bytes:
-                barrier.wait()
-                answer = create(alice, f"tag {number}", f"key {number}")
-                return answer.content if answer.status_code == 200 else b"%d" % answer.status_code
-
-            answers = set(pool.map(run, range(runners)))
-            events = alice.get("/v4/account/events", headers={"X-Filter": f'{{"entity.id": "tag {number}"}}'})
-            if len(answers) != 1 or events.json()["results"] != 1:
-                wrong.append((len(answers), events.json()["results"]))
+    for number in range(rounds):
+        found = at_once(*[partial(create, alice, f"tag {number}", f"key {number}")] * runners)
+        answers = {(answer.status_code, answer.content) for answer in found}
+        events = alice.get("/v4/account/events", headers={"X-Filter": f'{{"entity.id": "tag {number}"}}'})
+        if len(answers) != 1 or events.json()["results"] != 1:
+            wrong.append((len(answers), events.json()["results"]))
     return wrong
 
 

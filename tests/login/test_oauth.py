@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import pytest
@@ -12,6 +12,7 @@ from crofter import audit
 from tests.cloud import Cloud
 from tests.login.conftest import CALLBACK, VERIFIER, App, make_app
 from tests.login.visitor import PASSWORD, Visitor, answer_of, leap
+from tests.together import at_once
 
 
 def works(cloud: Cloud, token: str) -> bool:
@@ -194,8 +195,7 @@ def test_one_family_does_not_end_another(ada: Visitor, app: App) -> None:
 @pytest.mark.parametrize("round", range(5))
 def test_of_two_who_redeem_a_code_at_once_one_gets_a_token(ada: Visitor, app: App, round: int) -> None:
     code = app.code_from(ada)
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda _: app.redeems(code), range(4)))
+    answers = at_once(*[partial(app.redeems, code)] * 4)
     assert sorted(one.status_code for one in answers) == [200, 400, 400, 400]
     [won] = [one for one in answers if one.status_code == 200]
     assert not works(ada.cloud, won.json()["access_token"])
@@ -203,8 +203,7 @@ def test_of_two_who_redeem_a_code_at_once_one_gets_a_token(ada: Visitor, app: Ap
 
 def test_of_two_who_refresh_at_once_one_gets_a_token(ada: Visitor, app: App) -> None:
     plain = app.redeems(app.code_from(ada)).json()["refresh_token"]
-    with ThreadPoolExecutor(4) as pool:
-        answers = list(pool.map(lambda _: app.renews(plain), range(4)))
+    answers = at_once(*[partial(app.renews, plain)] * 4)
     assert sorted(one.status_code for one in answers) == [200, 400, 400, 400]
 
 

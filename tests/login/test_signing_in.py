@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -17,6 +18,7 @@ from crofter.login import pages, store
 from crofter.resources.users.store import user
 from tests.cloud import Cloud
 from tests.login.visitor import PASSWORD, Visitor, leap
+from tests.together import at_once
 
 
 def owner(cloud: Cloud) -> Client:
@@ -192,12 +194,8 @@ def test_strangers_cannot_keep_a_person_out_of_a_trusted_browser(cloud: Cloud, a
 
 
 def test_many_guesses_at_once_are_as_many_as_one_after_the_other(cloud: Cloud, ada: Visitor) -> None:
-    from concurrent.futures import ThreadPoolExecutor
-
-    visitors = [Visitor(cloud) for _ in range(12)]
-    with ThreadPoolExecutor(12) as pool:
-        statuses = list(pool.map(lambda one: one.signs_in("ada", "wrong").status_code, visitors))
-    assert sorted(statuses) == [401] * 5 + [429] * 7
+    answers = at_once(*(partial(Visitor(cloud).signs_in, "ada", "wrong") for _ in range(12)))
+    assert sorted(answer.status_code for answer in answers) == [401] * 5 + [429] * 7
 
 
 def test_twenty_wrong_attempts_of_an_address_slow_it_down_whoever_is_named(tmp_path: Path) -> None:

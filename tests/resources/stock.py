@@ -29,13 +29,13 @@ class Stock:
         with self.database.write() as db:
             return db.insert(table, **values)
 
-    def volume(self, instance_id: int | None, label: str = "data") -> int:
+    def volume(self, instance_id: int | None, label: str = "data", region: str = "us-east") -> int:
         return self.insert(
             volumes.volume,
             account_id=self.account_id,
             label=label,
             size=20,
-            region="us-east",
+            region=region,
             instance_id=instance_id,
             status="active",
             **THEN,

@@ -19,6 +19,7 @@ from tests.cloud import Cloud
 from tests.edge.people import restricted
 from tests.resources.followers import ByCursor, ByStream, Frame, eventually, stream
 from tests.resources.test_events import listed, plant
+from tests.together import at_once
 
 
 @pytest.fixture
@@ -196,12 +197,11 @@ WRITERS, EACH = 4, 25
 
 
 def write_all(cloud: Cloud) -> None:
-    def write(_writer: int) -> None:
+    def write() -> None:
         for _ in range(EACH):
             plant(cloud, "alice")
 
-    with ThreadPoolExecutor(WRITERS) as pool:
-        list(pool.map(write, range(WRITERS)))
+    at_once(*[write] * WRITERS)
 
 
 def test_with_many_writers_no_event_is_missed_or_doubled(cloud: Cloud, alice: Client) -> None:

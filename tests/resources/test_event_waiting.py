@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import httpx2
-import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
-from tests.databases import PostgresServer
-
-TOKEN = "a-token-for-two-processes"
 
 
 def tag(client: Client, label: str) -> None:
@@ -122,53 +114,3 @@ def test_a_stream_ends_when_its_token_is_revoked(cloud: Cloud, alice: Client) ->
         assert alice.delete(f"/v4/profile/tokens/{made['id']}").status_code == 200
         tag(alice, "wake")
         assert list(stream) == []
-
-
-class Process:
-    """A server of its own, beside others on one database."""
-
-    def __init__(self, address: str) -> None:
-        command = [sys.executable, "-m", "crofter", "serve", "--port", "0", "--database", address, "--log", "off"]
-        environment = {**os.environ, "CROFTER_BOOTSTRAP_TOKEN": TOKEN, "CROFTER_SECRET_KEY": "0" * 64}
-        self._process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
-        assert self._process.stdout is not None
-        self.url = next(word for word in self._process.stdout.readline().split() if word.startswith("http"))
-
-    def client(self) -> Client:
-        return httpx2.Client(base_url=self.url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=60, verify=False)
-
-    def close(self) -> None:
-        self._process.terminate()
-        assert self._process.wait(20) == 0
-
-
-@pytest.fixture
-def processes(postgres_server: PostgresServer) -> Iterator[list[Process]]:
-    address = postgres_server.address(postgres_server.empty())
-    started = [Process(address), Process(address)]
-    yield started
-    for one in started:
-        one.close()
-
-
-def test_two_processes_tell_every_event_once_and_in_order(processes: list[Process]) -> None:
-    count = 40
-
-    def write(process: Process, name: str) -> None:
-        with process.client() as client:
-            for number in range(count):
-                tag(client, f"{name}-{number:03}")
-
-    told: list[int] = []
-    with processes[0].client() as reader, streaming(reader, "/v4/account/events/stream?after=0") as stream:
-        writers = [threading.Thread(target=write, args=(one, f"p{place}")) for place, one in enumerate(processes)]
-        for writer in writers:
-            writer.start()
-        while len(told) < 2 * count:
-            told.append(next(stream)[2]["id"])
-        for writer in writers:
-            writer.join()
-    with processes[1].client() as reader:
-        page = reader.get("/v4/account/events?after=0&page_size=500").json()
-    assert told == [event["id"] for event in page["data"]]
-    assert len(set(told)) == 2 * count

@@ -8,11 +8,9 @@ import pytest
 from httpx2 import Client, Response
 
 from crofter import clock
-from crofter.resources.firewalls.store import firewall, firewall_device
-from crofter.resources.nodebalancers.store import nodebalancer, nodebalancer_config, nodebalancer_node
-from crofter.resources.volumes.store import volume
 from tests.cloud import Cloud
 from tests.resources.money import books_are_in_order, done, instance, rows
+from tests.resources.stock import Stock
 from tests.told import errors, mails
 
 NAMES = ("service-transfers", "entity-transfers")
@@ -159,7 +157,11 @@ def test_whatever_is_attached_keeps_an_instance(cloud: Cloud, alice: Client) -> 
     done(alice.post("/v4/account/settings/managed-enable"))
     body = {"label": "web", "service_type": "tcp", "address": f"{shown['ipv4'][0]}:80", "timeout": 10}
     done(alice.post("/v4/managed/services", json=body))
-    _attach(cloud, number, next(address for address in shown["ipv4"] if address.startswith("192.168.")))
+    stock = Stock(cloud, "alice")
+    stock.volume(number, region="us-southeast")
+    stock.firewall(number)
+    private = next(address for address in shown["ipv4"] if address.startswith("192.168."))
+    stock.nodebalancer(private, region="us-southeast")
     assert refused(alice, number) == [
         ("entities.computes", f"Compute {number} {reason}")
         for reason in (
@@ -172,71 +174,6 @@ def test_whatever_is_attached_keeps_an_instance(cloud: Cloud, alice: Client) -> 
     ]
     other = instance(alice)
     assert offer(alice, other)["status"] == "pending"  # managed service on the account alone keeps nobody
-
-
-def _attach(cloud: Cloud, number: int, private: str) -> None:
-    """What rooms do that have no endpoints yet."""
-    moment = clock.text(cloud.world.clock.now())
-    times = {"created": moment, "updated": moment}
-    with cloud.world.database.write() as db:
-        owner = db.raw(f"SELECT account_id FROM instance WHERE id = {number}").fetchone()[0]
-        db.insert(
-            volume,
-            account_id=owner,
-            label="data",
-            size=20,
-            region="us-southeast",
-            instance_id=number,
-            status="active",
-            **times,
-        )
-        guard = db.insert(
-            firewall,
-            account_id=owner,
-            label="wall",
-            inbound=[],
-            inbound_policy="DROP",
-            outbound=[],
-            outbound_policy="DROP",
-            **times,
-        )
-        db.insert(firewall_device, firewall_id=guard, kind="compute", object_id=number, **times)
-        balancer = db.insert(
-            nodebalancer,
-            account_id=owner,
-            label="balance",
-            region="us-southeast",
-            hostname="balance.example.com",
-            ipv4="203.0.113.200",
-            **times,
-        )
-        port = db.insert(
-            nodebalancer_config,
-            nodebalancer_id=balancer,
-            port=80,
-            protocol="http",
-            algorithm="roundrobin",
-            stickiness="none",
-            check_kind="none",
-            check_interval=0,
-            check_timeout=30,
-            check_attempts=3,
-            check_path="",
-            check_body="",
-            check_passive=True,
-            proxy_protocol="none",
-            cipher_suite="recommended",
-        )
-        db.insert(
-            nodebalancer_node,
-            config_id=port,
-            label="node",
-            host=private,
-            port=80,
-            weight=50,
-            mode="accept",
-            status="Unknown",
-        )
 
 
 def test_what_was_attached_later_is_found_when_the_transfer_is_accepted(
