@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psycopg
 
-from crofter.db.tally import BLOCK_BITS, TOTAL
+from crofter.db.tally import BLOCK_BITS
 from crofter.drivers.hypervisor.simulated.fleet import BLOCK, code_of
 
 ACCOUNT, USER = 1, 1
@@ -29,10 +29,10 @@ FROM {numbers}
 """
 _TAGS = "INSERT INTO tag (account_id, label) SELECT {account}, 'filled-' || n FROM {numbers}"
 _INSTANCES = """
-INSERT INTO instance (account_id, label, group_label, region, type, image, status, ipv6, vcpus, memory, disk, transfer,
+INSERT INTO instance (account_id, label, group_label, region, type, image, status, vcpus, memory, disk, transfer,
                       gpus, alerts, watchdog_enabled, backups_enabled, created, updated, host, migration_pending)
 SELECT {account}, 'filled-' || n, '', CASE WHEN n <= {few} THEN '{rare_region}' ELSE 'us-east' END, 'g6-nanode-1',
-       'compute/debian11', 'running', '2001:db8::1', 1, 1024, 25600, 1000, 0,
+       'compute/debian11', 'running', 1, 1024, 25600, 1000, 0,
        '{{"cpu":90,"io":10000,"network_in":10,"network_out":10,"transfer_quota":80}}',
        {yes}, {no}, {created}, {created}, {hosts} + n % 200, {no}
 FROM {numbers}
@@ -76,7 +76,6 @@ _RECOUNT = """
 DELETE FROM tally WHERE counted = '{counted}';
 INSERT INTO tally (counted, owner, block, amount)
 SELECT '{counted}', account_id, id >> {bits}, count(*) FROM {counted} GROUP BY 2, 3
-UNION ALL SELECT '{counted}', account_id, {total}, count(*) FROM {counted} GROUP BY 2
 """
 _ROWS = (
     _EVENTS,
@@ -126,7 +125,7 @@ def fill_postgresql(address: str, present: int, rows: int) -> None:
         for statement in _statements(_POSTGRESQL):
             connection.execute(statement.replace("% ", "%% ").encode(), (present, rows))
         for counted in ("event", "tag", "instance"):
-            connection.execute(_RECOUNT.format(counted=counted, bits=BLOCK_BITS, total=TOTAL).encode())
+            connection.execute(_RECOUNT.format(counted=counted, bits=BLOCK_BITS).encode())
         connection.execute("VACUUM ANALYZE")
 
 

@@ -13,6 +13,7 @@ import pytest
 from sqlalchemy import bindparam, select
 
 from crofter.db import Clash, Database, meta, query
+from crofter.db.database import Spoilt
 from crofter.db.lite import SqliteDatabase
 from crofter.errors import NotFound, Unavailable
 
@@ -128,6 +129,42 @@ def test_each_part_stands_or_falls_alone(database: Database) -> None:
         add(database, "two")
     assert names(database) == ["one", "two"]
     assert topics == ["added:one", "added:two"]
+
+
+def test_a_hopeful_part_that_fails_early_harms_nobody(sqlite_database: SqliteDatabase) -> None:
+    with sqlite_database.together(hopeful=True) as turn:
+        add(sqlite_database, "one")
+        with pytest.raises(Clash):
+            add(sqlite_database, "one")
+        assert not turn.spoilt
+        add(sqlite_database, "two")
+    assert elsewhere(sqlite_database) == ["one", "two"]
+
+
+def test_a_hopeful_part_that_fails_late_before_all_others_harms_nobody(sqlite_database: SqliteDatabase) -> None:
+    with sqlite_database.together(hopeful=True) as turn:
+        with pytest.raises(Given):
+            add(sqlite_database, "gone", give_up=True)
+        assert not turn.spoilt
+        add(sqlite_database, "one")
+    assert elsewhere(sqlite_database) == ["one"]
+
+
+def test_a_hopeful_part_that_fails_late_spoils_all(sqlite_database: SqliteDatabase) -> None:
+    def parts() -> None:
+        with sqlite_database.together(hopeful=True) as turn:
+            add(sqlite_database, "one")
+            with pytest.raises(Given):
+                add(sqlite_database, "gone", give_up=True)
+            assert turn.spoilt
+            with pytest.raises(Unavailable):
+                add(sqlite_database, "of no use")
+
+    with heard(sqlite_database) as topics, pytest.raises(Spoilt):
+        parts()
+    assert (elsewhere(sqlite_database), topics) == ([], [])
+    add(sqlite_database, "again")
+    assert elsewhere(sqlite_database) == ["again"]
 
 
 def test_others_wait_until_all_parts_are_done(sqlite_database: SqliteDatabase) -> None:

@@ -98,6 +98,7 @@ def _bind(settings: Settings) -> socket.socket:
 def _built(settings: Settings) -> House:
     house = build(settings)
     gc.freeze()  # all this lives as long as the process: no collection need look at it again
+    gc.set_threshold(10_000)  # a request leaves next to nothing that only a collection can free
     gc.enable()
     return house
 

@@ -20,6 +20,17 @@ class HoldFirst(TryAgain):
         self.account_id = account_id
 
 
+class Spoilt(Exception):
+    """One of several hopeful writes failed after it had changed something: none of them is done."""
+
+
+class Together:
+    """Several writes that are committed together."""
+
+    spoilt = False
+    """Whether there is no use in adding more to them."""
+
+
 class Database(Protocol):
     """A store of rows: SQLite in this process, or PostgreSQL shared by many."""
 
@@ -38,11 +49,16 @@ class Database(Protocol):
     def write(self) -> AbstractContextManager[Session]:
         """A transaction that commits when the block ends, or leaves no trace when it raises."""
 
-    def together(self) -> AbstractContextManager[None]:
+    def together(self, *, hopeful: bool = False) -> AbstractContextManager[Together]:
         """One commit for all that this thread writes in the block, where there is only one writer anyway.
 
         Each write still stands or falls alone; none is done before the block has ended. Raises Unavailable.
+        ``hopeful`` ones cost less, but if one of them fails late the block raises Spoilt, and all are to be done again.
         """
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether this thread is inside such a block: what it reads stays true until it writes."""
 
     def hurry(self) -> AbstractContextManager[None]:
         """What this thread commits in the block does not wait for the disk; the first commit after it does, for all."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import fcntl
+import os
 import shutil
 import sqlite3
 import tempfile
@@ -12,6 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO
 
+from crofter.db.database import Spoilt, Together
 from crofter.db.hurry import Hurry
 from crofter.db.session import Session
 from crofter.db.signals import Signals
@@ -19,6 +21,8 @@ from crofter.errors import Unavailable
 
 WRITE_WAIT = 2.0
 """Seconds a writer waits for its turn before the caller is told to come back later."""
+STATEMENTS = 1024
+"""How many a connection keeps prepared: more than the house has."""
 _WAITING, _HURRIED = "PRAGMA synchronous=FULL", "PRAGMA synchronous=NORMAL"
 _NO_BUGS = ("full", "locked", "disk I/O", "readonly")
 """What SQLite's complaint contains when the disk is full, or a lock is not ours."""
@@ -46,17 +50,25 @@ class SqliteDatabase:
         """The connection of each thread that has looked. It goes when the thread does."""
         self._closed = False
         self._writer = self._connect()
+        self._place = _place(self.path)
         self._shared: _Shared | None = None
         self._hurry = Hurry()
         self._waits = True
         """Whether the writer is set to wait for it; guarded by the turn."""
 
     def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, isolation_level=None, check_same_thread=False, timeout=WRITE_WAIT)
+        connection = sqlite3.connect(
+            self.path,
+            isolation_level=None,
+            check_same_thread=False,
+            timeout=WRITE_WAIT,
+            cached_statements=STATEMENTS,
+        )
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(_WAITING if self._keeps else "PRAGMA synchronous=OFF")
         connection.execute("PRAGMA foreign_keys=ON")
         connection.execute("PRAGMA cache_size=-16000")
+        connection.execute("PRAGMA temp_store=MEMORY")  # pages that a savepoint may want back
         return connection
 
     def _reader(self) -> sqlite3.Connection:
@@ -68,7 +80,7 @@ class SqliteDatabase:
         return connection
 
     def read(self) -> AbstractContextManager[Session]:
-        if self._shares():
+        if self.in_turn:
             return nullcontext(self._session(self._writer))
         connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
         if connection is None:
@@ -78,13 +90,17 @@ class SqliteDatabase:
         return _Reading(self._session(connection), connection)
 
     def write(self) -> AbstractContextManager[Session]:
-        if self._shares():
+        if self.in_turn:
             assert self._shared is not None
             return _Part(self._shared, self._session(self._writer), self._writer)
         return _Writing(self, self._session(self._writer))
 
-    def together(self) -> AbstractContextManager[None]:
-        return _Shared(self)
+    def together(self, *, hopeful: bool = False) -> AbstractContextManager[Together]:
+        return _Shared(self, hopeful=hopeful)
+
+    @property
+    def in_turn(self) -> bool:
+        return self._shared is not None and self._shared.thread == threading.get_ident()
 
     def hurry(self) -> AbstractContextManager[None]:
         return self._hurry.begun()
@@ -95,10 +111,6 @@ class SqliteDatabase:
             self._writer.execute(_WAITING if waits else _HURRIED)
             self._waits = waits
 
-    def _shares(self) -> bool:
-        """Whether this thread is inside a transaction that several writes share."""
-        return self._shared is not None and self._shared.thread == threading.get_ident()
-
     def _session(self, connection: sqlite3.Connection) -> Session:
         return Session(self.dialect, connection.execute, sqlite3.IntegrityError, _no_lock)
 
@@ -107,9 +119,11 @@ class SqliteDatabase:
         if self._closed or not self._turn.acquire(timeout=WRITE_WAIT):
             raise Unavailable
         try:
+            if _place(self.path) != self._place:
+                raise FileNotFoundError(self.path)  # SQLite would write to a file that nobody will find again
             self._wait_or_hurry()
             self._writer.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
+        except (sqlite3.OperationalError, OSError) as error:
             self._turn.release()
             raise Unavailable from error
         self._shared = shared
@@ -137,6 +151,12 @@ class SqliteDatabase:
             reader.close()
         if self._held is not None:
             self._held.close()
+
+
+def _place(path: Path) -> tuple[int, int]:
+    """Which file it is, whatever it is called."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
 
 
 def _no_lock(_account_id: int) -> None:
@@ -203,23 +223,28 @@ class _Writing:
             self._session.tell(self._database.signals)
 
 
-class _Shared:
+class _Shared(Together):
     """A transaction that several writes of one thread share, so that they wait for the disk once."""
 
-    def __init__(self, database: SqliteDatabase) -> None:
+    def __init__(self, database: SqliteDatabase, *, hopeful: bool) -> None:
         self.thread = threading.get_ident()
+        self.hopeful = hopeful
         self.sessions: list[Session] = []
         self.lost: BaseException | None = None
         """What made SQLite give up the whole transaction, if anything did."""
         self._database = database
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> Together:
         self._database.begin(self)
+        return self
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        self._database.end(error or self.lost)
+        spoilt = Spoilt() if self.spoilt else None
+        self._database.end(error or self.lost or spoilt)
         if self.lost is not None:
             raise Unavailable from self.lost
+        if spoilt is not None:
+            raise spoilt
         if error is None:
             for session in self.sessions:
                 session.tell(self._database.signals)
@@ -228,17 +253,22 @@ class _Shared:
 class _Part:
     """One of several writes that are committed together; it stands or falls alone."""
 
-    __slots__ = ("_connection", "_session", "_shared")
+    __slots__ = ("_before", "_connection", "_session", "_shared")
 
     def __init__(self, shared: _Shared, session: Session, connection: sqlite3.Connection) -> None:
         self._shared = shared
         self._session = session
         self._connection = connection
+        self._before = 0
 
     def __enter__(self) -> Session:
-        if self._shared.lost is not None:
+        if self._shared.lost is not None or self._shared.spoilt:
             raise Unavailable
-        self._connection.execute("SAVEPOINT part")
+        # A savepoint keeps every page that is changed after it as it was: a quarter of all that a write costs.
+        if self._shared.hopeful:
+            self._before = self._connection.total_changes
+        else:
+            self._connection.execute("SAVEPOINT part")
         return self._session
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
@@ -246,9 +276,21 @@ class _Part:
             # A full disk takes the parts that were done already with it.
             self._shared.lost = error or Unavailable()
         elif error is not None:
-            self._connection.execute("ROLLBACK TO part")
-            self._connection.execute("RELEASE part")
+            self._take_back()
         else:
-            self._connection.execute("RELEASE part")
+            if not self._shared.hopeful:
+                self._connection.execute("RELEASE part")
             self._shared.sessions.append(self._session)
         _raise_unavailable(error)
+
+    def _take_back(self) -> None:
+        if not self._shared.hopeful:
+            self._connection.execute("ROLLBACK TO part")
+            self._connection.execute("RELEASE part")
+        elif self._connection.total_changes == self._before:
+            pass  # as nearly always: what is refused has changed nothing yet
+        elif self._shared.sessions:
+            self._shared.spoilt = True
+        else:
+            self._connection.execute("ROLLBACK")
+            self._connection.execute("BEGIN IMMEDIATE")

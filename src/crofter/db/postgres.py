@@ -13,7 +13,7 @@ from psycopg import IsolationLevel
 from psycopg import errors as pg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from crofter.db.database import HoldFirst, TryAgain
+from crofter.db.database import HoldFirst, Together, TryAgain
 from crofter.db.hurry import Hurry
 from crofter.db.session import Session
 from crofter.db.signals import Signals
@@ -78,8 +78,10 @@ class PostgresDatabase:
             yield session
         session.tell(self.signals)
 
-    def together(self) -> AbstractContextManager[None]:
-        return nullcontext()  # writers of different accounts do not wait for each other here
+    def together(self, *, hopeful: bool = False) -> AbstractContextManager[Together]:
+        return nullcontext(Together())  # writers of different accounts do not wait for each other here
+
+    in_turn = False
 
     def hurry(self) -> AbstractContextManager[None]:
         return self._hurry.begun()

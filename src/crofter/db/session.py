@@ -106,9 +106,11 @@ class Session:
 
     def insert(self, into: Table, **values: Any) -> int:
         """Insert a row; its id, or 0 where the table has none. Raises Clash."""
-        compiled = _insert(into, tuple(values)).compiled(self.dialect)
-        cursor = self._run(compiled, values)
-        return int(cursor.fetchone()[0]) if "id" in into.c else 0
+        statement, numbered = _insert(into, tuple(values), self.dialect)
+        cursor = self._run(statement, values)
+        if not numbered:
+            return 0
+        return int(cursor.lastrowid if self.dialect == "sqlite" else cursor.fetchone()[0])
 
     def update(self, changed: Table, where: dict[str, Any], **values: Any) -> int:
         """Set columns on the rows whose columns equal ``where``; how many there were."""
@@ -134,9 +136,13 @@ class Session:
 
 
 @lru_cache(maxsize=1024)
-def _insert(into: Table, names: tuple[str, ...]) -> Query[Any]:
+def _insert(into: Table, names: tuple[str, ...], dialect: str) -> tuple[Compiled, bool]:
+    """The statement, and whether rows of this table have numbers."""
     statement = insert(into).values({name: bindparam(name, type_=into.c[name].type) for name in names})
-    return query(statement.returning(into.c.id) if "id" in into.c else statement)
+    numbered = "id" in into.c
+    # SQLite knows the last number anyway, and asking for it in the statement costs.
+    asks = numbered and dialect != "sqlite"
+    return query(statement.returning(into.c.id) if asks else statement).compiled(dialect), numbered
 
 
 @lru_cache(maxsize=1024)

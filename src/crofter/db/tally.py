@@ -1,7 +1,7 @@
 """Counts that the database keeps while rows come and go, so that totals and deep pages cost the same at any size.
 
-For each counted table and owner there is one row with the total, and one per block of ids. Triggers keep
-them, so that no code path can forget to. A page deep inside a million rows is found by adding up blocks.
+For each counted table and owner there is one row per block of ids. Triggers keep them, so that no code path can
+forget to. The total, and where a page deep inside a million rows begins, are found by adding up blocks.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from crofter.db.session import Session
 from crofter.db.tables import Id, Row, table
 
 BLOCK_BITS = 12
-TOTAL = -1
-"""The block number under which the whole count stands."""
 
 tally = table(
     "tally",
@@ -30,10 +28,8 @@ tally = table(
 
 
 _OWN = (tally.c.counted == bindparam("counted"), tally.c.owner == bindparam("owner"))
-_TOTAL = query(select(tally.c.amount).where(*_OWN, tally.c.block == TOTAL))
-_BEFORE = query(
-    select(func.sum(tally.c.amount)).where(*_OWN, tally.c.block > TOTAL, tally.c.block < bindparam("before"))
-)
+_TOTAL = query(select(func.sum(tally.c.amount)).where(*_OWN))
+_BEFORE = query(select(func.sum(tally.c.amount)).where(*_OWN, tally.c.block < bindparam("before")))
 
 
 class _Place(Row):
@@ -48,7 +44,7 @@ def _place(*, descending: bool) -> Query[_Place]:
     order = tally.c.block.desc() if descending else tally.c.block.asc()
     upto = func.sum(tally.c.amount).over(order_by=order, rows=(None, 0))
     sums = select(tally.c.block, (upto - tally.c.amount).label("passed"), upto.label("upto"))
-    blocks = sums.where(*_OWN, tally.c.block > TOTAL).subquery()
+    blocks = sums.where(*_OWN).subquery()
     return query(select(blocks.c.block, blocks.c.passed).where(blocks.c.upto > bindparam("rows")).limit(1), _Place)
 
 
@@ -104,10 +100,9 @@ def _install(counted: Table, owner: str) -> None:
 
 
 def _add(name: str, owner: str, row: str, amount: int) -> str:
-    values = f"('{name}', {row}.{owner}, {{block}}, {amount})"
-    whole, block = values.format(block=TOTAL), values.format(block=f"{row}.id >> {BLOCK_BITS}")
     return (
-        f"INSERT INTO tally (counted, owner, block, amount) VALUES {whole}, {block} "
+        f"INSERT INTO tally (counted, owner, block, amount) "
+        f"VALUES ('{name}', {row}.{owner}, {row}.id >> {BLOCK_BITS}, {amount}) "
         f"ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + ({amount});"
     )
 

@@ -30,9 +30,7 @@ def parse(raw: bytes) -> Any:
     if not raw.strip():
         return {}
     try:
-        value = json.loads(
-            raw.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant, parse_int=_integer
-        )
+        value = _read(raw.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise Invalid(BAD_JSON) from error
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
@@ -59,6 +57,9 @@ def _integer(digits: str) -> int | _Huge:
     if len(digits) > 20 or (number := int(digits)) not in INT64:
         return _Huge()
     return number
+
+
+_read = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant, parse_int=_integer).decode
 
 
 def _depth(value: Any) -> int:

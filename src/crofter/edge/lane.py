@@ -1,4 +1,4 @@
-"""The one thread that changes an embedded database: what queued up while it was busy is committed together."""
+"""The one thread that changes an embedded database: what comes while it is busy is committed together."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from crofter.db.database import Spoilt
 from crofter.edge.arguments import Request
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.perform import Answer, Performer, refused
@@ -57,33 +58,39 @@ class Lane:
     def _serve(self) -> None:
         assert self._loop is not None
         while (first := self._jobs.get()) is not None:
-            jobs = [first, *self._waiting(MOST - 1)]
+            jobs = [first]
             self._loop.call_soon_threadsafe(_deliver, jobs, self._answers(jobs))
 
-    def _waiting(self, most: int) -> list[_Job]:
-        found: list[_Job] = []
-        while len(found) < most:
-            try:
-                job = self._jobs.get_nowait()
-            except Empty:
-                break
-            if job is None:
-                self._jobs.put(None)  # the end is for the next round
-                break
-            found.append(job)
-        return found
-
     def _answers(self, jobs: list[_Job]) -> list[Answer]:
-        if len(jobs) == 1:
-            return [self._perform(jobs[0])]
+        """What becomes of the job and of those that come while it is done; they join ``jobs``."""
         try:
-            with self._performer.world.database.together():
-                return [self._perform(job) for job in jobs]
+            try:
+                return self._hopefully(jobs)
+            except Spoilt:
+                with self._performer.world.database.together():
+                    return [self._perform(job) for job in jobs]
         except Problem as problem:
             return [refused(problem, None) for _ in jobs]
         except Exception:
             log.exception("%d writes failed together", len(jobs))
             return [refused(Fault(), None) for _ in jobs]
+
+    def _hopefully(self, jobs: list[_Job]) -> list[Answer]:
+        with self._performer.world.database.together(hopeful=True) as turn:
+            answers = [self._perform(jobs[0])]
+            while len(jobs) < MOST and not turn.spoilt and (job := self._waiting()) is not None:
+                jobs.append(job)
+                answers.append(self._perform(job))
+            return answers
+
+    def _waiting(self) -> _Job | None:
+        try:
+            job = self._jobs.get_nowait()
+        except Empty:
+            return None
+        if job is None:
+            self._jobs.put(None)  # the end is for the next round
+        return job
 
     def _perform(self, job: _Job) -> Answer:
         if time.monotonic() - job.since > PATIENCE:

@@ -122,7 +122,8 @@ class Performer:
             if actor is not None:
                 for account_id in sorted({actor.account_id, *first}):
                     db.hold(account_id)
-                actor = self._actor(endpoint, request, db)  # a token may have been revoked while we waited our turn
+                if not self.world.database.in_turn:
+                    actor = self._actor(endpoint, request, db)  # it may have been revoked while we waited our turn
             ctx = self._context(db, actor, request)
             if actor is not None and planning.wanted(request.headers):
                 run = partial(self._run, endpoint, values, request, ctx, body)

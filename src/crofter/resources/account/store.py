@@ -93,18 +93,12 @@ def billing_address(found: Account) -> dict[str, str]:
 
 
 _MANAGED = query(select(account.c.managed).where(account.c.id == bindparam("account_id")))
-_BACKUPS = query(select(account.c.backups_enabled).where(account.c.id == bindparam("account_id")))
 _NETWORK_HELPER = query(select(account.c.network_helper).where(account.c.id == bindparam("account_id")))
 _PUBLIC_IPS = query(select(account.c.public_ips).where(account.c.id == bindparam("account_id")))
 
 
 def is_managed(db: Session, account_id: int) -> bool:
     return bool(db.value(_MANAGED, account_id=account_id))
-
-
-def backups_enabled(ctx: Context) -> bool:
-    """Whether new instances are backed up unless they say otherwise."""
-    return bool(ctx.db.value(_BACKUPS, account_id=ctx.account_id))
 
 
 def network_helper(ctx: Context) -> bool:

@@ -56,11 +56,10 @@ _CHARGE = query(
     .where(store.charge.c.key == bindparam("key")),
     Charge,
 )
-_PENDING = query(
-    select(func.coalesce(func.sum(store.charge.c.amount), 0)).where(
-        store.charge.c.account_id == bindparam("account_id"), store.charge.c.status == "pending"
-    )
+PENDING = select(func.coalesce(func.sum(store.charge.c.amount), 0)).where(
+    store.charge.c.account_id == bindparam("account_id"), store.charge.c.status == "pending"
 )
+_PENDING = query(PENDING)
 
 
 def gateway(world: World) -> Gateway:

@@ -1,13 +1,35 @@
-"""Whether an account has paid what it owes."""
+"""Whether an account has paid what it owes, and may have more."""
 
 from __future__ import annotations
 
+from sqlalchemy import bindparam, select
+
 from crofter.context import Context
-from crofter.db import Session
+from crofter.db import Row, Session, query
 from crofter.errors import Invalid
+from crofter.resources.account.store import account
 from crofter.resources.billing import charging, store
 
 PAST_DUE = "Your account has a past due balance. Please pay it first."
+
+
+class Standing(Row):
+    """What matters of an account to something new that it gets."""
+
+    overdue: int
+    """Micro-dollars that are owed and not just being collected."""
+    managed: bool
+    backups_enabled: bool
+
+
+_STANDING = query(
+    select(
+        (store.BALANCE.scalar_subquery() - charging.PENDING.scalar_subquery()).label("overdue"),
+        account.c.managed,
+        account.c.backups_enabled,
+    ).where(account.c.id == bindparam("account_id")),
+    Standing,
+)
 
 
 def owes(db: Session, account_id: int) -> bool:
@@ -16,10 +38,12 @@ def owes(db: Session, account_id: int) -> bool:
 
 def past_due(db: Session, account_id: int) -> bool:
     """Whether something is owed that is not just being collected."""
-    return store.balance(db, account_id) - charging.pending(db, account_id) > 0
+    return db.one(_STANDING, account_id=account_id).overdue > 0
 
 
-def must_be_paid_up(ctx: Context) -> None:
+def must_be_paid_up(ctx: Context) -> Standing:
     """Nobody who owes money takes on more."""
-    if past_due(ctx.db, ctx.account_id):
+    found = ctx.db.one(_STANDING, account_id=ctx.account_id)
+    if found.overdue > 0:
         raise Invalid(PAST_DUE)
+    return found

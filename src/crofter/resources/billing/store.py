@@ -102,11 +102,10 @@ class Method(Row):
     created: str
 
 
-_BALANCE = query(
-    select(func.coalesce(func.sum(ledger.c.amount), 0)).where(
-        ledger.c.account_id == bindparam("account_id"), ledger.c.book == "owed"
-    )
+BALANCE = select(func.coalesce(func.sum(ledger.c.amount), 0)).where(
+    ledger.c.account_id == bindparam("account_id"), ledger.c.book == "owed"
 )
+_BALANCE = query(BALANCE)
 _SAME_MONTH = query(
     select(func.count()).where(
         invoice.c.account_id == bindparam("account_id"), invoice.c.period.like(bindparam("pattern"))

@@ -7,7 +7,7 @@ from crofter.resources.account import store as accounts
 from crofter.resources.billing import metering, meters, prices
 from crofter.resources.billing.metering import Metered
 from crofter.resources.billing.prices import Price
-from crofter.resources.billing.standing import must_be_paid_up
+from crofter.resources.billing.standing import Standing, must_be_paid_up
 from crofter.resources.instances.store import Instance
 from crofter.resources.types import store as types
 from crofter.resources.types.store import Type
@@ -18,11 +18,11 @@ COMPUTE, BACKUP, ADDRESS, MANAGED = "compute", "backup", "ip", "managed"
 EVERYTHING = (COMPUTE, BACKUP, ADDRESS, MANAGED)
 
 
-def begin(ctx: Context, instance: Instance, plan: Type) -> None:
+def begin(ctx: Context, instance: Instance, plan: Type, account: Standing) -> None:
     metering.start(ctx, instance.account_id, _machine(instance, plan))
     if instance.backups_enabled:
         begin_backups(ctx, instance, plan)
-    if accounts.is_managed(ctx.db, instance.account_id):
+    if account.managed:
         begin_managed(ctx, instance)
 
 

@@ -11,7 +11,7 @@ from crofter.context import Context
 from crofter.db import Clash
 from crofter.errors import Forbidden, Invalid, Reason
 from crofter.kinds import Entity, inaccessible
-from crofter.resources.account import store as accounts
+from crofter.resources.billing.standing import Standing
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
 from crofter.resources.instances import costs, deployment, rules, states, store
@@ -27,6 +27,7 @@ from crofter.resources.regions import store as regions
 from crofter.resources.regions.store import Region
 from crofter.resources.stackscripts import store as stackscripts
 from crofter.resources.tags import rules as tagging
+from crofter.resources.tags import store as tags
 from crofter.resources.types import store as types
 from crofter.resources.types.store import Type
 from crofter.resources.users import access
@@ -42,6 +43,7 @@ class Plan(Struct):
 
     type: Type
     region: Region
+    account: Standing
     image: Image | None = None
     backup: Backup | None = None
 
@@ -61,7 +63,7 @@ def create(ctx: Context, body: InstanceCreate) -> InstanceView:
     else:
         # There is nothing to make yet: a host is found for it with its first disk.
         states.at_once(ctx, CREATE, instance)
-    return rules.view_new(ctx, instance, addresses)
+    return rules.show(instance, addresses, tags.labels_of(ctx, store.KIND, instance.id) if body.tags else [])
 
 
 def begin(ctx: Context, body: InstanceCreate, plan: Plan | None = None) -> tuple[Instance, list[str]]:
@@ -75,7 +77,7 @@ def begin(ctx: Context, body: InstanceCreate, plan: Plan | None = None) -> tuple
     if body.tags:
         tagging.put_on(ctx, store.KIND, instance.id, body.tags)
     access.entrust(ctx, store.KIND, instance.id)
-    costs.begin(ctx, instance, plan.type)
+    costs.begin(ctx, instance, plan.type, plan.account)
     if instance.backups_enabled:
         schedule.begin(ctx, instance.id)
     return instance, addresses
@@ -94,13 +96,12 @@ def _plan(ctx: Context, body: InstanceCreate) -> Plan:
             *(_about_room(body, plan_type, image, backup) if plan_type else ()),
             *deployment.complaints(ctx, body, image),
             *(vlans.complaints(ctx, region, body.interfaces) if region else ()),
-            *_about_label(ctx, body),
         ],
+        lambda: _about_label(ctx, body),
     )
-    costs.must_be_paid_up(ctx)
     assert plan_type is not None
     assert region is not None
-    return Plan(plan_type, region, image, backup)
+    return Plan(plan_type, region, costs.must_be_paid_up(ctx), image, backup)
 
 
 def _offered(found: Offer | None) -> Offer | None:
@@ -116,6 +117,7 @@ def _backup(ctx: Context, backup_id: int) -> Backup | None:
 
 
 def _about_label(ctx: Context, body: InstanceCreate) -> Iterator[Reason]:
+    """Asked only of who is refused anyway; the database says it of the others."""
     if body.label is not None and store.has_label(ctx, body.label):
         yield Reason(rules.TAKEN, "label")
 
@@ -152,7 +154,7 @@ def _about_room(body: InstanceCreate, plan_type: Type, image: Image | None, back
 
 def _insert(ctx: Context, body: InstanceCreate, plan: Plan) -> Instance:
     deploying = plan.image is not None or plan.backup is not None
-    enabled = accounts.backups_enabled(ctx) if body.backups_enabled is None else body.backups_enabled
+    enabled = plan.account.backups_enabled if body.backups_enabled is None else body.backups_enabled
     values = {
         "group_label": body.group,
         "region": plan.region.slug,
@@ -184,11 +186,10 @@ def _labelled(ctx: Context, label: str | None, values: Mapping[str, Any]) -> Ins
         number = ctx.db.insert(store.instance, **row)
     except Clash:
         raise Invalid(rules.TAKEN, field="label") from None
-    changes = {"ipv6": ips.slaac(str(values["region"]), number)}
     if label is None:
-        changes["label"] = _free_label(ctx, f"compute{number}")
-    ctx.db.update(store.instance, {"id": number}, **changes)
-    return store.made({**row, **changes, "id": number})
+        row["label"] = _free_label(ctx, f"compute{number}")
+        ctx.db.update(store.instance, {"id": number}, label=row["label"])
+    return store.made({**row, "id": number})
 
 
 def _free_label(ctx: Context, wanted: str) -> str:

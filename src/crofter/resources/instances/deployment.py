@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 from crofter import ssh
@@ -51,10 +51,14 @@ def complaints(ctx: Context, body: Deploying, image: Image | None) -> Iterator[R
         yield from stackscripts.complaints(ctx, body.stackscript_id, body.stackscript_data, image)
 
 
-def refuse(body: Body, reasons: Iterable[Reason]) -> None:
-    """Refuse for all these reasons at once, in the order of the body's fields, if there are any."""
+def refuse(body: Body, reasons: Iterable[Reason], further: Callable[[], Iterable[Reason]] = tuple[Reason, ...]) -> None:
+    """Refuse for all these reasons at once, in the order of the body's fields, if there are any.
+
+    Then for the ``further`` ones too, which are looked for only then.
+    """
     found = list(reasons)
     if found:
+        found += further()
         places = {name: place for place, name in enumerate(body.__struct_fields__)}
         raise Invalid.all(sorted(found, key=lambda one: places.get(one.head, -1)))
 

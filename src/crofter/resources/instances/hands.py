@@ -161,7 +161,7 @@ def saved(backup: Backup) -> BackupRef:
 def wiring(ctx: Context, instance: Instance) -> Network:
     """The addresses that the machine may use."""
     addresses = [one.address for one in ips.of(ctx, instance.id)]
-    return Network(tuple(addresses + ([instance.ipv6] if instance.ipv6 else [])))
+    return Network((*addresses, ips.slaac(instance.region, instance.id)))
 
 
 def wire(world: World, instance: Instance, network: Network) -> Call:

@@ -31,16 +31,11 @@ def views(ctx: Context, rows: Sequence[Shown]) -> list[InstanceView]:
     ids = [row.id for row in rows]
     addresses = ips.by_instance(ctx, ids)
     labels = tags.labels(ctx, store.KIND, ids)
-    return [_view(row, addresses.get(row.id, []), labels.get(row.id, [])) for row in rows]
+    return [show(row, addresses.get(row.id, []), labels.get(row.id, [])) for row in rows]
 
 
 def view(ctx: Context, row: Shown) -> InstanceView:
-    return _view(row, ips.texts(ctx, row.id), tags.labels_of(ctx, store.KIND, row.id))
-
-
-def view_new(ctx: Context, instance: Instance, addresses: list[str]) -> InstanceView:
-    """An instance that was just made, of which only the tags are to be looked up."""
-    return _view(instance, addresses, tags.labels_of(ctx, store.KIND, instance.id))
+    return show(row, ips.texts(ctx, row.id), tags.labels_of(ctx, store.KIND, row.id))
 
 
 def view_now(ctx: Context, instance_id: int) -> InstanceView:
@@ -48,7 +43,7 @@ def view_now(ctx: Context, instance_id: int) -> InstanceView:
     return view(ctx, store.shown(ctx, instance_id))
 
 
-def _view(row: Shown | Instance, addresses: list[str], labels: list[str]) -> InstanceView:
+def show(row: Shown | Instance, addresses: list[str], labels: list[str]) -> InstanceView:
     planned = Schedule(row.backup_day, row.backup_window)  # type: ignore[arg-type]
     last = row.last_successful
     return InstanceView(
@@ -61,7 +56,7 @@ def _view(row: Shown | Instance, addresses: list[str], labels: list[str]) -> Ins
         id=row.id,
         image=row.image,
         ipv4=addresses,
-        ipv6=None if row.ipv6 is None else f"{row.ipv6}/128",
+        ipv6=f"{ips.slaac(row.region, row.id)}/128",
         label=row.label,
         region=row.region,
         specs=Specs(row.disk, row.memory, row.transfer, row.vcpus, row.gpus),

@@ -32,7 +32,6 @@ instance = table(
     Column("type", Text, nullable=False),
     Column("image", Text),
     Column("status", Text, nullable=False),
-    Column("ipv6", Text),
     Column("ipv6_rdns", Text),
     # What the plan gives, as it was when the instance got it.
     Column("vcpus", Integer, nullable=False),
@@ -55,7 +54,7 @@ instance = table(
     Column("migration_pending", Flag, nullable=False),
     Column("stackscript_id", Id),  # what it was last deployed with
     UniqueConstraint("label", "account_id"),  # in this order it tempts no search by account alone
-    Index("ix_instance_host", "host"),
+    partial_index("ix_instance_host", "host", where="host IS NOT NULL"),
     # The few that are on their way from one status to another.
     partial_index("ix_instance_moving", "id", where=MOVING),
     Index("ix_instance_account_id", "account_id", "id"),
@@ -76,7 +75,6 @@ class Instance(Row):
     type: str
     image: str | None
     status: str
-    ipv6: str | None
     ipv6_rdns: str | None
     vcpus: int
     memory: int
@@ -107,7 +105,6 @@ class Shown(Row):
     type: str
     image: str | None
     status: str
-    ipv6: str | None
     vcpus: int
     memory: int
     disk: int

@@ -74,5 +74,4 @@ def _names_volume(config: configs.Config) -> bool:
 
 
 def _addresses(seller: Context, row: Instance) -> list[str]:
-    own = [one.address for one in ips.of(seller, row.id)]
-    return own if row.ipv6 is None else [*own, row.ipv6]
+    return [*(one.address for one in ips.of(seller, row.id)), ips.slaac(row.region, row.id)]

@@ -213,7 +213,7 @@ CREATE TABLE released_address (
 
 --;
 
-CREATE INDEX ix_released_address_free ON released_address (region, public, free_at)
+CREATE INDEX ix_released_address_free ON released_address (region, public, free_at, address)
 
 --;
 
@@ -437,7 +437,7 @@ CREATE INDEX ix_event_entity_type ON event (account_id, entity_type, id)
 
 --;
 
-CREATE FUNCTION event_tally_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', NEW.account_id, -1, 1), ('event', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); RETURN NULL; END $$
+CREATE FUNCTION event_tally_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); RETURN NULL; END $$
 
 --;
 
@@ -445,7 +445,7 @@ CREATE TRIGGER event_tally_insert AFTER INSERT ON event FOR EACH ROW EXECUTE FUN
 
 --;
 
-CREATE FUNCTION event_tally_delete() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', OLD.account_id, -1, -1), ('event', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'event' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; RETURN NULL; END $$
+CREATE FUNCTION event_tally_delete() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'event' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; RETURN NULL; END $$
 
 --;
 
@@ -453,7 +453,7 @@ CREATE TRIGGER event_tally_delete AFTER DELETE ON event FOR EACH ROW EXECUTE FUN
 
 --;
 
-CREATE FUNCTION event_tally_move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', OLD.account_id, -1, -1), ('event', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'event' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('event', NEW.account_id, -1, 1), ('event', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); RETURN NULL; END $$
+CREATE FUNCTION event_tally_move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'event' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('event', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); RETURN NULL; END $$
 
 --;
 
@@ -756,7 +756,7 @@ CREATE INDEX ix_tag_label ON tag (account_id, lower(label))
 
 --;
 
-CREATE FUNCTION tag_tally_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', NEW.account_id, -1, 1), ('tag', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); RETURN NULL; END $$
+CREATE FUNCTION tag_tally_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); RETURN NULL; END $$
 
 --;
 
@@ -764,7 +764,7 @@ CREATE TRIGGER tag_tally_insert AFTER INSERT ON tag FOR EACH ROW EXECUTE FUNCTIO
 
 --;
 
-CREATE FUNCTION tag_tally_delete() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, -1, -1), ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; RETURN NULL; END $$
+CREATE FUNCTION tag_tally_delete() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; RETURN NULL; END $$
 
 --;
 
@@ -772,7 +772,7 @@ CREATE TRIGGER tag_tally_delete AFTER DELETE ON tag FOR EACH ROW EXECUTE FUNCTIO
 
 --;
 
-CREATE FUNCTION tag_tally_move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, -1, -1), ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', NEW.account_id, -1, 1), ('tag', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); RETURN NULL; END $$
+CREATE FUNCTION tag_tally_move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); RETURN NULL; END $$
 
 --;
 
@@ -789,7 +789,6 @@ CREATE TABLE instance (
 	type TEXT NOT NULL, 
 	image TEXT, 
 	status TEXT NOT NULL, 
-	ipv6 TEXT, 
 	ipv6_rdns TEXT, 
 	vcpus INTEGER NOT NULL, 
 	memory INTEGER NOT NULL, 
@@ -824,7 +823,7 @@ CREATE INDEX ix_instance_group ON instance (account_id, lower(group_label), id)
 
 --;
 
-CREATE INDEX ix_instance_host ON instance (host)
+CREATE INDEX ix_instance_host ON instance (host) WHERE host IS NOT NULL
 
 --;
 
@@ -844,7 +843,7 @@ CREATE INDEX ix_instance_region ON instance (account_id, lower(region), id)
 
 --;
 
-CREATE FUNCTION instance_tally_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', NEW.account_id, -1, 1), ('instance', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); RETURN NULL; END $$
+CREATE FUNCTION instance_tally_insert() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); RETURN NULL; END $$
 
 --;
 
@@ -852,7 +851,7 @@ CREATE TRIGGER instance_tally_insert AFTER INSERT ON instance FOR EACH ROW EXECU
 
 --;
 
-CREATE FUNCTION instance_tally_delete() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', OLD.account_id, -1, -1), ('instance', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'instance' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; RETURN NULL; END $$
+CREATE FUNCTION instance_tally_delete() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'instance' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; RETURN NULL; END $$
 
 --;
 
@@ -860,7 +859,7 @@ CREATE TRIGGER instance_tally_delete AFTER DELETE ON instance FOR EACH ROW EXECU
 
 --;
 
-CREATE FUNCTION instance_tally_move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', OLD.account_id, -1, -1), ('instance', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'instance' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', NEW.account_id, -1, 1), ('instance', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); RETURN NULL; END $$
+CREATE FUNCTION instance_tally_move() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'instance' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); RETURN NULL; END $$
 
 --;
 

@@ -211,6 +211,7 @@ CREATE TABLE address_block (
 	used INTEGER NOT NULL, 
 	CONSTRAINT pk_address_block PRIMARY KEY (region, public, number)
 )
+ WITHOUT ROWID,
  STRICT
 
 --;
@@ -222,11 +223,12 @@ CREATE TABLE released_address (
 	free_at INTEGER NOT NULL, 
 	CONSTRAINT pk_released_address PRIMARY KEY (address, region)
 )
+ WITHOUT ROWID,
  STRICT
 
 --;
 
-CREATE INDEX ix_released_address_free ON released_address (region, public, free_at)
+CREATE INDEX ix_released_address_free ON released_address (region, public, free_at, address)
 
 --;
 
@@ -461,15 +463,15 @@ CREATE INDEX ix_event_entity_type ON event (account_id, entity_type, id)
 
 --;
 
-CREATE TRIGGER event_tally_insert AFTER INSERT ON event FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', NEW.account_id, -1, 1), ('event', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
+CREATE TRIGGER event_tally_insert AFTER INSERT ON event FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 
 --;
 
-CREATE TRIGGER event_tally_delete AFTER DELETE ON event FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', OLD.account_id, -1, -1), ('event', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'event' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
+CREATE TRIGGER event_tally_delete AFTER DELETE ON event FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'event' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
 
 --;
 
-CREATE TRIGGER event_tally_move AFTER UPDATE OF account_id ON event FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', OLD.account_id, -1, -1), ('event', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'event' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('event', NEW.account_id, -1, 1), ('event', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
+CREATE TRIGGER event_tally_move AFTER UPDATE OF account_id ON event FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'event' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('event', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 
 --;
 
@@ -739,6 +741,7 @@ CREATE TABLE address (
 	CONSTRAINT pk_address PRIMARY KEY (address, region), 
 	CONSTRAINT fk_address_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
 )
+ WITHOUT ROWID,
  STRICT
 
 --;
@@ -770,15 +773,15 @@ CREATE INDEX ix_tag_label ON tag (account_id, lower(label))
 
 --;
 
-CREATE TRIGGER tag_tally_insert AFTER INSERT ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', NEW.account_id, -1, 1), ('tag', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
+CREATE TRIGGER tag_tally_insert AFTER INSERT ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 
 --;
 
-CREATE TRIGGER tag_tally_delete AFTER DELETE ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, -1, -1), ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
+CREATE TRIGGER tag_tally_delete AFTER DELETE ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
 
 --;
 
-CREATE TRIGGER tag_tally_move AFTER UPDATE OF account_id ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, -1, -1), ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', NEW.account_id, -1, 1), ('tag', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
+CREATE TRIGGER tag_tally_move AFTER UPDATE OF account_id ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 
 --;
 
@@ -791,7 +794,6 @@ CREATE TABLE instance (
 	type TEXT NOT NULL, 
 	image TEXT, 
 	status TEXT NOT NULL, 
-	ipv6 TEXT, 
 	ipv6_rdns TEXT, 
 	vcpus INTEGER NOT NULL, 
 	memory INTEGER NOT NULL, 
@@ -826,7 +828,7 @@ CREATE INDEX ix_instance_group ON instance (account_id, lower(group_label), id)
 
 --;
 
-CREATE INDEX ix_instance_host ON instance (host)
+CREATE INDEX ix_instance_host ON instance (host) WHERE host IS NOT NULL
 
 --;
 
@@ -846,15 +848,15 @@ CREATE INDEX ix_instance_region ON instance (account_id, lower(region), id)
 
 --;
 
-CREATE TRIGGER instance_tally_insert AFTER INSERT ON instance FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', NEW.account_id, -1, 1), ('instance', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
+CREATE TRIGGER instance_tally_insert AFTER INSERT ON instance FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 
 --;
 
-CREATE TRIGGER instance_tally_delete AFTER DELETE ON instance FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', OLD.account_id, -1, -1), ('instance', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'instance' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
+CREATE TRIGGER instance_tally_delete AFTER DELETE ON instance FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'instance' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
 
 --;
 
-CREATE TRIGGER instance_tally_move AFTER UPDATE OF account_id ON instance FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', OLD.account_id, -1, -1), ('instance', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'instance' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', NEW.account_id, -1, 1), ('instance', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
+CREATE TRIGGER instance_tally_move AFTER UPDATE OF account_id ON instance FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'instance' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 
 --;
 

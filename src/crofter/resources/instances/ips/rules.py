@@ -73,14 +73,12 @@ def default_name(address: str) -> str:
     return f"{address.replace('.', '-')}.{DEFAULT_DOMAIN}"
 
 
-def _slaac(instance: Instance) -> IpView | None:
-    return None if instance.ipv6 is None else _ipv6(instance, instance.ipv6, instance.ipv6_rdns, public=True)
+def _slaac(instance: Instance) -> IpView:
+    return _ipv6(instance, ips.slaac(instance.region, instance.id), instance.ipv6_rdns, public=True)
 
 
-def _link_local(instance: Instance) -> IpView | None:
-    if instance.ipv6 is None:
-        return None
-    card = int(ipaddress.IPv6Address(instance.ipv6)) & ((1 << 64) - 1)
+def _link_local(instance: Instance) -> IpView:
+    card = int(ipaddress.IPv6Address(ips.slaac(instance.region, instance.id))) & ((1 << 64) - 1)
     return _ipv6(instance, str(ipaddress.IPv6Address((0xFE80 << 112) | card)), None, public=False)
 
 
@@ -101,7 +99,7 @@ def _ipv6(instance: Instance, address: str, rdns: str | None, *, public: bool) -
 def view(ctx: Context, instance: Instance, wanted: str) -> IpView:
     """One address of the instance, of either family."""
     for one in (_slaac(instance), _link_local(instance)):
-        if one is not None and _same(one.address, wanted):
+        if _same(one.address, wanted):
             return one
     return _ipv4(ips.one(ctx, instance.id, wanted))
 

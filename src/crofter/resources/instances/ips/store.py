@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 from functools import cache
 
-from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Text, bindparam, func, select, text
+from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Text, bindparam, func, select, text, update
 
 from crofter import clock
 from crofter.context import Context
@@ -19,6 +19,7 @@ COOLING = clock.DAY
 PUBLIC = ipaddress.IPv4Network("100.64.0.0/10")
 """Shared address space: nobody's in particular, so a sandbox never shows the address of a stranger."""
 BLOCK = 16
+PER_24 = 253
 POOLS = -1
 """Held like an account while an address is drawn."""
 PRIVATE = ipaddress.IPv4Network("192.168.128.0/17")
@@ -38,6 +39,7 @@ address = table(
     Index("ix_address_account_id", "account_id", "address"),
     # All that is shown of them in a list, in its order.
     Index("ix_address_instance_id", "instance_id", text("public DESC"), "position", "address"),
+    sqlite_without_rowid=True,
 )
 # Blocks of addresses, each given to the region that needed one, and how far it has been given out.
 address_block = table(
@@ -48,6 +50,7 @@ address_block = table(
     Column("number", Integer, nullable=False),
     Column("used", Integer, nullable=False),
     PrimaryKeyConstraint("region", "public", "number"),
+    sqlite_without_rowid=True,
 )
 released_address = table(
     "released_address",
@@ -56,7 +59,8 @@ released_address = table(
     Column("public", Flag, nullable=False),
     Column("free_at", Time, nullable=False),
     PrimaryKeyConstraint("address", "region"),
-    Index("ix_released_address_free", "region", "public", "free_at"),
+    Index("ix_released_address_free", "region", "public", "free_at", "address"),
+    sqlite_without_rowid=True,
 )
 
 
@@ -104,13 +108,15 @@ _FREE = query(
     .limit(1)
     .with_for_update(skip_locked=True)
 )
-_BLOCK = query(
-    select(address_block.c.network, address_block.c.number, address_block.c.used)
-    .where(address_block.c.region == bindparam("region"), address_block.c.public == bindparam("public"))
-    .order_by(address_block.c.number.desc())
-    .limit(1)
-    .with_for_update(),
-    lambda network, number, used: (network, number, used),
+_OF_REGION = (address_block.c.region == bindparam("of_region"), address_block.c.public == bindparam("of_public"))
+_BLOCKS = query(select(func.count()).where(*_OF_REGION))
+_NEWEST = select(func.max(address_block.c.number)).where(*_OF_REGION).scalar_subquery()
+_DRAW = query(
+    update(address_block)
+    .where(*_OF_REGION, address_block.c.number == _NEWEST, address_block.c.used < bindparam("room"))
+    .values(used=address_block.c.used + 1)
+    .returning(address_block.c.network, address_block.c.used),
+    lambda network, used: (network, used),
 )
 _PUBLIC_BLOCKS = query(select(func.count()).where(address_block.c.public.is_(True)))
 _LAST = query(select(func.max(address.c.position)).where(address.c.instance_id == bindparam("instance_id")))
@@ -167,17 +173,15 @@ def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, posit
 def _next(ctx: Context, region: str, *, public: bool) -> str:
     """The next address of the region's newest block, or the first of a new block when that is used up."""
     ctx.db.hold(POOLS)
-    block = ctx.db.maybe(_BLOCK, region=region, public=public)
-    if block is not None:
-        network, number, used = block
-        found = _numbered(network, used)
-        if found is not None:
-            ctx.db.update(address_block, {"region": region, "public": public, "number": number}, used=used + 1)
-            return found
-    return _first_of_new_block(ctx, region, 0 if block is None else block[1] + 1, public=public)
+    drawn = ctx.db.maybe(_DRAW, of_region=region, of_public=public, room=_room(BLOCK if public else PRIVATE.prefixlen))
+    if drawn is None:
+        return _first_of_new_block(ctx, region, public=public)
+    network, used = drawn
+    return _numbered(network, used - 1)
 
 
-def _first_of_new_block(ctx: Context, region: str, number: int, *, public: bool) -> str:
+def _first_of_new_block(ctx: Context, region: str, *, public: bool) -> str:
+    number = int(ctx.db.value(_BLOCKS, of_region=region, of_public=public))
     if public:
         taken = int(ctx.db.value(_PUBLIC_BLOCKS))
         first = int(PUBLIC.network_address) + taken * (1 << (32 - BLOCK))
@@ -187,34 +191,33 @@ def _first_of_new_block(ctx: Context, region: str, number: int, *, public: bool)
     if not network.subnet_of(PUBLIC if public else PRIVATE) or (taken and not public):
         raise Invalid("No addresses are left in this region.")
     ctx.db.insert(address_block, network=str(network), region=region, public=public, number=number, used=1)
-    found = _numbered(str(network), 0)
-    assert found is not None
-    return found
+    return _numbered(str(network), 0)
 
 
-def _numbered(network: str, number: int) -> str | None:
+def _room(prefix: int) -> int:
+    """How many addresses of a network can be given out."""
+    return (1 << 24 - prefix) * PER_24
+
+
+def _numbered(network: str, number: int) -> str:
     """Address ``number`` of a network, leaving out what each /24 keeps: its name, its gateway, its broadcast."""
-    first, size = _extent(network)
-    block, place = divmod(number, 253)
-    offset = block * 256 + 2 + place
-    if offset >= size - 1:
-        return None
-    whole = first + offset
+    block, place = divmod(number, PER_24)
+    whole = _beginning(network) + block * 256 + 2 + place
     return f"{whole >> 24}.{whole >> 16 & 255}.{whole >> 8 & 255}.{whole & 255}"
 
 
 @cache
-def _extent(network: str) -> tuple[int, int]:
-    """Where a network begins, and how many addresses it has."""
-    known = ipaddress.IPv4Network(network)
-    return int(known.network_address), known.num_addresses
+def _beginning(network: str) -> int:
+    return int(ipaddress.IPv4Network(network).network_address)
 
 
 def slaac(region: str, instance_id: int) -> str:
-    """The IPv6 address that an instance derives for itself: the region's prefix, and a card numbered by its id."""
-    card = (0xF03C_95FF_FE00_0000 | (instance_id & 0xFF_FFFF)) + ((instance_id >> 24) << 40)
-    groups = [f"{card >> shift & 0xFFFF:x}" for shift in (48, 32, 16, 0)]
-    return ":".join([_prefix(region), *groups])
+    """The IPv6 address that an instance derives for itself: the region's prefix, and a card numbered by its id.
+
+    It follows from these two, so it is kept nowhere.
+    """
+    maker, low = 0xF03C_95FF + (instance_id >> 24 << 8), instance_id & 0xFFFF
+    return f"{_prefix(region)}:{maker >> 16:x}:{maker & 0xFFFF:x}:{0xFE00 | instance_id >> 16 & 0xFF:x}:{low:x}"
 
 
 @cache

@@ -182,7 +182,6 @@ def arrive(ctx: Context, work: Work) -> Sleep | None:
             ips.release(ctx, held)
             ips.allocate(ctx, instance.id, work.args.change.region, public=held.public)
         changes["region"] = work.args.change.region
-        changes["ipv6"] = ips.slaac(work.args.change.region, instance.id)
         changes["ipv6_rdns"] = None
     ctx.db.update(store.instance, {"id": instance.id}, **changes)
     return None
