@@ -15,10 +15,6 @@ from tests.cloud import Cloud
 CARD = {"card_number": "4111111111111111", "cvv": "123", "expiry_month": 12, "expiry_year": 2099}
 
 
-def errors(answer: Response) -> list[tuple[str | None, str]]:
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
-
-
 def moment(text: str) -> int:
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1000
 
@@ -51,10 +47,6 @@ def invoices(client: Client) -> list[dict[str, Any]]:
 
 def items(client: Client, invoice_id: int) -> list[dict[str, Any]]:
     return list(client.get(f"/v4/account/invoices/{invoice_id}/items").json()["data"])
-
-
-def actions(client: Client) -> list[str]:
-    return [event["action"] for event in client.get("/v4/account/events").json()["data"]]
 
 
 def rows(cloud: Cloud, sql: str) -> list[Sequence[Any]]:

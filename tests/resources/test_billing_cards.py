@@ -11,7 +11,8 @@ from httpx2 import Client, Response
 
 from crofter.drivers.payments import InDoubt, Outcome, SimulatedGateway
 from tests.cloud import Cloud
-from tests.resources.money import CARD, actions, errors, stand_at
+from tests.resources.money import CARD, stand_at
+from tests.told import actions, errors
 
 DECLINED = "4000000000000002"
 
@@ -222,7 +223,7 @@ def test_a_payment_that_cannot_be_one_is_refused(
 def test_a_declined_payment_leaves_the_balance(cloud: Cloud) -> None:
     account = cloud.account(username="carol")
     owner = cloud.client(account["token"])
-    cloud.door.post("/_sandbox/faults", json={"kind": "card_declined", "euuid": account["euuid"], "times": 1})
+    cloud.fault("card_declined", euuid=account["euuid"], times=1)
     refused = owner.post("/v4/account/payments", json={"usd": "20.00"})
     assert (refused.status_code, errors(refused)) == (400, [(None, "The payment was declined.")])
     assert owner.get("/v4/account").json()["balance"] == 0

@@ -10,16 +10,15 @@ from httpx2 import Client
 
 from tests.cloud import Cloud
 from tests.resources.money import (
-    actions,
     books_are_in_order,
     done,
-    errors,
     instance,
     invoices,
     items,
     stand_at,
     until,
 )
+from tests.told import actions, errors, mails
 
 MARCH = "2027-03-01T00:00:00"
 LATE_MARCH = "2027-03-29T00:00:00"
@@ -80,8 +79,7 @@ def test_a_month_is_billed_on_the_first_of_the_next_and_charged(cloud: Cloud, ow
     assert (account["balance"], account["balance_uninvoiced"]) == (0, 0.01)
     assert [payment["usd"] for payment in owner.get("/v4/account/payments").json()["data"]] == [6]
     assert "payment_submitted" in actions(owner)
-    mails = cloud.door.get("/_sandbox/outbox").json()["mails"]
-    assert mails[0]["subject"] == f"Invoice #{bill['id']}"
+    assert [mail["subject"] for mail in mails(cloud)] == [f"Invoice #{bill['id']}"]
 
 
 def test_what_is_off_is_billed_too_and_what_is_deleted_is_not(cloud: Cloud, late: Client) -> None:

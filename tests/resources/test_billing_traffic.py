@@ -90,10 +90,10 @@ def test_a_host_that_does_not_answer_is_waited_for_before_its_traffic_is_billed(
     until(stingy, "2027-03-31T23:50:00")
     over = done(alice.get("/v4/account/transfer"))["billable"]
     assert over > 10
-    done(stingy.door.post("/_sandbox/faults", json={"kind": "region_outage", "region": "us-east"}))
+    stingy.fault("region_outage", region="us-east")
     until(stingy, "2027-04-01T02:00:00")
     assert invoices(alice) == []
-    done(stingy.door.post("/_sandbox/faults", json={"kind": "region_back", "region": "us-east"}))
+    stingy.fault("region_back", region="us-east")
     until(stingy, "2027-04-01T03:00:00")
     (bill,) = invoices(alice)
     assert bill["date"] == "2027-04-01T00:00:00"
@@ -105,17 +105,13 @@ def test_what_is_never_heard_of_is_not_waited_for_without_end(stingy: Cloud) -> 
     number = instance(alice, **IMAGE)
     stingy.settle()
     until(stingy, "2027-03-31T12:00:00")
-    done(stingy.door.post("/_sandbox/faults", json={"kind": "region_outage", "region": "us-east"}))
+    stingy.fault("region_outage", region="us-east")
     hand_over(stingy, number, alice, bob)
     until(stingy, "2027-03-31T16:00:00")
     assert done(bob.get(f"/v4/compute/instances/{number}"))["id"] == number
     until(stingy, "2027-04-02T00:10:00")
     for owner in (alice, bob):
         assert [one["type"] for one in items(owner, invoices(owner)[0]["id"])] == ["hourly"]
-
-
-def outage(cloud: Cloud, kind: str, region: str = "us-east") -> None:
-    done(cloud.door.post("/_sandbox/faults", json={"kind": kind, "region": region}))
 
 
 def overage(client: Client) -> list[tuple[str, int]]:
@@ -151,7 +147,7 @@ def test_a_host_that_is_silent_makes_only_its_own_traffic_free(stingy: Cloud) ->
     stingy.settle()
     until(stingy, "2027-03-20T00:00:00")
     both = used(alice)
-    outage(stingy, "region_outage", "us-west")
+    stingy.fault("region_outage", region="us-west")
     known = used(alice)
     assert 0 < known < both
     url = "/v4/account/service-transfers"
@@ -169,11 +165,11 @@ def test_what_was_deleted_before_the_month_ended_is_billed_with_it(stingy: Cloud
     stingy.settle()
     until(stingy, "2027-03-31T20:00:00")
     over = done(alice.get("/v4/account/transfer"))["billable"]
-    outage(stingy, "region_outage")
+    stingy.fault("region_outage", region="us-east")
     done(alice.delete(f"/v4/compute/instances/{number}"))
     until(stingy, "2027-04-01T02:00:00")
     assert done(alice.get(f"/v4/compute/instances/{number}"))["status"] == "deleting"
-    outage(stingy, "region_back")
+    stingy.fault("region_back", region="us-east")
     until(stingy, "2027-05-01T03:00:00")
     assert alice.get(f"/v4/compute/instances/{number}").status_code == 404
     ((date, billed),) = overage(alice)

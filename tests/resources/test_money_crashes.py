@@ -8,9 +8,10 @@ from crofter import corridor
 from crofter.engine import Operation, Step
 from crofter.resources.billing.charging import UNDER_WAY
 from tests.cloud import Cloud
-from tests.resources.money import done, errors
+from tests.resources.money import done
 from tests.resources.town import SCENARIOS, Town, all_is_in_order, dying, is_paid, minutes_pass, use
 from tests.sweep import planted
+from tests.told import errors
 
 ROOMS = ("crofter.resources.billing.", "crofter.resources.transfers.")
 POINTS: list[tuple[Operation, Step]] = [

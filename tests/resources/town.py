@@ -12,7 +12,6 @@ from crofter.drivers.payments import InDoubt, Outcome, SimulatedGateway
 from crofter.engine import Step
 from tests.cloud import Cloud
 from tests.resources.money import (
-    actions,
     books_are_in_order,
     done,
     instance,
@@ -24,6 +23,7 @@ from tests.resources.money import (
     until,
 )
 from tests.sweep import PLANTED
+from tests.told import actions, mails
 
 EVENING, MIDNIGHT, NIGHT = "2027-03-31T20:00:00", "2027-04-01T00:00:10", "2027-03-11T02:00:00"
 TRANSFERS = "/v4/account/service-transfers"
@@ -49,8 +49,7 @@ class Town:
         return [tuple(row) for row in rows(self.cloud, sql)]
 
     def mails(self, subject: str) -> list[str]:
-        found = self.cloud.door.get("/_sandbox/outbox").json()["mails"]
-        return [one["text"] for one in found if one["subject"].startswith(subject)]
+        return [one["text"] for one in mails(self.cloud) if one["subject"].startswith(subject)]
 
 
 # ---- transfers ------------------------------------------------------------------------------------------------------
