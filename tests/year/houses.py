@@ -119,6 +119,7 @@ class Shaky:
             slugs = regions.slugs(db)
         services["hypervisor"] = Loud(self.cloud.world.database, self.cloud.world.clock, slugs)
         self._power = Power(self.cloud)
+        self._clients: dict[str, Client] = {}
 
     def now(self) -> int:
         return self.cloud.world.clock.now()
@@ -151,7 +152,10 @@ class Shaky:
         self._open()
 
     def client(self, token: str) -> Client:
-        return self.cloud.client(token)
+        """One for each: a peer has so many connections and no more."""
+        if token not in self._clients:
+            self._clients[token] = self.cloud.client(token)
+        return self._clients[token]
 
     def account(self, **options: Any) -> tuple[int, str]:
         made = self.cloud.account(**options)
