@@ -8,6 +8,7 @@ import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
+from tests.resources.compute import IMAGE, PASSWORD, create, deploy
 from tests.resources.monitoring import PATH, dora, force, issues, server, status, tickets, watch
 from tests.resources.servers import Server
 from tests.told import actions, errors
@@ -180,6 +181,24 @@ def test_statistics_are_those_of_all_instances_together(cloud: Cloud, dora: Clie
     assert len(data["cpu"]) >= 2
     assert all(isinstance(point["y"], int) for series in data.values() for point in series)
     assert data["cpu"] == sorted(data["cpu"], key=lambda point: point["x"])
+
+
+def test_instances_that_are_away_or_still_to_come_do_not_spoil_the_statistics(cloud: Cloud, dora: Client) -> None:
+    cloud.freeze()
+    deploy(cloud, dora)
+    cloud.advance(3 * 3600)
+    alone = dora.get("/v4/managed/stats").json()
+    body = {"image": IMAGE, "root_pass": PASSWORD, "region": "us-west"}
+    create(dora, **body)
+    cloud.advance(1)  # its host is chosen, and there is no machine yet
+    assert dora.get("/v4/managed/stats").json() == alone
+    cloud.settle()
+    cloud.fault("region_outage", region="us-west")
+    assert dora.get("/v4/managed/stats").json() == alone
+    cloud.fault("region_back", region="us-west")
+    cloud.advance(3600)
+    both = dora.get("/v4/managed/stats").json()["data"]
+    assert both["cpu"][-1]["y"] > alone["data"]["cpu"][-1]["y"]
 
 
 def test_an_instance_with_a_monitored_service_is_not_handed_over(cloud: Cloud, dora: Client) -> None:

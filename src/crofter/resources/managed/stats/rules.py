@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from crofter import clock
 from crofter.context import Context
-from crofter.drivers.hypervisor import DomainRef, Unreachable, Usage
+from crofter.drivers.hypervisor import Absent, DomainRef, Unreachable, Usage
 from crofter.resources.instances import hands, store
 from crofter.resources.managed.stats.shapes import ManagedStats, ManagedStatsData, Point
 
@@ -35,8 +35,8 @@ def _usage(ctx: Context) -> Iterator[Usage]:
         where = DomainRef(instance.host, instance.id)
         try:
             yield from hands.hypervisor(ctx.world).history(where, stop - clock.DAY, stop, clock.HOUR)
-        except Unreachable:
-            continue  # the others are worth showing all the same
+        except (Absent, Unreachable):
+            continue  # it is still to come, or away; the others are worth showing all the same
 
 
 def _amounts(usage: Usage) -> dict[str, float]:
