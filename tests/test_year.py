@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from crofter.engine import work
 from crofter.resources.billing import drafting, metering, meters, promotions, store
 from tests.cloud import Cloud
+from tests.databases import PostgresServer
 from tests.e2e.serving import SECRET
 from tests.year.checks import (
     everything_is_as_it_should_be,
@@ -134,9 +135,9 @@ class Lived(NamedTuple):
     violated: set[str]
 
 
-def live(folder: Path) -> Lived:
+def live(place: Path | str) -> Lived:
     """Some weeks of three accounts, in which whatever can be billed is."""
-    house = Shaky(folder, 11, cuts=False)
+    house = Shaky(place, 11, cuts=False)
     try:
         year = Year(house, 11, 3)
         year.run(45, 2)
@@ -205,6 +206,11 @@ def test_without_a_defect_all_is_found_to_be_right(undisturbed: Lived) -> None:
     assert undisturbed.billed == EVERYTHING
     assert undisturbed.moved != set()
     assert undisturbed.done["resize"] > 0
+
+
+@pytest.mark.soak
+def test_the_other_database_has_the_same_story_to_tell(postgres_server: PostgresServer, undisturbed: Lived) -> None:
+    assert live(postgres_server.address(postgres_server.create())) == undisturbed
 
 
 @pytest.mark.parametrize("defect", FOUND_BY)

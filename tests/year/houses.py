@@ -104,21 +104,23 @@ class Power:
 class Shaky:
     """A house in this process. The same seed makes the same house, mishaps and all."""
 
-    def __init__(self, folder: Path, seed: int, *, cuts: bool = True) -> None:
-        self._folder, self._seed, self._cuts = folder, seed, cuts
+    def __init__(self, place: Path | str, seed: int, *, cuts: bool = True) -> None:
+        """In a folder, or at the address of a database; only in a folder can the power fail."""
+        self._settings: dict[str, Any] = {"database": place} if isinstance(place, str) else {"data": str(place)}
+        self._seed, self._cuts = seed, cuts
         self._dice = random.Random(seed)
         self.seen: Counter[str] = Counter()
-        _stand_still(folder)
+        _stand_still(place)
         self._open()
 
     def _open(self) -> None:
-        self.cloud = Cloud(data=str(self._folder), seed=self._seed, secret_key="5a" * 32)
+        self.cloud = Cloud(**self._settings, seed=self._seed, secret_key="5a" * 32)
         services = self.cloud.world.services
         services["payments"] = Trouble(services["payments"], self._dice.randrange(2**32), self.seen)
         with self.cloud.world.database.read() as db:
             slugs = regions.slugs(db)
         services["hypervisor"] = Loud(self.cloud.world.database, self.cloud.world.clock, slugs)
-        self._power = Power(self.cloud)
+        self._power = Power(self.cloud) if self._cuts else None
         self._clients: dict[str, Client] = {}
 
     def now(self) -> int:
@@ -135,7 +137,10 @@ class Shaky:
 
     def _moves(self, move: Any) -> bool:
         """Whether the power failed on the way, and it has to be done again."""
-        if self._cuts and self._dice.random() < 0.04:
+        if self._power is None:
+            move()
+            return False
+        if self._dice.random() < 0.04:
             self._power.fail_after(self._dice.randrange(1, 60), commits_last=self._dice.random() < 0.5)
         try:
             move()
@@ -168,9 +173,9 @@ class Shaky:
         self.cloud.close()
 
 
-def _stand_still(folder: Path) -> None:
+def _stand_still(place: Path | str) -> None:
     """A database whose clock stands before the house is founded in it."""
-    database = open_database(None, folder)
+    database = open_database(place, None) if isinstance(place, str) else open_database(None, place)
     prepare(database)
     with database.write() as db:
         setting = Setting("frozen", 0, BEGINNING)
