@@ -6,6 +6,7 @@ import base64
 import secrets
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,11 @@ import pytest
 from crofter.corridor import ENDPOINTS
 from crofter.edge.endpoint import Stream
 from tests.canaries import account_life, login_life
-from tests.canaries.disguises import Canary, disguises, found
+from tests.canaries.disguises import Canary, Seen, disguises, found
 from tests.canaries.fields import TELLING, bodies, views
 from tests.canaries.house import House, opened
-from tests.canaries.places import PostgresStore, SqliteStore, Store, said_by_commands
+from tests.canaries.places import PostgresStore, SqliteStore, Store, complaint, said_by_commands
+from tests.canaries.writers import WRITERS, written
 from tests.databases import PostgresServer
 from tests.served import TOKEN, Process, run, serving
 
@@ -45,7 +47,29 @@ INSERTED = (
 ).split()
 """Tables that are filled on the way of a secret; each in turn takes no more, to see what is logged then."""
 
-IDS = ("id", "username", "token", "label", "address")
+ODD = {
+    "account/oauth-clients/{client_id}/thumbnail": {404},
+    "account/users/{username}/grants": {200, 204},  # only who is restricted has any
+    "compute/instances/{compute_id}/stats": {400},
+    "compute/instances/{compute_id}/stats/{year}/{month}": {400},  # none so soon
+    "profile/grants": {204},
+}
+"""What answers otherwise than with 200 when everything is looked at, and how."""
+UNSEEN = {
+    "account/entity-transfers/{token}",
+    "account/invoices/{invoice_id}",
+    "account/invoices/{invoice_id}/csv",
+    "account/invoices/{invoice_id}/items",
+    "account/invoices/{invoice_id}/pdf",
+    "account/service-transfers/{token}",
+    "compute/instances/{compute_id}/backups/{backup_id}",
+    "compute/instances/{compute_id}/ips/{address}",
+    "managed/issues/{issue_id}",
+    "managed/services/{service_id}",
+    "support/tickets/{ticket_id}/attachments/{filename}",
+}
+"""What shows one of many, where there are none in this life or where they are not in a list."""
+DOORS = ("/docs", "/openapi.json", "/version", "/health/ready", "/_sandbox", "/_sandbox/faults")
 
 
 # ---- the list -------------------------------------------------------------------------------------------------------
@@ -95,29 +119,33 @@ def test_no_secret_is_found_anywhere(store: Store, tmp_path: Path) -> None:
         house = opened(process, store)
         owner = house.client(first)
         announced = len(process.said)
-        _live(house, owner, process)
+        witness = _witness(owner)
+        grace = _live(house, owner, process)
         _in_the_settings(house, master, first)
         _goes_wrong(house)
-        operator = _by_the_operator(house, env)
+        operator = _by_the_operator(house, env, witness.value)
         places = {"metrics": httpx2.get(f"{process.url}/metrics").content, "commands": operator}
-        _looks_at_everything(house, owner)
+        _looks_at_everything(owner, grace)
         places["output"] = "\n".join(process.said[announced:]).encode()
         assert set(_secret_fields()) <= {one.name for one in house.canaries}
         places |= dict(store.meanwhile())
         places["log"] = process.log().encode()
-    assert b"Traceback" in places["log"]  # there was something to leak into
-    assert store.complaint in places["log"]
+    unheard = [table for table in INSERTED if complaint(table).encode() not in places["log"]]
+    assert unheard == []  # there was something to leak into
+    assert b"Traceback" in places["log"]
     places |= _mail_that_cannot_be_sent(house, store, env)
     places |= dict(store.places(tmp_path))
     assert _leaks(house, places) == []
-    _proves_itself(house, places)
+    _proves_itself(witness, places, {"log", "commands", *store.files})
 
 
 def _secret_fields() -> Iterator[str]:
     yield from (field.name for field in (*bodies(), *views()) if field.secret)
 
 
-def _live(house: House, owner: httpx2.Client, process: Process) -> None:
+def _live(house: House, owner: httpx2.Client, process: Process) -> httpx2.Client:
+    """The life of an account, by its owner and by another of its users: her client."""
+
     def token_of(username: str) -> str:
         with house.client(None) as door:
             token = str(door.post("/_sandbox/tokens", json={"username": username}).json()["token"])
@@ -125,8 +153,9 @@ def _live(house: House, owner: httpx2.Client, process: Process) -> None:
 
     password = next(line.split()[-1] for line in process.said if "password" in line)
     house.known("first password", password)
-    login_life.live(house, owner, token_of)
+    grace = login_life.live(house, owner, token_of)
     account_life.live(house, owner)
+    return grace
 
 
 def _in_the_settings(house: House, master: str, first: str) -> None:
@@ -136,42 +165,47 @@ def _in_the_settings(house: House, master: str, first: str) -> None:
 
 def _goes_wrong(house: House) -> None:
     """Every request once more, while the database refuses one table after the other."""
-    statuses: set[int] = set()
     for table in INSERTED:
         house.store.run([house.store.break_inserts(table)])
-        statuses |= {send().status_code for send in house.again}
+        statuses = [send().status_code for send in house.again]
         house.store.run([house.store.mend_inserts(table)])
-    assert 500 in statuses
+        assert 500 in statuses, table
 
 
-def _by_the_operator(house: House, env: dict[str, str]) -> bytes:
+def _by_the_operator(house: House, env: dict[str, str], username: str) -> bytes:
     password = house.plain_canary("password set by the operator")
-    ended = run("admin", "users", "set-password", "grace", *house.store.flags, env=env, typed=f"{password}\n")
+    ended = run("admin", "users", "set-password", username, *house.store.flags, env=env, typed=f"{password}\n")
     assert ended.returncode == 0, ended.stderr
     return ended.stdout.encode() + ended.stderr.encode() + said_by_commands(house.store, env)
 
 
-def _looks_at_everything(house: House, client: httpx2.Client) -> None:
+def _looks_at_everything(*clients: httpx2.Client) -> None:
     """Every list, and what is in it."""
+    statuses: dict[str, set[int]] = {}
     for one in ENDPOINTS:
         if one.method == "GET" and one.answers is not Stream:
-            for path in _paths(client, one.path):
-                client.get(f"/v4beta/{path}")
-    for path in ("/docs", "/openapi.json", "/version", "/health/ready", "/_sandbox", "/_sandbox/faults"):
-        client.get(path)
+            seen = statuses.setdefault(one.path, set())
+            seen |= {
+                client.get(f"/v4beta/{path}").status_code for client in clients for path in _paths(client, one.path)
+            }
+    assert {path for path, seen in statuses.items() if not seen} == UNSEEN
+    assert {path: seen for path, seen in statuses.items() if seen and seen != {200}} == ODD
+    assert {path: clients[0].get(path).status_code for path in DOORS} == dict.fromkeys(DOORS, 200)
 
 
 def _paths(client: httpx2.Client, template: str) -> Iterator[str]:
+    """The path, for as many as three of what its lists hold."""
     head, brace, tail = template.partition("/{")
     if not brace:
         yield template
         return
-    answer = client.get(f"/v4beta/{head}")
-    listed: list[dict[str, Any]] = answer.json().get("data", []) if answer.status_code == 200 else []
-    for item in listed[:3] if isinstance(listed, list) else ():
-        for name in IDS:
-            if name in item:
-                yield from _paths(client, f"{head}/{item[name]}{tail.partition('}')[2]}")
+    name, _, rest = tail.partition("}")
+    if name in ("year", "month"):
+        yield from _paths(client, f"{head}/{getattr(datetime.now(UTC), name)}{rest}")
+        return
+    listed: list[dict[str, Any]] = client.get(f"/v4beta/{head}").json().get("data", [])
+    for item in listed[:3]:
+        yield from _paths(client, f"{head}/{item.get(name) or item['id']}{rest}")
 
 
 def _mail_that_cannot_be_sent(house: House, store: Store, env: dict[str, str]) -> dict[str, bytes]:
@@ -187,7 +221,7 @@ def _mail_that_cannot_be_sent(house: House, store: Store, env: dict[str, str]) -
         return {"log of the second start": process.log().encode(), "its output": "\n".join(process.said).encode()}
 
 
-def _leaks(house: House, places: dict[str, bytes]) -> list[str]:
+def _leaks(house: House, places: dict[str, bytes]) -> list[Seen]:
     leaks = list(found(house.canaries, places))
     for canary in house.canaries:
         leaks += found([canary], {"answers": house.answers(canary)})
@@ -197,13 +231,36 @@ def _leaks(house: House, places: dict[str, bytes]) -> list[str]:
 # ---- the harness ----------------------------------------------------------------------------------------------------
 
 
-def _proves_itself(house: House, places: dict[str, bytes]) -> None:
-    """Whatever is put into any place, in any disguise, is found there."""
-    canary = house.canaries[0]
-    for place in places:
-        for disguise, pattern in disguises(canary.core).items():
-            planted = {place: places[place][:1000] + pattern + places[place][-1000:]}
-            assert any(disguise in one for one in found([canary], planted)), (place, disguise)
+def _witness(owner: httpx2.Client) -> Canary:
+    """Nothing secret: a name that goes everywhere a secret could go."""
+    name = "w" + secrets.token_hex(10)
+    body = {"username": name, "email": f"{name}@example.com"}
+    assert owner.post("/v4/account/users", json=body).status_code == 200
+    assert owner.get(f"/v4/account/users/{name}").status_code == 200
+    return Canary("witness", name, name)
+
+
+def _proves_itself(witness: Canary, places: dict[str, bytes], everywhere: set[str]) -> None:
+    """What went everywhere is seen everywhere; and what others would have written into any place is recognised."""
+    assert everywhere <= {seen.place for seen in found([witness], places) if seen.disguise == "as it is"}
+    secret = Canary("planted", "", "AbCdEfGh0123456789zZ")
+    assert list(found([secret], places)) == []
+    for place, content in places.items():
+        middle = len(content) // 2
+        planted = {place: content[:middle] + written(secret.core) + content[middle:]}
+        assert {seen.disguise for seen in found([secret], planted)} == set(WRITERS), place
+
+
+@pytest.mark.parametrize("disguise", WRITERS)
+def test_every_disguise_is_seen_through_by_its_name(disguise: str) -> None:
+    core = "AbCdEfGh0123456789zZ"
+    text = WRITERS[disguise](core)
+    assert disguise in {seen.disguise for seen in found([Canary("one", "", core)], {"place": text})}
+    assert list(found([Canary("another", "", core[:10] + "x" + core[11:])], {"place": text})) == []
+
+
+def test_every_disguise_has_somebody_who_writes_it() -> None:
+    assert set(WRITERS) == set(disguises("AbCdEfGh0123456789zZ"))
 
 
 def test_a_leak_into_each_place_is_seen(store: Store, tmp_path: Path) -> None:
@@ -217,10 +274,9 @@ def test_a_leak_into_each_place_is_seen(store: Store, tmp_path: Path) -> None:
         assert owner.get(f"/v4/tags/{leaked}").status_code == 200
         places = dict(store.places(tmp_path))
         places |= {"log": process.log().encode(), "answers": house.answers(house.canaries[0])}
-    seen = {one.split(": ", 1)[1].split(",")[0] for one in found(house.canaries, places)}
-    assert {"log", "answers", "backup"} <= seen
+    seen = {one.place for one in found(house.canaries, places)}
     files = ("crofter.db-wal", "backup.db") if isinstance(store, SqliteStore) else ("base", "pg_wal")
-    assert {f"file {name}" for name in files} <= seen
+    assert {"log", "answers", "backup, as text", *(f"file {name}" for name in files)} <= seen
 
 
 def test_a_house_full_of_holes_is_seen_to_leak(tmp_path: Path) -> None:
@@ -238,7 +294,7 @@ def test_a_house_full_of_holes_is_seen_to_leak(tmp_path: Path) -> None:
         places = dict(store.places(tmp_path))
         places["metrics"] = httpx2.get(f"{process.url}/metrics").content
         places |= {"log": process.log().encode(), "answers": house.answers(house.canaries[0])}
-    seen = {tuple(one.split(": ", 1)[1].split(", ")) for one in found(house.canaries, places)}
+    seen = {(one.place, one.disguise) for one in found(house.canaries, places)}
     assert {
         ("file crofter.db-wal", "as it is"),
         ("log", "in hexadecimal"),
@@ -251,5 +307,5 @@ def test_a_house_full_of_holes_is_seen_to_leak(tmp_path: Path) -> None:
 def test_base64_is_seen_through_wherever_the_secret_begins(shift: int) -> None:
     canary = Canary("one", "", "AbCdEfGh0123456789~?")
     encoded = {"place": base64.urlsafe_b64encode(b"x" * shift + canary.core.encode() + b"yz")}
-    assert list(found([canary], encoded))
+    assert [seen.disguise for seen in found([canary], encoded)] == [f"in base64, {shift} into it"]
     assert list(found([canary], {"place": b"nothing"})) == []

@@ -27,6 +27,7 @@ def live(house: House, client: httpx2.Client) -> None:
     experts(house, client)
     tokens(house, client)
     second_factor(house, client)
+    belongings(client)
 
 
 def settle(house: House) -> None:
@@ -107,7 +108,27 @@ def tokens(house: House, client: httpx2.Client) -> None:
         house.excuse("TokenView.token")
     token = house.learn("TokenView.token", answer.json()["token"], shown=16)
     house.spoil(client, "/v4/profile/tokens", {"label": "mine", "token": token}, token)
+    house.again.append(lambda: _token(house, client))
     assert house.client(token).get("/v4/profile").status_code == 200
+
+
+def belongings(client: httpx2.Client) -> None:
+    """Nothing secret, but seen beside what is."""
+    key = "ssh-ed25519 " + base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0 " + bytes(range(32))).decode()
+    for path, body in (
+        ("tags", {"label": "mine"}),
+        ("profile/sshkeys", {"label": "laptop", "ssh_key": key}),
+        ("managed/contacts", {"name": "Jo", "email": "jo@example.com"}),
+        ("support/tickets", {"summary": "Help", "description": "Please."}),
+        ("support/tickets/1/replies", {"description": "Thank you."}),
+    ):
+        answer = client.post(f"/v4/{path}", json=body)
+        assert answer.status_code == 200, f"{path}: {answer.text}"
+
+
+def _token(house: House, client: httpx2.Client) -> httpx2.Response:
+    named = {"Idempotency-Key": house.name("key")}
+    return client.post("/v4/profile/tokens", json={"label": "another"}, headers=named)
 
 
 def second_factor(house: House, client: httpx2.Client) -> None:

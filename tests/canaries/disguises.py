@@ -6,6 +6,7 @@ import base64
 import codecs
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from msgspec import Struct
 
@@ -43,8 +44,11 @@ def disguises(core: str) -> dict[str, bytes]:
         **{f"in base64, {shift} into it": _base64(plain, shift) for shift in range(3)},
         "in base32": base64.b32encode(plain[: len(plain) // 5 * 5]),
         "percent-encoded": "".join(f"%{byte:02X}" for byte in plain).encode(),
+        "percent-encoded, lower case": "".join(f"%{byte:02x}" for byte in plain).encode(),
         "escaped for JSON": "".join(f"\\u{byte:04x}" for byte in plain).encode(),
+        "escaped for JSON, upper case": "".join(f"\\u{byte:04X}" for byte in plain).encode(),
         "escaped for HTML": "".join(f"&#{byte};" for byte in plain).encode(),
+        "escaped for HTML, in hexadecimal": "".join(f"&#x{byte:x};" for byte in plain).encode(),
         "in groups of four": " ".join(grouped).encode(),
         "in groups with dashes": "-".join(grouped).encode(),
         "in rot13": codecs.encode(core, "rot13").encode(),
@@ -58,14 +62,22 @@ def _base64(plain: bytes, shift: int) -> bytes:
     return encoded[4 if shift else 0 :]
 
 
-def found(canaries: Iterable[Canary], places: Mapping[str, bytes]) -> Iterator[str]:
-    """Every canary that is somewhere, with the place and the disguise."""
+class Seen(NamedTuple):
+    """A canary that was found, the place, and the disguise."""
+
+    canary: str
+    place: str
+    disguise: str
+
+
+def found(canaries: Iterable[Canary], places: Mapping[str, bytes]) -> Iterator[Seen]:
+    """Every canary that is somewhere."""
     searched = {name: content.replace(ZEROES, b"") for name, content in places.items()}
     for canary in canaries:
         if canary.short:
             word = re.compile(rb"(?<![0-9A-Za-z.:-])" + canary.core.encode() + rb"(?![0-9A-Za-z.:-])")
             yield from (
-                f"{canary.name}: {place}, as a word"
+                Seen(canary.name, place, "as a word")
                 for place, content in searched.items()
                 if _is_text(place) and word.search(content)
             )
@@ -73,7 +85,7 @@ def found(canaries: Iterable[Canary], places: Mapping[str, bytes]) -> Iterator[s
         for disguise, pattern in (*disguises(canary.core).items(), *(("in another form", one) for one in canary.also)):
             for place, content in searched.items():
                 if pattern in content or ((b"+" in pattern or b"/" in pattern) and _urlsafe(pattern) in content):
-                    yield f"{canary.name}: {place}, {disguise}"
+                    yield Seen(canary.name, place, disguise)
 
 
 def _urlsafe(pattern: bytes) -> bytes:

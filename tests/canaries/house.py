@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import secrets
 import string
 from collections.abc import Callable
@@ -37,6 +38,7 @@ class House:
         self.canaries: list[Canary] = []
         self.heard: list[Heard] = []
         self.again: list[Send] = []
+        self._numbers = itertools.count(1)
 
     # ---- speaking ---------------------------------------------------------------------------------------------------
 
@@ -87,6 +89,10 @@ class House:
     def answers(self, canary: Canary) -> bytes:
         """All that was answered, but for where the canary was made."""
         return b"\n".join(one.content for one in self.heard if canary.name not in one.shows)
+
+    def name(self, kind: str) -> str:
+        """One that nothing has yet."""
+        return f"{kind}-{next(self._numbers)}"
 
     # ---- sending ----------------------------------------------------------------------------------------------------
 

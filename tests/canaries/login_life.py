@@ -16,10 +16,13 @@ from tests.login.visitor import Visitor
 CALLBACK = "https://app.example/callback"
 
 
-def live(house: House, owner: httpx2.Client, token_of: Any) -> None:
-    """A user is invited, signs in with two factors, forgets and changes the password, and lets an app in."""
-    body = {"username": "grace", "email": "grace@example.com", "restricted": False}
-    assert owner.post("/v4/account/users", json=body).status_code == 200
+def live(house: House, owner: httpx2.Client, token_of: Any) -> httpx2.Client:
+    """A user is invited, signs in with two factors, forgets and changes the password, and lets an app in.
+
+    Her own client is returned.
+    """
+    assert _invited(owner, "grace").status_code == 200
+    house.again.append(lambda: _invited(owner, house.name("guest")))
     grace = Visitor(house)  # type: ignore[arg-type] - all that it needs is a client
     password = _by_link(house, grace, "invitation")
     _signs_in_clumsily(house, grace, password)
@@ -33,6 +36,12 @@ def live(house: House, owner: httpx2.Client, token_of: Any) -> None:
     _secrets_of_a_browser(house, grace, "second")
     _changes(house, grace, password)
     _lets_an_app_in(house, owner, grace)
+    return second
+
+
+def _invited(owner: httpx2.Client, name: str) -> httpx2.Response:
+    body = {"username": name, "email": f"{name}@example.com", "restricted": False}
+    return owner.post("/v4/account/users", json=body)
 
 
 def _by_link(house: House, person: Visitor, purpose: str) -> str:
@@ -90,6 +99,7 @@ def _changes(house: House, person: Visitor, password: str) -> None:
         page = person.sends(**{"password": new, "again": new, **fields})
     assert page.status_code == 303
     _secrets_of_a_browser(house, person, "third")
+    house.again.append(lambda: Visitor(house).signs_in("grace", new, remember_me="yes"))  # type: ignore[arg-type]
 
 
 def _lets_an_app_in(house: House, owner: httpx2.Client, person: Visitor) -> None:
@@ -99,11 +109,13 @@ def _lets_an_app_in(house: House, owner: httpx2.Client, person: Visitor) -> None
     house.learn("OAuthClientView.secret", secret, shown=4)
     verifier = house.plain_canary("verifier") * 3
     asks = {"client_id": made["id"], "response_type": "code", "scope": "events:read_only", "redirect_uri": CALLBACK}
-    person.page = person.http.get(
-        "/oauth/authorize", params={**asks, "code_challenge": s256(verifier), "code_challenge_method": "S256"}
-    )
-    answer = person.sends(decision="allow")
-    code = house.learn("code", parse_qs(urlsplit(answer.headers["location"]).query)["code"][0])
+    asks |= {"code_challenge": s256(verifier), "code_challenge_method": "S256"}
+
+    def allows() -> httpx2.Response:
+        person.page = person.http.get("/oauth/authorize", params=asks)
+        return person.sends(decision="allow")
+
+    code = house.learn("code", _code(allows()))
     app = house.client(None)
     exchange = {"client_id": made["id"], "client_secret": secret, "code": code, "code_verifier": verifier}
     for spoiled in ({"client_secret": house.plain_canary("wrong secret of an app")}, {"code_verifier": "x" * 43}):
@@ -117,7 +129,16 @@ def _lets_an_app_in(house: House, owner: httpx2.Client, person: Visitor) -> None
     app.post("/oauth/token", data=exchange)  # a code that was used: its family ends
     app.post("/oauth/token", data={**renewal, "refresh_token": first})
     app.post("/oauth/revoke", data={"client_id": made["id"], "token": first})
-    house.again.append(lambda: app.post("/oauth/token", data=exchange))
+
+    def lets_in_again() -> httpx2.Response:
+        answer = allows()
+        return app.post("/oauth/token", data={**exchange, "code": _code(answer)}) if answer.is_redirect else answer
+
+    house.again += [lambda: app.post("/oauth/token", data=exchange), lets_in_again]
+
+
+def _code(answer: httpx2.Response) -> str:
+    return parse_qs(urlsplit(answer.headers["location"]).query)["code"][0]
 
 
 def _pair(house: House, answer: httpx2.Response, which: str) -> str:

@@ -19,11 +19,16 @@ LISTS = ("users list", "tokens list")
 KEY_FILE = "secret.key"
 
 
+def complaint(table: str) -> str:
+    """A word that the database says when an insert was made to fail, and at no other time."""
+    return f"refuses_{table}_rows"
+
+
 class SqliteStore:
     """A data folder."""
 
-    complaint = b"no more"
-    """What the database says of an insert that was made to fail."""
+    files = ("file crofter.db", "file backup.db", "file crofter.db-wal, meanwhile", "backup, as text")
+    """Where everything is that was ever written."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -36,10 +41,11 @@ class SqliteStore:
         connection.close()
 
     def break_inserts(self, table: str) -> str:
-        return f"CREATE TRIGGER stop_{table} BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, 'no more'); END"
+        words = complaint(table)
+        return f"CREATE TRIGGER {words} BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, '{words}'); END"
 
     def mend_inserts(self, table: str) -> str:
-        return f"DROP TRIGGER stop_{table}"
+        return f"DROP TRIGGER {complaint(table)}"
 
     def meanwhile(self) -> Iterator[tuple[str, bytes]]:
         """What is there only while the server runs."""
@@ -59,7 +65,7 @@ class SqliteStore:
 class PostgresStore:
     """A database of a server whose own files can be read."""
 
-    complaint = b"Failing row contains"
+    files = ("file base", "file pg_wal", "every table, as text", "backup, as text")
 
     def __init__(self, server: PostgresServer, name: str) -> None:
         self._server, self._name = server, name
@@ -79,10 +85,10 @@ class PostgresStore:
                 connection.execute(statement.encode())
 
     def break_inserts(self, table: str) -> str:
-        return f"ALTER TABLE {table} ADD CONSTRAINT stop_{table} CHECK (false) NOT VALID"
+        return f"ALTER TABLE {table} ADD CONSTRAINT {complaint(table)} CHECK (false) NOT VALID"
 
     def mend_inserts(self, table: str) -> str:
-        return f"ALTER TABLE {table} DROP CONSTRAINT stop_{table}"
+        return f"ALTER TABLE {table} DROP CONSTRAINT {complaint(table)}"
 
     def meanwhile(self) -> Iterator[tuple[str, bytes]]:
         return iter(())
