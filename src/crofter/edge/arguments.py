@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -67,20 +67,8 @@ class Deferred:
         return all_reasons(self._read, problem, lambda rest: attempt({name: rest}))
 
     def fields(self) -> list[str]:
-        """The names of what was sent, or is set to something else than usual."""
-        value = self._value
-        if not isinstance(value, Body):
-            return []
-        return [name for name, usual in _usual(type(value)) if getattr(value, name) != usual]
-
-
-@cache
-def _usual(body: type[Body]) -> list[tuple[str, Any]]:
-    """The fields of a body, and what each is when nothing is sent."""
-    return [
-        (field.name, field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory())
-        for field in msgspec.structs.fields(body)
-    ]
+        """The names of what was sent."""
+        return [] if self._read is None else self._read.fields
 
 
 def _bare(content_type: str) -> str:

@@ -110,9 +110,15 @@ class Read(Generic[B]):
         except msgspec.ValidationError as error:
             self.reasons = list(_struct(self._plan.info, sent, "")) or [Reason(str(error))]
             return
-        for name, field in self._plan.checks:
-            if sent.get(name) is not None:
-                self.reasons += _check(field, sent[name], name)
+        for name, field, own in self._plan.checks:
+            value = sent.get(name)
+            if value is not None and (own is None or own(value) is not None):
+                self.reasons += _check(field, value, name)
+
+    @property
+    def fields(self) -> list[str]:
+        """The names of what was sent, as far as the body knows them."""
+        return [name for name in self._plan.names if name in self.sent]
 
     def value(self, further: Callable[[dict[str, Any], Set[str]], Iterable[Reason]] | None = None) -> B:
         """The body, or Invalid with every reason; ``further`` ones are found in what is of the right shape."""
@@ -187,7 +193,10 @@ class _Plan:
         assert isinstance(info, shape.StructType)
         choices.learn(body)
         self.info = info
-        self.checks = [(field.encode_name, field.type) for field in info.fields if _has_check(field.type)]
+        self.names = [field.encode_name for field in info.fields]
+        self.checks = [
+            (field.encode_name, field.type, _own_check(field.type)) for field in info.fields if _has_check(field.type)
+        ]
 
 
 @cache
@@ -214,6 +223,15 @@ def _has_check(kind: shape.Type) -> bool:
     if isinstance(kind, shape.StructType):
         return any(_has_check(field.type) for field in kind.fields)
     return False
+
+
+def _own_check(kind: shape.Type) -> Callable[[Any], str | None] | None:
+    """The check of a plain text, which is all that is left to do once it has been decoded."""
+    options = kind.types if isinstance(kind, shape.UnionType) else (kind,)
+    (only, *others) = [option for option in options if not isinstance(option, shape.NoneType)]
+    if others or not isinstance(only, shape.Metadata) or not isinstance(only.type, shape.StrType):
+        return None
+    return (only.extra or {}).get("check")
 
 
 def _struct(info: shape.StructType, sent: dict[str, Any], path: str) -> Iterator[Reason]:

@@ -27,6 +27,7 @@ kernel = table(
     Column("pvops", Flag, nullable=False),
     Column("deprecated", Flag, nullable=False),
     Column("built", Moment, nullable=False),
+    sqlite_without_rowid=True,
 )
 
 

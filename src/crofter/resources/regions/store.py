@@ -20,6 +20,7 @@ region = table(
     Column("resolvers_ipv6", Text, nullable=False),
     # Of the house rather than of the file: an outage outlives a restart.
     Column("status", Text, nullable=False, server_default="ok"),
+    sqlite_without_rowid=True,
 )
 
 

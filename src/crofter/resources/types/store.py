@@ -29,6 +29,7 @@ compute_type = table(
     Column("backup_monthly", Id, nullable=False),
     Column("deprecated", Flag, nullable=False),
     Column("successor", Text),
+    sqlite_without_rowid=True,
 )
 
 

@@ -193,12 +193,11 @@ CREATE TABLE tax (
 --;
 
 CREATE TABLE address_block (
-	network TEXT NOT NULL, 
 	region TEXT NOT NULL, 
 	public BOOLEAN NOT NULL, 
 	number INTEGER NOT NULL, 
 	used INTEGER NOT NULL, 
-	CONSTRAINT pk_address_block PRIMARY KEY (region, public, number)
+	CONSTRAINT pk_address_block PRIMARY KEY (region, public)
 )
 
 --;

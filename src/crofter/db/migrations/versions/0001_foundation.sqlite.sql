@@ -204,12 +204,11 @@ CREATE TABLE tax (
 --;
 
 CREATE TABLE address_block (
-	network TEXT NOT NULL, 
 	region TEXT NOT NULL, 
 	public INTEGER NOT NULL, 
 	number INTEGER NOT NULL, 
 	used INTEGER NOT NULL, 
-	CONSTRAINT pk_address_block PRIMARY KEY (region, public, number)
+	CONSTRAINT pk_address_block PRIMARY KEY (region, public)
 )
  WITHOUT ROWID,
  STRICT
@@ -271,6 +270,7 @@ CREATE TABLE compute_type (
 	CONSTRAINT pk_compute_type PRIMARY KEY (slug), 
 	CONSTRAINT uq_compute_type_position UNIQUE (position)
 )
+ WITHOUT ROWID,
  STRICT
 
 --;
@@ -286,6 +286,7 @@ CREATE TABLE region (
 	CONSTRAINT pk_region PRIMARY KEY (slug), 
 	CONSTRAINT uq_region_position UNIQUE (position)
 )
+ WITHOUT ROWID,
  STRICT
 
 --;
@@ -369,6 +370,7 @@ CREATE TABLE kernel (
 	CONSTRAINT pk_kernel PRIMARY KEY (slug), 
 	CONSTRAINT uq_kernel_position UNIQUE (position)
 )
+ WITHOUT ROWID,
  STRICT
 
 --;

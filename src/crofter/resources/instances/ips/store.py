@@ -19,10 +19,12 @@ COOLING = clock.DAY
 PUBLIC = ipaddress.IPv4Network("100.64.0.0/10")
 """Shared address space: nobody's in particular, so a sandbox never shows the address of a stranger."""
 BLOCK = 16
+"""The prefix of what a region is given at a time."""
 PER_24 = 253
 POOLS = -1
 """Held like an account while an address is drawn."""
 PRIVATE = ipaddress.IPv4Network("192.168.128.0/17")
+_PUBLIC_BEGINS, _PRIVATE_BEGINS = int(PUBLIC.network_address), int(PRIVATE.network_address)
 
 address = table(
     "address",
@@ -41,15 +43,14 @@ address = table(
     Index("ix_address_instance_id", "instance_id", text("public DESC"), "position", "address"),
     sqlite_without_rowid=True,
 )
-# Blocks of addresses, each given to the region that needed one, and how far it has been given out.
+# The block of addresses that each region has last been given, and how many of it have been given out.
 address_block = table(
     "address_block",
-    Column("network", Text, nullable=False),
     Column("region", Text, nullable=False),
     Column("public", Flag, nullable=False),
     Column("number", Integer, nullable=False),
     Column("used", Integer, nullable=False),
-    PrimaryKeyConstraint("region", "public", "number"),
+    PrimaryKeyConstraint("region", "public"),
     sqlite_without_rowid=True,
 )
 released_address = table(
@@ -108,17 +109,18 @@ _FREE = query(
     .limit(1)
     .with_for_update(skip_locked=True)
 )
-_OF_REGION = (address_block.c.region == bindparam("of_region"), address_block.c.public == bindparam("of_public"))
-_BLOCKS = query(select(func.count()).where(*_OF_REGION))
-_NEWEST = select(func.max(address_block.c.number)).where(*_OF_REGION).scalar_subquery()
 _DRAW = query(
     update(address_block)
-    .where(*_OF_REGION, address_block.c.number == _NEWEST, address_block.c.used < bindparam("room"))
+    .where(
+        address_block.c.region == bindparam("of_region"),
+        address_block.c.public == bindparam("of_public"),
+        address_block.c.used < bindparam("room"),
+    )
     .values(used=address_block.c.used + 1)
-    .returning(address_block.c.network, address_block.c.used),
-    lambda network, used: (network, used),
+    .returning(address_block.c.number, address_block.c.used),
+    lambda number, used: (number, used),
 )
-_PUBLIC_BLOCKS = query(select(func.count()).where(address_block.c.public.is_(True)))
+_LAST_BLOCK = query(select(func.coalesce(func.max(address_block.c.number), -1)).where(address_block.c.public.is_(True)))
 _LAST = query(select(func.max(address.c.position)).where(address.c.instance_id == bindparam("instance_id")))
 
 
@@ -171,27 +173,23 @@ def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, posit
 
 
 def _next(ctx: Context, region: str, *, public: bool) -> str:
-    """The next address of the region's newest block, or the first of a new block when that is used up."""
+    """The next address of the region's block, or the first of a new block when that is used up."""
     ctx.db.hold(POOLS)
-    drawn = ctx.db.maybe(_DRAW, of_region=region, of_public=public, room=_room(BLOCK if public else PRIVATE.prefixlen))
-    if drawn is None:
-        return _first_of_new_block(ctx, region, public=public)
-    network, used = drawn
-    return _numbered(network, used - 1)
+    room = _room(BLOCK if public else PRIVATE.prefixlen)
+    drawn = ctx.db.maybe(_DRAW, of_region=region, of_public=public, room=room)
+    number, used = drawn or _new_block(ctx, region, public=public)
+    first = _PUBLIC_BEGINS + (number << 32 - BLOCK) if public else _PRIVATE_BEGINS
+    return _numbered(first, used - 1)
 
 
-def _first_of_new_block(ctx: Context, region: str, *, public: bool) -> str:
-    number = int(ctx.db.value(_BLOCKS, of_region=region, of_public=public))
-    if public:
-        taken = int(ctx.db.value(_PUBLIC_BLOCKS))
-        first = int(PUBLIC.network_address) + taken * (1 << (32 - BLOCK))
-        network = ipaddress.IPv4Network((first, BLOCK))
-    else:
-        taken, network = number, PRIVATE
-    if not network.subnet_of(PUBLIC if public else PRIVATE) or (taken and not public):
+def _new_block(ctx: Context, region: str, *, public: bool) -> tuple[int, int]:
+    """Its number among all public blocks, and that one address of it is used. Private ones are the same everywhere."""
+    number = int(ctx.db.value(_LAST_BLOCK)) + 1 if public else 0
+    replaced = ctx.db.delete(address_block, region=region, public=public)
+    if number >= 1 << BLOCK - PUBLIC.prefixlen if public else replaced:
         raise Invalid("No addresses are left in this region.")
-    ctx.db.insert(address_block, network=str(network), region=region, public=public, number=number, used=1)
-    return _numbered(str(network), 0)
+    ctx.db.insert(address_block, region=region, public=public, number=number, used=1)
+    return number, 1
 
 
 def _room(prefix: int) -> int:
@@ -199,16 +197,11 @@ def _room(prefix: int) -> int:
     return (1 << 24 - prefix) * PER_24
 
 
-def _numbered(network: str, number: int) -> str:
+def _numbered(first: int, number: int) -> str:
     """Address ``number`` of a network, leaving out what each /24 keeps: its name, its gateway, its broadcast."""
     block, place = divmod(number, PER_24)
-    whole = _beginning(network) + block * 256 + 2 + place
+    whole = first + block * 256 + 2 + place
     return f"{whole >> 24}.{whole >> 16 & 255}.{whole >> 8 & 255}.{whole & 255}"
-
-
-@cache
-def _beginning(network: str) -> int:
-    return int(ipaddress.IPv4Network(network).network_address)
 
 
 def slaac(region: str, instance_id: int) -> str:
