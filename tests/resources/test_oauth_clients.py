@@ -280,11 +280,10 @@ def hidden_in_pixels() -> bytes:
 
 def test_what_hides_among_the_pixels_is_dropped(alice: Client) -> None:
     made = register(alice)
-    answer = put(alice, made["id"], hidden_in_pixels(), "image/png")
-    if answer.status_code == 200:
-        seen = alice.get(f"{PATH}/{made['id']}/thumbnail").content
-        assert b"canary" not in seen
-        assert decoded(seen).getpixel((0, 0)) == (1, 2, 3)
+    assert put(alice, made["id"], hidden_in_pixels(), "image/png").status_code == 200
+    seen = alice.get(f"{PATH}/{made['id']}/thumbnail").content
+    assert b"canary" not in seen
+    assert decoded(seen).getpixel((0, 0)) == (1, 2, 3)
 
 
 REFUSED: dict[str, tuple[bytes, str]] = {
