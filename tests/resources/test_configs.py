@@ -269,6 +269,30 @@ def test_a_boot_with_another_profile_changes_networks_with_events(cloud: Cloud, 
     assert [one["secondary_entity"]["id"] for one in events(alice, "vlan_detach")] == ["inside"]
 
 
+def test_whoever_loses_its_profile_leaves_its_networks(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice, region="us-southeast", interfaces=[VLAN], backups_enabled=True)
+    backup = act(alice, own, "backups", label="before")["id"]
+    cloud.settle()
+
+    def told() -> list[tuple[str, str]]:
+        found = [*events(alice, "vlan_attach"), *events(alice, "vlan_detach")]
+        return [(one["action"], one["secondary_entity"]["id"]) for one in sorted(found, key=lambda one: one["id"])]
+
+    attached, detached = ("vlan_attach", "inside"), ("vlan_detach", "inside")
+    assert told() == [attached]
+    act(alice, own, "rebuild", image="compute/debian11", root_pass="a-long-Winding-r0ad")
+    cloud.settle()
+    assert told() == [attached, detached]
+    act(alice, own, f"backups/{backup}/restore", compute_id=own, overwrite=True)
+    cloud.settle()
+    assert told() == [attached, detached, attached]
+    act(alice, own, "shutdown")
+    cloud.settle()
+    (config,) = configs(alice, own)
+    assert alice.delete(f"{URL}/{own}/configs/{config['id']}").status_code == 200
+    assert told() == [attached, detached, attached, detached]
+
+
 def test_a_profile_that_runs_is_not_deleted(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     (config,) = configs(alice, own)

@@ -95,6 +95,8 @@ def measure(work: Work) -> Sleep | None:
 
 @tx_step()
 def invoice(ctx: Context, work: Work) -> Sleep | None:
+    if "number" in work.vars:
+        return None  # it was made before, and only its money is wanting
     account_id = work.args.account_id
     if accounts.one(ctx.db, account_id).closed:
         meters.mark_billed(ctx.db, account_id, work.args.until)  # its last invoice was made when it closed
@@ -133,12 +135,8 @@ def tell(ctx: Context, account_id: int, number: int) -> None:
 
 
 def invoice_given_up(ctx: Context, work: Work, _reason: str) -> None:
-    """An invoice that was made is told of, though nobody took the money; one that was not is tried again."""
-    number = work.vars.get("number")
-    if number is not None:
-        tell(ctx, work.args.account_id, int(number))
-    else:
-        enqueue(ctx, INVOICE, work.args, key=work.key, due=ctx.now + charging.TRY_AGAIN)
+    """It is taken up later with what it knows: nothing is made twice, and who pays is told when that is settled."""
+    enqueue(ctx, INVOICE, work.args, key=work.key, due=ctx.now + charging.TRY_AGAIN, vars=work.vars)
 
 
 INVOICE = Operation(

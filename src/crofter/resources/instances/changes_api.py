@@ -22,7 +22,7 @@ from crofter.resources.instances.shapes import (
     "POST /v4/compute/instances/{compute_id}/rebuild",
     scope="computes:read_write",
     grant="compute:read_write",
-    events=("compute_rebuild",),
+    events=("compute_rebuild", "vlan_detach"),
 )
 def rebuild_instance(ctx: Context, instance: TheInstance, body: Rebuild) -> InstanceView:
     """Delete all disks and profiles of an instance, and deploy an image to it."""

@@ -10,8 +10,10 @@ from msgspec import Struct
 from crofter.context import Context
 from crofter.resources.account import store as accounts
 from crofter.resources.images.store import Image
+from crofter.resources.instances import store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs import vlans
+from crofter.resources.instances.configs.networks import tell_of_networks
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.store import Instance
 from crofter.resources.regions import store as regions
@@ -39,6 +41,15 @@ class Layout(Struct, frozen=True):
     disks: list[DiskPlan]
     root_id: int
     config_id: int
+
+
+def clear(ctx: Context, instance: Instance) -> None:
+    """Forget all disks and profiles, to make way for others."""
+    if instance.booted_config is not None:
+        tell_of_networks(ctx, instance, configs.find(ctx, instance.id, instance.booted_config), None)
+        ctx.db.update(store.instance, {"id": instance.id}, booted_config=None)
+    ctx.db.delete(disks.disk, instance_id=instance.id)
+    ctx.db.delete(configs.config, instance_id=instance.id)
 
 
 def from_image(

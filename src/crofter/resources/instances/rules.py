@@ -86,9 +86,10 @@ def update(ctx: Context, instance: Instance, body: InstanceUpdate) -> InstanceVi
         tagging.put_on(ctx, store.KIND, instance.id, labels)
     changed = store.one(ctx, instance.id)
     schedule.changed(ctx, instance, changed)
-    costs.rename(ctx, changed)
+    if changed.label != instance.label:
+        costs.rename(ctx, changed)
     record(ctx, "compute_update", store.entity(changed))
-    return view_now(ctx, instance.id)
+    return show(changed, ips.texts(ctx, instance.id), _tags(ctx, instance))
 
 
 def _tags(ctx: Context, instance: Instance) -> list[str]:

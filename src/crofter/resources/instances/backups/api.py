@@ -66,7 +66,7 @@ def view_backup(ctx: Context, instance: TheInstance, backup: TheBackup) -> Backu
     "POST /v4/compute/instances/{compute_id}/backups/{backup_id}/restore",
     scope="computes:read_write",
     grant="compute:read_write",
-    events=("backups_restore",),
+    events=("backups_restore", "vlan_attach", "vlan_detach"),
 )
 def restore_backup(ctx: Context, instance: TheInstance, backup: TheBackup, body: Restore) -> None:
     """Restore a backup to an instance of the same region."""

@@ -53,9 +53,7 @@ def plan(ctx: Context, work: Work) -> Sleep | None:
     if backup is None:
         raise Failed(GONE)
     if work.args.overwrite:
-        ctx.db.delete(disks.disk, instance_id=instance.id)
-        ctx.db.delete(configs.config, instance_id=instance.id)
-        ctx.db.update(store.instance, {"id": instance.id}, booted_config=None)
+        layout.clear(ctx, instance)
     plans, made = write_down(ctx, instance, backup)
     work.vars["disks"] = msgspec.to_builtins(plans)
     work.vars["config_id"] = made[0].id if made else None

@@ -68,7 +68,7 @@ def update_config(ctx: Context, instance: TheInstance, config: TheConfig, body: 
     "DELETE /v4/compute/instances/{compute_id}/configs/{config_id}",
     scope="computes:read_write",
     grant="compute:read_write",
-    events=("compute_config_delete",),
+    events=("compute_config_delete", "vlan_detach"),
 )
 def delete_config(ctx: Context, instance: TheInstance, config: TheConfig) -> None:
     """Delete a configuration profile that is not in use."""

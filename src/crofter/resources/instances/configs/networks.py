@@ -10,10 +10,10 @@ from crofter.resources.instances.configs.store import Config
 from crofter.resources.instances.store import Instance
 
 
-def tell_of_networks(ctx: Context, instance: Instance, before: Config | None, after: Config) -> None:
+def tell_of_networks(ctx: Context, instance: Instance, before: Config | None, after: Config | None) -> None:
     """Private networks of the profile in use that appear or disappear are told of by name."""
-    old = set() if before is None else before.networks
-    for label in sorted(after.networks - old):
+    old, new = (set() if config is None else config.networks for config in (before, after))
+    for label in sorted(new - old):
         record(ctx, "vlan_attach", store.entity(instance), Entity("vlan", label, label))
-    for label in sorted(old - after.networks):
+    for label in sorted(old - new):
         record(ctx, "vlan_detach", store.entity(instance), Entity("vlan", label, label))

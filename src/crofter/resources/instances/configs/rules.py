@@ -81,6 +81,9 @@ def update(ctx: Context, instance: Instance, config: Config, body: ConfigUpdate)
 def delete(ctx: Context, instance: Instance, config: Config) -> None:
     if instance.status != "offline" and instance.booted_config == config.id:
         raise Invalid("The configuration profile is in use by the running Compute.")
+    if instance.booted_config == config.id:
+        tell_of_networks(ctx, instance, config, None)
+        ctx.db.update(store.instance, {"id": instance.id}, booted_config=None)
     ctx.db.delete(configs.config, id=config.id)
     record(ctx, "compute_config_delete", store.entity(instance), configs.entity(config))
 

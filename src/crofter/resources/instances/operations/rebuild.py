@@ -9,7 +9,6 @@ from crofter.context import Context
 from crofter.engine import Failed, Operation, Sleep, Work, step, tx_step
 from crofter.resources.images import store as images
 from crofter.resources.instances import hands, layout, store
-from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.operations.deploy import define_first, make_disks, seed_root
 from crofter.resources.instances.operations.looking import look, look_again
@@ -44,8 +43,7 @@ def plan(ctx: Context, work: Work) -> Sleep | None:
     image = images.find(ctx, work.args.image)
     if image is None:
         raise Failed("The image is gone.")
-    ctx.db.delete(disks.disk, instance_id=instance.id)
-    ctx.db.delete(configs.config, instance_id=instance.id)
+    layout.clear(ctx, instance)
     planned = layout.from_image(ctx, instance, image)
     stackscripts.count_active(ctx, store.script_of(ctx, instance.id), work.args.stackscript_id)
     ctx.db.update(
@@ -53,7 +51,6 @@ def plan(ctx: Context, work: Work) -> Sleep | None:
         {"id": instance.id},
         image=image.slug,
         stackscript_id=work.args.stackscript_id,
-        booted_config=None,
         updated=ctx.moment,
     )
     work.vars["disks"] = msgspec.to_builtins(planned.disks)
