@@ -246,11 +246,12 @@ def test_managed_service_is_ended_by_the_staff(house: Cloud, staff: Desk) -> Non
     body = {"label": "web", "service_type": "url", "address": "http://127.0.0.1:9/", "timeout": 5}
     dora.post("/v4/managed/services", json=body)
     assert [one["label"] for one in staff("managed", "services")] == ["web"]
-    assert staff("managed", "services", "--problems") in ([], None)
+    assert staff("managed", "services", "--problems") == []
     staff("managed", "disable", account["euuid"])
     assert dora.get("/v4/managed/services").status_code == 403
     assert dora.get("/v4/account/events").json()["data"][0]["action"] == "managed_disabled"
     staff("managed", "disable", account["euuid"], code=1)
+    assert staff.said == "crofter: managed service is not enabled on this account\n"
     assert recorded(house) == [(ME, "managed disable", "/v4/account/settings")]
 
 

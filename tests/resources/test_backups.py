@@ -104,8 +104,8 @@ def test_a_snapshot_is_taken_and_replaced(cloud: Cloud, alice: Client) -> None:
 
 def test_a_snapshot_needs_backups_a_label_and_an_idle_instance(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
-    answer = alice.post(f"{URL}/{own}/backups", json={"label": "x"})
-    assert (answer.status_code, "enabled" in answer.json()["errors"][0]["reason"]) == (400, True)
+    none = "Backups must be enabled for this Compute before a snapshot can be taken."
+    refused(alice.post(f"{URL}/{own}/backups", json={"label": "x"}), none)
     act(alice, own, "backups/enable")
     refused(alice.post(f"{URL}/{own}/backups", json={}), "label is required", "label")
     for label in ("", "x" * 256):
@@ -117,8 +117,15 @@ def test_a_snapshot_needs_backups_a_label_and_an_idle_instance(cloud: Cloud, ali
     assert len(events(alice, "compute_snapshot")) == 1
 
 
-@pytest.mark.parametrize("why", ["driver", "raw", "empty"])
-def test_a_snapshot_that_fails_leaves_the_old_one(cloud: Cloud, alice: Client, why: str) -> None:
+@pytest.mark.parametrize(
+    ("why", "message"),
+    [
+        ("driver", "The pool is full."),
+        ("raw", "A disk has a file system that cannot be backed up."),
+        ("empty", "The instance has no disks to back up."),
+    ],
+)
+def test_a_snapshot_that_fails_leaves_the_old_one(cloud: Cloud, alice: Client, why: str, message: str) -> None:
     if why == "empty":
         own = create(alice, backups_enabled=True)["id"]
     else:
@@ -135,8 +142,7 @@ def test_a_snapshot_that_fails_leaves_the_old_one(cloud: Cloud, alice: Client, w
     made = act(alice, own, "backups", label="bad")["id"]
     cloud.settle()
     told = last(alice, "compute_snapshot")
-    assert told["status"] == "failed"
-    assert told["message"]
+    assert (told["status"], told["message"]) == ("failed", message)
     assert alice.get(f"{URL}/{own}/backups/{made}").json()["status"] == "failed"
     shown = backups(alice, own)["snapshot"]
     assert shown["in_progress"] is None
@@ -151,8 +157,8 @@ def test_enabling_backups_begins_scheduling(cloud: Cloud, alice: Client) -> None
     assert (shown["enabled"], shown["schedule"]) == (True, {"day": "Scheduling", "window": "Scheduling"})
     told = last(alice, "backups_enable")
     assert (told["status"], told["entity"]["id"], told["percent_complete"]) == ("notification", own, None)
-    answer = alice.post(f"{URL}/{own}/backups/enable")
-    assert (answer.status_code, len(events(alice, "backups_enable"))) == (400, 1)
+    refused(alice.post(f"{URL}/{own}/backups/enable"), "Backups are already enabled for this Compute.")
+    assert len(events(alice, "backups_enable")) == 1
     cloud.advance(600)
     chosen = view(alice, own)["backups"]["schedule"]
     assert "Scheduling" not in chosen.values()
@@ -194,10 +200,11 @@ def test_cancelling_deletes_everything_for_good_and_for_a_day(cloud: Cloud, alic
     assert (told["status"], told["entity"]["id"]) == ("notification", own)
     cloud.settle()
     assert hands.hypervisor(cloud.world).list().backups == ()
-    for path in ("backups/cancel", "backups/enable"):
-        assert alice.post(f"{URL}/{own}/{path}").status_code == 400
+    refused(alice.post(f"{URL}/{own}/backups/cancel"), "Backups are not enabled for this Compute.")
+    too_soon = "Backups were cancelled less than 24 hours ago. Please try again later."
+    refused(alice.post(f"{URL}/{own}/backups/enable"), too_soon)
     cloud.advance(DAY - 60)
-    assert alice.post(f"{URL}/{own}/backups/enable").status_code == 400
+    refused(alice.post(f"{URL}/{own}/backups/enable"), too_soon)
     cloud.advance(120)
     assert alice.post(f"{URL}/{own}/backups/enable").json() == {}
 
