@@ -9,7 +9,16 @@ from crofter.engine import Operation, Step
 from crofter.resources.billing.charging import UNDER_WAY
 from tests.cloud import Cloud
 from tests.resources.money import done
-from tests.resources.town import SCENARIOS, Town, all_is_in_order, dying, is_paid, minutes_pass, use
+from tests.resources.town import (
+    SCENARIOS,
+    Town,
+    all_is_in_order,
+    dying,
+    is_billed_once,
+    is_paid,
+    minutes_pass,
+    use,
+)
 from tests.sweep import planted
 from tests.told import errors
 
@@ -50,6 +59,24 @@ def test_a_failure_at_a_step_loses_nothing_and_takes_nothing_twice(
         scenario.act(town)
     assert plant.fired == 1
     scenario.failed(town, step)
+    all_is_in_order(town)
+
+
+@pytest.mark.parametrize("when", ["before", "after", "unheard"])
+def test_a_gateway_that_fails_for_an_hour_takes_the_money_of_an_invoice_once(cloud: Cloud, when: str) -> None:
+    """Longer than an operation tries: it is given up, and taken up again."""
+    town = Town(cloud)
+    use(town)
+    with dying(cloud, when):
+        town.until("2027-04-01T01:00:00")
+    assert town.rows("SELECT status FROM charge") == [("pending",)]
+    assert town.mails("Invoice") == []
+    assert town.rows("SELECT state FROM operation WHERE kind = 'billing.invoice' ORDER BY id") == [
+        ("failed",),
+        ("queued",),
+    ]
+    town.until("2027-04-01T07:00:00")
+    is_billed_once(town)
     all_is_in_order(town)
 
 

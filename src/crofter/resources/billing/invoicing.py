@@ -75,6 +75,22 @@ def _add_items(ctx: Context, invoice_id: int, made: Draft) -> None:
         )
 
 
+def make_last(ctx: Context, account_id: int) -> list[int]:
+    """The invoices of an account that closes now: of a month whose own invoice is still to come, and of this one.
+
+    Nobody is kept for a host that does not answer: traffic that only it knows of is not billed.
+    """
+    first = metering.month_start(ctx.now)
+    ends = [ctx.now]
+    if not store.is_closed(ctx.db, account_id, metering.month_of(first - 1)):
+        ends.insert(0, first)
+    made = [
+        make(ctx, account_id, f"final@{ctx.now}:{end}", end, traffic.pool(ctx, account_id, end).billable)
+        for end in ends
+    ]
+    return [number for number in made if number is not None]
+
+
 # ---- on the clock ---------------------------------------------------------------------------------------------------
 
 
