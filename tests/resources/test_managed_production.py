@@ -10,6 +10,7 @@ import pytest
 from crofter.config import load
 from crofter.resources.managed.services import policy
 from tests.cloud import Cloud
+from tests.resources.compute import refused
 from tests.told import errors
 
 PATH = "/v4/managed/services"
@@ -43,24 +44,21 @@ def sent(cloud: Cloud, address: str, service_type: str = "url", **more: Any) -> 
     ],
 )
 def test_an_address_of_the_house_is_refused(production: Cloud, address: str) -> None:
-    refused = sent(production, address)
-    assert refused.status_code == 400
-    [(field, reason)] = errors(refused)
+    answer = sent(production, address)
+    assert answer.status_code == 400
+    [(field, reason)] = errors(answer)
     assert field == "address"
     assert reason.startswith("address is not valid: ")
 
 
 def test_a_plain_connection_to_the_house_is_refused(production: Cloud) -> None:
-    refused = sent(production, "127.0.0.1:22", "tcp")
-    assert (refused.status_code, errors(refused)) == (
-        400,
-        [("address", "address is not valid: 127.0.0.1 is not a public address")],
-    )
+    reason = "address is not valid: 127.0.0.1 is not a public address"
+    refused(sent(production, "127.0.0.1:22", "tcp"), reason, "address")
     assert sent(production, "example.org:6379", "tcp").status_code == 200
 
 
 def test_a_private_address_is_taken_with_its_region(production: Cloud) -> None:
-    assert errors(sent(production, "http://192.168.200.5/")) == [("region", "region is required")]
+    refused(sent(production, "http://192.168.200.5/"), "region is required", "region")
     assert sent(production, "http://192.168.200.5/", region="us-east").status_code == 200
 
 

@@ -202,8 +202,10 @@ def test_an_account_in_debt_neither_sends_nor_receives(cloud: Cloud, alice: Clie
     cloud.advance(3600)
     assert debtor.post("/v4/account/cancel").status_code == 409  # now there is a bill that was not paid
     past_due = "The account that sends the transfer has a past due balance"
-    assert errors(accept(alice, token)) == [(None, past_due)]
-    assert errors(accept(debtor, other)) == [(None, "Your account has a past due balance. Please pay it first.")]
+    own = "Your account has a past due balance. Please pay it first."
+    for client, offered, reason in ((alice, token, past_due), (debtor, other, own)):
+        answer = accept(client, offered)
+        assert (answer.status_code, errors(answer)) == (400, [(None, reason)])
     debtor.delete(f"/v4/account/service-transfers/{token}")
     assert refused(debtor, number) == [(None, past_due)]
 
@@ -216,8 +218,9 @@ def test_who_receives_needs_a_card(cloud: Cloud, alice: Client) -> None:
 
 def test_nobody_accepts_their_own_offer(alice: Client) -> None:
     token = offer(alice, instance(alice))["token"]
+    answer = accept(alice, token)
     own = "A transfer cannot be accepted by the account that sent it."
-    assert errors(accept(alice, token)) == [(None, own)]
+    assert (answer.status_code, errors(answer)) == (400, [(None, own)])
     assert status(alice, token) == "pending"
 
 
