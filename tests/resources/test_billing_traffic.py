@@ -184,3 +184,29 @@ def test_a_closed_account_is_not_looked_at_for_ever(stingy: Cloud) -> None:
     until(stingy, "2027-04-02T00:00:00")
     unbilled = "SELECT 1 FROM meter WHERE ended IS NULL OR billed_until < ended"
     assert rows(stingy, unbilled) == []
+
+
+@pytest.mark.parametrize("answers", [True, False], ids=["a host that answers again", "a host that is silent"])
+def test_who_cancels_while_the_months_invoice_waits_pays_what_is_known(stingy: Cloud, answers: bool) -> None:
+    alice = stingy.person(username="alice")
+    instance(alice, **IMAGE)
+    instance(alice, region="us-west", **IMAGE)
+    stingy.settle()
+    until(stingy, "2027-03-31T23:59:00")
+    both = done(alice.get("/v4/account/transfer"))["billable"]
+    stingy.fault("region_outage", region="us-west")
+    known = done(alice.get("/v4/account/transfer"))["billable"]
+    assert 0 < known < both
+    until(stingy, "2027-04-01T02:00:00")
+    assert invoices(alice) == []
+    if answers:
+        stingy.fault("region_back", region="us-west")
+    done(alice.post("/v4/account/cancel", json={}))
+    until(stingy, "2027-04-03T00:00:00")
+    sql = (
+        "SELECT i.date, t.quantity FROM invoice i JOIN invoice_item t ON t.invoice_id = i.id WHERE t.what = 'transfer'"
+    )
+    ((date, billed),) = rows(stingy, sql)
+    assert date == "2027-04-01T00:00:00"
+    assert billed - (both if answers else known) in (0, 1)
+    assert rows(stingy, "SELECT sum(amount) FROM ledger WHERE book = 'owed'") == [(0,)]

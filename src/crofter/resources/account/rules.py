@@ -135,8 +135,7 @@ def cancel(ctx: Context) -> Outside[Cancelled]:
     """The last invoice is made and charged; only if that works is the account closed."""
     if charging.pending(ctx.db, ctx.account_id):
         raise Conflict(charging.UNDER_WAY)
-    over = traffic.pool(ctx, ctx.account_id, ctx.now).billable
-    number = invoicing.make(ctx, ctx.account_id, f"final@{ctx.now}", ctx.now, over)
+    numbers = invoicing.make_last(ctx, ctx.account_id)
     key = charging.intend_balance(ctx, ctx.account_id, f"cancel:{ctx.dice.hex(32)}")
     world, until = ctx.world, ctx.now
 
@@ -146,7 +145,7 @@ def cancel(ctx: Context) -> Outside[Cancelled]:
     def close(after: Context, outcome: Any) -> Cancelled | Problem:
         if key is not None:
             charging.settle(after, key, outcome)
-        if number is not None:
+        for number in numbers:
             invoicing.tell(after, after.account_id, number)
         return _closed(after, until)
 

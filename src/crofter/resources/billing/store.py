@@ -111,6 +111,9 @@ _SAME_MONTH = query(
         invoice.c.account_id == bindparam("account_id"), invoice.c.period.like(bindparam("pattern"))
     )
 )
+_OF_PERIOD = query(
+    select(invoice.c.id).where(invoice.c.account_id == bindparam("account_id"), invoice.c.period == bindparam("period"))
+)
 _OVERAGE_BILLED = query(
     select(func.coalesce(func.sum(invoice_item.c.quantity), 0))
     .join_from(invoice_item, invoice, invoice.c.id == invoice_item.c.invoice_id)
@@ -152,6 +155,11 @@ def book(db: Session, account_id: int, entry: str, at: str, legs: dict[str, int]
 def extra_invoices(db: Session, account_id: int, month: str) -> int:
     """How many invoices of this month did not wait for its end."""
     return int(db.value(_SAME_MONTH, account_id=account_id, pattern=f"{month}#%"))
+
+
+def is_closed(db: Session, account_id: int, month: str) -> bool:
+    """Whether the invoice of a whole month was made."""
+    return db.value(_OF_PERIOD, account_id=account_id, period=month) is not None
 
 
 def overage_billed(db: Session, account_id: int, month_start: str) -> int:
