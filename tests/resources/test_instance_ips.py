@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from httpx2 import Client
 
+from crofter.resources.instances.ips.store import address_block
 from tests.cloud import Cloud
 from tests.resources.compute import act, create, deploy, entity, events, last, refused, view
 from tests.together import at_once
@@ -179,14 +180,36 @@ def test_an_address_of_another_instance_is_not_found(cloud: Cloud, alice: Client
             assert answer.status_code == 404, (method, address)
 
 
-def test_released_addresses_rest_for_a_day(cloud: Cloud, alice: Client, mallory: Client) -> None:
+def test_released_addresses_rest_for_a_day_and_until_they_are_needed(
+    cloud: Cloud, alice: Client, mallory: Client
+) -> None:
+    def use_up_the_block() -> None:
+        with cloud.world.database.write() as db:
+            db.update(address_block, {"region": "us-east"}, used=1_000_000)
+
     cloud.freeze()
     gone = create(alice)
     alice.delete(f"{URL}/{gone['id']}")
     cloud.settle()
-    assert create(mallory)["ipv4"] != gone["ipv4"]
+    use_up_the_block()
+    assert create(mallory)["ipv4"] != gone["ipv4"]  # the first of a new block
     cloud.advance(24 * 3600 + 1)
+    assert create(mallory)["ipv4"] != gone["ipv4"]  # the second
+    use_up_the_block()
     assert create(mallory)["ipv4"] == gone["ipv4"]
+    assert create(mallory)["ipv4"] != gone["ipv4"]
+
+
+def test_a_region_runs_out_of_addresses_politely(cloud: Cloud, alice: Client) -> None:
+    create(alice, private_ip=True)
+    with cloud.world.database.write() as db:
+        db.update(address_block, {"public": False}, used=1_000_000)
+    answer = alice.post(URL, json={"type": "g6-nanode-1", "region": "us-east", "private_ip": True})
+    refused(answer, "No addresses are left in this region.")
+    with cloud.world.database.write() as db:
+        db.update(address_block, {"public": True}, used=1_000_000, number=63)
+    answer = alice.post(URL, json={"type": "g6-nanode-1", "region": "us-east"})
+    refused(answer, "No addresses are left in this region.")
 
 
 def test_each_region_has_addresses_of_its_own(cloud: Cloud, alice: Client) -> None:

@@ -15,7 +15,7 @@ from crofter.db import Flag, Id, Moment, Row, Time, among, owned, query, table
 from crofter.errors import Invalid
 
 COOLING = clock.DAY
-"""How long a released address rests before somebody else gets it."""
+"""How long a released address rests at least before somebody else gets it."""
 PUBLIC = ipaddress.IPv4Network("100.64.0.0/10")
 """Shared address space: nobody's in particular, so a sandbox never shows the address of a stranger."""
 BLOCK = 16
@@ -98,7 +98,7 @@ _BY_INSTANCE = query(
     Owned,
 )
 _TEXTS = query(select(address.c.address).where(address.c.instance_id == bindparam("instance_id")).order_by(*_ORDER))
-_FREE = query(
+_RESTED = query(
     select(released_address.c.address)
     .where(
         released_address.c.region == bindparam("region"),
@@ -147,15 +147,11 @@ def by_instance(ctx: Context, ids: Sequence[int]) -> dict[int, list[str]]:
 
 
 def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, position: int | None = None) -> Address:
-    """Give the instance an address of the region that nobody has: one that came back, or the next new one.
+    """Give the instance an address of the region that nobody has.
 
     ``position``: which of its addresses it will be, if that is known; else the last.
     """
-    free = ctx.db.value(_FREE, region=region, public=public, now=ctx.now)
-    if free is not None:
-        ctx.db.delete(released_address, address=free, region=region)
-    else:
-        free = _next(ctx, region, public=public)
+    free = _free(ctx, region, public=public)
     if position is None:
         position = int(ctx.db.value(_LAST, instance_id=instance_id) or 0) + 1
     ctx.db.insert(
@@ -172,11 +168,16 @@ def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, posit
     return Address(free, ctx.account_id, instance_id, region, public, position, None)
 
 
-def _next(ctx: Context, region: str, *, public: bool) -> str:
-    """The next address of the region's block, or the first of a new block when that is used up."""
+def _free(ctx: Context, region: str, *, public: bool) -> str:
+    """The next one of the region's block; when that is used up one that came back, or the first of a new block."""
     ctx.db.hold(POOLS)
     room = _room(BLOCK if public else PRIVATE.prefixlen)
     drawn = ctx.db.maybe(_DRAW, of_region=region, of_public=public, room=room)
+    if drawn is None:
+        rested: str | None = ctx.db.value(_RESTED, region=region, public=public, now=ctx.now)
+        if rested is not None:
+            ctx.db.delete(released_address, address=rested, region=region)
+            return rested
     number, used = drawn or _new_block(ctx, region, public=public)
     first = _PUBLIC_BEGINS + (number << 32 - BLOCK) if public else _PRIVATE_BEGINS
     return _numbered(first, used - 1)
