@@ -292,5 +292,12 @@ class _Part:
         elif self._shared.sessions:
             self._shared.spoilt = True
         else:
-            self._connection.execute("ROLLBACK")
+            self._begin_again()
+
+    def _begin_again(self) -> None:
+        """Nobody else has written yet, so there is nothing to lose but what failed."""
+        self._connection.execute("ROLLBACK")
+        try:
             self._connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            self._shared.lost = error
