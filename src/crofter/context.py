@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from crofter import clock as house_clock
 from crofter.errors import Forbidden
+from crofter.scopes import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from crofter.dice import Dice
     from crofter.keyring import Keyring
     from crofter.kinds import Kinds
+
+
+ALL_SCOPES = frozenset({EVERYTHING})
+"""Of whoever came in without a token: a person at the login service, or the house itself."""
 
 
 class Actor(Struct, frozen=True, gc=False):
@@ -71,6 +76,11 @@ class Context:
         self._origin = origin
         self.now = world.clock.now()
         """House time in milliseconds, the same through the whole unit of work."""
+
+    @classmethod
+    def of_house(cls, world: World, db: Session, account_id: int) -> Context:
+        """The house itself at work on an account, as user 0. Who changes something holds the account first."""
+        return cls(world, db, Actor(account_id, 0, "", restricted=False, token_id=0, scopes=ALL_SCOPES))
 
     @property
     def actor(self) -> Actor:

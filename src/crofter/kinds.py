@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -12,6 +12,34 @@ from sqlalchemy import Table, bindparam, select
 from crofter.context import Context
 from crofter.db import among, query
 from crofter.errors import Forbidden
+
+
+def kind_of(
+    objects: Table,
+    *,
+    name: str,
+    url: str,
+    shown: Callable[[Context, Sequence[int]], Iterable[Any]] = lambda _ctx, _ids: (),
+    taggable: bool = False,
+    remove: Callable[[Context, int], None] | None = None,
+) -> Kind:
+    """A kind for a table whose rows belong to accounts and have labels. ``shown``: these objects as views."""
+    own = objects.c.account_id == bindparam("account_id")
+    ids_of = query(select(objects.c.id).where(own, among(objects.c.id, "ids")))
+    labels = query(select(objects.c.id, objects.c.label).where(own).order_by(objects.c.id), lambda *named: named)
+
+    def remove_row(ctx: Context, object_id: int) -> None:
+        ctx.db.delete(objects, account_id=ctx.account_id, id=object_id)
+
+    return Kind(
+        name=name,
+        url=url,
+        existing=lambda ctx, ids: set(ctx.db.column(ids_of, account_id=ctx.account_id, ids=list(ids))),
+        labelled=lambda ctx: ctx.db.all(labels, account_id=ctx.account_id),
+        views=lambda ctx, ids: {view.id: view for view in shown(ctx, ids)},
+        taggable=taggable,
+        remove=remove or remove_row,
+    )
 
 
 class Entity(Struct, frozen=True):
@@ -49,27 +77,6 @@ class Kind(Struct, frozen=True):
         return Entity(self.name, object_id, label, self.url.format(id=object_id))
 
 
-class Owned:
-    """What a kind says of its objects, for a table whose rows belong to accounts and have labels."""
-
-    def __init__(self, objects: Table) -> None:
-        self._objects = objects
-        own = objects.c.account_id == bindparam("account_id")
-        self._ids = query(select(objects.c.id).where(own, among(objects.c.id, "ids")))
-        self._labels = query(
-            select(objects.c.id, objects.c.label).where(own).order_by(objects.c.id), lambda *named: named
-        )
-
-    def existing(self, ctx: Context, ids: Sequence[int]) -> set[int]:
-        return set(ctx.db.column(self._ids, account_id=ctx.account_id, ids=list(ids)))
-
-    def labelled(self, ctx: Context) -> list[tuple[int, str | None]]:
-        return ctx.db.all(self._labels, account_id=ctx.account_id)
-
-    def remove(self, ctx: Context, object_id: int) -> None:
-        ctx.db.delete(self._objects, account_id=ctx.account_id, id=object_id)
-
-
 class Kinds:
     """Every kind of the house, and who may do what to one."""
 
@@ -99,7 +106,11 @@ class Kinds:
 
 def inaccessible(name: str, field: str) -> Forbidden:
     """A body names an object that is not there, or not the caller's to use: the same, so that nobody can tell."""
-    return Forbidden(f"You do not have permission to access this {_TITLES.get(name, name)}", field=field)
+    return Forbidden(no_permission(name), field=field)
+
+
+def no_permission(name: str) -> str:
+    return f"You do not have permission to access this {_TITLES.get(name, name)}"
 
 
 _TITLES = {

@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, or_, select
 
 from crofter import audit, clock, passwords
 from crofter.clock import DAY
-from crofter.context import Actor, Context, World
+from crofter.context import Context, World
 from crofter.db import Row, query
 from crofter.errors import Invalid, NotFound
 from crofter.journal import record
@@ -26,7 +26,6 @@ from crofter.resources.users.shapes import UserCreate
 from crofter.resources.users.store import token, user
 from crofter.scopes import parse
 
-EVERYTHING = frozenset({"*"})
 Asked = dict[str, Any]
 Rows = list[dict[str, Any]]
 
@@ -184,7 +183,7 @@ def _person(db: Any, username: str) -> Person:
 def _context(world: World, db: Any, account_id: int) -> Context:
     """The house itself acts, on somebody's account."""
     db.hold(account_id)
-    return Context(world, db, Actor(account_id, 0, "", False, 0, EVERYTHING))
+    return Context.of_house(world, db, account_id)
 
 
 def _audit(ctx: Context, command: str, *fields: str) -> None:

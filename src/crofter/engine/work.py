@@ -10,14 +10,13 @@ from typing import Any
 import msgspec
 
 from crofter import journal
-from crofter.context import Actor, Context, World
+from crofter.context import ALL_SCOPES, Actor, Context, World
 from crofter.db.database import TryAgain
 from crofter.engine import queue
 from crofter.engine.operation import Operation, Step
 from crofter.engine.tables import Claimed
 from crofter.errors import Unavailable
 
-EVERYTHING = frozenset({"*"})
 PROGRESS_EVERY = 1.0
 """Seconds of machine time between two writes of a step's progress."""
 
@@ -95,4 +94,4 @@ def actor_of(row: Claimed) -> Actor | None:
     """Who asked, with all powers: what they may do was judged when they asked. User 0 is the house itself."""
     if row.account_id is None:
         return None
-    return Actor(row.account_id, row.user_id or 0, row.username or "", False, 0, EVERYTHING)
+    return Actor(row.account_id, row.user_id or 0, row.username or "", False, 0, ALL_SCOPES)

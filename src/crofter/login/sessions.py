@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crofter import clock
 from crofter.clock import DAY, HOUR, MINUTE
-from crofter.context import Actor, Context
+from crofter.context import ALL_SCOPES, Actor, Context
 from crofter.login import store
 from crofter.login.store import Person, SignedIn
 from crofter.resources.logins.store import device
@@ -14,7 +14,6 @@ ABSOLUTE = 12 * HOUR
 TRUSTED = 30 * DAY
 _TOUCH = MINUTE
 """Seen again so soon, a session is not written again."""
-_EVERYTHING = frozenset({"*"})
 
 
 def begin(ctx: Context, person: Person) -> str:
@@ -89,4 +88,4 @@ def seen(ctx: Context, device_id: int) -> None:
 
 def actor_of(person: Person) -> Actor:
     """A person at the login service: all of their own powers, and no token."""
-    return Actor(person.account_id, person.id, person.username, person.restricted, 0, _EVERYTHING)
+    return Actor(person.account_id, person.id, person.username, person.restricted, 0, ALL_SCOPES)

@@ -8,7 +8,7 @@ from msgspec import Struct
 from sqlalchemy import bindparam, func, select
 
 from crofter import clock
-from crofter.context import Actor, Context, World
+from crofter.context import Context, World
 from crofter.db import Session, meta, query
 from crofter.drivers.hypervisor import Change, DomainRef, ObservedDomain
 from crofter.engine import Operation, Sleep, Work, admit, enqueue, step
@@ -98,7 +98,7 @@ def _show(ctx: Context, instance: Instance, observed: ObservedDomain, *, by_itse
 def house_context(world: World, db: Session, instance: Instance) -> Context:
     """The house acting on an account of its own accord."""
     db.hold(instance.account_id)
-    return Context(world, db, Actor(instance.account_id, 0, "", False, 0, frozenset({"*"})))
+    return Context.of_house(world, db, instance.account_id)
 
 
 def _bring_back(ctx: Context, instance: Instance) -> None:

@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from crofter.context import Context
-from crofter.kinds import Kind, Owned
+from crofter.kinds import kind_of
 from crofter.resources.nodebalancers import store
-from crofter.resources.nodebalancers.shapes import NodeBalancerView
 
-_OWNED = Owned(store.nodebalancer)
-
-
-def _views(ctx: Context, ids: Sequence[int]) -> dict[int, NodeBalancerView]:
-    return {view.id: view for view in store.views(ctx, store.these(ctx, ids))}
-
-
-NODEBALANCER = Kind(
+NODEBALANCER = kind_of(
+    store.nodebalancer,
     name=store.KIND,
     url="/v4/nodebalancers/{id}",
-    existing=_OWNED.existing,
-    labelled=_OWNED.labelled,
-    views=_views,
+    shown=lambda ctx, ids: store.views(ctx, store.these(ctx, ids)),
     taggable=True,
-    remove=_OWNED.remove,
 )

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from crofter.context import Context
-from crofter.kinds import Kind, Owned
+from crofter.kinds import kind_of
 from crofter.resources.stackscripts import store
-
-_OWNED = Owned(store.stackscript)
 
 
 def _remove(ctx: Context, stackscript_id: int) -> None:
@@ -14,10 +12,4 @@ def _remove(ctx: Context, stackscript_id: int) -> None:
     ctx.db.delete(store.stackscript, account_id=ctx.account_id, id=stackscript_id, is_public=False)
 
 
-STACKSCRIPT = Kind(
-    name=store.KIND,
-    url="/v4/compute/stackscripts/{id}",
-    existing=_OWNED.existing,
-    labelled=_OWNED.labelled,
-    remove=_remove,
-)
+STACKSCRIPT = kind_of(store.stackscript, name=store.KIND, url="/v4/compute/stackscripts/{id}", remove=_remove)

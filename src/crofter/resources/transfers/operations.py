@@ -6,7 +6,7 @@ from msgspec import Struct, convert, to_builtins
 from sqlalchemy import bindparam, select
 
 from crofter import clock
-from crofter.context import Actor, Context
+from crofter.context import Context
 from crofter.db import query
 from crofter.drivers.hypervisor import Unreachable
 from crofter.engine import Operation, Sleep, Work, admit, step, tx_step
@@ -48,11 +48,6 @@ def entity(token: str) -> Entity:
     return Entity("entity_transfer", token, token, f"/v4/account/entity-transfers/{token}")
 
 
-def on_behalf(ctx: Context, account_id: int) -> Context:
-    """The house looks at what an account has."""
-    return Context(ctx.world, ctx.db, Actor(account_id, 0, "", False, 0, frozenset({"*"})))
-
-
 # ---- changing hands -------------------------------------------------------------------------------------------------
 
 
@@ -87,7 +82,7 @@ def hand_over(ctx: Context, work: Work) -> Sleep | None:
         return None
     for account_id in sorted((found.sender_id, found.receiver_id)):
         ctx.db.hold(account_id)
-    seller = on_behalf(ctx, found.sender_id)
+    seller = Context.of_house(ctx.world, ctx.db, found.sender_id)
     rows = sorted(instances.these(seller, found.computes), key=lambda row: row.id)
     reason = _obstacle(ctx, seller, found, rows)
     if reason is None and _busy(seller, rows):

@@ -8,12 +8,13 @@ from crofter.db import Clash
 from crofter.engine import enqueue
 from crofter.errors import Invalid, Reason
 from crofter.journal import Author, record, write
+from crofter.kinds import no_permission
 from crofter.resources.account import store as accounts
 from crofter.resources.billing import standing
 from crofter.resources.billing import store as billing
 from crofter.resources.instances import store as instances
 from crofter.resources.transfers import obstacles, operations, store
-from crofter.resources.transfers.operations import Args, entity, on_behalf
+from crofter.resources.transfers.operations import Args, entity
 from crofter.resources.transfers.shapes import Entities, TransferCreate, TransferView
 from crofter.resources.transfers.store import Transfer
 
@@ -39,7 +40,7 @@ def create(ctx: Context, body: TransferCreate) -> TransferView:
     ids = list(dict.fromkeys(body.entities.computes))
     found = {row.id: row for row in instances.these(ctx, ids)}
     if set(ids) - set(found):
-        raise Invalid("You do not have permission to access this Compute", field=FIELD)
+        raise Invalid(no_permission(instances.KIND), field=FIELD)
     reasons = [Reason(text, FIELD) for text in obstacles.of_sending(ctx, [found[one] for one in ids])]
     if standing.past_due(ctx.db, ctx.account_id):
         reasons.insert(0, Reason(obstacles.SENDER_OWES))
@@ -96,7 +97,7 @@ def _must_be_able_to_take(ctx: Context) -> None:
 
 
 def _must_be_there_to_give(ctx: Context, found: Transfer) -> None:
-    seller = on_behalf(ctx, found.sender_id)
+    seller = Context.of_house(ctx.world, ctx.db, found.sender_id)
     rows = instances.these(seller, found.computes)
     reasons = [Reason(text) for text in obstacles.of_moving(seller, rows)]
     if len(rows) != len(found.computes):
