@@ -142,7 +142,7 @@ class Matrix:
                 last_remote_addr="127.0.0.1",
             )
             self.parts["app_id"] = db.insert(oauth.authorization, **owner, client_id=1, scopes="*", created=moment)
-            values = {"subtotal": 0, "tax": 0, "total": 0, "address": {}}
+            values = {"subtotal": 0, "tax": 0, "total": 0, "address": {}, "seller": ""}
             self.parts["invoice_id"] = db.insert(billing.invoice, account_id=2, date=moment, period="2026-01", **values)
             self.parts["payment_id"] = db.insert(
                 billing.payment, account_id=2, date=moment, amount=1, reference="reference"

@@ -20,6 +20,11 @@ def micros(dollars: Decimal) -> int:
     return int(amount)
 
 
+def to_the_cent(micros: int, separator: str = "") -> str:
+    """An amount as people write it, to the cent; ``separator`` stands between thousands."""
+    return f"{Decimal(micros) / DOLLAR:,.2f}".replace(",", separator)
+
+
 def dollars(micros: int) -> float:
     """An amount as JSON shows it: 0.0075, and 5 rather than 5.0."""
     whole, rest = divmod(micros, DOLLAR)

@@ -27,8 +27,8 @@ def item(label: str, amount: int = 5_000_000) -> Item:
     return Item(1, 7, "compute", label, "hourly", 7_500, 744, amount, 0, amount, first, last)
 
 
-def bill(**address: str) -> Invoice:
-    return Invoice(7, 1, "2027-04-01T00:00:00", "2027-03", 5_000_000, 0, 5_000_000, address)
+def bill(seller: str = "", **address: str) -> Invoice:
+    return Invoice(7, 1, "2027-04-01T00:00:00", "2027-03", 5_000_000, 0, 5_000_000, address, seller)
 
 
 def words(pdf: bytes) -> str:

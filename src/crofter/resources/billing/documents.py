@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from crofter.money import DOLLAR, to_the_cent
 from crofter.resources.billing.listings import Invoice, Item
 
 TEMPLATE = Path(__file__).with_name("invoice.typ")
@@ -25,7 +26,7 @@ def csv(items: list[Item]) -> bytes:
     rows = tables.writer(written, lineterminator="\r\n")
     rows.writerow(COLUMNS)
     for item in items:
-        amounts = (_exactly(item.unit_price), *(_cents(part) for part in (item.amount, item.tax, item.total)))
+        amounts = (_exactly(item.unit_price), *(to_the_cent(part) for part in (item.amount, item.tax, item.total)))
         rows.writerow((_harmless(item.label), item.type, item.from_, item.to_, item.quantity, *amounts))
     return written.getvalue().encode()
 
@@ -59,7 +60,7 @@ def _document(invoice: Invoice, items: list[Item]) -> dict[str, Any]:
         "year": year,
         "month": month,
         "day": day,
-        "seller": [line.strip() for line in invoice.address.get("seller", "").split(";") if line.strip()],
+        "seller": [line.strip() for line in invoice.seller.split(";") if line.strip()],
         "address": _address(invoice.address),
         "details": _details(invoice),
         "items": [_line(item) for item in items],
@@ -106,16 +107,12 @@ def _details(invoice: Invoice) -> list[tuple[str, str]]:
     return found
 
 
-def _cents(amount: int) -> str:
-    return f"{Decimal(amount) / 1_000_000:.2f}"
-
-
 def _readable(amount: int) -> str:
     """For people, who count in thousands."""
-    return f"{Decimal(amount) / 1_000_000:,.2f}"
+    return to_the_cent(amount, separator=",")
 
 
 def _exactly(amount: int) -> str:
     """A price per hour has more digits than money has; two at least."""
-    text = f"{Decimal(amount) / 1_000_000:.6f}".rstrip("0")
+    text = f"{Decimal(amount) / DOLLAR:.6f}".rstrip("0")
     return text + "0" * max(0, 2 - len(text.partition(".")[2]))

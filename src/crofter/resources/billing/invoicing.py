@@ -10,7 +10,7 @@ from crofter.drivers.hypervisor import Unreachable
 from crofter.drivers.payments import Outcome
 from crofter.engine import Chore, Nothing, Operation, Sleep, Work, enqueue, step, tx_step
 from crofter.journal import Author
-from crofter.money import dollars
+from crofter.money import to_the_cent
 from crofter.resources.account import store as accounts
 from crofter.resources.billing import charging, metering, meters, store, traffic
 from crofter.resources.billing.drafting import Draft, draft
@@ -49,7 +49,8 @@ def make(ctx: Context, account_id: int, period: str, until: int, gigabytes: int 
         subtotal=made.subtotal,
         tax=made.tax,
         total=made.total,
-        address={**accounts.billing_address(account), "seller": ctx.world.settings.seller},
+        address=accounts.billing_address(account),
+        seller=ctx.world.settings.seller,
     )
     _add_items(ctx, number, made)
     legs = {"owed": made.total, "revenue": -made.subtotal - made.credit, "promotion": made.credit, "tax": -made.tax}
@@ -146,7 +147,7 @@ def tell(ctx: Context, account_id: int, number: int) -> None:
     """Mail to the account: there is an invoice, and whether anything is to be done about it."""
     account = accounts.one(ctx.db, account_id)
     owed = store.balance(ctx.db, account_id)
-    standing = f"{dollars(owed):.2f} USD are due. Please pay them." if owed > 0 else "Nothing is due."
+    standing = f"{to_the_cent(owed)} USD are due. Please pay them." if owed > 0 else "Nothing is due."
     mail.send(ctx, account.email, f"Invoice #{number}", f"Invoice #{number} is ready.\n{standing}\n")
 
 

@@ -21,6 +21,7 @@ class Invoice(Row):
     tax: int
     total: int
     address: dict[str, str]
+    seller: str
 
     def view(self) -> InvoiceView:
         return InvoiceView(

@@ -18,7 +18,7 @@ from crofter.db import Flag, Id, Moment, Row, Session, identity, owned, query, t
 from crofter.errors import Invalid
 from crofter.journal import record
 from crofter.kinds import Entity
-from crofter.money import micros
+from crofter.money import micros, to_the_cent
 from crofter.resources.account import store as accounts
 from crofter.resources.billing.shapes import Promotion, ServiceType
 
@@ -97,14 +97,14 @@ class Credit(Row):
 
     def view(self, month: str) -> Promotion:
         return Promotion(
-            credit_monthly_cap=_written(self.monthly_cap),
-            credit_remaining=_written(self.remaining),
+            credit_monthly_cap=to_the_cent(self.monthly_cap),
+            credit_remaining=to_the_cent(self.remaining),
             description=self.description,
             expire_dt=self.expires,
             image_url=self.image_url,
             service_type=self.service_type,  # type: ignore[arg-type]
             summary=self.summary,
-            this_month_credit_remaining=_written(self.left(month)),
+            this_month_credit_remaining=to_the_cent(self.left(month)),
         )
 
 
@@ -121,10 +121,6 @@ _ACTIVE = query(
     .order_by(credit.c.id),
     Credit,
 )
-
-
-def _written(amount: int) -> str:
-    return f"{Decimal(amount) / 1_000_000:.2f}"
 
 
 def active(db: Session, account_id: int, moment: str) -> list[Credit]:

@@ -18,7 +18,7 @@ from crofter.edge.endpoint import Outside
 from crofter.errors import Invalid, Problem, Reason, TooMany, Unavailable
 from crofter.journal import Author, event, record
 from crofter.kinds import inaccessible
-from crofter.money import micros
+from crofter.money import micros, to_the_cent
 from crofter.resources.billing import charging, store
 from crofter.resources.billing.charging import ACCOUNT
 from crofter.resources.billing.listings import one_payment
@@ -162,7 +162,7 @@ def pay(ctx: Context, body: PaymentCreate, idempotency_key: str | None) -> Outsi
     amount = micros(Decimal(body.usd.removeprefix("$")))
     least, most = _bounds(store.balance(ctx.db, ctx.account_id))
     if not least <= amount <= most:
-        raise Invalid(f"Must be {_written(least)}-{_written(most)}", field="usd")
+        raise Invalid(f"Must be {to_the_cent(least)}-{to_the_cent(most)}", field="usd")
     method = _chosen(ctx, body.payment_method_id)
     _must_not_try_out_cards(ctx)
     name = charging.fresh(ctx, f"pay:{ctx.actor.user_id}:{idempotency_key or ctx.dice.hex(32)}")
@@ -174,10 +174,6 @@ def pay(ctx: Context, body: PaymentCreate, idempotency_key: str | None) -> Outsi
 def _bounds(owed: int) -> tuple[int, int]:
     """What may be paid at once. A debt may always be paid whole, be it very small or rather large."""
     return (owed if 0 < owed < LEAST else LEAST), max(MOST, min(owed, MOST_OWED))
-
-
-def _written(amount: int) -> str:
-    return f"{Decimal(amount) / 1_000_000:.2f}"
 
 
 def _chosen(ctx: Context, method_id: int | None) -> Method:

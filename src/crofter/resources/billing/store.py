@@ -27,6 +27,7 @@ invoice = table(
     Column("tax", Id, nullable=False),
     Column("total", Id, nullable=False),
     Column("address", Json, nullable=False),
+    Column("seller", Text, nullable=False),
     UniqueConstraint("account_id", "period"),
     Index("ix_invoice_account_id", "account_id", "id"),
 )

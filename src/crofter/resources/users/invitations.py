@@ -51,12 +51,12 @@ class Invited(Protocol):
 
 def invite(ctx: Context, user: Invited) -> None:
     """Mail a new user the link that lets them choose a password."""
-    _send(ctx, user, "invitation", INVITATION_LIFE, "Your invitation to crofter", _INVITATION)
+    _send(ctx, user, INVITATION_LIFE, "Your invitation to crofter", _INVITATION)
 
 
 def remind(ctx: Context, user: Invited) -> None:
     """Mail a user who has forgotten the password the link that lets them choose another."""
-    _send(ctx, user, "reset", RESET_LIFE, "A new password for crofter", _RESET)
+    _send(ctx, user, RESET_LIFE, "A new password for crofter", _RESET)
 
 
 def follow(ctx: Context, user: Invited, before: str) -> None:
@@ -73,10 +73,10 @@ def follow(ctx: Context, user: Invited, before: str) -> None:
         mail.send(ctx, before, "Your e-mail address was changed", _MOVED.format(username=user.username))
 
 
-def _send(ctx: Context, user: Invited, purpose: str, life: int, subject: str, words: str) -> None:
+def _send(ctx: Context, user: Invited, life: int, subject: str, words: str) -> None:
     secret, expiry = ctx.dice.hex(64), clock.text(ctx.now + life)
     ctx.db.delete(store.link, user_id=user.id)  # the latest link is the only one
-    ctx.db.insert(store.link, user_id=user.id, digest=ctx.world.keyring.digest(secret), purpose=purpose, expiry=expiry)
+    ctx.db.insert(store.link, user_id=user.id, digest=ctx.world.keyring.digest(secret), expiry=expiry)
     # From the settings, never from a request: whoever asks must not choose where the link leads.
     url = f"{ctx.world.settings.address}/login/password?token={secret}"
     mail.send(ctx, user.email, subject, words.format(username=user.username, url=url, until=expiry.replace("T", " ")))

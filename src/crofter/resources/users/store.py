@@ -81,7 +81,6 @@ link = table(
     identity(),
     Column("user_id", Id, ForeignKey("account_user.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("digest", LargeBinary, nullable=False, unique=True),
-    Column("purpose", Text, nullable=False),
     Column("expiry", Moment, nullable=False),
 )
 HAS_PASSWORD = query(select(user.c.id).where(user.c.id == bindparam("user_id"), user.c.password.is_not(None)))

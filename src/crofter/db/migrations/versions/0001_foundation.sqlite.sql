@@ -602,6 +602,7 @@ CREATE TABLE invoice (
 	tax INTEGER NOT NULL, 
 	total INTEGER NOT NULL, 
 	address TEXT NOT NULL, 
+	seller TEXT NOT NULL, 
 	CONSTRAINT uq_invoice_account_id_period UNIQUE (account_id, period), 
 	CONSTRAINT fk_invoice_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE
 )
@@ -1087,7 +1088,6 @@ CREATE TABLE password_link (
 	id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 	user_id INTEGER NOT NULL, 
 	digest BLOB NOT NULL, 
-	purpose TEXT NOT NULL, 
 	expiry TEXT NOT NULL, 
 	CONSTRAINT fk_password_link_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, 
 	CONSTRAINT uq_password_link_digest UNIQUE (digest)
