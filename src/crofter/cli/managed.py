@@ -133,7 +133,7 @@ def list_maintenance(world: World, asked: Asked) -> Rows:
 def cancel_maintenance(world: World, asked: Asked) -> Rows:
     with world.database.write() as db:
         ctx = Context(world, db)
-        found = next((one for one in maintained.everybodys(ctx) if one.id == asked["id"]), None)
+        found = maintained.any_one(ctx, asked["id"])
         if found is None or not maintenance.call_off(ctx, found.id):
             raise Invalid(f"there is no maintenance {asked['id']} that has not begun")
         _on_record(ctx, asked, instances.again(ctx, found.instance_id).account_id, found.instance_id)

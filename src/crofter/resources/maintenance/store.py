@@ -56,6 +56,7 @@ _GRANTED = exists(
     )
 )
 _EVERYBODYS = query(_EVERY.order_by(maintenance.c.when_, maintenance.c.id), Maintenance)
+_ANY = query(_EVERY.where(maintenance.c.id == bindparam("id")), Maintenance)
 _COLUMNS = {"status": maintenance.c.status, "type": maintenance.c.type, "when": maintenance.c.when_}
 
 
@@ -70,6 +71,11 @@ _LISTED = query(_ALL.order_by(maintenance.c.id), Maintenance)
 
 def listed(ctx: Context) -> list[Maintenance]:
     return ctx.db.all(_LISTED, account_id=ctx.account_id)
+
+
+def any_one(ctx: Context, maintenance_id: int) -> Maintenance | None:
+    """Whosever it is, for the operator."""
+    return ctx.db.maybe(_ANY, id=maintenance_id)
 
 
 def everybodys(ctx: Context) -> list[Maintenance]:

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from crofter.context import Context
 from crofter.journal import record
 from crofter.kinds import Entity
 from crofter.resources.profile import store
 from crofter.resources.profile.shapes import ProfileUpdate, ProfileView, Referrals
+from crofter.resources.profile.store import Profile
 from crofter.resources.users import invitations
 from crofter.shapes import given
 
 
 def view(ctx: Context) -> ProfileView:
-    profile = store.own(ctx)
+    return _shown(ctx, store.own(ctx))
+
+
+def _shown(ctx: Context, profile: Profile) -> ProfileView:
     lish: Any = profile.lish_auth_method
     return ProfileView(
         authentication_type="password",
@@ -42,8 +48,9 @@ def update(ctx: Context, body: ProfileUpdate) -> ProfileView:
     changes = given(body)
     if changes.get("authorized_keys"):
         changes["authorized_keys"] = [key.strip() for key in changes["authorized_keys"]]
-    before = store.own(ctx).email
+    before = store.own(ctx)
     store.update(ctx, changes)
+    after = replace(before, **changes)
     record(ctx, "profile_update", Entity("profile", None, ctx.actor.username, "/v4/profile"))
-    invitations.follow(ctx, store.own(ctx), before)
-    return view(ctx)
+    invitations.follow(ctx, after, before.email)
+    return _shown(ctx, after)
