@@ -36,8 +36,8 @@ NEWS = 1.0
 SEEN_AS = {"rescue_reboot": "compute_reboot", "rescue_boot": "compute_boot", "backups_automatic": "compute_snapshot"}
 """Operations whose owner sees them as something else."""
 
-TIMED = ("compute_migrate", "compute_migrate_datacenter", "compute_resize", "compute_mutate")
-"""Operations of which the owner is told how long they will take."""
+MOVES = ("compute_migrate", "compute_migrate_datacenter", "compute_resize", "compute_mutate")
+"""Operations that take an instance to another host, of which the owner is told how long they will take."""
 
 Call = Callable[[Order], Progress]
 Thing = DomainRef | DiskRef | BackupRef
@@ -96,7 +96,7 @@ def carry_out(work: Work, calls: Iterable[Call]) -> Sleep | None:
     slowest = max(waiting, key=lambda report: report.remaining)
     percent = sum(report.percent for report in reports) / len(reports)
     rate = None if slowest.rate is None else f"{slowest.rate:.2f} MB/s"
-    left = _whole(work, percent, slowest.remaining) if work.operation.kind in TIMED else None
+    left = _whole(work, percent, slowest.remaining) if work.operation.kind in MOVES else None
     work.progress(percent, rate, left)
     return Sleep(_pause(slowest.remaining))
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 from sqlalchemy import select, text
 
 from crofter.context import Context, World
-from crofter.db import Row, query
+from crofter.db import Row, Session, query
 from crofter.drivers.hypervisor import BackupRef, DiskRef, DomainRef, ObservedDomain
 from crofter.engine import Nothing, Operation, Sleep, Work, admit, enqueue, step
 from crofter.engine.queue import state_in
@@ -89,7 +89,7 @@ _BACKUPS = query(
 def reconcile(world: World) -> Report:
     """Compare, tell the log, and have somebody look at what is stuck."""
     report = compare(world)
-    report.stuck = repair(world)
+    report.stuck = _attended(world, report.stuck)
     for name in ("orphans", "missing", "misplaced", "stuck"):
         if getattr(report, name):
             log.warning("sweep: %s: %s", name, getattr(report, name))
@@ -109,8 +109,7 @@ def compare(world: World) -> Report:
             Books(BackupRef, "successful", _by_id(db.all(_BACKUPS)), backups, found.backups),
         )
         busy = set(db.column(_BUSY))
-        stuck = [instance_id for instance_id in db.column(_MOVING) if states.key(instance_id) not in busy]
-    report = Report(unreachable=list(found.unreachable), stuck=stuck)
+        report = Report(unreachable=list(found.unreachable), stuck=_stuck(db, busy))
     for books in all_books:
         _compare(world, report, books, busy)
     return report
@@ -145,8 +144,17 @@ def _is_there(world: World, ref: hands.Thing) -> bool:
 def repair(world: World) -> list[int]:
     """Have somebody look at every instance that shows a passing status while nobody is at work on it."""
     with world.database.read() as db:
-        moving = db.column(_MOVING)
-    return [instance_id for instance_id in moving if _look_at(world, instance_id)]
+        stuck = _stuck(db, set(db.column(_BUSY)))
+    return _attended(world, stuck)
+
+
+def _stuck(db: Session, busy: set[str]) -> list[int]:
+    return [instance_id for instance_id in db.column(_MOVING) if states.key(instance_id) not in busy]
+
+
+def _attended(world: World, stuck: list[int]) -> list[int]:
+    """Those of them that somebody will look at; the others have been taken up meanwhile."""
+    return [instance_id for instance_id in stuck if _look_at(world, instance_id)]
 
 
 def _look_at(world: World, instance_id: int) -> bool:

@@ -12,15 +12,13 @@ from crofter.db import Row, among, query
 from crofter.journal import event
 from crofter.kinds import Entity
 from crofter.resources.billing import standing
+from crofter.resources.instances.hands import MOVES
 from crofter.resources.instances.store import KIND, instance
 from crofter.resources.maintenance import store as maintenance
 from crofter.resources.notifications.shapes import NotificationEntity, NotificationType, NotificationView, Severity
 from crofter.resources.regions.store import region
 from crofter.resources.support import store as support
 from crofter.resources.users import access
-
-MOVES = ("compute_resize", "compute_mutate", "compute_migrate", "compute_migrate_datacenter")
-"""What takes an instance to another host, once it gets that far."""
 
 
 class _Named(Row):
