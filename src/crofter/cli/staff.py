@@ -22,6 +22,7 @@ from crofter.kinds import Entity
 from crofter.resources.instances import store as instances
 from crofter.resources.instances.kind import COMPUTE
 from crofter.resources.support import house, store
+from crofter.resources.support.shapes import LONGEST, LONGEST_SUMMARY
 from crofter.resources.support.store import Ticket
 
 Asked = dict[str, Any]
@@ -62,8 +63,8 @@ def seeking(what: str) -> Iterator[None]:
 
 def _text(asked: Asked) -> str:
     words = sys.stdin.read() if asked["text"] == "-" else str(asked["text"])
-    if not 1 <= len(words.strip()) <= house.LONGEST:
-        raise Invalid(f"a text has 1 to {house.LONGEST} characters")
+    if not 1 <= len(words.strip()) <= LONGEST:
+        raise Invalid(f"a text has 1 to {LONGEST} characters")
     return words
 
 
@@ -122,8 +123,8 @@ def close_ticket(world: World, asked: Asked) -> Rows:
 
 def open_ticket(world: World, asked: Asked) -> Rows:
     words = _text(asked)
-    if not 1 <= len(asked["summary"].strip()) <= 64:
-        raise Invalid("a summary has 1 to 64 characters")
+    if not 1 <= len(asked["summary"].strip()) <= LONGEST_SUMMARY:
+        raise Invalid(f"a summary has 1 to {LONGEST_SUMMARY} characters")
     with world.database.write() as db:
         ctx = Context(world, db)
         account_id = house.account_of(ctx, asked["euuid"])

@@ -12,8 +12,10 @@ from crofter.db import Row, query
 from crofter.errors import Invalid, NotFound
 from crofter.journal import Author
 from crofter.kinds import Entity
+from crofter.resources.account import store as accounts
 from crofter.resources.account.store import account
 from crofter.resources.support import rules, store
+from crofter.resources.support.shapes import LONGEST_SUMMARY
 from crofter.resources.support.store import Reply, Ticket
 from crofter.resources.users.store import user
 
@@ -21,8 +23,6 @@ STAFF = "Support Team"
 MONITORING = "Managed Monitoring"
 """Names with a space in them, which no user's name can have."""
 NEWEST = 200
-LONGEST = 65000
-"""Characters of a text, as for everybody else."""
 
 
 class Listed(Row):
@@ -60,10 +60,7 @@ _REPLIES = query(
     .order_by(store.reply.c.id),
     Reply,
 )
-_ACCOUNT = query(select(account.c.id).where(account.c.euuid == bindparam("euuid")))
-_EUUID = query(select(account.c.euuid).where(account.c.id == bindparam("account_id")))
 _OPENER = query(select(user.c.email).where(user.c.id == bindparam("user_id")))
-_ACCOUNT_EMAIL = query(select(account.c.email).where(account.c.id == bindparam("account_id")))
 
 
 # ---- looking --------------------------------------------------------------------------------------------------------
@@ -83,14 +80,14 @@ def replies(ctx: Context, ticket: Ticket) -> list[Reply]:
 
 
 def euuid_of(ctx: Context, ticket: Ticket) -> str:
-    return str(ctx.db.value(_EUUID, account_id=ticket.account_id))
+    return accounts.one(ctx.db, ticket.account_id).euuid
 
 
 def account_of(ctx: Context, euuid: str) -> int:
-    found: int | None = ctx.db.value(_ACCOUNT, euuid=euuid)
+    found = accounts.by_euuid(ctx.db, euuid)
     if found is None:
         raise NotFound(f"there is no account {euuid}")
-    return found
+    return found.id
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -101,7 +98,7 @@ def open_ticket(
 ) -> int:
     """Open a ticket that only the house can close; its id."""
     ctx.db.hold(account_id)
-    summary = summary[:64]
+    summary = summary[:LONGEST_SUMMARY]
     ticket_id = ctx.db.insert(
         store.ticket,
         account_id=account_id,
@@ -177,4 +174,4 @@ def _write_to_customer(ctx: Context, ticket: Ticket, text: str, by: str) -> None
 def _email(ctx: Context, ticket: Ticket) -> str:
     """Of whoever opened it, if they are still there; else of the account."""
     found = ctx.db.value(_OPENER, user_id=ticket.opener_id) if ticket.opener_id is not None else None
-    return str(found or ctx.db.value(_ACCOUNT_EMAIL, account_id=ticket.account_id))
+    return str(found or accounts.one(ctx.db, ticket.account_id).email)

@@ -12,8 +12,10 @@ from crofter.edge.uploads import file_named
 from crofter.resources.support import files
 from crofter.shapes import Body, Filtered, Id, Moment, Raw, View
 
-Summary = Annotated[str, Meta(min_length=1, max_length=64, description="What it is about, in one line.")]
-Description = Annotated[str, Meta(min_length=1, max_length=65000, description="What the matter is.")]
+LONGEST_SUMMARY, LONGEST = 64, 65000
+"""Characters of a summary, and of any other text."""
+Summary = Annotated[str, Meta(min_length=1, max_length=LONGEST_SUMMARY, description="What it is about, in one line.")]
+Description = Annotated[str, Meta(min_length=1, max_length=LONGEST, description="What the matter is.")]
 Gravatar = Annotated[str, Meta(description="MD5 of the writer's email address, for an avatar.")]
 VlanLabel = Annotated[str, Meta(min_length=1, max_length=64, description="Label of a VLAN; needs `region`.")]
 TicketStatus = Literal["closed", "new", "open"]
