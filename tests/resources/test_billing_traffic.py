@@ -210,3 +210,22 @@ def test_who_cancels_while_the_months_invoice_waits_pays_what_is_known(stingy: C
     assert date == "2027-04-01T00:00:00"
     assert billed - (both if answers else known) in (0, 1)
     assert rows(stingy, "SELECT sum(amount) FROM ledger WHERE book = 'owed'") == [(0,)]
+
+
+def test_who_cannot_cancel_is_billed_the_rest_of_the_month_later_and_nothing_twice(stingy: Cloud) -> None:
+    carol = stingy.person(username="carol", card="declined")
+    instance(carol, **IMAGE)
+    instance(carol, region="us-west", **IMAGE)
+    stingy.settle()
+    until(stingy, "2027-03-31T23:59:00")
+    both = done(carol.get("/v4/account/transfer"))["billable"]
+    stingy.fault("region_outage", region="us-west")
+    until(stingy, "2027-04-01T02:00:00")
+    assert carol.post("/v4/account/cancel", json={}).status_code == 409
+    ((_, known),) = overage(carol)
+    assert 0 < known < both
+    assert carol.post("/v4/account/cancel", json={}).status_code == 409
+    assert overage(carol) == [("2027-04-01T00:00:00", known)]
+    stingy.fault("region_back", region="us-west")
+    until(stingy, "2027-04-01T03:00:00")
+    assert sum(billed for _, billed in overage(carol)) - both in (0, 1)
