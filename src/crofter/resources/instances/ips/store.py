@@ -210,14 +210,14 @@ def slaac(region: str, instance_id: int) -> str:
 
     It follows from these two, so it is kept nowhere.
     """
-    maker, low = 0xF03C_95FF + (instance_id >> 24 << 8), instance_id & 0xFFFF
-    return f"{_prefix(region)}:{maker >> 16:x}:{maker & 0xFFFF:x}:{0xFE00 | instance_id >> 16 & 0xFF:x}:{low:x}"
+    return f"{_neighbourhood(region, instance_id >> 16)}:{instance_id & 0xFFFF:x}"
 
 
 @cache
-def _prefix(region: str) -> str:
-    """The upper half of every address in a region. No group of the lower half is written as nothing."""
-    return f"2001:db8:0:{zlib.crc32(region.encode()) % 0xFFFF + 1:x}"
+def _neighbourhood(region: str, number: int) -> str:
+    """What 65,536 cards of a region have in common: all but the last group. No other group is written as nothing."""
+    prefix, maker = zlib.crc32(region.encode()) % 0xFFFF + 1, 0xF03C_95FF + (number >> 8 << 8)
+    return f"2001:db8:0:{prefix:x}:{maker >> 16:x}:{maker & 0xFFFF:x}:{0xFE00 | number & 0xFF:x}"
 
 
 def release(ctx: Context, found: Address) -> None:
