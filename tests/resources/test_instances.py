@@ -280,3 +280,12 @@ def test_scopes_are_asked_for(cloud: Cloud, alice: Client) -> None:
         assert stranger.request(method, address, json=body).status_code == 403, (method, path)
         if method != "GET":
             assert reader.request(method, address, json=body).status_code == 403, (method, path)
+
+
+def test_any_tag_is_shown_as_it_was_written(cloud: Cloud, alice: Client) -> None:
+    labels = sorted(['a "quoted" one', "back\\slash", "naïve ☂", "tab\there"])
+    made = create(alice, tags=labels)
+    assert sorted(made["tags"]) == labels
+    assert sorted(view(alice, made["id"])["tags"]) == labels
+    (shown,) = alice.get(URL).json()["data"]
+    assert sorted(shown["tags"]) == labels

@@ -2,7 +2,7 @@
 
 from crofter.db.database import Database
 from crofter.db.opening import open_database
-from crofter.db.query import Query, among, query, unindexed
+from crofter.db.query import Query, among, gathered, query, unindexed
 from crofter.db.session import Clash, Session
 from crofter.db.tables import Flag, Id, Json, Moment, Row, Sealed, Time, identity, metadata, owned, partial_index, table
 
@@ -19,6 +19,7 @@ __all__ = [
     "Session",
     "Time",
     "among",
+    "gathered",
     "identity",
     "metadata",
     "open_database",

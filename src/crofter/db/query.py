@@ -181,3 +181,29 @@ def _unindexed(element: unindexed, compiler: Any, **kw: Any) -> str:
 @compiles(unindexed, "sqlite")
 def _unindexed_sqlite(element: unindexed, compiler: Any, **kw: Any) -> str:
     return f"+{compiler.process(element.column, **kw)}"
+
+
+class gathered(ColumnElement[str]):  # noqa: N801 - reads as a word of SQL
+    """All that a select of one column finds, as one value: a JSON array, in the order of the select."""
+
+    inherit_cache = True
+    type = Text()
+
+    def __init__(self, found: Select[Any]) -> None:
+        self.found = found
+
+    @property
+    def _from_objects(self) -> Any:
+        """What is looked through inside is nothing to the statement around it."""
+        return []
+
+
+@compiles(gathered, "sqlite")
+def _gathered_sqlite(element: gathered, compiler: Any, **_kw: Any) -> str:
+    (column,) = element.found.selected_columns
+    return f"(SELECT json_group_array({column.name}) FROM ({compiler.process(element.found)}))"
+
+
+@compiles(gathered, "postgresql")
+def _gathered_postgresql(element: gathered, compiler: Any, **_kw: Any) -> str:
+    return f"CAST(array_to_json(ARRAY({compiler.process(element.found)})) AS TEXT)"

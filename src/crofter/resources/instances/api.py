@@ -21,7 +21,7 @@ def list_instances(ctx: Context, listing: Listing) -> Page[InstanceView]:
     if ctx.actor.restricted:
         bounds["user_id"] = ctx.actor.user_id
     collection = store.GRANTED if ctx.actor.restricted else store.ALL
-    return listing.of(ctx, collection, lambda rows: rules.views(ctx, rows), **bounds)
+    return listing.of(ctx, collection, rules.views, **bounds)
 
 
 @endpoint(
@@ -38,7 +38,7 @@ def create_instance(ctx: Context, body: InstanceCreate) -> InstanceView:
 @endpoint("GET /v4/compute/instances/{compute_id}", scope="computes:read_only", grant="compute:read_only")
 def view_instance(ctx: Context, instance: Annotated[store.Shown, Found(store.shown, "compute_id")]) -> InstanceView:
     """View one instance."""
-    return rules.view(ctx, instance)
+    return rules.view(instance)
 
 
 @endpoint(

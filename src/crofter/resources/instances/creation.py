@@ -63,7 +63,7 @@ def create(ctx: Context, body: InstanceCreate) -> InstanceView:
     else:
         # There is nothing to make yet: a host is found for it with its first disk.
         states.at_once(ctx, CREATE, instance)
-    return rules.show(instance, addresses, tags.labels_of(ctx, store.KIND, instance.id) if body.tags else [])
+    return rules.view_new(instance, addresses, tags.labels_of(ctx, store.KIND, instance.id) if body.tags else [])
 
 
 def begin(ctx: Context, body: InstanceCreate, plan: Plan | None = None) -> tuple[Instance, list[str]]:

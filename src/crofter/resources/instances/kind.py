@@ -11,7 +11,7 @@ from crofter.resources.instances.shapes import InstanceView
 
 
 def _views(ctx: Context, ids: Sequence[int]) -> dict[int, InstanceView]:
-    return {view.id: view for view in rules.views(ctx, store.these_shown(ctx, ids))}
+    return {view.id: view for view in rules.views(store.these_shown(ctx, ids))}
 
 
 def _remove(ctx: Context, instance_id: int) -> None:

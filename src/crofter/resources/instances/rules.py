@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from crofter.context import Context
 from crofter.db import Clash
@@ -25,30 +26,30 @@ from crofter.shapes import UNSET, Raw, given
 TAKEN = "Label must be unique among your Computes"
 
 
-def views(ctx: Context, rows: Sequence[Shown]) -> list[InstanceView]:
-    if not rows:
-        return []
-    ids = [row.id for row in rows]
-    addresses = ips.by_instance(ctx, ids)
-    labels = tags.labels(ctx, store.KIND, ids)
-    return [show(row, addresses.get(row.id, []), labels.get(row.id, [])) for row in rows]
+def views(rows: Sequence[Shown]) -> list[InstanceView]:
+    return [view(row) for row in rows]
 
 
-def view(ctx: Context, row: Shown) -> InstanceView:
-    return show(row, ips.texts(ctx, row.id), tags.labels_of(ctx, store.KIND, row.id))
+def view(row: Shown) -> InstanceView:
+    # What is kept as it is shown goes from the database to the answer without being looked at.
+    return _view(row, Raw(row.alerts), Raw(row.ipv4), Raw(row.tags))
 
 
 def view_now(ctx: Context, instance_id: int) -> InstanceView:
     """The instance as it is by now."""
-    return view(ctx, store.shown(ctx, instance_id))
+    return view(store.shown(ctx, instance_id))
 
 
-def show(row: Shown | Instance, addresses: list[str], labels: list[str]) -> InstanceView:
+def view_new(instance: Instance, addresses: list[str], labels: list[str]) -> InstanceView:
+    """An instance of which everything is known."""
+    return _view(instance, Alerts(**instance.alerts), addresses, labels)
+
+
+def _view(row: Shown | Instance, alerts: Any, addresses: Any, labels: Any) -> InstanceView:
     planned = Schedule(row.backup_day, row.backup_window)  # type: ignore[arg-type]
     last = row.last_successful
     return InstanceView(
-        # Kept as it is shown.
-        alerts=Raw(row.alerts) if isinstance(row.alerts, str) else Alerts(**row.alerts),  # type: ignore[arg-type]
+        alerts=alerts,
         backups=BackupsView(last is not None, bool(row.backups_enabled), last, planned),
         created=row.created,
         group=row.group_label,
@@ -89,7 +90,7 @@ def update(ctx: Context, instance: Instance, body: InstanceUpdate) -> InstanceVi
     if changed.label != instance.label:
         costs.rename(ctx, changed)
     record(ctx, "compute_update", store.entity(changed))
-    return show(changed, ips.texts(ctx, instance.id), _tags(ctx, instance))
+    return view_new(changed, ips.texts(ctx, instance.id), _tags(ctx, instance))
 
 
 def _tags(ctx: Context, instance: Instance) -> list[str]:

@@ -14,7 +14,7 @@ from crofter.edge.filters import Field
 from crofter.edge.listing import Collection
 from crofter.errors import NotFound
 from crofter.kinds import Entity
-from crofter.resources.instances.ips.store import address
+from crofter.resources.instances.ips.store import TEXTS, address
 from crofter.resources.instances.shapes import InstanceView
 from crofter.resources.tags import store as tags
 from crofter.resources.users.store import grant
@@ -118,15 +118,21 @@ class Shown(Row):
     last_successful: str | None
     created: str
     updated: str
+    ipv4: str
+    tags: str
+
+
+def _shown(name: str) -> Any:
+    if name in _BESIDE:
+        return _BESIDE[name].label(name)
+    return type_coerce(instance.c[name], _AS_IT_IS[name]).label(name) if name in _AS_IT_IS else instance.c[name]
 
 
 _AS_IT_IS = {"alerts": Text, "watchdog_enabled": Integer, "backups_enabled": Integer}
-_SHOWN = select(
-    *(
-        type_coerce(instance.c[name], _AS_IT_IS[name]).label(name) if name in _AS_IT_IS else instance.c[name]
-        for name in Shown.__struct_fields__
-    )
-).where(instance.c.account_id == bindparam("account_id"))
+_BESIDE = {"ipv4": TEXTS, "tags": tags.labels_beside(KIND, "instance.id")}
+_SHOWN = select(*(_shown(name) for name in Shown.__struct_fields__)).where(
+    instance.c.account_id == bindparam("account_id")
+)
 _ONE_SHOWN = query(_SHOWN.where(instance.c.id == bindparam("id")), Shown)
 _ALL = select(*(instance.c[name] for name in Instance.__struct_fields__))
 _MINE = _ALL.where(instance.c.account_id == bindparam("account_id"))

@@ -15,13 +15,14 @@ from sqlalchemy import (
     UniqueConstraint,
     and_,
     bindparam,
+    literal_column,
     or_,
     select,
     text,
 )
 
 from crofter.context import Context
-from crofter.db import Clash, Id, Row, among, identity, owned, query, table
+from crofter.db import Clash, Id, Row, among, gathered, identity, owned, query, table
 from crofter.db.tally import Tally
 from crofter.edge.filters import Field
 from crofter.edge.listing import Collection
@@ -150,6 +151,16 @@ def labels(ctx: Context, kind: str, ids: Sequence[int]) -> dict[int, list[str]]:
     for row in ctx.db.all(_LABELS, kind=kind, ids=list(ids)):
         found.setdefault(row.object_id, []).append(row.label)
     return found
+
+
+def labels_beside(kind: str, object_id: str) -> gathered:
+    """The tags of an object among what is selected of it; ``object_id`` is how the select calls its number."""
+    return gathered(
+        select(tag.c.label)
+        .join(tagged, tagged.c.tag_id == tag.c.id)
+        .where(tagged.c.kind == kind, tagged.c.object_id == literal_column(object_id))
+        .order_by(tag.c.label)
+    )
 
 
 def field_of(kind: str, object_id: ColumnElement[Any]) -> Field:

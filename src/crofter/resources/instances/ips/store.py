@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import ipaddress
 import zlib
-from collections.abc import Sequence
 from functools import cache
 
-from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Text, bindparam, func, select, text, update
+from sqlalchemy import (
+    Column,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Text,
+    bindparam,
+    func,
+    literal_column,
+    select,
+    text,
+    update,
+)
 
 from crofter import clock
 from crofter.context import Context
-from crofter.db import Flag, Id, Moment, Row, Time, among, owned, query, table
+from crofter.db import Flag, Id, Moment, Row, Time, gathered, owned, query, table
 from crofter.errors import Invalid
 
 COOLING = clock.DAY
@@ -75,11 +86,6 @@ class Address(Row):
     rdns: str | None
 
 
-class Owned(Row):
-    instance_id: int
-    address: str
-
-
 _ALL = select(*(address.c[name] for name in Address.__struct_fields__))
 _ORDER = (address.c.public.desc(), address.c.position)
 _OF = query(_ALL.where(address.c.instance_id == bindparam("instance_id")).order_by(*_ORDER), Address)
@@ -91,13 +97,11 @@ _ONE = query(
     ),
     Address,
 )
-_BY_INSTANCE = query(
-    select(address.c.instance_id, address.c.address)
-    .where(among(address.c.instance_id, "ids"))
-    .order_by(address.c.instance_id, *_ORDER),
-    Owned,
-)
 _TEXTS = query(select(address.c.address).where(address.c.instance_id == bindparam("instance_id")).order_by(*_ORDER))
+TEXTS = gathered(
+    select(address.c.address).where(address.c.instance_id == literal_column("instance.id")).order_by(*_ORDER)
+)
+"""The addresses of an instance among what is selected of it, in the order in which they are shown."""
 _RESTED = query(
     select(released_address.c.address)
     .where(
@@ -136,14 +140,6 @@ def one(ctx: Context, instance_id: int, wanted: str) -> Address:
 def texts(ctx: Context, instance_id: int) -> list[str]:
     """The addresses of an instance, in the order in which they are shown."""
     return ctx.db.column(_TEXTS, instance_id=instance_id)
-
-
-def by_instance(ctx: Context, ids: Sequence[int]) -> dict[int, list[str]]:
-    """The addresses of many instances at once, each in the order in which it is shown."""
-    found: dict[int, list[str]] = {}
-    for row in ctx.db.all(_BY_INSTANCE, ids=list(ids)):
-        found.setdefault(row.instance_id, []).append(row.address)
-    return found
 
 
 def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, position: int | None = None) -> Address:

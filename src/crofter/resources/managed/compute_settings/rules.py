@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from crofter.context import Context
 from crofter.errors import Invalid
 from crofter.resources.managed.compute_settings import store
@@ -22,5 +24,5 @@ def update(ctx: Context, setting: Setting, body: ComputeSettingsUpdate) -> Compu
 def _addresses(ctx: Context, compute_id: int) -> set[str]:
     kind = ctx.world.kinds.get("compute")
     assert kind is not None  # or there would be no settings
-    shown = kind.views(ctx, [compute_id])[compute_id]
-    return {*shown.ipv4, *([shown.ipv6.partition("/")[0]] if shown.ipv6 else [])}
+    shown = msgspec.json.decode(msgspec.json.encode(kind.views(ctx, [compute_id])[compute_id]))
+    return {*shown["ipv4"], shown["ipv6"].partition("/")[0]}
