@@ -140,7 +140,6 @@ _ONE = query(_MINE.where(instance.c.id == bindparam("id")), Instance)
 _ANYONES = query(_ALL.where(instance.c.id == bindparam("id")), Instance)
 _THESE = query(_MINE.where(among(instance.c.id, "ids")), Instance)
 _THESE_SHOWN = query(_SHOWN.where(among(instance.c.id, "ids")), Shown)
-_IDS = query(select(instance.c.id).where(instance.c.account_id == bindparam("account_id"), among(instance.c.id, "ids")))
 _LABELS = query(
     select(instance.c.id, instance.c.label)
     .where(instance.c.account_id == bindparam("account_id"))
@@ -210,10 +209,6 @@ def these(ctx: Context, ids: Sequence[int]) -> list[Instance]:
 
 def these_shown(ctx: Context, ids: Sequence[int]) -> list[Shown]:
     return ctx.db.all(_THESE_SHOWN, account_id=ctx.account_id, ids=list(ids))
-
-
-def existing(ctx: Context, ids: Sequence[int]) -> set[int]:
-    return set(ctx.db.column(_IDS, account_id=ctx.account_id, ids=list(ids)))
 
 
 def script_of(ctx: Context, instance_id: int) -> int | None:

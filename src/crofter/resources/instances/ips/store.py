@@ -31,6 +31,7 @@ PUBLIC = ipaddress.IPv4Network("100.64.0.0/10")
 """Shared address space: nobody's in particular, so a sandbox never shows the address of a stranger."""
 BLOCK = 16
 """The prefix of what a region is given at a time."""
+BLOCKS = 1 << BLOCK - PUBLIC.prefixlen
 PER_24 = 253
 POOLS = -1
 """Held like an account while an address is drawn."""
@@ -183,7 +184,8 @@ def _new_block(ctx: Context, region: str, *, public: bool) -> tuple[int, int]:
     """Its number among all public blocks, and that one address of it is used. Private ones are the same everywhere."""
     number = int(ctx.db.value(_LAST_BLOCK)) + 1 if public else 0
     replaced = ctx.db.delete(address_block, region=region, public=public)
-    if number >= 1 << BLOCK - PUBLIC.prefixlen if public else replaced:
+    left = number < BLOCKS if public else not replaced
+    if not left:
         raise Invalid("No addresses are left in this region.")
     ctx.db.insert(address_block, region=region, public=public, number=number, used=1)
     return number, 1

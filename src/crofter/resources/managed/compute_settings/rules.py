@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from crofter.context import Context
 from crofter.errors import Invalid
+from crofter.resources.instances import store as instances
+from crofter.resources.instances.ips import store as ips
 from crofter.resources.managed.compute_settings import store
 from crofter.resources.managed.compute_settings.shapes import ANY, ComputeSettingsUpdate, ComputeSettingsView
 from crofter.resources.managed.compute_settings.store import Setting
@@ -22,7 +22,4 @@ def update(ctx: Context, setting: Setting, body: ComputeSettingsUpdate) -> Compu
 
 
 def _addresses(ctx: Context, compute_id: int) -> set[str]:
-    kind = ctx.world.kinds.get("compute")
-    assert kind is not None  # or there would be no settings
-    shown = msgspec.json.decode(msgspec.json.encode(kind.views(ctx, [compute_id])[compute_id]))
-    return {*shown["ipv4"], shown["ipv6"].partition("/")[0]}
+    return {*ips.texts(ctx, compute_id), ips.slaac(instances.one(ctx, compute_id).region, compute_id)}
