@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
@@ -92,6 +93,24 @@ def test_one_that_fails_late_lets_the_others_be_done_once_more(own_cloud: Cloud,
     tags, events = (own_cloud.admin.get(path).json()["data"] for path in ("/v4/tags", "/v4/account/events"))
     assert sorted(one["label"] for one in tags) == ["one", "three", "two"]
     assert sorted(one["entity"]["label"] for one in events) == ["one", "three", "two"]
+
+
+def test_a_token_that_is_revoked_in_the_same_commit_is_no_good_any_more(
+    own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = own_cloud.admin.post("/v4/profile/tokens", json={"label": "short", "scopes": "*"}).json()
+    lane, visitor, taken = own_cloud.house.app._lane, own_cloud.client(token["token"]), threading.Event()
+    answers = lane._answers
+    monkeypatch.setattr(lane, "_answers", lambda jobs: taken.set() or answers(jobs))
+    with ThreadPoolExecutor(3) as pool, own_cloud.world.database.write():
+        first = pool.submit(own_cloud.admin.post, "/v4/tags", json={"label": "first"})
+        assert taken.wait(10)  # the first waits for its turn, the others behind it
+        revoked = pool.submit(own_cloud.admin.delete, f"/v4/profile/tokens/{token['id']}")
+        eventually(lambda: lane._jobs.qsize() == 1)
+        late = pool.submit(visitor.post, "/v4/tags", json={"label": "too late"})
+        eventually(lambda: lane._jobs.qsize() == 2)
+    assert [one.result().status_code for one in (first, revoked, late)] == [200, 200, 401]
+    assert [one["label"] for one in own_cloud.admin.get("/v4/tags").json()["data"]] == ["first"]
 
 
 def test_one_that_has_waited_too_long_is_not_done_behind_its_callers_back(

@@ -186,14 +186,19 @@ def test_a_closed_account_is_not_looked_at_for_ever(stingy: Cloud) -> None:
     assert rows(stingy, unbilled) == []
 
 
+def used_in_two_regions(stingy: Cloud, owner: Client) -> int:
+    """What two instances, one of them in us-west, have used beyond their share when the month is over."""
+    instance(owner, **IMAGE)
+    instance(owner, region="us-west", **IMAGE)
+    stingy.settle()
+    until(stingy, "2027-03-31T23:59:00")
+    return int(done(owner.get("/v4/account/transfer"))["billable"])
+
+
 @pytest.mark.parametrize("answers", [True, False], ids=["a host that answers again", "a host that is silent"])
 def test_who_cancels_while_the_months_invoice_waits_pays_what_is_known(stingy: Cloud, answers: bool) -> None:
     alice = stingy.person(username="alice")
-    instance(alice, **IMAGE)
-    instance(alice, region="us-west", **IMAGE)
-    stingy.settle()
-    until(stingy, "2027-03-31T23:59:00")
-    both = done(alice.get("/v4/account/transfer"))["billable"]
+    both = used_in_two_regions(stingy, alice)
     stingy.fault("region_outage", region="us-west")
     known = done(alice.get("/v4/account/transfer"))["billable"]
     assert 0 < known < both
@@ -214,11 +219,7 @@ def test_who_cancels_while_the_months_invoice_waits_pays_what_is_known(stingy: C
 
 def test_who_cannot_cancel_is_billed_the_rest_of_the_month_later_and_nothing_twice(stingy: Cloud) -> None:
     carol = stingy.person(username="carol", card="declined")
-    instance(carol, **IMAGE)
-    instance(carol, region="us-west", **IMAGE)
-    stingy.settle()
-    until(stingy, "2027-03-31T23:59:00")
-    both = done(carol.get("/v4/account/transfer"))["billable"]
+    both = used_in_two_regions(stingy, carol)
     stingy.fault("region_outage", region="us-west")
     until(stingy, "2027-04-01T02:00:00")
     assert carol.post("/v4/account/cancel", json={}).status_code == 409

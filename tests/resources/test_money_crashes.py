@@ -11,6 +11,7 @@ from tests.cloud import Cloud
 from tests.resources.money import done
 from tests.resources.town import (
     SCENARIOS,
+    Scenario,
     Town,
     all_is_in_order,
     dying,
@@ -36,14 +37,20 @@ def test_every_operation_has_its_scenario() -> None:
     assert {operation.kind for operation, _ in POINTS} == set(SCENARIOS)
 
 
-@pytest.mark.parametrize(("operation", "step"), POINTS, ids=IDS)
-def test_crashes_before_and_after_a_step_change_nothing(cloud: Cloud, operation: Operation, step: Step) -> None:
+def played(cloud: Cloud, operation: Operation, step: Step, what: str, *, times: int) -> tuple[Scenario, Town]:
+    """The scenario of an operation, in which something went so wrong so many times at one step."""
     scenario = SCENARIOS[operation.kind]
     town = Town(cloud, scenario.at)
     scenario.before(town)
-    with planted(cloud, operation.kind, step, "crashes") as plant:
+    with planted(cloud, operation.kind, step, what) as plant:
         scenario.act(town)
-    assert plant.fired == 2
+    assert plant.fired == times
+    return scenario, town
+
+
+@pytest.mark.parametrize(("operation", "step"), POINTS, ids=IDS)
+def test_crashes_before_and_after_a_step_change_nothing(cloud: Cloud, operation: Operation, step: Step) -> None:
+    scenario, town = played(cloud, operation, step, "crashes", times=2)
     scenario.done(town)
     all_is_in_order(town)
 
@@ -52,12 +59,7 @@ def test_crashes_before_and_after_a_step_change_nothing(cloud: Cloud, operation:
 def test_a_failure_at_a_step_loses_nothing_and_takes_nothing_twice(
     cloud: Cloud, operation: Operation, step: Step
 ) -> None:
-    scenario = SCENARIOS[operation.kind]
-    town = Town(cloud, scenario.at)
-    scenario.before(town)
-    with planted(cloud, operation.kind, step, "fail") as plant:
-        scenario.act(town)
-    assert plant.fired == 1
+    scenario, town = played(cloud, operation, step, "fail", times=1)
     scenario.failed(town, step)
     all_is_in_order(town)
 
