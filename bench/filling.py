@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import sqlite3
+import apsw
 from pathlib import Path
 
 import psycopg
@@ -108,7 +108,7 @@ _POSTGRESQL = {
 
 def fill_sqlite(folder: Path, present: int, rows: int) -> None:
     """From ``present`` filled rows to ``rows``, in a database that no server has open."""
-    connection = sqlite3.connect(folder / "crofter.db")
+    connection = apsw.Connection(str(folder / "crofter.db"))
     connection.execute("PRAGMA synchronous=OFF")
     connection.execute("PRAGMA cache_size=-256000")
     with connection:

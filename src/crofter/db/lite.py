@@ -6,26 +6,43 @@ import atexit
 import fcntl
 import os
 import shutil
-import sqlite3
 import tempfile
 import threading
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO
 
+import apsw
+
 from crofter.db.database import Spoilt, Together
 from crofter.db.hurry import Hurry
-from crofter.db.session import Session
+from crofter.db.session import Driver, Session
 from crofter.db.signals import Signals
 from crofter.errors import Unavailable
 
 WRITE_WAIT = 2.0
 """Seconds a writer waits for its turn before the caller is told to come back later."""
-STATEMENTS = 1024
+STATEMENTS = 512
 """How many a connection keeps prepared: more than the house has."""
 _WAITING, _HURRIED = "PRAGMA synchronous=FULL", "PRAGMA synchronous=NORMAL"
-_NO_BUGS = ("full", "locked", "disk I/O", "readonly")
-"""What SQLite's complaint contains when the disk is full, or a lock is not ours."""
+_NO_BUGS = (
+    apsw.FullError,
+    apsw.BusyError,
+    apsw.LockedError,
+    apsw.IOError,
+    apsw.ReadOnlyError,
+    apsw.CantOpenError,
+    apsw.ProtocolError,
+)
+"""What SQLite complains of when the disk is full or gone, or a lock is not ours."""
+_FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOMUTEX
+"""No lock inside SQLite around each of its calls: a connection here is only ever used by one thread at a time."""
+_DRIVER = Driver(
+    dialect="sqlite",
+    clashes=apsw.ConstraintError,
+    changed=lambda cursor: cursor.connection.changes(),
+    numbered=lambda cursor: cursor.connection.last_insert_rowid(),
+)
 
 
 class SqliteDatabase:
@@ -43,7 +60,7 @@ class SqliteDatabase:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = folder / "crofter.db"
         self.path.touch(mode=0o600)  # and so are the files that SQLite puts beside it
-        self.url = f"sqlite:///{self.path}"
+        self.url = f"sqlite+apsw:///{self.path}"
         self._held = None if beside else _hold_alone(folder / "crofter.lock")
         self._turn = threading.Lock()
         self._readers = threading.local()
@@ -56,14 +73,11 @@ class SqliteDatabase:
         self._waits = True
         """Whether the writer is set to wait for it; guarded by the turn."""
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path,
-            isolation_level=None,
-            check_same_thread=False,
-            timeout=WRITE_WAIT,
-            cached_statements=STATEMENTS,
-        )
+    def _connect(self) -> apsw.Connection:
+        connection = apsw.Connection(str(self.path), flags=_FLAGS, statementcachesize=STATEMENTS)
+        connection.set_busy_timeout(int(WRITE_WAIT * 1000))
+        # A plan for good: else a statement is prepared anew for each value it is given.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(_WAITING if self._keeps else "PRAGMA synchronous=OFF")
         connection.execute("PRAGMA foreign_keys=ON")
@@ -71,18 +85,18 @@ class SqliteDatabase:
         connection.execute("PRAGMA temp_store=MEMORY")  # pages that a savepoint may want back
         return connection
 
-    def _reader(self) -> sqlite3.Connection:
+    def _reader(self) -> apsw.Connection:
         try:
             connection = self._connect()
             connection.execute("PRAGMA query_only=ON")
-        except sqlite3.OperationalError as error:  # the file is gone, or there are too many open ones
+        except _NO_BUGS as error:  # the file is gone, or there are too many open ones
             raise Unavailable from error
         return connection
 
     def read(self) -> AbstractContextManager[Session]:
         if self.in_turn:
             return nullcontext(self._session(self._writer))
-        connection: sqlite3.Connection | None = getattr(self._readers, "connection", None)
+        connection: apsw.Connection | None = getattr(self._readers, "connection", None)
         if connection is None:
             connection = self._readers.connection = self._reader()
         if connection.in_transaction:
@@ -111,8 +125,8 @@ class SqliteDatabase:
             self._writer.execute(_WAITING if waits else _HURRIED)
             self._waits = waits
 
-    def _session(self, connection: sqlite3.Connection) -> Session:
-        return Session(self.dialect, connection.execute, sqlite3.IntegrityError, _no_lock)
+    def _session(self, connection: apsw.Connection) -> Session:
+        return Session(_DRIVER, connection.execute, _no_lock)
 
     def begin(self, shared: _Shared | None = None) -> None:
         """Take the writer's turn and begin its transaction, or be unavailable."""
@@ -123,7 +137,7 @@ class SqliteDatabase:
                 raise FileNotFoundError(self.path)  # SQLite would write to a file that nobody will find again
             self._wait_or_hurry()
             self._writer.execute("BEGIN IMMEDIATE")
-        except (sqlite3.OperationalError, OSError) as error:
+        except (*_NO_BUGS, OSError) as error:
             self._turn.release()
             raise Unavailable from error
         self._shared = shared
@@ -133,7 +147,7 @@ class SqliteDatabase:
         try:
             if error is None:
                 self._writer.execute("COMMIT")
-        except sqlite3.OperationalError as failure:
+        except _NO_BUGS as failure:
             raise Unavailable from failure
         finally:
             if self._writer.in_transaction:
@@ -146,7 +160,7 @@ class SqliteDatabase:
         if not self._closed and self._turn.acquire(timeout=WRITE_WAIT):
             self._writer.close()
         self._closed = True
-        reader: sqlite3.Connection | None = getattr(self._readers, "connection", None)
+        reader: apsw.Connection | None = getattr(self._readers, "connection", None)
         if reader is not None:
             reader.close()
         if self._held is not None:
@@ -176,7 +190,7 @@ def _hold_alone(path: Path) -> IO[str]:
 
 def _raise_unavailable(error: BaseException | None) -> None:
     """A full disk or a lock that is not ours makes the service unavailable; it is no bug."""
-    if isinstance(error, sqlite3.OperationalError) and any(words in str(error) for words in _NO_BUGS):
+    if isinstance(error, _NO_BUGS):
         raise Unavailable from error
 
 
@@ -186,14 +200,14 @@ def _raise_unavailable(error: BaseException | None) -> None:
 class _Reading:
     __slots__ = ("_connection", "_session")
 
-    def __init__(self, session: Session, connection: sqlite3.Connection) -> None:
+    def __init__(self, session: Session, connection: apsw.Connection) -> None:
         self._session = session
         self._connection = connection
 
     def __enter__(self) -> Session:
         try:
             self._connection.execute("BEGIN")
-        except sqlite3.OperationalError as error:
+        except _NO_BUGS as error:
             raise Unavailable from error
         return self._session
 
@@ -255,7 +269,7 @@ class _Part:
 
     __slots__ = ("_before", "_connection", "_session", "_shared")
 
-    def __init__(self, shared: _Shared, session: Session, connection: sqlite3.Connection) -> None:
+    def __init__(self, shared: _Shared, session: Session, connection: apsw.Connection) -> None:
         self._shared = shared
         self._session = session
         self._connection = connection
@@ -266,7 +280,7 @@ class _Part:
             raise Unavailable
         # A savepoint keeps every page that is changed after it as it was: a quarter of all that a write costs.
         if self._shared.hopeful:
-            self._before = self._connection.total_changes
+            self._before = self._connection.total_changes()
         else:
             self._connection.execute("SAVEPOINT part")
         return self._session
@@ -287,7 +301,7 @@ class _Part:
         if not self._shared.hopeful:
             self._connection.execute("ROLLBACK TO part")
             self._connection.execute("RELEASE part")
-        elif self._connection.total_changes == self._before:
+        elif self._connection.total_changes() == self._before:
             pass  # as nearly always: what is refused has changed nothing yet
         elif self._shared.sessions:
             self._shared.spoilt = True
@@ -299,5 +313,5 @@ class _Part:
         self._connection.execute("ROLLBACK")
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
+        except _NO_BUGS as error:
             self._shared.lost = error

@@ -15,7 +15,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from crofter.db.database import HoldFirst, Together, TryAgain
 from crofter.db.hurry import Hurry
-from crofter.db.session import Session
+from crofter.db.session import Driver, Session
 from crofter.db.signals import Signals
 from crofter.errors import Unavailable
 
@@ -32,6 +32,13 @@ ALIVE: dict[str, Any] = {
 STATEMENT_TIMEOUT = "10s"
 IDLE_TIMEOUT = "15s"
 """A process that is stopped inside a transaction must not keep its locks from the others for ever."""
+
+_DRIVER = Driver(
+    dialect="postgresql",
+    clashes=pg.UniqueViolation,
+    changed=lambda cursor: int(cursor.rowcount),
+    numbered=lambda cursor: int(cursor.fetchone()[0]),
+)
 
 
 class PostgresDatabase:
@@ -104,7 +111,7 @@ def _check(connection: psycopg.Connection[Any]) -> None:
 
 
 def _session(connection: psycopg.Connection[Any]) -> Session:
-    return Session("postgresql", connection.execute, pg.UniqueViolation, _holder(connection))
+    return Session(_DRIVER, connection.execute, _holder(connection))
 
 
 def _holder(connection: psycopg.Connection[Any]) -> Callable[[int], None]:

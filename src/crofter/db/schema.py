@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import Connection, Engine, NullPool, create_engine, inspect, text
 from sqlalchemy.exc import OperationalError
 
 from crofter.db.database import Database
@@ -27,20 +27,9 @@ def known_revisions() -> list[str]:
 
 def engine_for(database: Database) -> Engine:
     """SQLAlchemy's own engine, for changes of the schema only."""
-    engine = create_engine(database.url)
     if database.dialect == "sqlite":
-        # Python's driver would end a transaction at the first DDL; SQLite itself need not.
-        event.listen(engine, "connect", _no_automatic_transactions)
-        event.listen(engine, "begin", _begin)
-    return engine
-
-
-def _no_automatic_transactions(connection: Any, _record: Any) -> None:
-    connection.isolation_level = None
-
-
-def _begin(connection: Connection) -> None:
-    connection.exec_driver_sql("BEGIN IMMEDIATE")
+        import crofter.db.alchemy  # noqa: F401, PLC0415 - who serves PostgreSQL has no use for it
+    return create_engine(database.url, poolclass=NullPool)
 
 
 def prepare(database: Database) -> str:

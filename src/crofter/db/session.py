@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from sqlalchemy import Table, and_, bindparam, delete, insert, update
 
@@ -19,21 +19,27 @@ class Clash(Exception):
     """A row with the same unique value is there already. The transaction can only be given up."""
 
 
+class Driver(NamedTuple):
+    """What one database's driver says in its own way."""
+
+    dialect: str
+    clashes: type[Exception]
+    """What it raises when a constraint does not hold."""
+    changed: Callable[[Any], int]
+    """How many rows a statement touched, by its cursor."""
+    numbered: Callable[[Any], int]
+    """The number of the row that a statement has put in."""
+
+
 class Session:
     """Statements on one connection inside one transaction, and what to do once it has committed."""
 
-    __slots__ = ("_clashes", "_execute", "_hold", "after", "dialect", "events", "operations", "topics")
+    __slots__ = ("_driver", "_execute", "_hold", "after", "dialect", "events", "operations", "topics")
 
-    def __init__(
-        self,
-        dialect: str,
-        execute: Callable[..., Any],
-        clashes: type[Exception] | tuple[type[Exception], ...],
-        hold: Callable[[int], None],
-    ) -> None:
-        self.dialect = dialect
+    def __init__(self, driver: Driver, execute: Callable[..., Any], hold: Callable[[int], None]) -> None:
+        self.dialect = driver.dialect
+        self._driver = driver
         self._execute = execute
-        self._clashes = clashes
         self._hold = hold
         self.topics: set[str] = set()
         self.events: list[int] = []
@@ -102,25 +108,23 @@ class Session:
     def run(self, statement: Query[Any], **values: Any) -> int:
         """Run a write; how many rows it touched."""
         compiled = statement.compiled(self.dialect)
-        return int(self._run(compiled, values).rowcount)
+        return self._driver.changed(self._run(compiled, values))
 
     def insert(self, into: Table, **values: Any) -> int:
         """Insert a row; its id, or 0 where the table has none. Raises Clash."""
         statement, numbered = _insert(into, tuple(values), self.dialect)
         cursor = self._run(statement, values)
-        if not numbered:
-            return 0
-        return int(cursor.lastrowid if self.dialect == "sqlite" else cursor.fetchone()[0])
+        return self._driver.numbered(cursor) if numbered else 0
 
     def update(self, changed: Table, where: dict[str, Any], **values: Any) -> int:
         """Set columns on the rows whose columns equal ``where``; how many there were."""
         compiled = _update(changed, tuple(where), tuple(values)).compiled(self.dialect)
         named = {f"old_{name}": value for name, value in where.items()}
-        return int(self._run(compiled, {**named, **values}).rowcount)
+        return self._driver.changed(self._run(compiled, {**named, **values}))
 
     def delete(self, source: Table, **where: Any) -> int:
         compiled = _delete(source, tuple(where)).compiled(self.dialect)
-        return int(self._run(compiled, {f"old_{name}": value for name, value in where.items()}).rowcount)
+        return self._driver.changed(self._run(compiled, {f"old_{name}": value for name, value in where.items()}))
 
     def raw(self, sql: str, values: Any = ()) -> Any:
         """SQL in the database's own words, for chores of the database itself."""
@@ -129,7 +133,7 @@ class Session:
     def _run(self, compiled: Compiled, values: dict[str, Any]) -> Any:
         try:
             return self._execute(compiled.sql, compiled.values(values))
-        except self._clashes as error:
+        except self._driver.clashes as error:
             if "unique" in str(error).lower():
                 raise Clash(str(error)) from error
             raise

@@ -1,0 +1,78 @@
+"""SQLAlchemy's engine over the one SQLite of this process, for changes of the schema.
+
+Python brings an SQLite of its own. Two of them on one file would not see each other's locks.
+"""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import apsw
+from sqlalchemy.dialects import registry
+from sqlalchemy.dialects.sqlite.base import SQLiteDialect
+
+registry.register("sqlite.apsw", __name__, "ApswDialect")
+
+
+class _Cursor(apsw.Cursor):
+    """The driver's cursor with what SQLAlchemy asks of one."""
+
+    rowcount = -1
+    described: Any = None
+
+    def execute(self, statements: str, bindings: Any = (), **options: Any) -> apsw.Cursor:
+        self.described = None
+        self.exec_trace = _describe  # a cursor forgets its columns as soon as there are no more rows
+        return super().execute(statements, bindings, **options)
+
+    @property
+    def description(self) -> Any:
+        return self.described
+
+    @property
+    def lastrowid(self) -> int:
+        return self.connection.last_insert_rowid()
+
+
+def _describe(cursor: Any, _statement: str, _bindings: Any) -> bool:
+    cursor.described = [(*column, *[None] * 5) for column in cursor.get_description()] or None
+    return True
+
+
+def _connect(path: str) -> apsw.Connection:
+    connection = apsw.Connection(path)
+    connection.set_busy_timeout(5000)
+    connection.cursor_factory = _Cursor
+    return connection
+
+
+class ApswDialect(SQLiteDialect):
+    driver = "apsw"
+    default_paramstyle = "qmark"
+    supports_statement_cache = True
+    dbapi_exception_translation_map = {
+        name: "OperationalError"
+        for name in ("BusyError", "CantOpenError", "FullError", "IOError", "LockedError", "ReadOnlyError", "SQLError")
+    }
+
+    @classmethod
+    def import_dbapi(cls) -> Any:
+        version = tuple(map(int, apsw.sqlite_lib_version().split(".")))
+        return SimpleNamespace(connect=_connect, Error=apsw.Error, paramstyle="qmark", sqlite_version_info=version)
+
+    def _get_server_version_info(self, _connection: Any) -> Any:
+        return self.loaded_dbapi.sqlite_version_info  # type: ignore[attr-defined]
+
+    def create_connect_args(self, url: Any) -> Any:
+        return [url.database], {}
+
+    def do_begin(self, dbapi_connection: Any) -> None:
+        dbapi_connection.execute("BEGIN IMMEDIATE")
+
+    def do_commit(self, dbapi_connection: Any) -> None:
+        dbapi_connection.execute("COMMIT")
+
+    def do_rollback(self, dbapi_connection: Any) -> None:
+        if dbapi_connection.in_transaction:
+            dbapi_connection.execute("ROLLBACK")
