@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shutil
-import apsw
 from pathlib import Path
 
+import apsw
 import psycopg
 
 from crofter.db.tally import BLOCK_BITS

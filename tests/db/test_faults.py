@@ -6,6 +6,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
+import apsw
 import httpx2
 import pytest
 
@@ -82,12 +83,10 @@ def test_a_writer_who_does_not_get_a_turn_is_told_to_come_back(
 
 
 def test_a_lock_of_another_program_is_not_waited_for_in_vain(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    import sqlite3
-
     database = own_cloud.world.database
     assert isinstance(database, lite.SqliteDatabase)
-    database._writer.execute("PRAGMA busy_timeout=50")
-    other = sqlite3.connect(database.path, isolation_level=None)
+    database._writer.set_busy_timeout(50)
+    other = apsw.Connection(str(database.path))
     other.execute("BEGIN IMMEDIATE")
     assert refused_politely(create(own_cloud.admin, "locked"))
     other.execute("ROLLBACK")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
+import apsw
 import pytest
 from sqlalchemy import bindparam, select
 
@@ -213,12 +213,12 @@ def test_a_commit_that_fails_makes_all_parts_unavailable(
     class Broken:
         """A connection whose disk fails at the last moment."""
 
-        def __init__(self, real: sqlite3.Connection) -> None:
+        def __init__(self, real: apsw.Connection) -> None:
             self._real = real
 
         def execute(self, sql: str, *values: object) -> object:
             if sql == "COMMIT":
-                raise sqlite3.OperationalError("disk I/O error")
+                raise apsw.IOError("disk I/O error")
             return self._real.execute(sql, *values)  # type: ignore[arg-type]
 
         @property

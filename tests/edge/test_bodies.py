@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 from msgspec import Meta
 
+from crofter.edge import bodies
 from crofter.edge.bodies import MAX_DEPTH, decode, parse
 from crofter.errors import Invalid
 from crofter.shapes import UNSET, Body, Optional
@@ -191,3 +195,55 @@ def test_what_is_no_strict_json_is_refused(raw: bytes) -> None:
 )
 def test_what_is_strict_json_is_taken(raw: bytes) -> None:
     parse(raw)
+
+
+_TOKENS = [
+    "{",
+    "}",
+    "[",
+    "]",
+    ":",
+    ",",
+    " ",
+    '"a"',
+    '"b"',
+    '"',
+    "\\",
+    "null",
+    "true",
+    "1",
+    "-0",
+    "1.5",
+    "9" * 19,
+    "é",
+    "\0",
+]
+_TEXTS = st.sampled_from(["a", "b", "é", "", "two words", "{}", "\x7f"])
+_SCALARS = st.one_of(_TEXTS, st.booleans(), st.none(), st.integers(), st.floats(), st.lists(st.integers(), max_size=2))
+_OBJECTS = st.lists(st.tuples(_TEXTS, _SCALARS), max_size=4).map(
+    lambda pairs: "{" + ", ".join(f"{_json(name)}: {_json(value)}" for name, value in pairs) + "}"
+)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+@given(st.one_of(st.lists(st.sampled_from(_TOKENS), max_size=9).map("".join), _OBJECTS))
+@example('{"a": 1, "a": 1}')
+@example('{"a": "b", "a": 1}')
+@settings(max_examples=2000, deadline=None)
+def test_the_quick_way_to_read_a_body_says_what_the_close_one_says(text: str) -> None:
+    raw = text.encode()
+    quick = bodies._plain(raw)
+    if quick is not None:
+        close = bodies._read(text)
+        assert (close, [type(value) for value in close.values()]) == (quick, [type(value) for value in quick.values()])
+
+
+def test_most_bodies_are_read_the_quick_way() -> None:
+    assert bodies._plain(b'{"label": "web", "size": 10, "booted": true}') == {
+        "label": "web",
+        "size": 10,
+        "booted": True,
+    }

@@ -41,6 +41,10 @@ class Queue:
 
         monkeypatch.setattr(self._lane, "_answers", counted)
 
+    def _note(self, _cursor: Any, statement: str, _values: Any) -> bool:
+        self.statements.append(statement)
+        return True
+
     @property
     def commits(self) -> int:
         """How often new tags were committed. The pulse of the house may beat in between."""
@@ -57,9 +61,9 @@ class Queue:
                     headers = {"Prefer": "plan"} if label in planned else {}
                     sent.append(pool.submit(self._cloud.admin.post, "/v4/tags", json={"label": label}, headers=headers))
                     eventually(lambda waiting=number: self._lane._jobs.qsize() == waiting)  # the first is taken already
-                database._writer.set_trace_callback(self.statements.append)
+                database._writer.exec_trace = self._note
             answers = [one.result() for one in sent]
-        database._writer.set_trace_callback(None)
+        database._writer.exec_trace = None
         return answers
 
 

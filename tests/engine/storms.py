@@ -6,13 +6,13 @@ import multiprocessing
 import os
 import random
 import signal
-import sqlite3
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+import apsw
 import psycopg
 from msgspec import Struct
 
@@ -68,7 +68,8 @@ class Crew:
         if "://" in self.address:
             with psycopg.connect(self.address, autocommit=True) as postgres:
                 return postgres.execute(sql.encode()).fetchall()
-        connection = sqlite3.connect(Path(self.address) / "crofter.db", timeout=30)
+        connection = apsw.Connection(str(Path(self.address) / "crofter.db"))
+        connection.set_busy_timeout(30_000)
         try:
             return connection.execute(sql).fetchall()
         finally:

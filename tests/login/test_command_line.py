@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 
 from tests.cloud import Cloud
@@ -157,10 +158,9 @@ def test_an_operator_changes_the_master_key(operator: Operator) -> None:
 def test_an_operator_sees_whether_the_audit_log_is_whole(operator: Operator) -> None:
     operator.sees("tokens", "create", "admin")
     assert operator.runs("audit", "verify")[1] == "the audit log is whole\n"
-    import sqlite3
-
-    with sqlite3.connect(operator.folder / "data" / "crofter.db") as database:
-        database.execute("UPDATE audit SET username = 'somebody else'")
+    database = apsw.Connection(str(operator.folder / "data" / "crofter.db"))
+    database.execute("UPDATE audit SET username = 'somebody else'")
+    database.close()
     code, said, _ = operator.runs("audit", "verify")
     assert code == 1
     assert "it was altered" in said

@@ -14,21 +14,20 @@ from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
 registry.register("sqlite.apsw", __name__, "ApswDialect")
 
+_OPERATIONAL = ("BusyError", "CantOpenError", "FullError", "IOError", "LockedError", "ReadOnlyError", "SQLError")
+"""The driver's errors that are no fault of the statement."""
+
 
 class _Cursor(apsw.Cursor):
     """The driver's cursor with what SQLAlchemy asks of one."""
 
     rowcount = -1
-    described: Any = None
+    description: Any = None
 
     def execute(self, statements: str, bindings: Any = (), **options: Any) -> apsw.Cursor:
-        self.described = None
+        self.description = None
         self.exec_trace = _describe  # a cursor forgets its columns as soon as there are no more rows
         return super().execute(statements, bindings, **options)
-
-    @property
-    def description(self) -> Any:
-        return self.described
 
     @property
     def lastrowid(self) -> int:
@@ -36,7 +35,7 @@ class _Cursor(apsw.Cursor):
 
 
 def _describe(cursor: Any, _statement: str, _bindings: Any) -> bool:
-    cursor.described = [(*column, *[None] * 5) for column in cursor.get_description()] or None
+    cursor.description = [(*column, *[None] * 5) for column in cursor.get_description()] or None
     return True
 
 
@@ -51,10 +50,7 @@ class ApswDialect(SQLiteDialect):
     driver = "apsw"
     default_paramstyle = "qmark"
     supports_statement_cache = True
-    dbapi_exception_translation_map = {
-        name: "OperationalError"
-        for name in ("BusyError", "CantOpenError", "FullError", "IOError", "LockedError", "ReadOnlyError", "SQLError")
-    }
+    dbapi_exception_translation_map = dict.fromkeys(_OPERATIONAL, "OperationalError")
 
     @classmethod
     def import_dbapi(cls) -> Any:
@@ -62,7 +58,7 @@ class ApswDialect(SQLiteDialect):
         return SimpleNamespace(connect=_connect, Error=apsw.Error, paramstyle="qmark", sqlite_version_info=version)
 
     def _get_server_version_info(self, _connection: Any) -> Any:
-        return self.loaded_dbapi.sqlite_version_info  # type: ignore[attr-defined]
+        return self.loaded_dbapi.sqlite_version_info
 
     def create_connect_args(self, url: Any) -> Any:
         return [url.database], {}

@@ -20,6 +20,8 @@ MAX_DEPTH = 32
 INT64 = range(-(2**63), 2**63)
 BAD_JSON = "Invalid JSON"
 
+_decode = msgspec.json.Decoder().decode
+
 
 class _Huge:
     """A number beyond 64 bits: no integer of the interface."""
@@ -29,6 +31,9 @@ def parse(raw: bytes) -> Any:
     """JSON without its liberties: no NaN, no doubled keys, no lone surrogates, no NUL, bounded depth."""
     if not raw.strip():
         return {}
+    plain = _plain(raw)
+    if plain is not None:
+        return plain
     try:
         value = _read(raw.decode("utf-8"))
     except (ValueError, RecursionError) as error:
@@ -38,6 +43,29 @@ def parse(raw: bytes) -> Any:
     if b"\\u" in raw and not _clean(value):
         raise Invalid(BAD_JSON)
     return value
+
+
+def _plain(raw: bytes) -> dict[str, Any] | None:
+    """An object of texts, numbers and flags, as most bodies are, at a fraction of the cost; None: to be read closely.
+
+    Without escapes each quote opens or closes a text, so that a doubled key shows in their number.
+    """
+    if b"\\" in raw:
+        return None
+    try:
+        value = _decode(raw)
+    except (ValueError, RecursionError):
+        return None
+    if type(value) is not dict:
+        return None
+    texts = len(value)
+    for item in value.values():
+        kind = type(item)
+        if kind is str:
+            texts += 1
+        elif not (kind is bool or (kind is int and item in INT64)):
+            return None
+    return value if raw.count(b'"') == 2 * texts else None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
