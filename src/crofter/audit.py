@@ -159,15 +159,30 @@ def append(keyring: Keyring, db: Session, deed: Deed) -> None:
 
 
 def _append(keyring: Keyring, db: Session, deed: Deed) -> None:
-    head = db.maybe(_HEAD, account_id=deed.account_id)
-    number, previous = (head.number + 1, bytes(head.mark)) if head else (1, BEGINNING)
+    new = db.late.get(("audit", deed.account_id))
+    end = new if isinstance(new, NewEnd) else db.maybe(_HEAD, account_id=deed.account_id)
+    number, previous = (end.number + 1, bytes(end.mark)) if end else (1, BEGINNING)
     mark = _mark(keyring, number, previous, deed)
     db.insert(audit, number=number, previous=previous, mark=mark, **msgspec.structs.asdict(deed))
-    moved = {"number": number, "mark": mark, "seal": _seal(keyring, deed.account_id, number, mark)}
-    if head is None:
-        db.insert(audit_head, account_id=deed.account_id, **moved)
-    else:
-        db.update(audit_head, {"account_id": deed.account_id}, **moved)
+    db.late["audit", deed.account_id] = NewEnd(keyring, deed.account_id, number, mark)
+
+
+class NewEnd(Struct, frozen=True):
+    """Where a chain ends now. Only its last place in a transaction is sealed."""
+
+    keyring: Keyring
+    account_id: int
+    number: int
+    mark: bytes
+
+    def write(self, db: Session) -> None:
+        moved = {
+            "number": self.number,
+            "mark": self.mark,
+            "seal": _seal(self.keyring, self.account_id, self.number, self.mark),
+        }
+        if not db.update(audit_head, {"account_id": self.account_id}, **moved):
+            db.insert(audit_head, account_id=self.account_id, **moved)
 
 
 def entries(db: Session, account_id: int) -> Iterator[Entry]:

@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 import threading
+from collections.abc import Hashable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO
@@ -16,7 +17,7 @@ import apsw
 
 from crofter.db.database import Spoilt, Together
 from crofter.db.hurry import Hurry
-from crofter.db.session import Driver, Session
+from crofter.db.session import Driver, Late, Session
 from crofter.db.signals import Signals
 from crofter.errors import Unavailable
 
@@ -106,7 +107,7 @@ class SqliteDatabase:
     def write(self) -> AbstractContextManager[Session]:
         if self.in_turn:
             assert self._shared is not None
-            return _Part(self._shared, self._session(self._writer), self._writer)
+            return _Part(self._shared, self.part(self._shared), self._writer)
         return _Writing(self, self._session(self._writer))
 
     def together(self, *, hopeful: bool = False) -> AbstractContextManager[Together]:
@@ -128,6 +129,12 @@ class SqliteDatabase:
     def _session(self, connection: apsw.Connection) -> Session:
         return Session(_DRIVER, connection.execute, _no_lock)
 
+    def part(self, shared: _Shared) -> Session:
+        """A session that knows what the writes before it have left to be written. It may add to that, or fail."""
+        session = self._session(self._writer)
+        session.late = dict(shared.late)
+        return session
+
     def begin(self, shared: _Shared | None = None) -> None:
         """Take the writer's turn and begin its transaction, or be unavailable."""
         if self._closed or not self._turn.acquire(timeout=WRITE_WAIT):
@@ -142,10 +149,11 @@ class SqliteDatabase:
             raise Unavailable from error
         self._shared = shared
 
-    def end(self, error: BaseException | None) -> None:
+    def end(self, error: BaseException | None, session: Session) -> None:
         """Commit, or leave no trace of what went wrong; the turn is the next one's."""
         try:
             if error is None:
+                session.conclude()
                 self._writer.execute("COMMIT")
         except _NO_BUGS as failure:
             raise Unavailable from failure
@@ -231,7 +239,7 @@ class _Writing:
         return self._session
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
-        self._database.end(error)
+        self._database.end(error, self._session)
         _raise_unavailable(error)
         if error is None:
             self._session.tell(self._database.signals)
@@ -246,6 +254,8 @@ class _Shared(Together):
         self.sessions: list[Session] = []
         self.lost: BaseException | None = None
         """What made SQLite give up the whole transaction, if anything did."""
+        self.late: dict[Hashable, Late] = {}
+        """What those that are done have left to be written once for all of them."""
         self._database = database
 
     def __enter__(self) -> Together:
@@ -254,7 +264,7 @@ class _Shared(Together):
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         spoilt = Spoilt() if self.spoilt else None
-        self._database.end(error or self.lost or spoilt)
+        self._database.end(error or self.lost or spoilt, self._database.part(self))
         if self.lost is not None:
             raise Unavailable from self.lost
         if spoilt is not None:
@@ -295,6 +305,7 @@ class _Part:
             if not self._shared.hopeful:
                 self._connection.execute("RELEASE part")
             self._shared.sessions.append(self._session)
+            self._shared.late = self._session.late
         _raise_unavailable(error)
 
     def _take_back(self) -> None:

@@ -83,6 +83,7 @@ class PostgresDatabase:
                 connection.execute("SET LOCAL synchronous_commit TO off")
             session = _session(connection)
             yield session
+            session.conclude()
         session.tell(self.signals)
 
     def together(self, *, hopeful: bool = False) -> AbstractContextManager[Together]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import Table, and_, bindparam, delete, insert, update
 
@@ -31,10 +31,16 @@ class Driver(NamedTuple):
     """The number of the row that a statement has put in."""
 
 
+class Late(Protocol):
+    """What changes with each of several writes, and is written down once for all of them when they are committed."""
+
+    def write(self, db: Session) -> None: ...
+
+
 class Session:
     """Statements on one connection inside one transaction, and what to do once it has committed."""
 
-    __slots__ = ("_driver", "_execute", "_hold", "after", "dialect", "events", "operations", "topics")
+    __slots__ = ("_driver", "_execute", "_hold", "after", "dialect", "events", "late", "operations", "topics")
 
     def __init__(self, driver: Driver, execute: Callable[..., Any], hold: Callable[[int], None]) -> None:
         self.dialect = driver.dialect
@@ -47,6 +53,8 @@ class Session:
         self.operations: list[tuple[Any, Any]] = []
         """The operations that were queued, each with its arguments: what is still to come of this transaction."""
         self.after: list[Callable[[], None]] = []
+        self.late: dict[Hashable, Late] = {}
+        """What is still to be written, by what it is the latest of."""
 
     def hold(self, account_id: int) -> None:
         """Keep every other writer of this account waiting until this transaction ends.
@@ -61,6 +69,12 @@ class Session:
     def signal(self, topic: str) -> None:
         """Tell whoever waits for ``topic``, in every process, once this has committed."""
         self.topics.add(topic)
+
+    def conclude(self) -> None:
+        """Called by the database just before the transaction commits."""
+        for last in self.late.values():
+            last.write(self)
+        self.late.clear()
 
     def tell(self, signals: Signals) -> None:
         """Called by the database once the transaction has committed."""

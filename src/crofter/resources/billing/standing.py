@@ -22,14 +22,12 @@ class Standing(Row):
     backups_enabled: bool
 
 
-_STANDING = query(
-    select(
-        (store.BALANCE.scalar_subquery() - charging.PENDING.scalar_subquery()).label("overdue"),
-        account.c.managed,
-        account.c.backups_enabled,
-    ).where(account.c.id == bindparam("account_id")),
-    Standing,
+COLUMNS = (
+    (store.BALANCE.scalar_subquery() - charging.PENDING.scalar_subquery()).label("overdue"),
+    account.c.managed,
+    account.c.backups_enabled,
 )
+_STANDING = query(select(*COLUMNS).where(account.c.id == bindparam("account_id")), Standing)
 
 
 def owes(db: Session, account_id: int) -> bool:
@@ -41,9 +39,8 @@ def past_due(db: Session, account_id: int) -> bool:
     return db.one(_STANDING, account_id=account_id).overdue > 0
 
 
-def must_be_paid_up(ctx: Context) -> Standing:
-    """Nobody who owes money takes on more."""
-    found = ctx.db.one(_STANDING, account_id=ctx.account_id)
+def must_be_paid_up(ctx: Context, found: Standing | None = None) -> None:
+    """Nobody who owes money takes on more. ``found``: how they stand, where that is known already."""
+    found = found or ctx.db.one(_STANDING, account_id=ctx.account_id)
     if found.overdue > 0:
         raise Invalid(PAST_DUE)
-    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec import Struct
 
@@ -14,7 +14,7 @@ from crofter.kinds import Entity, inaccessible
 from crofter.resources.billing.standing import Standing
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
-from crofter.resources.instances import costs, deployment, rules, states, store
+from crofter.resources.instances import costs, deployment, orders, rules, states, store
 from crofter.resources.instances.backups import restoring, schedule
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.backups.store import Backup
@@ -23,16 +23,12 @@ from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.operations.deploy import CREATE, DeployArgs
 from crofter.resources.instances.shapes import InstanceCreate, InstanceView
 from crofter.resources.instances.store import Instance
-from crofter.resources.regions import store as regions
 from crofter.resources.regions.store import Region
 from crofter.resources.stackscripts import store as stackscripts
 from crofter.resources.tags import rules as tagging
 from crofter.resources.tags import store as tags
-from crofter.resources.types import store as types
 from crofter.resources.types.store import Type
 from crofter.resources.users import access
-
-Offer = TypeVar("Offer", Type, Region, Image)
 
 NO_TYPE = "A valid plan type by that ID was not found"
 CAPABILITY, GPUS = "Computes", "GPU Computes"
@@ -84,9 +80,10 @@ def begin(ctx: Context, body: InstanceCreate, plan: Plan | None = None) -> tuple
 
 
 def _plan(ctx: Context, body: InstanceCreate) -> Plan:
-    plan_type = _offered(types.find(ctx, body.type))
-    region = _offered(regions.find(ctx, body.region))
-    image = _offered(images.find(ctx, body.image)) if body.image else None
+    plan_type, region, account = orders.placed(ctx, body.type, body.region)
+    image = images.find(ctx, body.image) if body.image else None
+    if image is not None and not image.offered:
+        image = None
     backup = _backup(ctx, body.backup_id) if body.backup_id else None
     deployment.refuse(
         body,
@@ -101,11 +98,8 @@ def _plan(ctx: Context, body: InstanceCreate) -> Plan:
     )
     assert plan_type is not None
     assert region is not None
-    return Plan(plan_type, region, costs.must_be_paid_up(ctx), image, backup)
-
-
-def _offered(found: Offer | None) -> Offer | None:
-    return found if found is not None and found.offered else None
+    costs.must_be_paid_up(ctx, account)
+    return Plan(plan_type, region, account, image, backup)
 
 
 def _backup(ctx: Context, backup_id: int) -> Backup | None:

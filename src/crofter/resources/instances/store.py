@@ -20,7 +20,7 @@ from crofter.resources.tags import store as tags
 from crofter.resources.users.store import grant
 
 KIND = "compute"
-MOVING = "status NOT IN ('running', 'offline', 'stopped')"
+MOVING = "status <> 'running' AND status <> 'offline' AND status <> 'stopped'"
 
 instance = table(
     "instance",
@@ -192,7 +192,7 @@ def shown(ctx: Context, compute_id: int) -> Shown:
 
 def made(values: Mapping[str, Any]) -> Instance:
     """What was just written, without asking for it again."""
-    return Instance(*(values.get(name) for name in Instance.__struct_fields__))  # type: ignore[arg-type]
+    return Instance(*map(values.get, Instance.__struct_fields__))  # type: ignore[arg-type]
 
 
 def again(ctx: Context, instance_id: int) -> Instance:

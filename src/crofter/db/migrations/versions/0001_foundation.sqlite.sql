@@ -843,7 +843,7 @@ CREATE INDEX ix_instance_label ON instance (account_id, lower(label), id)
 
 --;
 
-CREATE INDEX ix_instance_moving ON instance (id) WHERE status NOT IN ('running', 'offline', 'stopped')
+CREATE INDEX ix_instance_moving ON instance (id) WHERE status <> 'running' AND status <> 'offline' AND status <> 'stopped'
 
 --;
 
