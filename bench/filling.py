@@ -72,6 +72,7 @@ SELECT 'disk', n, {hosts} + n % 200,
        '{{"size":25600,"filesystem":"ext4","used":800,"content":"","ready":true,"user":' || n || '}}', 0, 0
 FROM {numbers}
 """
+COUNTED = ("event", "tag", "instance")
 _RECOUNT = """
 DELETE FROM tally WHERE counted = '{counted}';
 INSERT INTO tally (counted, owner, block, amount)
@@ -114,6 +115,8 @@ def fill_sqlite(folder: Path, present: int, rows: int) -> None:
     with connection:
         for statement in _statements(_SQLITE):
             connection.execute(statement, (present, rows))
+        for counted in COUNTED:
+            connection.execute(_RECOUNT.format(counted=counted, bits=BLOCK_BITS))
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     connection.close()
 
@@ -124,7 +127,7 @@ def fill_postgresql(address: str, present: int, rows: int) -> None:
         connection.execute("SET session_replication_role = replica")
         for statement in _statements(_POSTGRESQL):
             connection.execute(statement.replace("% ", "%% ").encode(), (present, rows))
-        for counted in ("event", "tag", "instance"):
+        for counted in COUNTED:
             connection.execute(_RECOUNT.format(counted=counted, bits=BLOCK_BITS).encode())
         connection.execute("VACUUM ANALYZE")
 

@@ -159,12 +159,12 @@ def append(keyring: Keyring, db: Session, deed: Deed) -> None:
 
 
 def _append(keyring: Keyring, db: Session, deed: Deed) -> None:
-    new = db.late.get(("audit", deed.account_id))
-    end = new if isinstance(new, NewEnd) else db.maybe(_HEAD, account_id=deed.account_id)
+    key = ("audit", deed.account_id)
+    end = db.latest(key, NewEnd) or db.maybe(_HEAD, account_id=deed.account_id)
     number, previous = (end.number + 1, bytes(end.mark)) if end else (1, BEGINNING)
     mark = _mark(keyring, number, previous, deed)
     db.insert(audit, number=number, previous=previous, mark=mark, **msgspec.structs.asdict(deed))
-    db.late["audit", deed.account_id] = NewEnd(keyring, deed.account_id, number, mark)
+    db.late[key] = NewEnd(keyring, deed.account_id, number, mark)
 
 
 class NewEnd(Struct, frozen=True):

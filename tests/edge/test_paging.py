@@ -6,9 +6,7 @@ import random
 
 import pytest
 from httpx2 import Client
-from sqlalchemy import insert
 
-from crofter.db import query
 from crofter.db.tally import Tally
 from crofter.edge import listing
 from crofter.resources.tags.store import tag
@@ -29,14 +27,11 @@ def account_of(cloud: Cloud, username: str) -> int:
         return db.one(BY_USERNAME, username=username).account_id
 
 
-_TAG = query(insert(tag))
-
-
 def fill(cloud: Cloud, account_id: int, ids: list[int]) -> None:
     """Tags with these ids, named for them."""
     with cloud.world.database.write() as db:
         for number in ids:
-            db.run(_TAG, id=number, account_id=account_id, label=f"tag-{number:08}")
+            db.insert(tag, id=number, account_id=account_id, label=f"tag-{number:08}")
 
 
 def test_an_empty_collection_has_one_page(alice: Client) -> None:

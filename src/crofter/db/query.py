@@ -12,11 +12,11 @@ from operator import itemgetter
 from typing import Any, Generic, TypeVar, overload
 
 import msgspec
-from sqlalchemy import Boolean, ColumnElement, Text, bindparam
+from sqlalchemy import Boolean, ColumnElement, Table, Text, bindparam
 from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql import ClauseElement, Select
+from sqlalchemy.sql import ClauseElement, Insert, Select
 
-from crofter.db.tables import Json
+from crofter.db.tables import INSERTED, Json
 
 R = TypeVar("R")
 
@@ -113,6 +113,8 @@ class Query(Generic[R]):
     __slots__ = ("_compiled", "row_type", "statement")
 
     def __init__(self, statement: ClauseElement, row_type: Callable[..., R] | None) -> None:
+        if isinstance(statement, Insert) and isinstance(statement.table, Table) and INSERTED in statement.table.info:
+            raise TypeError(f"rows of {statement.table.name} are counted: they come in by Session.insert")
         self.statement = statement
         self.row_type = row_type
         self._compiled: dict[str, Compiled] = {}

@@ -10,6 +10,7 @@ from sqlalchemy import Table, and_, bindparam, delete, insert, update
 
 from crofter.db.query import Compiled, Query, query
 from crofter.db.signals import Signals
+from crofter.db.tables import INSERTED
 from crofter.errors import NotFound
 
 R = TypeVar("R")
@@ -35,6 +36,9 @@ class Late(Protocol):
     """What changes with each of several writes, and is written down once for all of them when they are committed."""
 
     def write(self, db: Session) -> None: ...
+
+
+L = TypeVar("L", bound=Late)
 
 
 class Session:
@@ -69,6 +73,11 @@ class Session:
     def signal(self, topic: str) -> None:
         """Tell whoever waits for ``topic``, in every process, once this has committed."""
         self.topics.add(topic)
+
+    def latest(self, key: Hashable, kind: type[L]) -> L | None:
+        """What is to be written late under this key, if anything is yet."""
+        found = self.late.get(key)
+        return found if isinstance(found, kind) else None
 
     def conclude(self) -> None:
         """Called by the database just before the transaction commits."""
@@ -126,9 +135,12 @@ class Session:
 
     def insert(self, into: Table, **values: Any) -> int:
         """Insert a row; its id, or 0 where the table has none. Raises Clash."""
-        statement, numbered = _insert(into, tuple(values), self.dialect)
+        statement, numbered, inserted = _insert(into, tuple(values), self.dialect)
         cursor = self._run(statement, values)
-        return self._driver.numbered(cursor) if numbered else 0
+        number = self._driver.numbered(cursor) if numbered else 0
+        if inserted is not None:
+            inserted(self, values, number)
+        return number
 
     def update(self, changed: Table, where: dict[str, Any], **values: Any) -> int:
         """Set columns on the rows whose columns equal ``where``; how many there were."""
@@ -154,13 +166,15 @@ class Session:
 
 
 @lru_cache(maxsize=1024)
-def _insert(into: Table, names: tuple[str, ...], dialect: str) -> tuple[Compiled, bool]:
-    """The statement, and whether rows of this table have numbers."""
+def _insert(
+    into: Table, names: tuple[str, ...], dialect: str
+) -> tuple[Compiled, bool, Callable[[Session, dict[str, Any], int], None] | None]:
+    """The statement, whether rows of this table have numbers, and who is told of them."""
     statement = insert(into).values({name: bindparam(name, type_=into.c[name].type) for name in names})
     numbered = "id" in into.c
     # SQLite knows the last number anyway, and asking for it in the statement costs.
     asks = numbered and dialect != "sqlite"
-    return query(statement.returning(into.c.id) if asks else statement).compiled(dialect), numbered
+    return Compiled(statement.returning(into.c.id) if asks else statement, dialect), numbered, into.info.get(INSERTED)
 
 
 @lru_cache(maxsize=1024)

@@ -33,6 +33,9 @@ metadata = MetaData(
     }
 )
 
+INSERTED = "inserted"
+"""What a table's ``info`` has under this name is told of each new row: the session, its values, its number."""
+
 # SQLite's STRICT tables know INTEGER, REAL, TEXT and BLOB, hence the variants.
 Id = BigInteger().with_variant(Integer(), "sqlite")
 Time = BigInteger().with_variant(Integer(), "sqlite")

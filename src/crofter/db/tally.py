@@ -1,18 +1,22 @@
-"""Counts that the database keeps while rows come and go, so that totals and deep pages cost the same at any size.
+"""Counts that are kept while rows come and go, so that totals and deep pages cost the same at any size.
 
-For each counted table and owner there is one row per block of ids. Triggers keep them, so that no code path can
-forget to. The total, and where a page deep inside a million rows begins, are found by adding up blocks.
+For each counted table and owner there is one row per block of ids. What a transaction inserts is added once, just
+before it commits: a trigger would make SQLite keep every page that an insert changes. Rows that go or change hands
+are counted by triggers, since they may go with something else. The total, and where a page deep inside a million
+rows begins, are found by adding up blocks.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import DDL, Column, PrimaryKeyConstraint, Table, Text, bindparam, event, func, select
+from msgspec import Struct
+from sqlalchemy import DDL, Column, PrimaryKeyConstraint, Table, Text, bindparam, event, func, select, text
 
 from crofter.db.query import Query, query
 from crofter.db.session import Session
-from crofter.db.tables import Id, Row, table
+from crofter.db.tables import INSERTED, Id, Row, table
 
 BLOCK_BITS = 12
 
@@ -27,6 +31,12 @@ tally = table(
 )
 
 
+_ADD = query(
+    text(
+        "INSERT INTO tally (counted, owner, block, amount) VALUES (:counted, :owner, :block, :amount) "
+        "ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + excluded.amount"
+    )
+)
 _OWN = (tally.c.counted == bindparam("counted"), tally.c.owner == bindparam("owner"))
 _TOTAL = query(select(func.sum(tally.c.amount)).where(*_OWN))
 _BEFORE = query(select(func.sum(tally.c.amount)).where(*_OWN, tally.c.block < bindparam("before")))
@@ -51,11 +61,25 @@ def _place(*, descending: bool) -> Query[_Place]:
 _PLACES = {descending: _place(descending=descending) for descending in (False, True)}
 
 
+class Added(Struct, frozen=True):
+    """How many rows of one block a transaction has inserted so far."""
+
+    counted: str
+    owner: int
+    block: int
+    amount: int = 0
+
+    def write(self, db: Session) -> None:
+        db.run(_ADD, counted=self.counted, owner=self.owner, block=self.block, amount=self.amount)
+
+
 class Tally:
     """The count of a table's rows per owner."""
 
     def __init__(self, counted: Table, owner: str = "account_id") -> None:
         self.name = counted.name
+        self._owner = owner
+        counted.info[INSERTED] = self._inserted
         number, mine = counted.c.id, counted.c[owner] == bindparam("owner")
         self._part = query(select(func.count()).where(mine, number >= bindparam("low"), number < bindparam("high")))
         self._rows = {
@@ -69,6 +93,11 @@ class Tally:
             for descending in (False, True)
         }
         _install(counted, owner)
+
+    def _inserted(self, db: Session, row: Mapping[str, Any], number: int) -> None:
+        key = ("tally", self.name, row[self._owner], number >> BLOCK_BITS)
+        before = db.latest(key, Added)
+        db.late[key] = Added(*key[1:], amount=before.amount + 1 if before else 1)
 
     def total(self, db: Session, owner: int) -> int:
         return int(db.value(_TOTAL, counted=self.name, owner=owner) or 0)
@@ -116,12 +145,10 @@ def _drop_empty(name: str, owner: str) -> str:
 
 def ddl(name: str, owner: str, dialect: str) -> list[str]:
     """The triggers that keep the count of table ``name``, for ``create_all`` and for migrations."""
-    inserted = _add(name, owner, "NEW", 1)
-    deleted = _add(name, owner, "OLD", -1) + _drop_empty(name, owner)
+    gone = _add(name, owner, "OLD", -1) + _drop_empty(name, owner)
     moments: list[tuple[str, str, str]] = [
-        ("insert", "AFTER INSERT", inserted),
-        ("delete", "AFTER DELETE", deleted),
-        ("move", f"AFTER UPDATE OF {owner}", deleted + inserted),
+        ("delete", "AFTER DELETE", gone),
+        ("move", f"AFTER UPDATE OF {owner}", gone + _add(name, owner, "NEW", 1)),
     ]
     statements: list[str] = []
     for suffix, when, body in moments:

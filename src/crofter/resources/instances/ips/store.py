@@ -6,6 +6,7 @@ import ipaddress
 import zlib
 from functools import cache
 
+from msgspec import Struct
 from sqlalchemy import (
     Column,
     Index,
@@ -17,12 +18,11 @@ from sqlalchemy import (
     literal_column,
     select,
     text,
-    update,
 )
 
 from crofter import clock
 from crofter.context import Context
-from crofter.db import Flag, Id, Moment, Row, Time, gathered, owned, query, table
+from crofter.db import Flag, Id, Moment, Row, Session, Time, gathered, owned, query, table
 from crofter.errors import Invalid
 
 COOLING = clock.DAY
@@ -114,15 +114,10 @@ _RESTED = query(
     .limit(1)
     .with_for_update(skip_locked=True)
 )
-_DRAW = query(
-    update(address_block)
-    .where(
-        address_block.c.region == bindparam("of_region"),
-        address_block.c.public == bindparam("of_public"),
-        address_block.c.used < bindparam("room"),
-    )
-    .values(used=address_block.c.used + 1)
-    .returning(address_block.c.number, address_block.c.used),
+_BLOCK = query(
+    select(address_block.c.number, address_block.c.used).where(
+        address_block.c.region == bindparam("region"), address_block.c.public == bindparam("public")
+    ),
     lambda number, used: (number, used),
 )
 _LAST_BLOCK = query(select(func.coalesce(func.max(address_block.c.number), -1)).where(address_block.c.public.is_(True)))
@@ -168,27 +163,46 @@ def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, posit
 def _free(ctx: Context, region: str, *, public: bool) -> str:
     """The next one of the region's block; when that is used up one that came back, or the first of a new block."""
     ctx.db.hold(POOLS)
-    room = _room(BLOCK if public else PRIVATE.prefixlen)
-    drawn = ctx.db.maybe(_DRAW, of_region=region, of_public=public, room=room)
-    if drawn is None:
+    key = ("addresses", region, public)
+    drawn = ctx.db.latest(key, Drawn)
+    number, used = (drawn.number, drawn.used) if drawn else _block(ctx, region, public=public)
+    if used >= _room(BLOCK if public else PRIVATE.prefixlen):
         rested: str | None = ctx.db.value(_RESTED, region=region, public=public, now=ctx.now)
         if rested is not None:
             ctx.db.delete(released_address, address=rested, region=region)
             return rested
-    number, used = drawn or _new_block(ctx, region, public=public)
+        number, used = _new_block(ctx, region, public=public)
+    ctx.db.late[key] = Drawn(region, public, number, used + 1)
     first = _PUBLIC_BEGINS + (number << 32 - BLOCK) if public else _PRIVATE_BEGINS
-    return _numbered(first, used - 1)
+    return _numbered(first, used)
+
+
+class Drawn(Struct, frozen=True):
+    """How many addresses of a region's block are given out. A transaction writes it down once, after the last."""
+
+    region: str
+    public: bool
+    number: int
+    used: int
+
+    def write(self, db: Session) -> None:
+        db.update(address_block, {"region": self.region, "public": self.public}, used=self.used)
+
+
+def _block(ctx: Context, region: str, *, public: bool) -> tuple[int, int]:
+    """The number of the region's block, and how many addresses of it are used."""
+    return ctx.db.maybe(_BLOCK, region=region, public=public) or _new_block(ctx, region, public=public)
 
 
 def _new_block(ctx: Context, region: str, *, public: bool) -> tuple[int, int]:
-    """Its number among all public blocks, and that one address of it is used. Private ones are the same everywhere."""
+    """Its number among all public blocks, and that none of it is used yet. Private ones are the same everywhere."""
     number = int(ctx.db.value(_LAST_BLOCK)) + 1 if public else 0
     replaced = ctx.db.delete(address_block, region=region, public=public)
     left = number < BLOCKS if public else not replaced
     if not left:
         raise Invalid("No addresses are left in this region.")
-    ctx.db.insert(address_block, region=region, public=public, number=number, used=1)
-    return number, 1
+    ctx.db.insert(address_block, region=region, public=public, number=number, used=0)
+    return number, 0
 
 
 def _room(prefix: int) -> int:
