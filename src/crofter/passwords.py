@@ -17,6 +17,8 @@ MIN_LENGTH = 8
 MAX_LENGTH = 128
 _GUESSABLE = 2
 """The least score, out of four, of a password that is not among the first ten million guesses."""
+_PIECE = 16
+"""Characters that are judged at a time. Of 128 that look like letters, zxcvbn takes seconds to try each meaning."""
 _READABLE = "abcdefghijkmnpqrstuvwxyz23456789"
 _QUEUE = 20
 """How many may wait for their turn. Hashing is the one request that costs much and that strangers can send."""
@@ -78,13 +80,22 @@ def weakness(password: str, *known: str) -> str | None:
     """Why a new password is refused; ``known`` are words that a guesser would try first."""
     if not MIN_LENGTH <= len(password) <= MAX_LENGTH:
         return f"Length must be {MIN_LENGTH}-{MAX_LENGTH} characters"
+    advice = guessable(password, *known, "crofter")
+    return None if advice is None else advice.rstrip(".") + ". Use a few words that do not belong together."
+
+
+def guessable(password: str, *known: str) -> str | None:
+    """Why it is easy to guess, or None. A password is as strong as its strongest piece, at least."""
     from zxcvbn import zxcvbn  # noqa: PLC0415 - its word lists are slow to load
 
-    judged = zxcvbn(password, user_inputs=[*known, "crofter"], max_length=MAX_LENGTH)
-    if judged["score"] >= _GUESSABLE:
-        return None
-    advice = judged["feedback"]["warning"] or "This password is too easy to guess"
-    return advice.rstrip(".") + ". Use a few words that do not belong together."
+    words = [word for word in known if word]
+    warning = ""
+    for start in range(0, len(password), _PIECE):
+        judged = zxcvbn(password[start : start + _PIECE], user_inputs=words)
+        if judged["score"] >= _GUESSABLE:
+            return None
+        warning = warning or judged["feedback"]["warning"]
+    return warning or "This password is too easy to guess"
 
 
 def readable(dice: Dice) -> str:
