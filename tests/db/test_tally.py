@@ -59,7 +59,7 @@ def test_counts_stay_exact_while_rows_come_go_and_move(database: Database, seed:
         owners = accounts(db, 3)
     for _ in range(10):
         with database.write() as db:
-            for _ in range(dice.randrange(1, 6)):  # what comes and goes at once leaves no trace
+            for _ in range(dice.randrange(1, 6)):  # some of it comes and goes at once
                 shake(db, owners, dice, ids)
         with database.read() as db:
             assert counted(db) == real(db)

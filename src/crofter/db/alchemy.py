@@ -14,20 +14,43 @@ from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
 registry.register("sqlite.apsw", __name__, "ApswDialect")
 
-_OPERATIONAL = ("BusyError", "CantOpenError", "FullError", "IOError", "LockedError", "ReadOnlyError", "SQLError")
-"""The driver's errors that are no fault of the statement."""
+_NAMES = {
+    **dict.fromkeys(("ConstraintError",), "IntegrityError"),
+    **dict.fromkeys(("CorruptError", "NotADBError"), "DatabaseError"),
+    **dict.fromkeys(
+        (
+            "AbortError",
+            "BusyError",
+            "CantOpenError",
+            "FullError",
+            "InterruptError",
+            "IOError",
+            "LockedError",
+            "PermissionsError",
+            "ProtocolError",
+            "ReadOnlyError",
+            "SchemaChangeError",
+            "SQLError",
+        ),
+        "OperationalError",
+    ),
+}
+"""What SQLAlchemy calls the driver's errors, as of any other SQLite."""
 
 
 class _Cursor(apsw.Cursor):
     """The driver's cursor with what SQLAlchemy asks of one."""
 
-    rowcount = -1
     description: Any = None
 
     def execute(self, statements: str, bindings: Any = (), **options: Any) -> apsw.Cursor:
         self.description = None
         self.exec_trace = _describe  # a cursor forgets its columns as soon as there are no more rows
         return super().execute(statements, bindings, **options)
+
+    @property
+    def rowcount(self) -> int:
+        return self.connection.changes()
 
     @property
     def lastrowid(self) -> int:
@@ -50,7 +73,7 @@ class ApswDialect(SQLiteDialect):
     driver = "apsw"
     default_paramstyle = "qmark"
     supports_statement_cache = True
-    dbapi_exception_translation_map = dict.fromkeys(_OPERATIONAL, "OperationalError")
+    dbapi_exception_translation_map = _NAMES
 
     @classmethod
     def import_dbapi(cls) -> Any:

@@ -24,7 +24,7 @@ from crofter.errors import Unavailable
 WRITE_WAIT = 2.0
 """Seconds a writer waits for its turn before the caller is told to come back later."""
 STATEMENTS = 512
-"""How many a connection keeps prepared: more than the house has."""
+"""How many a connection keeps prepared: as many as the driver has room for."""
 _WAITING, _HURRIED = "PRAGMA synchronous=FULL", "PRAGMA synchronous=NORMAL"
 _NO_BUGS = (
     apsw.FullError,
@@ -67,7 +67,10 @@ class SqliteDatabase:
         self._readers = threading.local()
         """The connection of each thread that has looked. It goes when the thread does."""
         self._closed = False
-        self._writer = self._connect()
+        try:
+            self._writer = self._connect()
+        except apsw.Error as error:
+            raise Unavailable(f"cannot use the database {self.path}: {error}") from error
         self._place = _place(self.path)
         self._shared: _Shared | None = None
         self._hurry = Hurry()
@@ -144,24 +147,30 @@ class SqliteDatabase:
                 raise FileNotFoundError(self.path)  # SQLite would write to a file that nobody will find again
             self._wait_or_hurry()
             self._writer.execute("BEGIN IMMEDIATE")
-        except (*_NO_BUGS, OSError) as error:
+        except BaseException as error:
             self._turn.release()
-            raise Unavailable from error
+            if isinstance(error, (*_NO_BUGS, OSError)):
+                raise Unavailable from error
+            raise
         self._shared = shared
 
     def end(self, error: BaseException | None, session: Session) -> None:
         """Commit, or leave no trace of what went wrong; the turn is the next one's."""
         try:
             if error is None:
+                if not self._writer.in_transaction:
+                    raise Unavailable  # SQLite has given it up, as it does when the disk is full
                 session.conclude()
                 self._writer.execute("COMMIT")
         except _NO_BUGS as failure:
             raise Unavailable from failure
         finally:
-            if self._writer.in_transaction:
-                self._writer.execute("ROLLBACK")
-            self._shared = None
-            self._turn.release()
+            try:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+            finally:
+                self._shared = None
+                self._turn.release()
 
     def close(self) -> None:
         """Take the last turn. What another thread looks through stays open: to close it there would end the process."""
@@ -254,6 +263,8 @@ class _Shared(Together):
         self.sessions: list[Session] = []
         self.lost: BaseException | None = None
         """What made SQLite give up the whole transaction, if anything did."""
+        self.open = False
+        """Whether a write is under way."""
         self.late: dict[Hashable, Late] = {}
         """What those that are done have left to be written once for all of them."""
         self._database = database
@@ -288,6 +299,8 @@ class _Part:
     def __enter__(self) -> Session:
         if self._shared.lost is not None or self._shared.spoilt:
             raise Unavailable
+        assert not self._shared.open, "a write within a write: what each leaves to be written late would be lost"
+        self._shared.open = True
         # A savepoint keeps every page that is changed after it as it was: a quarter of all that a write costs.
         if self._shared.hopeful:
             self._before = self._connection.total_changes()
@@ -296,6 +309,7 @@ class _Part:
         return self._session
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._shared.open = False
         if not self._connection.in_transaction:
             # A full disk takes the parts that were done already with it.
             self._shared.lost = error or Unavailable()

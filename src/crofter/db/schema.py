@@ -65,8 +65,10 @@ def prepare(database: Database) -> str:
 def _glance(database: Database) -> str | None:
     """The revision, without the engine: most starts find all as it should be, and need nothing more."""
     with database.read() as db:
-        known = db.raw("SELECT 1 FROM sqlite_schema WHERE name = 'alembic_version'").fetchone()
-        return str(db.raw("SELECT version_num FROM alembic_version").fetchone()[0]) if known else None
+        if db.raw("SELECT 1 FROM sqlite_schema WHERE name = 'alembic_version'").fetchone() is None:
+            return None
+        found = db.raw("SELECT version_num FROM alembic_version").fetchone()
+        return None if found is None else str(found[0])
 
 
 def _stored(connection: Connection) -> str | None:
@@ -85,7 +87,7 @@ def _make(connection: Connection, head: str) -> None:
         connection.execute(text("INSERT INTO alembic_version VALUES (:head)"), {"head": head})
 
 
-def _move(connection: Connection) -> None:
+def _move(connection: Connection, to: str = "head") -> None:
     # Imported here: it costs more than all the rest of a start, and is needed once per release.
     from alembic.config import Config  # noqa: PLC0415
     from alembic.runtime.environment import EnvironmentContext  # noqa: PLC0415
@@ -96,9 +98,9 @@ def _move(connection: Connection) -> None:
     script = ScriptDirectory.from_config(config)
 
     def steps(revision: Any, _context: Any) -> Any:
-        return script._upgrade_revs("head", revision)
+        return script._upgrade_revs(to, revision)
 
-    with EnvironmentContext(config, script, fn=steps, destination_rev="head") as environment:
+    with EnvironmentContext(config, script, fn=steps, destination_rev=to) as environment:
         environment.configure(connection=connection, transaction_per_migration=True)
         with environment.begin_transaction():
             environment.run_migrations()

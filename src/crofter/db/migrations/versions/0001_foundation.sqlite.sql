@@ -465,6 +465,10 @@ CREATE INDEX ix_event_entity_type ON event (account_id, entity_type, id)
 
 --;
 
+CREATE TRIGGER event_tally_insert AFTER INSERT ON event FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
+
+--;
+
 CREATE TRIGGER event_tally_delete AFTER DELETE ON event FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'event' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
 
 --;
@@ -772,6 +776,10 @@ CREATE INDEX ix_tag_label ON tag (account_id, lower(label))
 
 --;
 
+CREATE TRIGGER tag_tally_insert AFTER INSERT ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
+
+--;
+
 CREATE TRIGGER tag_tally_delete AFTER DELETE ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
 
 --;
@@ -835,11 +843,15 @@ CREATE INDEX ix_instance_label ON instance (account_id, lower(label), id)
 
 --;
 
-CREATE INDEX ix_instance_moving ON instance (id) WHERE status <> 'running' AND status <> 'offline' AND status <> 'stopped'
+CREATE INDEX ix_instance_moving ON instance (id) WHERE status NOT IN ('running', 'offline', 'stopped')
 
 --;
 
 CREATE INDEX ix_instance_region ON instance (account_id, lower(region), id)
+
+--;
+
+CREATE TRIGGER instance_tally_insert AFTER INSERT ON instance FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 
 --;
 

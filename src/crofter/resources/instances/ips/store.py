@@ -186,7 +186,8 @@ class Drawn(Struct, frozen=True):
     used: int
 
     def write(self, db: Session) -> None:
-        db.update(address_block, {"region": self.region, "public": self.public}, used=self.used)
+        written = db.update(address_block, {"region": self.region, "public": self.public}, used=self.used)
+        assert written == 1, "an address was drawn from a block that is not there"
 
 
 def _block(ctx: Context, region: str, *, public: bool) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from crofter.context import Context
 from crofter.db import query
 from crofter.drivers.hypervisor import Unreachable
 from crofter.engine import Operation, Sleep, Work, cancel, step, tx_step
+from crofter.engine.queue import state_in
 from crofter.engine.tables import operation
 from crofter.journal import record
 from crofter.resources.billing import traffic
@@ -25,16 +26,16 @@ from crofter.resources.tags import store as tags
 from crofter.resources.users import access
 from crofter.resources.volumes import store as volumes
 
+_MINE = select(operation.c.id).where(operation.c.key == bindparam("key"))
 _LIVE = query(
-    select(operation.c.id)
-    .where(operation.c.key == bindparam("key"), operation.c.state.in_(("queued", "running", "waiting")))
-    .order_by(operation.c.id)
+    # Two halves, since each of them has an index.
+    _MINE.where(state_in(operation, "running", "waiting")).union_all(_MINE.where(state_in(operation, "queued")))
 )
 
 
 def stop_everything(ctx: Context, instance: Instance) -> None:
     """Cancel what is queued, and ask what is under way to stop at its next step."""
-    for operation_id in ctx.db.column(_LIVE, key=states.key(instance.id)):
+    for operation_id in sorted(ctx.db.column(_LIVE, key=states.key(instance.id))):
         cancel(ctx, operation_id)
 
 
