@@ -99,6 +99,15 @@ def test_a_port_that_is_taken_is_refused_in_words() -> None:
     assert "Traceback" not in refused.stderr
 
 
+@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("migrate",)])
+def test_a_file_that_is_no_database_is_refused_in_words(tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "crofter.db").write_bytes(b"something else" * 1000)
+    refused = run(*command, "--data", str(tmp_path))
+    assert refused.returncode == 1
+    assert f"cannot use the database {tmp_path / 'crofter.db'}: file is not a database" in refused.stderr
+    assert "Traceback" not in refused.stderr
+
+
 def test_a_newer_schema_is_refused_in_words(kept: Path, tmp_path: Path) -> None:
     import shutil
 

@@ -12,7 +12,7 @@ import apsw
 import pytest
 from sqlalchemy import bindparam, select
 
-from crofter.db import Clash, Database, meta, query
+from crofter.db import Clash, Database, Session, meta, query
 from crofter.db.database import Spoilt
 from crofter.db.lite import SqliteDatabase
 from crofter.errors import NotFound, Unavailable
@@ -207,31 +207,74 @@ def test_a_full_disk_takes_all_parts_with_it_and_says_so(sqlite_database: Sqlite
     assert names(sqlite_database) == ["room again"]
 
 
+class Broken:
+    """A connection that fails at one statement."""
+
+    def __init__(self, real: apsw.Connection, at: str, error: BaseException) -> None:
+        self._real, self._at, self._error = real, at, error
+
+    def execute(self, sql: str, *values: object) -> object:
+        if sql == self._at:
+            raise self._error
+        return self._real.execute(sql, *values)  # type: ignore[arg-type]
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._real.in_transaction
+
+
+@pytest.mark.parametrize("error", [apsw.CorruptError("damaged"), apsw.SQLError("odd"), MemoryError(), apsw.FullError()])
+@pytest.mark.parametrize("at", ["BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"])
+def test_whatever_goes_wrong_the_next_one_gets_a_turn(
+    sqlite_database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch, at: str, error: Exception
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(sqlite_database, "_writer", Broken(sqlite_database._writer, at, error))
+        with pytest.raises(Unavailable if at != "ROLLBACK" and isinstance(error, apsw.FullError) else type(error)):
+            add(sqlite_database, "lost", give_up=at == "ROLLBACK")
+    assert not sqlite_database._turn.locked()
+    if sqlite_database._writer.in_transaction:  # what could not be taken back
+        sqlite_database._writer.execute("ROLLBACK")
+    add(sqlite_database, "kept")
+    assert names(sqlite_database) == ["kept"]
+
+
+def test_a_transaction_that_was_given_up_unnoticed_leaves_no_trace(sqlite_database: SqliteDatabase) -> None:
+    class Last:
+        def write(self, db: Session) -> None:
+            db.insert(meta.meta, name="late", value=1)
+
+    def carried_on() -> None:
+        with sqlite_database.write() as db:
+            db.insert(meta.meta, name="early", value=1)
+            db.late["last"] = Last()
+            db.raw("ROLLBACK")  # as SQLite does by itself when the disk is full
+
+    with pytest.raises(Unavailable):
+        carried_on()
+    assert names(sqlite_database) == []
+
+
+def test_a_write_within_a_shared_write_is_refused(sqlite_database: SqliteDatabase) -> None:
+    def nested() -> None:
+        with sqlite_database.together(), sqlite_database.write():
+            add(sqlite_database, "inner")
+
+    with pytest.raises(AssertionError, match="a write within a write"):
+        nested()
+    assert names(sqlite_database) == []
+
+
 def test_a_commit_that_fails_makes_all_parts_unavailable(
     sqlite_database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    class Broken:
-        """A connection whose disk fails at the last moment."""
-
-        def __init__(self, real: apsw.Connection) -> None:
-            self._real = real
-
-        def execute(self, sql: str, *values: object) -> object:
-            if sql == "COMMIT":
-                raise apsw.IOError("disk I/O error")
-            return self._real.execute(sql, *values)  # type: ignore[arg-type]
-
-        @property
-        def in_transaction(self) -> bool:
-            return self._real.in_transaction
-
     def parts() -> None:
         with sqlite_database.together():
             add(sqlite_database, "one")
             add(sqlite_database, "two")
 
     real = sqlite_database._writer
-    monkeypatch.setattr(sqlite_database, "_writer", Broken(real))
+    monkeypatch.setattr(sqlite_database, "_writer", Broken(real, "COMMIT", apsw.IOError("disk I/O error")))
     with heard(sqlite_database) as topics, pytest.raises(Unavailable):
         parts()
     monkeypatch.setattr(sqlite_database, "_writer", real)

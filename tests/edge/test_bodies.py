@@ -247,3 +247,10 @@ def test_most_bodies_are_read_the_quick_way() -> None:
         "size": 10,
         "booted": True,
     }
+
+
+def test_a_long_body_is_read_closely_whatever_it_is() -> None:
+    """Numbers of thousands of digits would be worked out the quick way."""
+    long = b'{"a": ' + b"9" * bodies.PLAIN + b"}"
+    assert bodies._plain(long) is None
+    assert type(parse(long)["a"]) is bodies._Huge
