@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -213,3 +215,26 @@ def test_a_neighbours_events_are_never_found(cloud: Cloud, alice: Client, mallor
     for wanted in ({"+or": [{"id": {"+gt": 0}}, {"id": {"+lte": 0}}]}, {"+and": []}, {"action": {"+contains": ""}}):
         assert shown(mallory, wanted)["results"] == 0
         assert shown(alice, wanted)["results"] == 1
+
+
+def test_a_filter_that_takes_long_holds_nobody_up(
+    cloud: Cloud, alice: Client, mallory: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    performer = cloud.house.app.parts.performer
+    begun, over = threading.Event(), threading.Event()
+
+    def perform(endpoint: Any, values: Any, request: Any) -> Any:
+        if b"x-filter" in request.headers:
+            begun.set()
+            assert over.wait(20)
+        return real(endpoint, values, request)
+
+    real = performer.perform
+    monkeypatch.setattr(performer, "perform", perform)
+    with ThreadPoolExecutor(1) as pool:
+        filtered = pool.submit(alice.get, "/v4/account/events", headers={"X-Filter": '{"action": "tag_create"}'})
+        assert begun.wait(20)
+        assert mallory.get("/v4/tags").status_code == 200
+        assert not filtered.done()
+        over.set()
+        assert filtered.result().status_code == 200

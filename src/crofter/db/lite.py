@@ -25,6 +25,8 @@ WRITE_WAIT = 2.0
 """Seconds a writer waits for its turn before the caller is told to come back later."""
 STATEMENTS = 512
 """How many a connection keeps prepared: as many as the driver has room for."""
+CACHE, CACHE_BESIDE = 16_000, 2_000
+"""Kilobytes of pages that the writer and the main thread keep in memory, and each thread beside them."""
 _WAITING, _HURRIED = "PRAGMA synchronous=FULL", "PRAGMA synchronous=NORMAL"
 _NO_BUGS = (
     apsw.FullError,
@@ -85,14 +87,17 @@ class SqliteDatabase:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute(_WAITING if self._keeps else "PRAGMA synchronous=OFF")
         connection.execute("PRAGMA foreign_keys=ON")
-        connection.execute("PRAGMA cache_size=-16000")
+        connection.execute(f"PRAGMA cache_size=-{CACHE}")
         connection.execute("PRAGMA temp_store=MEMORY")  # pages that a savepoint may want back
+        connection.execute("PRAGMA secure_delete=FAST")  # what is deleted is overwritten where that costs no write
         return connection
 
     def _reader(self) -> apsw.Connection:
         try:
             connection = self._connect()
             connection.execute("PRAGMA query_only=ON")
+            if threading.current_thread() is not threading.main_thread():
+                connection.execute(f"PRAGMA cache_size=-{CACHE_BESIDE}")
         except _NO_BUGS as error:  # the file is gone, or there are too many open ones
             raise Unavailable from error
         return connection

@@ -177,11 +177,14 @@ class App:
         return answer
 
     async def _perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
-        """Reads of SQLite are quicker than a change of thread; whatever may wait goes to one."""
+        """Reads of SQLite are quicker than a change of thread; whatever may wait or take long goes to one.
+
+        How long a filter takes is up to who sends it, and to how much they have.
+        """
         if self._inline:
             if endpoint.writes and endpoint.upload is None:  # to look through a file takes longer than to write it
                 return await self._lane.perform(endpoint, values, request)
-            if not endpoint.writes and not endpoint.slow:
+            if not (endpoint.writes or endpoint.slow or b"x-filter" in request.headers):
                 return self.parts.performer.perform(endpoint, values, request)
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._pool, self.parts.performer.perform, endpoint, values, request)
