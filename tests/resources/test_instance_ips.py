@@ -13,6 +13,7 @@ from crofter.resources.instances.ips.store import address_block
 from tests.cloud import Cloud
 from tests.resources.compute import act, create, deploy, entity, events, last, refused, view
 from tests.together import at_once
+from tests.told import errors
 
 URL = "/v4/compute/instances"
 JUSTIFY = (
@@ -129,6 +130,20 @@ def test_what_cannot_be_allocated_is_refused(
 ) -> None:
     own = create(alice)["id"]
     refused(alice.post(f"{URL}/{own}/ips", json=body), reason, field)
+
+
+def test_all_that_is_wrong_with_an_allocation_is_told(cloud: Cloud, alice: Client) -> None:
+    own = create(alice, private_ip=True)["id"]
+    only = (None, "Only addresses of type ipv4 are currently supported.")
+    held = ("public", "This Compute already has a private IPv4 address.")
+    for body, told in (
+        ({"type": "x", "public": "y"}, [only, ("public", "Must be of type Boolean")]),
+        ({"type": "x"}, [only, ("public", "public is required")]),
+        ({"type": "x", "public": False}, [only, held]),
+        ({"type": 4, "public": False}, [held, ("type", "Must be of type String")]),
+    ):
+        answer = alice.post(f"{URL}/{own}/ips", json=body)
+        assert (answer.status_code, errors(answer)) == (400, told)
 
 
 def test_neither_ipv6_address_can_be_deleted(cloud: Cloud, alice: Client) -> None:

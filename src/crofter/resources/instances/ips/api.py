@@ -41,6 +41,7 @@ def list_instance_ips(ctx: Context, instance: TheInstance) -> NetworkingView:
     scope="computes:read_write",
     grant="compute:read_write",
     events=("compute_addip",),
+    also=rules.complaints,
 )
 def allocate_instance_ip(ctx: Context, instance: TheInstance, body: IpAllocate) -> IpView:
     """Give an instance another public or private IPv4 address."""

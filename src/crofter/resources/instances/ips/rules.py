@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Iterator, Set
+from typing import Any
 
 from crofter.context import Context
 from crofter.engine import Operation, Sleep, Work, enqueue, step
-from crofter.errors import Busy, Invalid
+from crofter.errors import Busy, Invalid, Reason
 from crofter.journal import record
 from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
@@ -111,9 +113,13 @@ def _same(known: str, wanted: str) -> bool:
         return False
 
 
+def complaints(_ctx: Context, sent: dict[str, Any], _wrong: Set[str]) -> Iterator[Reason]:
+    """Clients know this by its text, which names no field."""
+    if sent.get("type", "ipv4") != "ipv4":
+        yield Reason("Only addresses of type ipv4 are currently supported.")
+
+
 def allocate(ctx: Context, instance: Instance, body: IpAllocate) -> IpView:
-    if body.type != "ipv4":
-        raise Invalid("Only addresses of type ipv4 are currently supported.")
     _must_stay(instance)
     held = ips.of(ctx, instance.id)
     if body.public and sum(one.public for one in held) >= accounts.public_ips(ctx):
