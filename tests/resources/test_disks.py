@@ -26,6 +26,7 @@ from tests.resources.compute import (
     status,
     transitions,
 )
+from tests.told import errors
 
 URL = "/v4/compute/instances"
 POWERED_OFF = "Compute must be powered off in order to reset root password."
@@ -120,6 +121,12 @@ def test_what_cannot_be_made_is_refused(
 ) -> None:
     refused(alice.post(f"{URL}/{own}/disks", json=body), reason, field)
     assert disks(alice, own) == events(alice, "disk_create") == []
+
+
+def test_a_password_is_judged_whatever_the_image_is(cloud: Cloud, alice: Client, own: int) -> None:
+    body = {"image": "compute/none", "size": 5000, "root_pass": "aaaaaaaa"}
+    answer = alice.post(f"{URL}/{own}/disks", json=body)
+    assert (answer.status_code, errors(answer)) == (400, [("image", "image is not valid"), ("root_pass", WEAK)])
 
 
 def test_disks_never_take_more_than_the_plan_gives(cloud: Cloud, alice: Client, own: int) -> None:

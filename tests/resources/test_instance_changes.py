@@ -90,6 +90,10 @@ def test_an_empty_instance_can_be_rebuilt(cloud: Cloud, alice: Client) -> None:
         ({"image": IMAGE, "root_pass": "letmein1"}, [("root_pass", "Password does not meet strength requirement")]),
         ({"image": "compute/none", "root_pass": PASSWORD}, [("image", "image is not valid")]),
         (
+            {"image": "compute/none", "root_pass": "aaaaaaaa"},
+            [("image", "image is not valid"), ("root_pass", "Password does not meet strength requirement")],
+        ),
+        (
             {"image": IMAGE, "root_pass": PASSWORD, "stackscript_id": 4711},
             [("stackscript_id", "stackscript_id is an invalid stackscript")],
         ),

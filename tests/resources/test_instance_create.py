@@ -26,6 +26,7 @@ from tests.resources.compute import (
     transitions,
     view,
 )
+from tests.told import errors
 
 URL = "/v4/compute/instances"
 NO_TYPE = "A valid plan type by that ID was not found"
@@ -293,6 +294,15 @@ def test_problems_of_shape_and_of_meaning_are_told_together(cloud: Cloud, alice:
             {"field": "label", "reason": "Label must be unique among your Computes"},
         ],
     )
+
+
+def test_a_password_is_judged_whatever_the_image_is(cloud: Cloud, alice: Client) -> None:
+    weak = ("root_pass", "Password does not meet strength requirement")
+    answer = new(alice, image="compute/none", root_pass="aaaaaaaa")
+    assert (answer.status_code, errors(answer)) == (400, [("image", "image is not valid"), weak])
+    answer = new(alice, root_pass="aaaaaaaa")
+    assert (answer.status_code, errors(answer)) == (400, [weak])
+    assert new(alice, root_pass=PASSWORD).status_code == 200
 
 
 def test_labels_are_unique_within_an_account(cloud: Cloud, alice: Client, mallory: Client) -> None:

@@ -39,8 +39,10 @@ def complaints(ctx: Context, body: Deploying, image: Image | None) -> Iterator[R
     """What is wrong with password, keys and script."""
     if image is not None:
         images.must_be_deployable(ctx, image)
-    if image is not None or body.stackscript_id is not None:
+    if body.root_pass is not None:
         yield from _about_password(ctx, body.root_pass)
+    elif image is not None or body.stackscript_id is not None:
+        yield Reason("root_pass is required", "root_pass")
     unknown = set(body.authorized_users) - users.usernames(ctx, body.authorized_users)
     if unknown:
         yield Reason("authorized_users is not valid", "authorized_users")
@@ -63,10 +65,7 @@ def refuse(body: Body, reasons: Iterable[Reason], further: Callable[[], Iterable
         raise Invalid.all(sorted(found, key=lambda one: places.get(one.head, -1)))
 
 
-def _about_password(ctx: Context, password: str | None) -> Iterator[Reason]:
-    if password is None:
-        yield Reason("root_pass is required", "root_pass")
-        return
+def _about_password(ctx: Context, password: str) -> Iterator[Reason]:
     try:
         strength.check(password, "root_pass", ctx.actor.username)
     except Invalid as problem:
