@@ -23,6 +23,7 @@ from tests.resources.compute import (
     refused,
     status,
 )
+from tests.told import errors
 
 URL = "/v4/compute/instances"
 SLOTS = ("sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh")
@@ -206,6 +207,24 @@ def test_what_makes_no_sense_is_refused(
     if None not in body.values():
         made = add(alice, own)
         refused(alice.put(f"{URL}/{own}/configs/{made['id']}", json=body), reason, field)
+
+
+def test_an_item_that_makes_no_sense_hides_no_other(cloud: Cloud, alice: Client, own: int) -> None:
+    interfaces = [{"purpose": "zzz"}, {"purpose": "public", "label": "v1"}]
+    devices = {"sda": {"disk_id": "x"}, "sdb": {"disk_id": 4711}, "sdc": None}
+    told = [
+        ("devices.sda.disk_id", "Must be of type Integer"),
+        ("devices.sdb.disk_id", "disk_id is not valid"),
+        ("interfaces[0].purpose", "Must be one of public, vlan"),
+        ("interfaces[1].label", "Must be empty for a public interface"),
+    ]
+    made = add(alice, own)["id"]
+    body = {"label": "mine", "devices": devices, "interfaces": interfaces}
+    for answer in (
+        alice.post(f"{URL}/{own}/configs", json=body),
+        alice.put(f"{URL}/{own}/configs/{made}", json=body),
+    ):
+        assert (answer.status_code, errors(answer)) == (400, told)
 
 
 def test_a_slot_holds_one_thing_and_a_thing_one_slot(cloud: Cloud, alice: Client) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from httpx2 import Client
 
+from crofter import ssh
 from tests.cloud import Cloud
 from tests.edge.people import restricted
 from tests.resources.compute import (
@@ -288,6 +289,7 @@ def test_problems_of_shape_and_of_meaning_are_told_together(cloud: Cloud, alice:
             {"field": "region", "reason": "region is not valid"},
             {"field": "image", "reason": "image is not valid"},
             {"field": "root_pass", "reason": "Length must be 7-128 characters"},
+            {"field": "authorized_keys[0]", "reason": ssh.complaint("no key")},
             {"field": "authorized_keys[1]", "reason": "Must be of type String"},
             {"field": "authorized_users", "reason": "authorized_users is not valid"},
             {"field": "booted", "reason": "Must be of type Boolean"},
@@ -303,6 +305,21 @@ def test_a_password_is_judged_whatever_the_image_is(cloud: Cloud, alice: Client)
     answer = new(alice, root_pass="aaaaaaaa")
     assert (answer.status_code, errors(answer)) == (400, [weak])
     assert new(alice, root_pass=PASSWORD).status_code == 200
+
+
+def test_an_interface_that_makes_no_sense_hides_no_other(cloud: Cloud, alice: Client) -> None:
+    purpose, empty = "Must be one of public, vlan", "Must be empty for a public interface"
+    bad, named = {"purpose": "zzz"}, {"purpose": "public", "label": "v1"}
+    answer = new(alice, interfaces=[bad, named])
+    assert errors(answer) == [("interfaces[0].purpose", purpose), ("interfaces[1].label", empty)]
+    answer = new(alice, interfaces=[named, bad, {**named, "ipam_address": "x"}])
+    assert errors(answer) == [
+        ("interfaces", "Only one public interface is allowed"),
+        ("interfaces[0].label", empty),
+        ("interfaces[1].purpose", purpose),
+        ("interfaces[2].label", empty),
+        ("interfaces[2].ipam_address", empty),
+    ]
 
 
 def test_labels_are_unique_within_an_account(cloud: Cloud, alice: Client, mallory: Client) -> None:

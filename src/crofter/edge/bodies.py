@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Set
 from functools import cache
 from typing import Any, Generic, NoReturn, TypeVar
@@ -21,6 +22,7 @@ PLAIN = 4096
 """Bytes of a body that is read the quick way. That way has no bound on the length of a number but this one."""
 INT64 = range(-(2**63), 2**63)
 BAD_JSON = "Invalid JSON"
+_INDEX = re.compile(r"\[(\d+)\]")
 
 _decode = msgspec.json.Decoder().decode
 
@@ -143,7 +145,7 @@ class Read(Generic[B]):
         for name, field, own in self._plan.checks:
             value = sent.get(name)
             if value is not None and (own is None or own(value) is not None):
-                self.reasons += _check(field, value, name)
+                self.reasons += check(field, value, name)
 
     @property
     def fields(self) -> list[str]:
@@ -182,14 +184,14 @@ def _without(sent: dict[str, Any], wrong: Set[str], path: str = "") -> dict[str,
 
 
 def _place(info: shape.Type, path: str | None) -> tuple[int, ...]:
-    """Where a field stands in its struct, and the struct in the one around it."""
+    """Where a field stands in its struct, and the struct in the one around it; and which item of a list it is."""
     info = bare(info)
     if path is None or not isinstance(info, shape.StructType):
         return ()
     name, _, rest = path.partition(".")
     for position, field in enumerate(info.fields):
         if field.encode_name == name.partition("[")[0]:
-            return (position, *_place(field.type, rest or None))
+            return (position, *map(int, _INDEX.findall(name)), *_place(field.type, rest or None))
     return ()
 
 
@@ -273,7 +275,7 @@ def _struct(info: shape.StructType, sent: dict[str, Any], path: str) -> Iterator
             if field.required:
                 yield Reason(f"{name} is required", here)
         else:
-            yield from _check(field.type, value, here)
+            yield from check(field.type, value, here)
 
 
 _NAMES: dict[type[shape.Type], tuple[str, tuple[type, ...]]] = {
@@ -295,10 +297,10 @@ def _fits(kind: shape.Type, value: Any) -> bool:
     return isinstance(value, wanted[1]) and (isinstance(value, bool) == (bool in wanted[1]))
 
 
-def _check(kind: shape.Type, value: Any, path: str, extra: dict[str, Any] | None = None) -> Iterator[Reason]:
+def check(kind: shape.Type, value: Any, path: str, extra: dict[str, Any] | None = None) -> Iterator[Reason]:
     """Every reason why ``value`` is not of this type."""
     if isinstance(kind, shape.Metadata):
-        yield from _check(kind.type, value, path, {**(extra or {}), **(kind.extra or {})})
+        yield from check(kind.type, value, path, {**(extra or {}), **(kind.extra or {})})
         return
     if isinstance(kind, shape.UnionType):
         if value is None and kind.includes_none:
@@ -306,7 +308,7 @@ def _check(kind: shape.Type, value: Any, path: str, extra: dict[str, Any] | None
         options = [option for option in kind.types if not isinstance(option, shape.NoneType)]
         fitting = [option for option in options if _fits(bare(option), value)]
         if fitting:
-            yield from _check(fitting[0], value, path, extra)
+            yield from check(fitting[0], value, path, extra)
         else:
             names = " or ".join(dict.fromkeys(_NAMES[type(bare(option))][0] for option in options))
             yield Reason(f"Must be of type {names}", path)
@@ -321,10 +323,10 @@ def _check(kind: shape.Type, value: Any, path: str, extra: dict[str, Any] | None
         yield from _struct(kind, value, path)
     elif isinstance(kind, shape.ListType):
         for position, item in enumerate(value):
-            yield from _check(kind.item_type, item, f"{path}[{position}]")
+            yield from check(kind.item_type, item, f"{path}[{position}]")
     elif isinstance(kind, shape.DictType):
         for name, item in value.items():
-            yield from _check(kind.value_type, item, f"{path}.{name}")
+            yield from check(kind.value_type, item, f"{path}.{name}")
     elif extra and "check" in extra:
         own: Callable[[Any], str | None] = extra["check"]
         if (complaint := own(value)) is not None:
@@ -372,8 +374,6 @@ def _span(start: str, low: Any, high: Any, end: str) -> str:
 
 @cache
 def _compiled(pattern: str) -> Any:
-    import re  # noqa: PLC0415
-
     return re.compile(pattern)
 
 
