@@ -169,6 +169,8 @@ def test_a_body_is_an_object(sent: Any) -> None:
         b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1),
         b"[" * 100_000,
         b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+        b'{"a": [' + b"{}," * bodies.MAX_CONTAINERS + b"{}]}",
+        b'{"a": [' + b"{}," * 500 + b"{}]",
         b"// no\n{}",
         b"undefined",
     ],
@@ -191,6 +193,9 @@ def test_what_is_no_strict_json_is_refused(raw: bytes) -> None:
         b"[" * MAX_DEPTH + b"]" * MAX_DEPTH,
         b'{"a": "[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["}',
         b'{"a": [' + b"{}," * 500 + b"{}]}",
+        b'{"a": "' + b"{[" * 30_000 + b'"}',
+        b'{"a": "\\"' + b"[" * 100 + b'"}',
+        b'[{"a": [{}]}, ' * (MAX_DEPTH // 4) + b"1" + b"]" * (MAX_DEPTH // 4),
     ],
 )
 def test_what_is_strict_json_is_taken(raw: bytes) -> None:
@@ -254,3 +259,9 @@ def test_a_long_body_is_read_closely_whatever_it_is() -> None:
     long = b'{"a": ' + b"9" * bodies.PLAIN + b"}"
     assert bodies._plain(long) is None
     assert type(parse(long)["a"]) is bodies._Huge
+
+
+def test_thousands_of_mistakes_are_one_hundred() -> None:
+    found = problems(GOOD | {"tags": [], "nodes": [{}] * 5000})
+    assert found[:2] == [("nodes[0].address", "address is required"), ("nodes[1].address", "address is required")]
+    assert len(found) == bodies.MOST_REASONS

@@ -210,6 +210,22 @@ def test_bounds_on_depth_and_terms_are_refusals(alice: Client) -> None:
     assert status({"+and": [deep]}) == 400
 
 
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        {"+or": [{}] * 300},
+        {"+or": [{"no such field": 1}] * 300},
+        {"action": {"+or": [{}] * 300}},
+        {f"field {number}": 1 for number in range(300)},
+        {"action": {"+contains": "x" * 60_000}},
+    ],
+)
+def test_what_is_too_much_is_a_refusal_of_a_few_words(alice: Client, wanted: Any) -> None:
+    answer = alice.get("/v4/account/events", headers={"X-Filter": json.dumps(wanted)})
+    assert answer.status_code == 400
+    assert len(answer.json()["errors"]) <= filters.MAX_PARTS
+
+
 def test_a_neighbours_events_are_never_found(cloud: Cloud, alice: Client, mallory: Client) -> None:
     alice.post("/v4/tags", json={"label": "mine"})
     for wanted in ({"+or": [{"id": {"+gt": 0}}, {"id": {"+lte": 0}}]}, {"+and": []}, {"action": {"+contains": ""}}):

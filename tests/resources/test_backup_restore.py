@@ -86,6 +86,21 @@ def test_a_backup_takes_the_place_of_everything(
     assert alice.get(f"{URL}/{own}/backups/{backup}").status_code == 200
 
 
+@pytest.mark.parametrize("action", ["boot", "reboot"])
+def test_what_is_being_restored_is_busy_before_it_lacks_anything(
+    cloud: Cloud, alice: Client, saved: tuple[int, int], action: str
+) -> None:
+    own, backup = saved
+    target = create(alice)["id"]
+    cloud.freeze()
+    act(alice, own, f"backups/{backup}/restore", compute_id=target)
+    answer = alice.post(f"{URL}/{target}/{action}")
+    assert (answer.status_code, answer.json()) == (400, BUSY)
+    refused(alice.post(f"{URL}/{target}/{action}", json={"config_id": 4711}), "config_id is not valid", "config_id")
+    cloud.settle()
+    act(alice, target, action)
+
+
 def test_what_cannot_be_restored_is_refused(cloud: Cloud, alice: Client, saved: tuple[int, int]) -> None:
     own, backup = saved
     address = f"{URL}/{own}/backups/{backup}/restore"

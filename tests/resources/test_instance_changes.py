@@ -156,6 +156,29 @@ def test_a_smaller_plan_if_the_files_fit(cloud: Cloud, alice: Client) -> None:
     )
 
 
+def test_a_disk_that_fits_a_smaller_plan_stays_as_it_is(cloud: Cloud, alice: Client) -> None:
+    own = create(alice, type="g6-standard-2")["id"]
+    act(alice, own, "disks", label="data", size=10000)
+    cloud.settle()
+    act(alice, own, "resize", type="g6-standard-1")
+    cloud.settle()
+    assert (view(alice, own)["type"], sizes(alice, own)) == ("g6-standard-1", [10000])
+
+
+def test_a_raw_disk_is_never_made_smaller(cloud: Cloud, alice: Client) -> None:
+    """What is on it is known to nobody but its owner."""
+    own = create(alice, type="g6-standard-1")["id"]
+    disk = act(alice, own, "disks", label="data", size=51200, filesystem="raw")["id"]
+    cloud.settle()
+    refused(alice.post(f"{URL}/{own}/resize", json={"type": "g6-nanode-1"}), TOO_MUCH)
+    act(alice, own, f"disks/{disk}/resize", size=100)
+    cloud.settle()
+    assert (last(alice, "disk_resize")["status"], sizes(alice, own)) == ("failed", [51200])
+    act(alice, own, "resize", type="g6-standard-2")
+    cloud.settle()
+    assert sizes(alice, own) == [81920]
+
+
 def test_disks_stay_as_they_are_if_told_so(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, type="g6-nanode-1")
     act(alice, own, "resize", type="g6-standard-1", allow_auto_disk_resize=False)
@@ -310,6 +333,7 @@ def test_a_move_that_fails_leaves_it_where_it_was(cloud: Cloud, alice: Client) -
         ({}, "There is no pending migration for this Compute.", None),
         ({"upgrade": True}, "This Compute has no upgrade available.", None),
         ({"region": "us-west", "upgrade": True}, "This Compute has no upgrade available.", None),
+        ({"region": "moon", "upgrade": True}, "region is not valid", "region"),
         ({"region": 7}, "Must be of type String", "region"),
     ],
 )

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Set
 from functools import cache
+from itertools import islice
 from typing import Any, Generic, NoReturn, TypeVar
 
 import msgspec
@@ -18,6 +19,10 @@ from crofter.shapes import Body
 B = TypeVar("B", bound=Body)
 
 MAX_DEPTH = 32
+MAX_CONTAINERS = 20_000
+"""Lists and objects in a body."""
+MOST_REASONS = 100
+"""Said of one body. Whoever has sent thousands of wrong items has made one mistake."""
 PLAIN = 4096
 """Bytes of a body that is read the quick way. That way has no bound on the length of a number but this one."""
 INT64 = range(-(2**63), 2**63)
@@ -38,12 +43,12 @@ def parse(raw: bytes) -> Any:
     plain = _plain(raw)
     if plain is not None:
         return plain
+    if _too_much(raw):
+        raise Invalid(BAD_JSON)
     try:
-        value = _read(raw.decode("utf-8"))
+        value = (_read_huge if _HUGE.search(raw) else _read)(raw.decode("utf-8"))
     except (ValueError, RecursionError) as error:
         raise Invalid(BAD_JSON) from error
-    if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _depth(value) > MAX_DEPTH:
-        raise Invalid(BAD_JSON)
     if b"\\u" in raw and not _clean(value):
         raise Invalid(BAD_JSON)
     return value
@@ -91,17 +96,25 @@ def _integer(digits: str) -> int | _Huge:
     return number
 
 
-_read = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant, parse_int=_integer).decode
+_read = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant).decode
+_read_huge = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant, parse_int=_integer).decode
+"""To look at each number takes longer than all the rest, so only bodies with a long one are read so."""
+_HUGE = re.compile(rb"\d{19}")
+_STRINGS = re.compile(rb'"(?:[^"\\]++|\\.)*+"')
+_TO_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NO_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
-def _depth(value: Any) -> int:
-    deepest, todo = 0, [(value, 1)]
-    while todo:
-        item, depth = todo.pop()
-        if isinstance(item, (dict, list)):
-            deepest = max(deepest, depth)
-            todo.extend((child, depth + 1) for child in (item.values() if isinstance(item, dict) else item))
-    return deepest
+def _too_much(raw: bytes) -> bool:
+    """Whether it goes too deep or holds too many lists and objects, found out before any of them is made."""
+    if raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
+        return False
+    left = _STRINGS.sub(b"", raw).translate(_TO_BRACKETS, _NO_BRACKETS)
+    if len(left) > 2 * MAX_CONTAINERS:
+        return True
+    for _ in range(MAX_DEPTH):
+        left = left.replace(b"[]", b"")  # the innermost ones
+    return bool(left)
 
 
 def _clean(value: Any) -> bool:
@@ -140,12 +153,12 @@ class Read(Generic[B]):
         try:
             self._decoded = msgspec.convert(sent, body, strict=True)
         except msgspec.ValidationError as error:
-            self.reasons = list(_struct(self._plan.info, sent, "")) or [Reason(str(error))]
+            self.reasons = list(islice(_struct(self._plan.info, sent, ""), MOST_REASONS)) or [Reason(str(error))]
             return
         for name, field, own in self._plan.checks:
             value = sent.get(name)
             if value is not None and (own is None or own(value) is not None):
-                self.reasons += check(field, value, name)
+                self.reasons += islice(check(field, value, name), MOST_REASONS)
 
     @property
     def fields(self) -> list[str]:

@@ -13,8 +13,12 @@ from crofter.db.query import unindexed
 from crofter.db.tables import Moment
 from crofter.errors import Invalid, Reason
 
-MAX_DEPTH = 5
+MAX_DEPTH = 15
 MAX_TERMS = 20
+MAX_PARTS = 200
+"""Objects and values in a filter, be they terms or nothing."""
+MAX_TEXT = 2048
+"""Characters of a value; no field is as long."""
 COULD_NOT = Reason("Could not apply filter", "X-Filter")
 COMPARISONS = {"+gt", "+gte", "+lt", "+lte"}
 
@@ -64,7 +68,7 @@ def _boolean(value: Any) -> bool:
 
 
 def _text(value: Any) -> str:
-    if type(value) is not str or "\x00" in value:
+    if type(value) is not str or "\x00" in value or len(value) > MAX_TEXT:
         raise ValueError(value)
     value.encode()  # half a surrogate pair is a ValueError too
     return value
@@ -104,14 +108,20 @@ class _Reader:
     def __init__(self, fields: Mapping[str, Field]) -> None:
         self.fields = fields
         self.values: dict[str, Any] = {}
-        self.terms = 0
+        self.terms = self.parts = 0
         self.unknown: list[str] = []
 
     def object(self, sent: Any, depth: int) -> Node:
-        if not isinstance(sent, dict) or depth > MAX_DEPTH:
+        if not isinstance(sent, dict):
             raise ValueError(sent)
+        self.count(depth)
         nodes = [self.entry(key, value, depth) for key, value in sent.items()]
         return nodes[0] if len(nodes) == 1 else ("and", *nodes)
+
+    def count(self, depth: int) -> None:
+        self.parts += 1
+        if depth > MAX_DEPTH or self.parts > MAX_PARTS:
+            raise ValueError("too deep, or too much of it")
 
     def entry(self, key: str, value: Any, depth: int) -> Node:
         if key in ("+and", "+or"):
@@ -120,6 +130,7 @@ class _Reader:
             return (key[1:], *(self.object(item, depth + 1) for item in value))
         if key.startswith("+"):
             raise ValueError(key)
+        self.count(depth)
         field = self.fields.get(key)
         if field is None:
             self.unknown.append(key)
@@ -127,8 +138,7 @@ class _Reader:
         return self.field(key, field, value, depth)
 
     def field(self, key: str, field: Field, value: Any, depth: int) -> Node:
-        if depth > MAX_DEPTH:
-            raise ValueError(value)
+        self.count(depth)
         if isinstance(value, dict) and value:
             nodes = [self.operator(key, field, name, operand, depth) for name, operand in value.items()]
             return nodes[0] if len(nodes) == 1 else ("and", *nodes)

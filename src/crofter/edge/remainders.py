@@ -20,6 +20,8 @@ _BLANKS: dict[type[shape.Type], Callable[[], Any]] = {
     shape.ListType: list,
     shape.DictType: dict,
 }
+MOST_ITEMS = 1000
+"""Of a list that are looked at one by one, when one of them is wrong."""
 _ITEM = re.compile(r"\w+\[(\d+)\]")
 
 
@@ -65,6 +67,8 @@ def _parts(read: bodies.Read[Body], reasons: Sequence[Reason]) -> dict[str, _Par
 
 
 def _part(kind: shape.Type | None, sent: Any) -> _Part:
+    if isinstance(sent, (list, dict)) and len(sent) > MOST_ITEMS:
+        return _Part({})
     if isinstance(kind, shape.ListType) and isinstance(sent, list):
         places = [place for place, item in enumerate(sent) if _right(kind.item_type, item)]
         return _Part([sent[place] for place in places], places)

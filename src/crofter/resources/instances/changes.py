@@ -17,6 +17,7 @@ from crofter.resources.instances.configs.store import SLOTS
 from crofter.resources.instances.configs.vlans import CAPABILITY as NEXT_GENERATION
 from crofter.resources.instances.creation import GPUS, NO_TYPE
 from crofter.resources.instances.disks import store as disks
+from crofter.resources.instances.disks.store import Disk
 from crofter.resources.instances.layout import SWAP
 from crofter.resources.instances.operations import moving, power
 from crofter.resources.instances.operations.moving import Change
@@ -73,13 +74,13 @@ def resize(ctx: Context, instance: Instance, body: Resize) -> None:
         raise Invalid("This Compute has a pending migration. Start it first.")
     costs.must_be_paid_up(ctx)
     _must_fit(ctx, instance, plan, auto=body.allow_auto_disk_resize)
-    _move(ctx, moving.RESIZE, instance, Change(type=plan.slug, grow=body.allow_auto_disk_resize))
+    _move(ctx, moving.RESIZE, instance, moving.changed_to(instance, plan, grow=body.allow_auto_disk_resize))
 
 
 def mutate(ctx: Context, instance: Instance, body: Mutate) -> None:
     plan = _successor(ctx, instance)
     _must_fit(ctx, instance, plan, auto=body.allow_auto_disk_resize)
-    _move(ctx, moving.MUTATE, instance, Change(type=plan.slug, grow=body.allow_auto_disk_resize))
+    _move(ctx, moving.MUTATE, instance, moving.changed_to(instance, plan, grow=body.allow_auto_disk_resize))
 
 
 def _successor(ctx: Context, instance: Instance) -> Type:
@@ -95,22 +96,26 @@ def _must_fit(ctx: Context, instance: Instance, plan: Type, *, auto: bool) -> No
     if sum(disk.size for disk in own) <= plan.disk:
         return
     data = moving.data_disk(own)
-    if not auto or data is None or sum(disk.size for disk in own if disk.id != data.id) >= plan.disk:
+    # Nobody knows what a raw disk needs, so it keeps what it has.
+    if not auto or data is None or data.filesystem == "raw" or _beside(own, data) >= plan.disk:
         raise Invalid(TOO_MUCH_DISK)
+
+
+def _beside(own: list[Disk], data: Disk) -> int:
+    """How large all other disks are."""
+    return sum(disk.size for disk in own if disk.id != data.id)
 
 
 def migrate(ctx: Context, instance: Instance, body: Migrate) -> None:
     """To another region, or to another host of the same one if such a move is pending."""
+    region = regions.find(ctx, body.region) if body.region is not None else None
+    if body.region is not None:
+        deployment.refuse(body, _about_region(ctx, instance, region))
     upgrade = _successor(ctx, instance) if body.upgrade else None
     if upgrade is not None:
         _must_fit(ctx, instance, upgrade, auto=False)
     plan = upgrade.slug if upgrade else None
-    if body.region is not None:
-        region = regions.find(ctx, body.region)
-        reasons = list(_about_region(ctx, instance, region))
-        if reasons:
-            raise Invalid.all(reasons)
-        assert region is not None
+    if region is not None:
         secondary = Entity("region", region.slug, region.slug, f"/v4/regions/{region.slug}")
         _move(ctx, moving.MIGRATE_REGION, instance, Change(region.slug, plan), secondary)
     elif instance.migration_pending or upgrade is not None:

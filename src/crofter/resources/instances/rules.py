@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from crofter.context import Context
 from crofter.db import Clash
 from crofter.errors import Forbidden, Invalid, Reason
 from crofter.journal import record
-from crofter.resources.instances import costs, states, store
+from crofter.resources.instances import costs, deployment, states, store
 from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.store import Config
@@ -23,6 +23,7 @@ from crofter.resources.tags import rules as tagging
 from crofter.resources.tags import store as tags
 from crofter.shapes import UNSET, Raw, given
 
+NO_CONFIG = "config_id is not valid"
 TAKEN = "Label must be unique among your Computes"
 
 
@@ -78,7 +79,10 @@ def update(ctx: Context, instance: Instance, body: InstanceUpdate) -> InstanceVi
         changes["group_label"] = body.group
     if body.alerts is not UNSET:
         changes["alerts"] = {**instance.alerts, **given(body.alerts)}
-    changes |= _new_schedule(instance, body)
+    new_schedule = _new_schedule(instance, body)
+    renamed = body.label if body.label is not UNSET and body.label != instance.label else None
+    deployment.refuse(body, _about_schedule(instance, new_schedule), lambda: about_label(ctx, renamed))
+    changes |= {f"backup_{name}": value for name, value in new_schedule.items()}
     try:
         ctx.db.update(store.instance, {"id": instance.id}, **changes, updated=ctx.moment)
     except Clash:
@@ -102,11 +106,19 @@ def _new_schedule(instance: Instance, body: InstanceUpdate) -> dict[str, str]:
     if body.backups is UNSET or body.backups.schedule is UNSET:
         return {}
     now = {"day": instance.backup_day, "window": instance.backup_window}
-    sent = {name: value for name, value in given(body.backups.schedule).items() if value not in (None, now[name])}
-    if sent and not instance.backups_enabled:
-        reason = "Backups must be enabled to set a schedule"
-        raise Invalid.all(Reason(reason, f"backups.schedule.{name}") for name in sent)
-    return {f"backup_{name}": value for name, value in sent.items()}
+    return {name: value for name, value in given(body.backups.schedule).items() if value not in (None, now[name])}
+
+
+def _about_schedule(instance: Instance, changed: Iterable[str]) -> Iterator[Reason]:
+    if not instance.backups_enabled:
+        for name in changed:
+            yield Reason("Backups must be enabled to set a schedule", f"backups.schedule.{name}")
+
+
+def about_label(ctx: Context, label: str | None) -> Iterator[Reason]:
+    """Asked only of who is refused anyway; the database says it of the others."""
+    if label is not None and store.has_label(ctx, label):
+        yield Reason(TAKEN, "label")
 
 
 def delete(ctx: Context, instance: Instance) -> None:
@@ -120,8 +132,7 @@ def delete(ctx: Context, instance: Instance) -> None:
 
 
 def boot(ctx: Context, instance: Instance, config_id: int | None) -> None:
-    config = bootable_config(ctx, instance, config_id)
-    states.must_be_idle(ctx, instance)
+    config = _startable(ctx, instance, config_id)
     if instance.status == "running":
         raise Invalid("Compute is already booted.")
     states.follow(ctx, power.BOOT, instance, BootArgs(instance.id, config.id), secondary=configs.entity(config))
@@ -129,8 +140,7 @@ def boot(ctx: Context, instance: Instance, config_id: int | None) -> None:
 
 def reboot(ctx: Context, instance: Instance, config_id: int | None) -> None:
     """An instance that is off is booted."""
-    config = bootable_config(ctx, instance, config_id)
-    states.must_be_idle(ctx, instance)
+    config = _startable(ctx, instance, config_id)
     job = power.REBOOT if instance.status == "running" else power.BOOT
     args = BootArgs(instance.id, config.id)
     states.follow(ctx, job, instance, args, secondary=configs.entity(config))
@@ -145,12 +155,20 @@ def shutdown(ctx: Context, instance: Instance) -> None:
         states.follow(ctx, power.SHUTDOWN, instance, Args(instance.id))
 
 
+def _startable(ctx: Context, instance: Instance, config_id: int | None) -> Config:
+    """What it will boot with. That it is busy is said before what it lacks: it may have that when it is idle again."""
+    if config_id is not None and all(config_id != config.id for config in configs.of(ctx, instance.id)):
+        raise Invalid(NO_CONFIG, field="config_id")
+    states.must_be_idle(ctx, instance)
+    return bootable_config(ctx, instance, config_id)
+
+
 def bootable_config(ctx: Context, instance: Instance, config_id: int | None) -> Config:
     """The profile that was asked for; else the one last booted; else the only one."""
     known = {config.id: config for config in configs.of(ctx, instance.id)}
     if config_id is not None:
         if config_id not in known:
-            raise Invalid("config_id is not valid", field="config_id")
+            raise Invalid(NO_CONFIG, field="config_id")
         chosen = known[config_id]
     elif instance.booted_config in known:
         chosen = known[instance.booted_config]

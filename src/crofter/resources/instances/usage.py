@@ -59,13 +59,18 @@ def bounds(ctx: Context, year: int, month: int) -> tuple[int, int]:
 
 def _history(ctx: Context, instance: Instance, start: int, stop: int, step: int) -> tuple[Usage, ...]:
     if instance.host is None:
-        return ()
+        return _nothing(start, stop, step)
     try:
         return hands.hypervisor(ctx.world).history(DomainRef(instance.host, instance.id), start, stop, step)
     except Absent:
-        return ()  # its host was chosen, and the machine is still to come
+        return _nothing(start, stop, step)  # its host was chosen, and the machine is still to come
     except Unreachable:
         raise Invalid(NO_STATS) from None
+
+
+def _nothing(start: int, stop: int, step: int) -> tuple[Usage, ...]:
+    """What a machine used that was never on."""
+    return tuple(Usage(begin, min(begin + step, stop)) for begin in range(start, stop, step))
 
 
 def _stats(ctx: Context, instance: Instance, start: int, stop: int, step: int) -> Stats:

@@ -100,5 +100,11 @@ def fresh_disk(spec: DiskSpec, source: Empty | FromImage) -> Disk:
     if isinstance(source, FromImage):
         share = 50 + int(digest(source.image)[:8], 16) % 36
         return Disk(spec.size, spec.filesystem, max(1, source.minimum * share // 100), digest("image", source.image))
-    used = spec.size // 64 + 1 if spec.filesystem in ("ext3", "ext4") else 0
-    return Disk(spec.size, spec.filesystem, used, digest("empty", spec.filesystem))
+    return Disk(spec.size, spec.filesystem, _needed(spec), digest("empty", spec.filesystem))
+
+
+def _needed(spec: DiskSpec) -> int:
+    """What a disk without files takes up. What is on a raw one is known to nobody but its owner."""
+    if spec.filesystem == "raw":
+        return spec.size
+    return spec.size // 64 + 1 if spec.filesystem in ("ext3", "ext4") else 0

@@ -28,6 +28,8 @@ class Change(Struct, frozen=True):
     type: str | None = None
     grow: bool = True
     """Whether the one data disk follows the plan."""
+    larger: bool = True
+    """Whether the plan has more disk than the one before, for the data disk to fill."""
 
 
 class MoveArgs(Struct, frozen=True):
@@ -78,13 +80,18 @@ def _resize(work: Work, *, down: bool) -> Sleep | None:
     if not work.args.change.grow or data is None:
         return None
     size = plan.disk - sum(disk.size for disk in own if disk.id != data.id)
-    if size == data.size or (size < data.size) != down:
+    if size == data.size or (size < data.size) != down or not (down or work.args.change.larger):
         return None
     driver = hands.hypervisor(work.world)
     waiting = hands.carry_out(work, [lambda order: driver.ensure_size(hands.volume(instance, data), size, order)])
     if waiting is None:
         work.then(lambda ctx: _resized(ctx, data.id, size))
     return waiting
+
+
+def changed_to(instance: Instance, plan: Type, *, grow: bool) -> Change:
+    """Another plan on the same host."""
+    return Change(type=plan.slug, grow=grow, larger=plan.disk > instance.disk)
 
 
 def data_disk(own: list[disks.Disk]) -> disks.Disk | None:
