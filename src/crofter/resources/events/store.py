@@ -12,7 +12,6 @@ from sqlalchemy import (
     Integer,
     PrimaryKeyConstraint,
     Select,
-    Text,
     and_,
     bindparam,
     case,
@@ -36,7 +35,7 @@ from crofter.journal import EVENTS as TALLY
 from crofter.journal import WINDOW, event
 from crofter.resources.events.shapes import EventView
 from crofter.resources.support.store import SEEN_BY_USER, ticket
-from crofter.resources.users.store import grant
+from crofter.resources.users.grants.store import sees
 
 # Seeing and reading are each user's own. "Seen" covers every event up to one, so it is a single number.
 event_seen = table(
@@ -88,20 +87,10 @@ _ROWS = select(
     *(event.c[name] for name in Event.__struct_fields__ if name != "read"),
     type_coerce(_READ, Integer).label("read"),  # a number costs SQLite's rows no conversion
 ).where(event.c.account_id == bindparam("account_id"))
-_NUMBER = cast(grant.c.object_id, Text)
-# An event keeps its object's id as JSON: 7 of an instance, "private/7" of an image.
-_OF_IMAGE = literal_column("'\"private/'", Text) + _NUMBER + literal_column("'\"'", Text)
-_GRANTED_ID = case((grant.c.kind == literal_column("'image'"), _OF_IMAGE), else_=_NUMBER)
 # Only of a ticket is it sure to be a number: hence the case.
 _TICKET_ID = case((event.c.entity_type == literal_column("'ticket'"), cast(event.c.entity_id, Id)))
 _VISIBLE = or_(
-    exists(
-        select(grant.c.object_id).where(
-            grant.c.user_id == bindparam("user_id"),
-            grant.c.kind == event.c.entity_type,
-            event.c.entity_id == _GRANTED_ID,
-        )
-    ),
+    sees(event.c.entity_type, event.c.entity_id),
     and_(event.c.user_id == bindparam("user_id"), event.c.entity_type.in_(PERSONAL)),
     exists(select(ticket.c.id).where(ticket.c.id == _TICKET_ID, SEEN_BY_USER)),
 )

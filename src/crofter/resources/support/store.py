@@ -16,8 +16,6 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
-    cast,
-    exists,
     or_,
     select,
 )
@@ -26,7 +24,7 @@ from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Row, among, identity, owned, query, table
 from crofter.edge.listing import Collection
 from crofter.resources.support.shapes import ReplyView, TicketView
-from crofter.resources.users.store import grant
+from crofter.resources.users.grants.store import sees
 
 ticket = table(
     "ticket",
@@ -130,16 +128,7 @@ class File(Row):
 
 EVERY = select(*(ticket.c[name] for name in Ticket.__struct_fields__))
 _MINE = EVERY.where(ticket.c.account_id == bindparam("account_id"))
-SEEN_BY_USER = or_(
-    ticket.c.opener_id == bindparam("user_id"),
-    exists(
-        select(grant.c.object_id).where(
-            grant.c.user_id == bindparam("user_id"),
-            grant.c.kind == ticket.c.entity_type,
-            cast(grant.c.object_id, Text) == ticket.c.entity_id,
-        )
-    ),
-)
+SEEN_BY_USER = or_(ticket.c.opener_id == bindparam("user_id"), sees(ticket.c.entity_type, ticket.c.entity_id))
 """A restricted user sees the tickets it opened, and those about objects that it sees."""
 _VISIBLE = _MINE.where(SEEN_BY_USER)
 _FILTERED: dict[str, Any] = {"closed": ticket.c.closed, "opened": ticket.c.opened, "updated": ticket.c.updated}

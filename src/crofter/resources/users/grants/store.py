@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import ColumnElement, and_, bindparam, case, cast, exists, func, literal_column, select
 
 from crofter.context import Context
-from crofter.db import Row, query
+from crofter.db import Id, Row, query
+from crofter.resources.users.grants.shapes import KINDS
 from crofter.resources.users.store import grant, user
 
 
@@ -21,6 +22,29 @@ _OF_USER = query(
     select(grant.c.kind, grant.c.object_id, grant.c.level).where(grant.c.user_id == bindparam("user_id")), Granted
 )
 _GLOBAL = query(select(user.c.global_grants).where(user.c.id == bindparam("user_id")))
+_PRIVATE = '"private/'
+_NUMBERED: list[ColumnElement[Any]] = [literal_column(f"'{kind}'") for kind in KINDS if kind != "image"]
+
+
+def sees(kind: ColumnElement[Any], document: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether the user bound as ``user_id`` holds a grant on an object whose id is kept as a JSON scalar.
+
+    What is kept becomes the number that grants have, not the other way round: so each row costs one look at their key.
+    """
+    start = len(_PRIVATE)
+    of_image = and_(
+        kind == literal_column("'image'"), func.substr(document, 1, start) == literal_column(f"'{_PRIVATE}'")
+    )
+    # Of other kinds it may be anything, which PostgreSQL would not take for a number: hence the case.
+    number = case(
+        (kind.in_(_NUMBERED), cast(document, Id)),  # 7
+        (of_image, cast(func.rtrim(func.substr(document, start + 1), literal_column("'\"'")), Id)),  # "private/7"
+    )
+    return exists(
+        select(grant.c.object_id).where(
+            grant.c.user_id == bindparam("user_id"), grant.c.kind == kind, grant.c.object_id == number
+        )
+    )
 
 
 def held(ctx: Context, user_id: int) -> dict[str, dict[int, str]]:
