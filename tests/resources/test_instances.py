@@ -25,6 +25,7 @@ from tests.resources.compute import (
     status,
     view,
 )
+from tests.told import errors
 
 URL = "/v4/compute/instances"
 
@@ -160,6 +161,19 @@ def test_what_makes_no_sense_is_not_changed(
     refused(alice.put(f"{URL}/{before['id']}", json=body), reason, field)
     assert view(alice, before["id"]) == before
     assert events(alice, "compute_update") == []
+
+
+def test_all_that_makes_no_sense_is_told(cloud: Cloud, alice: Client) -> None:
+    create(alice, label="taken")
+    own = create(alice, label="mine")["id"]
+    schedule = [
+        ("backups.schedule.day", "Backups must be enabled to set a schedule"),
+        ("backups.schedule.window", "Backups must be enabled to set a schedule"),
+    ]
+    sent = {"backups": {"schedule": {"day": "Monday", "window": "W2"}}}
+    for label, told in (("taken", [("label", "Label must be unique among your Computes")]), ("mine", [])):
+        answer = alice.put(f"{URL}/{own}", json={"label": label, **sent})
+        assert (answer.status_code, errors(answer)) == (400, schedule + told)
 
 
 def test_days_and_windows_are_those_of_the_interface(cloud: Cloud, alice: Client) -> None:

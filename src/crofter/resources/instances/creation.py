@@ -94,7 +94,7 @@ def _plan(ctx: Context, body: InstanceCreate) -> Plan:
             *deployment.complaints(ctx, body, image),
             *(vlans.complaints(ctx, region, body.interfaces) if region and body.interfaces else ()),
         ],
-        lambda: _about_label(ctx, body),
+        lambda: rules.about_label(ctx, body.label),
     )
     assert plan_type is not None
     assert region is not None
@@ -108,12 +108,6 @@ def _backup(ctx: Context, backup_id: int) -> Backup | None:
     if found is not None and not access.permits(ctx, store.KIND, found.instance_id, "read_write"):
         raise inaccessible(store.KIND, "backup_id")
     return found
-
-
-def _about_label(ctx: Context, body: InstanceCreate) -> Iterator[Reason]:
-    """Asked only of who is refused anyway; the database says it of the others."""
-    if body.label is not None and store.has_label(ctx, body.label):
-        yield Reason(rules.TAKEN, "label")
 
 
 def _about_place(ctx: Context, plan_type: Type | None, region: Region | None) -> Iterator[Reason]:
