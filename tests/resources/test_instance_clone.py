@@ -25,8 +25,10 @@ from tests.resources.compute import (
     transitions,
     view,
 )
+from tests.told import errors
 
 URL = "/v4/compute/instances"
+ONTO_ITSELF = "A Compute cannot be cloned onto itself"
 NEW = {"region": "us-west", "type": "g6-standard-2"}
 
 
@@ -114,7 +116,7 @@ def test_a_clone_that_cannot_be_is_refused(cloud: Cloud, alice: Client) -> None:
         ({**NEW, "label": "a--b"}, "Must not have two dashes, underscores or periods in a row", "label"),
         ({**NEW, "disks": [4711]}, "disks is not valid", "disks"),
         ({**NEW, "configs": [4711]}, "configs is not valid", "configs"),
-        ({"compute_id": own}, "A Compute cannot be cloned onto itself", "compute_id"),
+        ({"compute_id": own}, ONTO_ITSELF, "compute_id"),
     ):
         refused(alice.post(address, json=body), reason, field)
     for body in ({**NEW, "type": "g6-nanode-1"}, {"compute_id": deploy(cloud, alice, booted=False)}):
@@ -123,6 +125,37 @@ def test_a_clone_that_cannot_be_is_refused(cloud: Cloud, alice: Client) -> None:
     answer = alice.post(address, json={"compute_id": deploy(cloud, alice)})
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "compute_id")
     assert events(alice, "compute_clone") == []
+
+
+def test_all_that_is_wrong_with_a_clone_is_told(cloud: Cloud, alice: Client) -> None:
+    own, target = deploy(cloud, alice, label="web"), create(alice)["id"]
+    place = [("region", "region is not valid"), ("type", "A valid plan type by that ID was not found")]
+    taken = ("label", "Label must be unique among your Computes")
+    no_disk, no_config = ("disks", "disks is not valid"), ("configs", "configs is not valid")
+    both = "Cannot be combined with compute_id"
+    nothing = {"disks": [4711], "configs": [4711]}
+    for body, told in (
+        ({"region": "x", "type": "y", "configs": [4711]}, [*place, no_config]),
+        ({"region": "x"}, [place[0], ("type", "type is required")]),
+        ({**NEW, "label": "web", "disks": [4711]}, [taken, no_disk]),
+        ({"region": "x", "type": "y", "label": "web", **nothing}, [*place, taken, no_disk, no_config]),
+        ({"compute_id": target, "region": "us-east", "configs": [4711]}, [("region", both), no_config]),
+        ({"compute_id": target, "label": "web", **nothing}, [("label", both), no_disk, no_config]),
+        ({"compute_id": own, **nothing}, [("compute_id", ONTO_ITSELF), no_disk, no_config]),
+        ({"compute_id": "x", "configs": [4711]}, [("compute_id", "Must be of type Integer"), no_config]),
+        ({**NEW, "label": "web", "group": 7}, [taken, ("group", "Must be of type String")]),
+    ):
+        answer = alice.post(f"{URL}/{own}/clone", json=body)
+        assert (answer.status_code, errors(answer)) == (400, told), body
+
+
+def test_a_private_network_and_all_else_that_is_wrong_with_a_clone_are_told(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice, label="web", region="us-southeast", interfaces=[{"purpose": "vlan", "label": "inside"}])
+    body = {"region": "us-east", "type": "g6-standard-2", "label": "web"}
+    assert errors(alice.post(f"{URL}/{own}/clone", json=body)) == [
+        ("region", "VLANs are not available in this region"),
+        ("label", "Label must be unique among your Computes"),
+    ]
 
 
 def test_neither_a_busy_source_nor_a_busy_target_is_cloned(cloud: Cloud, alice: Client) -> None:

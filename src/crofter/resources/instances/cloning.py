@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec import Struct
 from sqlalchemy import bindparam, func, select
 
 from crofter.context import Context
@@ -11,7 +12,7 @@ from crofter.db import query
 from crofter.engine import enqueue
 from crofter.errors import Forbidden, Invalid, Reason
 from crofter.journal import event, write
-from crofter.resources.instances import creation, deployment, layout, rules, states, store
+from crofter.resources.instances import creation, deployment, layout, orders, rules, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.store import KEPT, Config
 from crofter.resources.instances.configs.vlans import CAPABILITY
@@ -23,6 +24,7 @@ from crofter.resources.instances.operations.cloning import CLONE, CloneArgs
 from crofter.resources.instances.shapes import Clone, InstanceCreate, InstanceView
 from crofter.resources.instances.store import Instance
 from crofter.resources.regions import store as regions
+from crofter.resources.regions.store import Region
 from crofter.resources.tags import store as tags
 from crofter.resources.users import access
 
@@ -38,13 +40,23 @@ _UNDER_WAY = query(
 )
 
 
+class Own(Struct):
+    """What there is to be copied, by number."""
+
+    disks: dict[int, Disk]
+    configs: dict[int, Config]
+
+
 def clone(ctx: Context, source: Instance, body: Clone) -> InstanceView:
-    deployment.refuse(body, _about_target(body))
-    copied = _chosen(ctx, source, body)
+    own = Own(
+        {disk.id: disk for disk in disks.of(ctx, source.id)},
+        {config.id: config for config in configs.of(ctx, source.id)},
+    )
+    _check(ctx, source, body, own)
+    copied = _chosen(body, own)
     if ctx.db.value(_UNDER_WAY, account_id=ctx.account_id, entity_id=str(source.id)) >= MOST:
         raise Invalid(f"At most {MOST} clones of a Compute can be under way at once.")
-    target = _existing(ctx, source, body) if body.compute_id is not None else _new(ctx, source, body)
-    _must_be_reachable(ctx, source, target)
+    target = _existing(ctx, body, own) if body.compute_id is not None else _new(ctx, source, body)
     states.must_be_idle(ctx, source)
     needed = sum(disk.size for disk in copied[0])
     if disks.reserved(ctx, target.id) + needed > target.disk:
@@ -65,46 +77,64 @@ def clone(ctx: Context, source: Instance, body: Clone) -> InstanceView:
     return rules.view_now(ctx, target.id)
 
 
-def _about_target(body: Clone) -> Iterator[Reason]:
-    if body.compute_id is None:
-        for field in ("region", "type"):
-            if getattr(body, field) is None:
-                yield Reason(f"{field} is required", field)
+def _check(ctx: Context, source: Instance, body: Clone, own: Own) -> None:
+    choice = _about_choice(body, own)
+    if body.compute_id is not None:
+        deployment.refuse(body, [*_about_existing(source, body), *choice])
         return
+    if not access.permits_globally(ctx, "add_computes"):
+        raise Forbidden
+    deployment.refuse(body, [*_about_new(ctx, body, own), *choice], lambda: rules.about_label(ctx, body.label))
+
+
+def _about_new(ctx: Context, body: Clone, own: Own) -> Iterator[Reason]:
+    plan_type, region, _ = orders.placed(ctx, body.type or "", body.region or "")
+    for reason in creation.about_place(ctx, plan_type, region):
+        missing = getattr(body, reason.head) is None
+        yield Reason(f"{reason.head} is required", reason.head) if missing else reason
+    yield from _about_networks(region, own)
+
+
+def _about_existing(source: Instance, body: Clone) -> Iterator[Reason]:
+    if body.compute_id == source.id:
+        yield Reason("A Compute cannot be cloned onto itself", "compute_id")
     for field in ("region", "type", "label", "backups_enabled"):
         if getattr(body, field) is not None:
             yield Reason("Cannot be combined with compute_id", field)
 
 
-def _chosen(ctx: Context, source: Instance, body: Clone) -> tuple[list[Disk], list[Config]]:
+def _about_networks(region: Region | None, own: Own) -> Iterator[Reason]:
+    uses_vlan = any(config.networks for config in own.configs.values())
+    if uses_vlan and region is not None and CAPABILITY not in region.capabilities:
+        yield Reason("VLANs are not available in this region", "region")
+
+
+def _about_choice(body: Clone, own: Own) -> Iterator[Reason]:
+    if set(body.disks or ()) - own.disks.keys():
+        yield Reason("disks is not valid", "disks")
+    if set(body.configs or ()) - own.configs.keys():
+        yield Reason("configs is not valid", "configs")
+
+
+def _chosen(body: Clone, own: Own) -> tuple[list[Disk], list[Config]]:
     """All profiles and their disks unless said otherwise; disks that are named come along in any case."""
-    own_disks = {disk.id: disk for disk in disks.of(ctx, source.id)}
-    own_configs = {config.id: config for config in configs.of(ctx, source.id)}
-    wanted = list(own_configs) if body.configs is None else body.configs
-    named = body.disks or []
-    if set(wanted) - set(own_configs):
-        raise Invalid("configs is not valid", field="configs")
-    if set(named) - set(own_disks):
-        raise Invalid("disks is not valid", field="disks")
-    numbers = {number for config_id in wanted for number in own_configs[config_id].disks} | set(named)
-    return [own_disks[number] for number in sorted(numbers)], [own_configs[one] for one in sorted(set(wanted))]
+    wanted = set(own.configs if body.configs is None else body.configs)
+    numbers = {number for config_id in wanted for number in own.configs[config_id].disks} | set(body.disks or ())
+    return [own.disks[number] for number in sorted(numbers)], [own.configs[one] for one in sorted(wanted)]
 
 
-def _existing(ctx: Context, source: Instance, body: Clone) -> Instance:
+def _existing(ctx: Context, body: Clone, own: Own) -> Instance:
     assert body.compute_id is not None
     ctx.world.kinds.require(ctx, store.KIND, [body.compute_id], "read_write", field="compute_id")
     target = store.one(ctx, body.compute_id)
-    if target.id == source.id:
-        raise Invalid("A Compute cannot be cloned onto itself", field="compute_id")
     if target.status == "running":
         raise Invalid("The Compute that is cloned onto must be powered off.", field="compute_id")
     states.must_be_idle(ctx, target, CLONE.accepts)
+    deployment.refuse(body, _about_networks(regions.find(ctx, target.region), own))
     return target
 
 
 def _new(ctx: Context, source: Instance, body: Clone) -> Instance:
-    if not access.permits_globally(ctx, "add_computes"):
-        raise Forbidden
     wanted = InstanceCreate(
         type=body.type or "",
         region=body.region or "",
@@ -117,13 +147,6 @@ def _new(ctx: Context, source: Instance, body: Clone) -> Instance:
     target, _ = creation.begin(ctx, wanted)
     ctx.db.update(store.instance, {"id": target.id}, image=source.image)
     return target
-
-
-def _must_be_reachable(ctx: Context, source: Instance, target: Instance) -> None:
-    region = regions.find(ctx, target.region)
-    uses_vlan = any(config.networks for config in configs.of(ctx, source.id))
-    if uses_vlan and region is not None and CAPABILITY not in region.capabilities:
-        raise Invalid("VLANs are not available in this region", field="region")
 
 
 def _written_down(

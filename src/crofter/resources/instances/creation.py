@@ -88,7 +88,7 @@ def _plan(ctx: Context, body: InstanceCreate) -> Plan:
     deployment.refuse(
         body,
         [
-            *_about_place(ctx, plan_type, region),
+            *about_place(ctx, plan_type, region),
             *_about_source(body, image, backup),
             *(_about_room(body, plan_type, image, backup) if plan_type else ()),
             *deployment.complaints(ctx, body, image),
@@ -110,7 +110,7 @@ def _backup(ctx: Context, backup_id: int) -> Backup | None:
     return found
 
 
-def _about_place(ctx: Context, plan_type: Type | None, region: Region | None) -> Iterator[Reason]:
+def about_place(ctx: Context, plan_type: Type | None, region: Region | None) -> Iterator[Reason]:
     usable = plan_type is not None and (not plan_type.deprecated or ctx.world.settings.sandbox)
     if not usable:
         yield Reason(NO_TYPE, "type")
