@@ -168,6 +168,10 @@ def test_enabling_backups_begins_scheduling(cloud: Cloud, alice: Client) -> None
     assert alice.put(f"{URL}/{own}", json=sent).json()["backups"]["schedule"]["window"] == "Scheduling"
     cloud.advance(600)
     assert view(alice, own)["backups"]["schedule"] == chosen
+    for name in ("day", "window"):  # to unset it says the same
+        alice.put(f"{URL}/{own}", json={"backups": {"schedule": {"day": "Friday", "window": "W10"}}})
+        unset = alice.put(f"{URL}/{own}", json={"backups": {"schedule": {name: None}}}).json()["backups"]["schedule"]
+        assert unset == {"day": "Friday", "window": "W10"} | {name: "Scheduling"}
 
 
 def test_a_time_that_the_owner_has_chosen_is_kept(cloud: Cloud, alice: Client) -> None:

@@ -102,11 +102,14 @@ def _tags(ctx: Context, instance: Instance) -> list[str]:
 
 
 def _new_schedule(instance: Instance, body: InstanceUpdate) -> dict[str, str]:
-    """Sent back as it was shown, a schedule changes nothing, even where there are no backups."""
+    """Sent back as it was shown, a schedule changes nothing, even where there are no backups. Null leaves it to us."""
     if body.backups is UNSET or body.backups.schedule is UNSET:
         return {}
     now = {"day": instance.backup_day, "window": instance.backup_window}
-    return {name: value for name, value in given(body.backups.schedule).items() if value not in (None, now[name])}
+    sent = {name: value for name, value in given(body.backups.schedule).items() if value != now[name]}
+    if not instance.backups_enabled:
+        return {name: value for name, value in sent.items() if value is not None}
+    return {name: value or schedule.UNDECIDED for name, value in sent.items()}
 
 
 def _about_schedule(instance: Instance, changed: Iterable[str]) -> Iterator[Reason]:
