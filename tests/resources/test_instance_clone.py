@@ -211,10 +211,13 @@ def test_a_private_network_comes_along_only_where_there_are_some(cloud: Cloud, a
 def test_a_restricted_user_needs_both_rights(cloud: Cloud, alice: Client) -> None:
     own, target = deploy(cloud, alice, tags=["blue"]), create(alice)["id"]
     bob = restricted(cloud, "bob", of="alice", compute={own: "read_write"})
-    answer = bob.post(f"{URL}/{own}/clone", json=NEW)
-    assert (answer.status_code, answer.json()) == (403, UNAUTHORIZED)
+    dave = restricted(cloud, "dave", of="alice", globally={"add_computes": True}, compute={own: "read_only"})
+    for person, body in ((bob, NEW), (bob, {}), (bob, {"compute_id": target}), (dave, NEW)):
+        answer = person.post(f"{URL}/{own}/clone", json=body)
+        assert (answer.status_code, answer.json()) == (403, UNAUTHORIZED)
+    erin = restricted(cloud, "erin", of="alice", globally={"add_computes": True}, compute={own: "read_write"})
     denied = "You do not have permission to access this Compute"
-    refused(bob.post(f"{URL}/{own}/clone", json={"compute_id": target}), denied, "compute_id", 403)
+    refused(erin.post(f"{URL}/{own}/clone", json={"compute_id": target}), denied, "compute_id", 403)
     carol = restricted(
         cloud, "carol", of="alice", globally={"add_computes": True}, compute={own: "read_write", target: "read_write"}
     )

@@ -48,6 +48,8 @@ class Own(Struct):
 
 
 def clone(ctx: Context, source: Instance, body: Clone) -> InstanceView:
+    if not access.permits(ctx, store.KIND, source.id, "read_write"):
+        raise Forbidden  # a clone is everything that is on it
     own = Own(
         {disk.id: disk for disk in disks.of(ctx, source.id)},
         {config.id: config for config in configs.of(ctx, source.id)},
@@ -82,8 +84,6 @@ def _check(ctx: Context, source: Instance, body: Clone, own: Own) -> None:
     if body.compute_id is not None:
         deployment.refuse(body, [*_about_existing(source, body), *choice])
         return
-    if not access.permits_globally(ctx, "add_computes"):
-        raise Forbidden
     deployment.refuse(body, [*_about_new(ctx, body, own), *choice], lambda: rules.about_label(ctx, body.label))
 
 

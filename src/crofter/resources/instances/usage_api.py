@@ -12,7 +12,7 @@ from crofter.resources.instances.shapes import Clone, InstanceView, MonthTransfe
 @endpoint(
     "POST /v4/compute/instances/{compute_id}/clone",
     scope="computes:read_write",
-    grant="compute:read_write",
+    grant="add_computes",
     events=("compute_clone", "tag_create"),
 )
 def clone_instance(ctx: Context, instance: TheInstance, body: Clone) -> InstanceView:
@@ -25,6 +25,7 @@ def clone_instance(ctx: Context, instance: TheInstance, body: Clone) -> Instance
     scope="computes:read_only",
     grant="compute:read_only",
     rate="stats",
+    slow=True,
 )
 def view_stats(ctx: Context, instance: TheInstance) -> Stats:
     """View processor, disk and network use of the last 24 hours."""
@@ -36,13 +37,19 @@ def view_stats(ctx: Context, instance: TheInstance) -> Stats:
     scope="computes:read_only",
     grant="compute:read_only",
     rate="stats",
+    slow=True,
 )
 def view_month_stats(ctx: Context, instance: TheInstance, year: int, month: int) -> Stats:
     """View processor, disk and network use of a month."""
     return usage.of_month(ctx, instance, year, month)
 
 
-@endpoint("GET /v4/compute/instances/{compute_id}/transfer", scope="computes:read_only", grant="compute:read_only")
+@endpoint(
+    "GET /v4/compute/instances/{compute_id}/transfer",
+    scope="computes:read_only",
+    grant="compute:read_only",
+    slow=True,
+)
 def view_transfer(ctx: Context, instance: TheInstance) -> TransferView:
     """View the traffic of the current month."""
     return usage.transfer(ctx, instance)
@@ -52,6 +59,7 @@ def view_transfer(ctx: Context, instance: TheInstance) -> TransferView:
     "GET /v4/compute/instances/{compute_id}/transfer/{year}/{month}",
     scope="computes:read_only",
     grant="compute:read_only",
+    slow=True,
 )
 def view_month_transfer(ctx: Context, instance: TheInstance, year: int, month: int) -> MonthTransfer:
     """View the traffic of a month."""
