@@ -16,7 +16,7 @@ from crofter.resources.account.shapes import (
 )
 
 
-@endpoint("GET /v4/account", scope="account:read_only", grant="account:read_only")
+@endpoint("GET /v4/account", scope="account:read_only", grant="account:read_only", slow=True)
 def view_account(ctx: Context) -> AccountView:
     """View contact and billing data of the account."""
     return rules.view(ctx)

@@ -66,6 +66,7 @@ def view_invoice_pdf(ctx: Context, invoice: TheInvoice) -> Reply:
     scope="account:read_only",
     grant="account:read_only",
     replies=("text/csv; charset=utf-8",),
+    slow=True,
 )
 def view_invoice_csv(ctx: Context, invoice: TheInvoice) -> Reply:
     """View the lines of an invoice as a table for spreadsheets."""

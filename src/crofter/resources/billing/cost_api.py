@@ -13,7 +13,7 @@ from crofter.resources.instances import store as instances
 TheInstance = Annotated[instances.Instance, Found(instances.one, "compute_id")]
 
 
-@endpoint("GET /v4/account/cost", scope="account:read_only", grant="account:read_only")
+@endpoint("GET /v4/account/cost", scope="account:read_only", grant="account:read_only", slow=True)
 def view_account_cost(ctx: Context) -> AccountCost:
     """View what the account costs this month, by service and by tag, with a forecast."""
     return outlook.of_account(ctx)

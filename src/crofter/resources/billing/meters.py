@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy import Column, Index, Integer, Text, bindparam, case, delete, func, or_, select, update
 
-from crofter.db import Id, Row, Session, Time, identity, owned, query, table
+from crofter.db import Id, Row, Session, Time, among, identity, owned, query, table, unindexed
 
 # Something that costs money by the hour, from when it began to when it ended. Nothing else is ever changed of a meter
 # but its label, up to when it was billed, and its end if what it stands for lives on: what it has come to is worked out
@@ -60,6 +62,16 @@ _UNBILLED = or_(meter.c.ended.is_(None), meter.c.billed_until < meter.c.ended)
 _OLDEST = query(select(func.min(meter.c.billed_until)).where(_OF_ACCOUNT, _UNBILLED))
 _SINCE = query(
     _METERS.where(_OF_ACCOUNT, or_(meter.c.ended.is_(None), meter.c.ended > bindparam("since"))).order_by(meter.c.id),
+    Meter,
+)
+# Named by its index alone: an object has few meters, and its account may have thousands.
+_OF_OBJECT = query(
+    _METERS.where(
+        unindexed(meter.c.account_id) == bindparam("account_id"),
+        among(meter.c.what, "kinds"),
+        meter.c.object_id == bindparam("object_id"),
+        or_(meter.c.ended.is_(None), meter.c.ended > bindparam("since")),
+    ).order_by(meter.c.id),
     Meter,
 )
 _RUNNING = query(
@@ -132,6 +144,11 @@ def oldest_unbilled(db: Session, account_id: int) -> int | None:
 def since(db: Session, account_id: int, since: int) -> list[Meter]:
     """Meters of the account that ran at any time after ``since``, oldest first."""
     return db.all(_SINCE, account_id=account_id, since=since)
+
+
+def of_object(db: Session, account_id: int, kinds: Sequence[str], object_id: int, since: int) -> list[Meter]:
+    """Those of them that are of one object."""
+    return db.all(_OF_OBJECT, account_id=account_id, kinds=list(kinds), object_id=object_id, since=since)
 
 
 def running(db: Session, what: str, object_id: int) -> list[Meter]:

@@ -28,7 +28,8 @@ class Spent(Struct, frozen=True):
 
 
 def of_instance(ctx: Context, instance: Instance) -> InstanceCost:
-    found = [one for one in _this_month(ctx) if one.meter.object_id == instance.id and one.meter.what in OF_INSTANCES]
+    first = metering.month_start(ctx.now)
+    found = _this_month(ctx, meters.of_object(ctx.db, ctx.account_id, OF_INSTANCES, instance.id, first))
     hourly, monthly = _rates(found)
     return InstanceCost(
         forecast=_total(found, _by_the_end),
@@ -43,7 +44,7 @@ def of_instance(ctx: Context, instance: Instance) -> InstanceCost:
 
 
 def of_account(ctx: Context) -> AccountCost:
-    found = _this_month(ctx)
+    found = _this_month(ctx, meters.since(ctx.db, ctx.account_id, metering.month_start(ctx.now)))
     hourly, monthly = _rates(found)
     return AccountCost(
         forecast=_total(found, _by_the_end),
@@ -57,9 +58,8 @@ def of_account(ctx: Context) -> AccountCost:
     )
 
 
-def _this_month(ctx: Context) -> list[Spent]:
+def _this_month(ctx: Context, every: list[Meter]) -> list[Spent]:
     first = metering.month_start(ctx.now)
-    every = meters.since(ctx.db, ctx.account_id, first)
     so_far = {line.meter.id: line.amount for line in metering.lines(every, ctx.now, first)}
     by_the_end = {line.meter.id: line.amount for line in metering.lines(every, metering.month_end(first), first)}
     return [Spent(one, so_far.get(one.id, 0), by_the_end.get(one.id, 0)) for one in every]

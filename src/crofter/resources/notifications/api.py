@@ -10,7 +10,7 @@ from crofter.resources.notifications.shapes import NotificationView
 from crofter.shapes import Page
 
 
-@endpoint("GET /v4/account/notifications", scope="account:read_only", grant="any")
+@endpoint("GET /v4/account/notifications", scope="account:read_only", grant="any", slow=True)
 def list_notifications(ctx: Context, listing: Listing) -> Page[NotificationView]:
     """List what the account should know."""
     return listing.of_list(rules.all_of(ctx))

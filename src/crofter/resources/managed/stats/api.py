@@ -9,7 +9,7 @@ from crofter.resources.managed.stats import rules
 from crofter.resources.managed.stats.shapes import ManagedStats
 
 
-@endpoint("GET /v4/managed/stats", scope="account:read_only", grant="unrestricted", rate="stats")
+@endpoint("GET /v4/managed/stats", scope="account:read_only", grant="unrestricted", rate="stats", slow=True)
 def view_managed_stats(ctx: Context, member: Member) -> ManagedStats:
     """View what all instances of the account used together over the last day."""
     return rules.recent(ctx)

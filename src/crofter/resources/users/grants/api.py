@@ -9,7 +9,7 @@ from crofter.resources.users.grants import rules
 from crofter.resources.users.grants.shapes import GrantsUpdate, GrantsView
 
 
-@endpoint("GET /v4/account/users/{username}/grants", scope="account:read_only", grant="unrestricted")
+@endpoint("GET /v4/account/users/{username}/grants", scope="account:read_only", grant="unrestricted", slow=True)
 def view_user_grants(ctx: Context, user: TheUser) -> GrantsView | NoContent:
     """View what a restricted user may do, with every object of the account; nothing for an unrestricted user."""
     return rules.view(ctx, user.id, all_objects=True) if user.restricted else NoContent()
@@ -26,7 +26,7 @@ def update_user_grants(ctx: Context, user: TheUser, body: GrantsUpdate) -> Grant
     return rules.update(ctx, user, body)
 
 
-@endpoint("GET /v4/profile/grants", scope="*", grant="any")
+@endpoint("GET /v4/profile/grants", scope="*", grant="any", slow=True)
 def view_grants(ctx: Context) -> GrantsView | NoContent:
     """View what you may do, if you are restricted; nothing if you are not."""
     return rules.view(ctx, ctx.actor.user_id, all_objects=False) if ctx.actor.restricted else NoContent()
