@@ -312,6 +312,8 @@ def test_an_interface_that_makes_no_sense_hides_no_other(cloud: Cloud, alice: Cl
     bad, named = {"purpose": "zzz"}, {"purpose": "public", "label": "v1"}
     answer = new(alice, interfaces=[bad, named])
     assert errors(answer) == [("interfaces[0].purpose", purpose), ("interfaces[1].label", empty)]
+    answer = new(alice, region="moon", interfaces=[bad, named])
+    assert errors(answer)[1:] == [("interfaces[0].purpose", purpose), ("interfaces[1].label", empty)]
     answer = new(alice, interfaces=[named, bad, {**named, "ipam_address": "x"}])
     assert errors(answer) == [
         ("interfaces", "Only one public interface is allowed"),

@@ -92,7 +92,7 @@ def _plan(ctx: Context, body: InstanceCreate) -> Plan:
             *_about_source(body, image, backup),
             *(_about_room(body, plan_type, image, backup) if plan_type else ()),
             *deployment.complaints(ctx, body, image),
-            *(vlans.complaints(ctx, region, body.interfaces) if region and body.interfaces else ()),
+            *vlans.complaints(ctx, region, body.interfaces),
         ],
         lambda: rules.about_label(ctx, body.label),
     )

@@ -111,8 +111,7 @@ def _check(ctx: Context, instance: Instance, body: Change, virt_mode: str, confi
     if virt_mode == "fullvirt" and slots & set(SLOTS) - set(FULLVIRT_SLOTS):
         reasons.append(Reason("sde to sdh are not available with fullvirt", "devices"))
     if body.interfaces is not UNSET:
-        region = regions.find(ctx, instance.region)
-        reasons += vlans.complaints(ctx, region, body.interfaces) if region else []
+        reasons += vlans.complaints(ctx, regions.find(ctx, instance.region), body.interfaces)
     if body.kernel is not UNSET and (config is None or body.kernel != config.kernel):
         kernel = kernels.find(ctx, body.kernel)
         if kernel is None or not kernel.offered:

@@ -50,17 +50,19 @@ def _labels(interfaces: Sequence[Any]) -> list[str]:
     return [one.label for one in interfaces if one.purpose == "vlan" and one.label]
 
 
-def complaints(ctx: Context, region: Region, interfaces: Sequence[Any]) -> Iterator[Reason]:
-    """Everything that is wrong with a list of interfaces."""
+def complaints(ctx: Context, region: Region | None, interfaces: Sequence[Any]) -> Iterator[Reason]:
+    """Everything that is wrong with a list of interfaces, as far as it is known where they are to be."""
     if sum(one.purpose == "public" for one in interfaces) > 1:
         yield Reason("Only one public interface is allowed", "interfaces")
     wanted = _labels(interfaces)
     if len(set(wanted)) != len(wanted):
         yield Reason("VLAN labels must be unique within a configuration", "interfaces")
-    if CAPABILITY not in region.capabilities and any(one.purpose == "vlan" for one in interfaces):
-        yield Reason("VLANs are not available in this region", "interfaces")
     for position, one in enumerate(interfaces):
         yield from _one(one, f"interfaces[{position}]")
+    if region is None:
+        return
+    if CAPABILITY not in region.capabilities and any(one.purpose == "vlan" for one in interfaces):
+        yield Reason("VLANs are not available in this region", "interfaces")
     new = {label for label in wanted if _unknown(ctx, region.slug, label)}
     if new and int(ctx.db.value(_COUNT, account_id=ctx.account_id, region=region.slug)) + len(new) > MOST:
         yield Reason(f"At most {MOST} VLANs are allowed in a region", "interfaces")
