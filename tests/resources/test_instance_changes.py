@@ -156,6 +156,20 @@ def test_a_smaller_plan_if_the_files_fit(cloud: Cloud, alice: Client) -> None:
     )
 
 
+def test_a_limit_of_memory_that_a_smaller_plan_cannot_hold_follows_it(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice, type="g6-standard-1")
+    limits = {
+        act(alice, own, "configs", label=f"up to {limit}", devices={}, memory_limit=limit)["id"]
+        for limit in (600, 1500)
+    }
+    act(alice, own, "resize", type="g6-nanode-1")
+    cloud.settle()
+    shown = [one for one in configs(alice, own) if one["id"] in limits]
+    assert [one["memory_limit"] for one in shown] == [600, 1024]
+    for one in shown:  # what is shown can be sent back
+        assert alice.put(f"{URL}/{own}/configs/{one['id']}", json=one).status_code == 200
+
+
 def test_a_disk_that_fits_a_smaller_plan_stays_as_it_is(cloud: Cloud, alice: Client) -> None:
     own = create(alice, type="g6-standard-2")["id"]
     act(alice, own, "disks", label="data", size=10000)

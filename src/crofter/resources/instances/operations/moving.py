@@ -117,9 +117,14 @@ def _spec(ctx: Context, work: Work, instance: Instance, plan: Type) -> DomainSpe
     larger = replace(instance, vcpus=plan.vcpus, memory=plan.memory)
     for config in configs.of(ctx, instance.id):
         if config.id == work.args.config_id:
-            limit = plan.memory if config.memory_limit == instance.memory else config.memory_limit
-            return specs.spec(ctx, larger, replace(config, memory_limit=limit))
+            return specs.spec(ctx, larger, replace(config, memory_limit=_limit(config, instance, plan)))
     return specs.bare(larger)
+
+
+def _limit(config: configs.Config, instance: Instance, plan: Type) -> int:
+    """All there is stays all there is; and what is more than there will be becomes that."""
+    wanted = config.memory_limit
+    return plan.memory if wanted == instance.memory or wanted > plan.memory else wanted
 
 
 @tx_step(weight=5)
@@ -129,8 +134,9 @@ def change_plan(ctx: Context, work: Work) -> Sleep | None:
     instance = store.again(ctx, work.args.instance_id)
     plan = _plan(ctx, work)
     for config in configs.of(ctx, instance.id):
-        if config.memory_limit == instance.memory:  # all there is stays all there is
-            ctx.db.update(configs.config, {"id": config.id}, memory_limit=plan.memory)
+        limit = _limit(config, instance, plan)
+        if limit != config.memory_limit:
+            ctx.db.update(configs.config, {"id": config.id}, memory_limit=limit)
     ctx.db.update(
         store.instance,
         {"id": instance.id},
