@@ -109,6 +109,12 @@ def test_a_rebuild_that_cannot_be_is_refused(
     assert (status(alice, own), events(alice, "compute_rebuild")) == ("running", [])
 
 
+def test_a_password_that_is_missing_is_missed_once(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice)
+    told = alice.post(f"{URL}/{own}/rebuild", json={"stackscript_id": 77}).json()["errors"]
+    assert [one["reason"] for one in told].count("root_pass is required") == 1
+
+
 def test_a_rebuild_that_fails_shows_where_it_came(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     before = disks(alice, own)

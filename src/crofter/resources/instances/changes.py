@@ -57,7 +57,7 @@ def _about_image(instance: Instance, body: Rebuild, image: Image | None) -> Iter
         yield Reason("image is not valid", "image")
     elif image.size + SWAP > instance.disk:
         yield Reason("Insufficient space: the plan cannot hold the image", "image")
-    if image is None and body.root_pass is None:
+    if image is None and body.root_pass is None and body.stackscript_id is None:
         yield Reason("root_pass is required", "root_pass")
 
 
