@@ -50,7 +50,6 @@ def _copies(db: Session, of: Table, **changed: str) -> None:
 
 def _grow(matrix: Matrix) -> None:
     """Of all that an account may have without end, more than a page."""
-    matrix.alice.post("/v4/support/tickets", json={"summary": "Help", "description": "It hums."})
     about = {"entity_type": "'compute'", "entity_id": "CAST(n AS TEXT)", "nature": "'important'"}
     user = "SELECT id FROM account_user WHERE username = 'user-read-only'"
     with matrix.cloud.world.database.write() as db:

@@ -82,6 +82,42 @@ def test_a_pdf_can_be_read_aloud() -> None:
     assert len(found.pages) > 1
 
 
+def test_a_long_invoice_shows_its_first_items_and_says_where_the_others_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(documents, "MOST", 3)
+    lines = [item(f"Nanode 1GB - web-{number}") for number in range(5)]
+    made = documents.pdf(bill(), lines)
+    text = " ".join(words(made).split())
+    assert [number for number in range(5) if f"web-{number}" in text] == [0, 1, 2]
+    assert "These are the first 3 of 5 items. The CSV file of this invoice has them all." in text
+    assert "Total 5.00 USD" in text
+    assert is_readable_aloud(made)
+    assert "CSV" not in words(documents.pdf(bill(), lines[:3]))
+    assert len(documents.csv(lines).splitlines()) == 6
+
+
+def test_one_pdf_is_made_at_a_time_and_only_a_few_wait(
+    cloud: Cloud, late: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance(late)
+    until(cloud, "2027-04-01T00:00:10")
+    url = f"/v4/account/invoices/{invoices(late)[0]['id']}"
+    alone: list[bool] = []
+    made = documents._made
+    monkeypatch.setattr(documents, "_made", lambda content: alone.append(documents._turn.locked()) or made(content))
+    places = 0
+    while documents._room.acquire(blocking=False):
+        places += 1
+    try:
+        refused = late.get(f"{url}/pdf")
+        assert (refused.status_code, alone) == (503, [])
+        assert late.get(f"{url}/csv").status_code == 200
+    finally:
+        documents._room.release(places)
+    assert 1 < places < 8  # of as many threads
+    assert late.get(f"{url}/pdf").status_code == 200
+    assert (alone, documents._turn.locked()) == ([True], False)
+
+
 def test_no_text_becomes_markup_or_a_formula() -> None:
     tricks = ["#set page(width: 1pt)", "*bold* $x^2$ `raw` #panic()", "=1+1", "@SUM(A1)", "+1", "-1", "\t=1", '"; =x']
     tricks += ["＝1+1", "\n=1"]

@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import csv as tables
 import io
+import threading
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from crofter.errors import Unavailable
 from crofter.money import DOLLAR, to_the_cent
 from crofter.resources.billing.listings import Invoice, Item
 
 TEMPLATE = Path(__file__).with_name("invoice.typ")
 STANDARD = "ua-1"
 """PDF/UA: what a screen reader needs."""
+MOST = 1000
+"""Items of a PDF, which takes milliseconds for each, up to three times over. Who has more reads them as a table."""
+_WAITING = 2
+"""How many may wait while one is being made: each keeps a thread that others need."""
+_room = threading.BoundedSemaphore(1 + _WAITING)
+_turn = threading.Lock()
 COLUMNS = ("label", "type", "from", "to", "quantity", "unit_price", "amount", "tax", "total")
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
@@ -36,9 +44,19 @@ def _harmless(text: str) -> str:
 
 
 def pdf(invoice: Invoice, items: list[Item]) -> bytes:
+    """One at a time: it takes a whole processor, and may take seconds."""
+    if not _room.acquire(blocking=False):
+        raise Unavailable
+    try:
+        with _turn:
+            return _made(msgspec.json.encode(_document(invoice, items)).decode())
+    finally:
+        _room.release()
+
+
+def _made(content: str) -> bytes:
     import typst  # noqa: PLC0415 - only who wants a PDF pays for it
 
-    content = msgspec.json.encode(_document(invoice, items)).decode()
     given: dict[str, Any] = {"format": "pdf", "sys_inputs": {"invoice": content}}
     tries: tuple[dict[str, Any], ...] = (
         {"pdf_standards": STANDARD, "ignore_system_fonts": True},
@@ -63,11 +81,18 @@ def _document(invoice: Invoice, items: list[Item]) -> dict[str, Any]:
         "seller": [line.strip() for line in invoice.seller.split(";") if line.strip()],
         "address": _address(invoice.address),
         "details": _details(invoice),
-        "items": [_line(item) for item in items],
+        "items": [_line(item) for item in items[:MOST]],
+        "note": _note(len(items)),
         "subtotal": _readable(invoice.subtotal),
         "tax": _readable(invoice.tax),
         "total": _readable(invoice.total),
     }
+
+
+def _note(items: int) -> str | None:
+    if items <= MOST:
+        return None
+    return f"These are the first {MOST:,} of {items:,} items. The CSV file of this invoice has them all."
 
 
 def _line(item: Item) -> dict[str, Any]:
