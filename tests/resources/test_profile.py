@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+
 import pytest
 from httpx2 import Client
 
-from crofter import clock
+from crofter import clock, ssh
 from crofter.resources.logins.store import device
 from crofter.resources.users.store import BY_USERNAME
 from tests.cloud import Cloud
@@ -127,6 +129,23 @@ def test_an_ssh_key_is_added_renamed_and_removed(alice: Client) -> None:
     assert entity == {"id": made["id"], "label": "office", "type": "user_ssh_key", "url": path}
 
 
+COMPRESSED = (
+    "ecdsa-sha2-nistp256 "
+    "AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAAAhA4l5YbVOvHKTEkcHQ1j0WVvrnHLjUiqG/Dsch//hXDVs"
+)
+"""A key whose point is written in short, which OpenSSH does not take either."""
+
+
+def rsa(bits: int) -> str:
+    """A key of this length, of which nobody has the other half."""
+    parts = (b"ssh-rsa", b"\x01\x00\x01", (2**bits - 1).to_bytes(bits // 8 + 1, "big"))
+    return "ssh-rsa " + b64encode(b"".join(len(part).to_bytes(4, "big") + part for part in parts)).decode()
+
+
+def test_a_long_rsa_key_is_good(alice: Client) -> None:
+    assert alice.post("/v4/profile/sshkeys", json={"label": "home", "ssh_key": rsa(16_384)}).status_code == 200
+
+
 @pytest.mark.parametrize(
     "key",
     [
@@ -137,12 +156,14 @@ def test_an_ssh_key_is_added_renamed_and_removed(alice: Client) -> None:
         "ssh-rsa AAAAC3NzaC1lZDI1NTE5AAAAIGfeUOdIeUkKK4zEYS1tJtHg0whT5IDj7xp1EnRzkVGz",
         "-----BEGIN OPENSSH PRIVATE KEY-----",
         'command="sh" ' + KEY,
+        COMPRESSED,
+        rsa(16_384 + 2048),
     ],
 )
 def test_what_is_no_public_key_is_refused(alice: Client, key: str) -> None:
     answer = alice.post("/v4/profile/sshkeys", json={"label": "home", "ssh_key": key})
     assert answer.status_code == 400
-    assert [field for field, _ in errors(answer)] == ["ssh_key"]
+    assert errors(answer) == [("ssh_key", ssh.INVALID)]
 
 
 def test_labels_of_ssh_keys_have_bounds(alice: Client) -> None:
