@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import struct
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -15,6 +16,8 @@ import pytest
 from httpx2 import Client
 from playwright.sync_api import Error as PlaywrightError
 
+from crofter.errors import Invalid
+from crofter.resources.support import files
 from tests.cloud import Cloud
 from tests.login.browser import browser
 from tests.pictures import picture
@@ -91,6 +94,34 @@ def test_a_good_file_is_attached_and_comes_back_as_it_was(alice: Client, name: s
     events = alice.get("/v4/account/events").json()["data"]
     assert [event["action"] for event in events] == ["ticket_attachment_upload", "ticket_create"]
     assert events[0]["entity"]["type"] == "ticket"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_text_holds_no_control_characters_but_those_of_a_log(encoding: str) -> None:
+    good = [code for code in range(0x300) if checks_text(f"a{chr(code)}".encode(encoding))]
+    assert good == [8, 9, 10, 12, 13, 27, *range(32, 0x300)]
+
+
+def test_text_is_not_looked_at_character_by_character() -> None:
+    steps = 0
+
+    def count(*_event: Any) -> None:
+        nonlocal steps
+        steps += 1
+
+    sys.setprofile(count)
+    try:
+        files.checked("a.txt", b"x" * 10_000)
+    finally:
+        sys.setprofile(None)
+    assert steps < 1000
+
+
+def checks_text(content: bytes) -> bool:
+    try:
+        return files.checked("a.txt", content) == "a.txt"
+    except Invalid:
+        return False
 
 
 def assert_harmless(fetched: Any) -> None:

@@ -22,8 +22,8 @@ PICTURES: dict[str, pictures.Kind] = {
     "png": "PNG",
 }
 EXTENSIONS = (*PICTURES, "pdf", "txt")
-_IN_TEXT = "\t\n\r\f\b\x1b"
-"""Control characters that a log may hold."""
+_NOT_IN_TEXT = tuple(sorted({chr(code) for code in range(32)} - set("\t\n\r\f\b\x1b")))
+"""Control characters, but for those that a log may hold."""
 
 
 def check_size(form: bytes) -> None:
@@ -69,7 +69,8 @@ def _is_text(data: bytes) -> bool:
         text = data.decode(encoding)
     except UnicodeDecodeError:
         return False
-    return not any(character < " " and character not in _IN_TEXT for character in text)
+    # One search for each is much quicker than a look at each character, and others get a turn in between.
+    return not any(character in text for character in _NOT_IN_TEXT)
 
 
 _CHECKS = {"pdf": _is_document, "txt": _is_text}
