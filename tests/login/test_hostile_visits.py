@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import http.cookies
+import threading
 from typing import Any
 
 import pytest
 
-from crofter.login.visit import Visit
+from crofter.login import app
+from crofter.login.visit import Fields, Visit
 from tests.cloud import Cloud
 from tests.login.visitor import PASSWORD, Visitor
 
@@ -42,3 +44,31 @@ def test_no_quoted_cookie_is_unquoted(ada: Visitor, monkeypatch: pytest.MonkeyPa
     assert ada.goes_to("/login/").status_code == 200
     assert ada.sends(username="ada", password=PASSWORD).status_code == 303
     assert ada.is_signed_in
+
+
+CROWDED = b"".join(b'--x\r\nContent-Disposition: form-data; name="a"%s\r\n\r\nb\r\n' % (b";" * 3800) for _ in range(16))
+FORMS = {
+    "crowded": ("multipart/form-data; boundary=x", CROWDED + b"--x--\r\n", 403),
+    "cut off": ("multipart/form-data; boundary=x", CROWDED, 403),
+    "without a boundary": ("multipart/form-data", CROWDED, 400),
+    "empty": ("multipart/form-data; boundary=x", b"", 403),
+    "escaped": ("application/x-www-form-urlencoded", b"%41" * 20_000, 403),
+}
+
+
+@pytest.mark.parametrize(("kind", "content", "status"), FORMS.values(), ids=FORMS)
+def test_a_form_is_read_where_it_holds_nobody_up(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch, kind: str, content: bytes, status: int
+) -> None:
+    threads = []
+    read = app._gathered
+
+    def gathered(pairs: list[tuple[str, str]]) -> Fields:
+        threads.append(threading.current_thread().name)
+        return read(pairs)
+
+    monkeypatch.setattr(app, "_gathered", gathered)
+    answer = cloud.door.post("/login/", content=content, headers={"Content-Type": kind})
+    assert answer.status_code == status
+    assert threads
+    assert all(name.startswith("login") for name in threads), threads

@@ -84,10 +84,10 @@ class LoginApp:
         try:
             self._limits.hit("general", visit.address)
             handler = _route(scope["method"], scope["path"])
-            visit.query.update(_pairs(scope["query_string"]))
+            body = b""
             if scope["method"] == "POST":
-                visit.form.update(await _form(scope, receive))
-            return await asyncio.get_running_loop().run_in_executor(self._pool, handler, visit)
+                body = await read_body(receive, dict(scope["headers"]), MAX_BODY)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, _serve, handler, visit, scope, body)
         except Problem as problem:
             return _refused(visit, problem)
         except Gone:
@@ -125,14 +125,21 @@ def _refused(visit: Visit, problem: Problem) -> Response:
     return response
 
 
-async def _form(scope: Any, receive: Any) -> Fields:
+def _serve(handler: Handler, visit: Visit, scope: Any, body: bytes) -> Response:
+    """On a thread from end to end: how long a form takes to read is up to who sends it."""
+    visit.query.update(_pairs(scope["query_string"]))
+    visit.form.update(_form(Headers(scope=scope), body))
+    return handler(visit)
+
+
+def _form(headers: Headers, body: bytes) -> Fields:
     """The fields of a form, sent in either of the two ways that forms are sent."""
-    headers = Headers(scope=scope)
-    body = await read_body(receive, dict(scope["headers"]), MAX_BODY)
     kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not body:
+        return {}
     if kind == "multipart/form-data":
-        return await _multipart(headers, body)
-    if kind == "application/x-www-form-urlencoded" or not body:
+        return asyncio.run(_multipart(headers, body))
+    if kind == "application/x-www-form-urlencoded":
         return _pairs(body)
     raise UnsupportedMediaType
 
