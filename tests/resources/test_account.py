@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from httpx2 import Client
 
+from crofter.resources.billing import invoicing
 from tests.cloud import Cloud
 from tests.resources.stock import Stock
 from tests.told import actions, errors, mails
@@ -264,6 +265,18 @@ def test_cancelling_charges_what_is_owed_removes_everything_and_ends_all_tokens(
         owed = f"SELECT sum(amount) FROM ledger WHERE book = 'owed' AND account_id = {account}"
         assert [int(row[0]) for row in paid] == [20_000]  # three hours of a nanode
         assert int(db.raw(owed).fetchone()[0]) == 0
+
+
+def test_to_plan_the_end_makes_no_invoice_not_even_to_take_it_back(
+    cloud: Cloud, alice: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instance(alice)
+    made: list[int] = []
+    monkeypatch.setattr(invoicing, "last_stretches", lambda _ctx, account_id: made.append(account_id) or [])
+    planned = alice.post("/v4/account/cancel", headers={"Prefer": "plan"}).json()["plan"]
+    assert (planned["price"], made) == ({"hourly": -0.0075, "monthly": -5}, [])
+    assert alice.post("/v4/account/cancel").status_code == 500
+    assert len(made) == 1  # who means it does
 
 
 def test_a_card_that_cannot_be_charged_keeps_the_account_open(cloud: Cloud) -> None:

@@ -307,6 +307,17 @@ def test_a_payment_in_doubt_is_neither_taken_for_paid_nor_for_declined(
     assert alice.get("/v4/account/payments").json()["results"] == 1
 
 
+def test_an_end_that_is_in_doubt_is_on_record(cloud: Cloud, alice: Client, moody: Moody) -> None:
+    cloud.freeze()
+    alice.post("/v4/compute/instances", json={"type": "g6-nanode-1", "region": "us-east", "label": "web"})
+    cloud.advance(3600)
+    moody.lost = "there"
+    assert alice.post("/v4/account/cancel", json={"comments": "Bye."}).status_code == 503
+    with cloud.world.database.read() as db:
+        found = db.raw("SELECT path, fields FROM audit WHERE operation = 'cancel_account'").fetchall()
+    assert [(path, json.loads(fields)) for path, fields in found] == [("/v4/account/cancel", ["comments"])]
+
+
 def test_what_nobody_came_back_for_is_called_off_so_that_it_cannot_happen_later(
     cloud: Cloud, alice: Client, moody: Moody
 ) -> None:

@@ -42,7 +42,7 @@ def update_account(ctx: Context, body: AccountUpdate) -> AccountView:
 )
 def cancel_account(ctx: Context, body: Cancel) -> Outside[Cancelled]:
     """Charge what is owed, remove all services, and close the account."""
-    return rules.cancel(ctx)
+    return rules.cancel(ctx, [] if body.comments is None else ["comments"])
 
 
 @endpoint("GET /v4/account/settings", scope="account:read_only", grant="account:read_only")

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 from typing import Any
 
+from msgspec import Struct
+
+from crofter import audit
 from crofter.context import Context
+from crofter.db.database import TryAgain
 from crofter.edge.endpoint import Outside
-from crofter.errors import Conflict, Invalid, Problem, Reason, Unauthenticated
+from crofter.errors import Conflict, Invalid, Problem, Reason, Unauthenticated, Unavailable
 from crofter.journal import record
 from crofter.money import dollars
 from crofter.resources.account import checks, store
@@ -131,25 +135,60 @@ def transfer(ctx: Context) -> AccountTransfer:
 # ---- the end --------------------------------------------------------------------------------------------------------
 
 
-def cancel(ctx: Context) -> Outside[Cancelled]:
-    """The last invoice is made and charged; only if that works is the account closed."""
+class _Last(Struct, frozen=True):
+    """What the end of an account has come to."""
+
+    until: int
+    invoices: list[int]
+    charge: str | None
+
+
+def cancel(ctx: Context, sent: list[str]) -> Outside[Cancelled]:
+    """The last invoice is made and charged; only if that works is the account closed.
+
+    All that comes after this transaction. What it takes grows with the account, and who only plans can do without.
+    """
+    _must_not_be_paying(ctx)
+
+    def ask() -> tuple[_Last, Any]:
+        last = _made_last(ctx, sent)
+        return last, None if last.charge is None else charging.ask(ctx.world, last.charge)
+
+    return Outside(ask, lambda after, found: _charged(after, *found), cost=_cost_of_all)
+
+
+def _must_not_be_paying(ctx: Context) -> None:
     if charging.pending(ctx.db, ctx.account_id):
         raise Conflict(charging.UNDER_WAY)
-    numbers = invoicing.make_last(ctx, ctx.account_id)
-    key = charging.intend_balance(ctx, ctx.account_id, f"cancel:{ctx.dice.hex(32)}")
-    world, until = ctx.world, ctx.now
 
-    def ask() -> object:
-        return None if key is None else charging.ask(world, key)
 
-    def close(after: Context, outcome: Any) -> Cancelled | Problem:
-        if key is not None:
-            charging.settle(after, key, outcome)
-        for number in numbers:
-            invoicing.tell(after, after.account_id, number)
-        return _closed(after, until)
+def _made_last(begun: Context, sent: list[str]) -> _Last:
+    """The last invoices, and the intent to take what is owed: in a transaction of their own."""
+    world, actor = begun.world, begun.actor
+    with world.database.read() as db:
+        stretches = invoicing.last_stretches(Context(world, db, actor), actor.account_id)
+    try:
+        with world.database.write() as db:
+            db.hold(actor.account_id)
+            ctx = Context(world, db, actor, address=begun.address, request_id=begun.request_id)
+            if store.one(db, actor.account_id).closed:
+                raise Unauthenticated  # somebody else was quicker
+            _must_not_be_paying(ctx)
+            numbers = invoicing.make_last(ctx, actor.account_id, stretches)
+            key = charging.intend_balance(ctx, actor.account_id, f"cancel:{ctx.dice.hex(32)}")
+            if key is not None:  # a promise goes on record, whatever comes of it
+                audit.write(ctx, "cancel_account", "/v4/account/cancel", sent)
+    except TryAgain:
+        raise Unavailable from None
+    return _Last(stretches[-1].until, numbers, key)
 
-    return Outside(ask, close, cost=_cost_of_all)
+
+def _charged(ctx: Context, last: _Last, outcome: Any) -> Cancelled | Problem:
+    if last.charge is not None:
+        charging.settle(ctx, last.charge, outcome)
+    for number in last.invoices:
+        invoicing.tell(ctx, ctx.account_id, number)
+    return _closed(ctx, last.until)
 
 
 def _cost_of_all(ctx: Context) -> tuple[int, int]:

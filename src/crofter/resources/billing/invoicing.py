@@ -76,8 +76,15 @@ def _add_items(ctx: Context, invoice_id: int, made: Draft) -> None:
         )
 
 
-def make_last(ctx: Context, account_id: int) -> list[int]:
-    """The invoices of an account that closes now: of a month whose own invoice is still to come, and of this one.
+class Stretch(Struct, frozen=True):
+    """What an invoice that ends an account goes up to, and the traffic beyond what the plans give."""
+
+    until: int
+    gigabytes: int
+
+
+def last_stretches(ctx: Context, account_id: int) -> list[Stretch]:
+    """Of a month whose own invoice is still to come, and of this one. Outside any transaction: hosts are asked.
 
     Nobody is kept for a host that does not answer: traffic that only it knows of is not billed.
     """
@@ -85,10 +92,13 @@ def make_last(ctx: Context, account_id: int) -> list[int]:
     ends = [ctx.now]
     if not store.is_closed(ctx.db, account_id, metering.month_of(first - 1)):
         ends.insert(0, first)
-    made = [
-        make(ctx, account_id, f"final@{ctx.now}:{end}", end, traffic.pool(ctx, account_id, end).billable)
-        for end in ends
-    ]
+    return [Stretch(end, traffic.pool(ctx, account_id, end).billable) for end in ends]
+
+
+def make_last(ctx: Context, account_id: int, stretches: list[Stretch]) -> list[int]:
+    """The invoices of an account that closes."""
+    now = stretches[-1].until
+    made = [make(ctx, account_id, f"final@{now}:{one.until}", one.until, one.gigabytes) for one in stretches]
     return [number for number in made if number is not None]
 
 
