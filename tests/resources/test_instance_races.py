@@ -98,6 +98,7 @@ def delete_at_once(machine: Machine, scenario: Scenario, works_on: str) -> tuple
     if works_on == "made":
         own = int(scenario.act(machine).json()["id"])
         return own, machine.owner.delete(f"{URL}/{own}")
+    assert machine.root  # which the scenario may ask for too
     answers = at_once(lambda: scenario.act(machine), lambda: machine.owner.delete(machine.path))
     assert answers[0].status_code in (200, 400, 404)
     return machine.id, answers[1]
