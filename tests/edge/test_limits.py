@@ -9,7 +9,9 @@ from httpx2 import Client, Response
 
 from crofter.clock import Clock
 from crofter.edge import counting
+from crofter.edge import limits as limiting
 from tests.cloud import Cloud
+from tests.edge.answers import request, send
 from tests.told import errors
 
 GENERAL, WINDOW = 5, 120
@@ -86,6 +88,65 @@ def test_the_limit_comes_before_the_token_and_after_the_route(limited: Cloud) ->
     assert limited.admin.get("/v4/nowhere").status_code == 404
     assert limited.admin.patch("/v4/tags").status_code == 405
     assert limited.admin.options("/v4/tags").status_code == 200
+
+
+@pytest.mark.parametrize(("path", "status"), [("/v4/tags", 401), ("/v4/regions", 200)])
+def test_a_new_made_up_token_each_time_does_not_help(limited: Cloud, path: str, status: int) -> None:
+    exhaust(limited.admin)
+    told = [limited.client(f"made up {number}").get(path).status_code for number in range(GENERAL + 2)]
+    assert told == [status] * GENERAL + [429, 429]
+    assert limited.door.get("/v4/regions").status_code == 429
+    limited.advance(WINDOW)
+    assert limited.client("made up").get(path).status_code == status
+
+
+def test_nor_does_a_body_that_is_never_looked_at(limited: Cloud) -> None:
+    large = [request("POST", "/v4/tags", token=f"made up {number}", length=2**30) for number in range(GENERAL + 1)]
+    assert [send(limited.url, one).status for one in large] == [413] * GENERAL + [429]
+
+
+def test_good_tokens_cost_their_address_nothing_and_do_not_suffer_from_it(limited: Cloud) -> None:
+    for _ in range(2 * GENERAL):
+        assert limited.client(limited.token("admin")).get("/v4/tags").status_code == 200
+    assert limited.admin.get("/v4/tags").status_code == 200
+    for _ in range(GENERAL):
+        assert limited.door.get("/v4/tags").status_code == 401
+    assert standing(limited.admin.get("/v4/tags")) == (200, GENERAL, GENERAL - 2)
+
+
+def test_a_token_that_is_good_no_more_counts_against_its_address(limited: Cloud) -> None:
+    made = limited.admin.post("/v4/profile/tokens", json={"label": "short"}).json()
+    gone = limited.client(made["token"])
+    assert gone.get("/v4/tags").status_code == 200
+    assert limited.admin.delete(f"/v4/profile/tokens/{made['id']}").status_code == 200
+    assert [gone.get("/v4/tags").status_code for _ in range(3)] == [401] * 3
+    assert standing(limited.door.get("/v4/regions")) == (200, GENERAL, GENERAL - 3)
+
+
+def test_nobody_uses_up_the_requests_of_an_address_by_naming_it(limited: Cloud) -> None:
+    limits = limited.house.app.parts.limits
+    for number in range(GENERAL):
+        limits.admit("general", "192.0.2.1", f"198.51.100.{number}")
+    standing, _ = limits.admit("general", None, "192.0.2.1")
+    assert standing.remaining == GENERAL - 1
+
+
+def test_good_tokens_cost_their_address_nothing_even_when_they_first_come_together(limited: Cloud) -> None:
+    limits = limited.house.app.parts.limits
+    charged = [limits.admit("general", "token", "192.0.2.1")[1] for _ in range(3)]
+    for one in charged:
+        limits.settle("token", "192.0.2.1", charged=one, good=True)
+    assert limits.admit("general", "token", "192.0.2.1")[1] is False
+    assert limits.hit("general", "192.0.2.1").remaining == GENERAL - 1
+
+
+def test_good_tokens_do_not_fill_the_memory(limited: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limiting, "_MANY", 10)
+    limits = limited.house.app.parts.limits
+    for number in range(100):
+        limits.settle(f"token {number}" + "x" * 60_000, "192.0.2.1", charged=False, good=True)
+    assert 0 < len(limits._good) <= 10
+    assert max(map(len, limits._good)) <= 100
 
 
 def test_some_endpoints_have_a_narrower_limit_of_their_own(limited: Cloud) -> None:

@@ -142,7 +142,8 @@ class App:
     ) -> tuple[Answer, Standing]:
         sent = dict(scope["headers"])
         address = scope["client"][0] if scope.get("client") else ""
-        standing = self.parts.limits.hit(endpoint.rate, bearer(sent.get(b"authorization")) or address)
+        token = bearer(sent.get(b"authorization")) or None
+        standing, charged = self.parts.limits.admit(endpoint.rate, token, address)
         if self._busy > self.parts.max_requests:
             raise Unavailable
         if self.parts.maintenance is not None:
@@ -166,8 +167,12 @@ class App:
             scope.get("scheme", "http"),
         )
         if endpoint.waits and b"wait=" in request.query:
-            return await self._wait(endpoint, values, request, receive), standing
-        return await self.perform(endpoint, values, request), standing
+            answer = await self._wait(endpoint, values, request, receive)
+        else:
+            answer = await self.perform(endpoint, values, request)
+        if answer.status < 500:  # else nothing is known about the token
+            self.parts.limits.settle(token, address, charged=charged, good=answer.actor is not None)
+        return answer, standing
 
     async def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
         answer = await self._perform(endpoint, values, request)

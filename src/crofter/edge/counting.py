@@ -39,6 +39,11 @@ class HouseStorage(Storage):
         self._counters[key] = (count + amount, until)
         return count + amount
 
+    def decr(self, key: str) -> None:
+        count, until = self._counters.get(key, (0, 0.0))
+        if count:
+            self._counters[key] = (count - 1, until)
+
     def _forget(self, now: float) -> None:
         """Drop what ran out, and if that is not enough, the half that runs out first."""
         left = {name: item for name, item in self._counters.items() if item[1] > now}
@@ -78,7 +83,8 @@ class Counting:
     """One window per limit and caller."""
 
     def __init__(self, clock: Clock) -> None:
-        self._window = FixedWindowRateLimiter(HouseStorage(clock))
+        self._storage = HouseStorage(clock)
+        self._window = FixedWindowRateLimiter(self._storage)
 
     @staticmethod
     def limit(text: str) -> RateLimitItem:
@@ -89,5 +95,9 @@ class Counting:
         stats = self._window.get_window_stats(item, name, caller)
         return Count(allowed, item.amount, stats.remaining, stats.reset_time)
 
+    def forgive(self, item: RateLimitItem, name: str, caller: Any) -> None:
+        """Count one request less."""
+        self._storage.decr(item.key_for(name, caller))
+
     def clear(self) -> None:
-        self._window.storage.reset()
+        self._storage.reset()

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from crofter.edge.counting import Counting
 
 _SHOWN = re.compile(r"(\d+) per (\d+) (second|minute|hour|day)s?")
+_MANY = 20_000
+"""So many tokens are remembered as good."""
+_TELLING = 100
+"""Characters of a token that tell it from others; a made-up one may be as long as a head."""
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 
 
@@ -34,6 +38,7 @@ class RateLimits:
         self._clock = clock
         self._limits: dict[str, RateLimitItem] = {}
         self._counting: Counting | None = None
+        self._good: set[str] = set()
         if configured:
             from crofter.edge.counting import Counting  # noqa: PLC0415
 
@@ -45,8 +50,36 @@ class RateLimits:
         self._idle: tuple[int, Standing] = (-1, Standing(0, 0, 0, 0))
 
     def clear(self) -> None:
+        self._good.clear()
         if self._counting is not None:
             self._counting.clear()
+
+    def admit(self, name: str, token: str | None, address: str) -> tuple[Standing, bool]:
+        """Count one request by its token; and by its address too, as long as the token is not known to be good.
+
+        Otherwise whoever makes up a token for each request is never stopped. Tells whether the address was charged.
+        """
+        if token is None:
+            return self.hit(name, address), False
+        token = token[:_TELLING]
+        charged = token not in self._good
+        if charged:
+            self.hit("general", address)
+        return self.hit(name, f"token {token}"), charged
+
+    def settle(self, token: str | None, address: str, *, charged: bool, good: bool) -> None:
+        """What came of a token that was admitted. A good one costs its address nothing."""
+        if token is None or self._counting is None:
+            return
+        token = token[:_TELLING]
+        if not good:
+            self._good.discard(token)
+            return
+        if len(self._good) >= _MANY:
+            self._good.clear()
+        self._good.add(token)
+        if charged and "general" in self._limits:
+            self._counting.forgive(self._limits["general"], "general", address)
 
     def hit(self, name: str, caller: Any) -> Standing:
         """Count one request of ``caller``; TooMany carries the standing that refuses it."""
