@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -233,7 +232,7 @@ def _numbers(house: House) -> bytes:
 def _login(house: House) -> ASGIApp:
     """The login service, loaded when somebody first comes to sign in: machines never do."""
 
-    @lru_cache(maxsize=1)
+    @doors.once
     def service() -> ASGIApp:
         from crofter.login.app import LoginApp  # noqa: PLC0415
 
@@ -249,14 +248,14 @@ def _login(house: House) -> ASGIApp:
 # What describes the interface is made when somebody asks for it: most processes are never asked.
 
 
-@lru_cache(maxsize=1)
+@doors.once
 def _description() -> str:
     from crofter.edge import openapi  # noqa: PLC0415
 
     return openapi.render(corridor.ENDPOINTS)
 
 
-@lru_cache(maxsize=1)
+@doors.once
 def _docs() -> tuple[Any, ...]:
     from crofter.edge import docspage, openapi  # noqa: PLC0415
 

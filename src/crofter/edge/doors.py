@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from threading import Lock
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -12,6 +14,7 @@ from crofter import SPEC_VERSION, __version__
 from crofter.edge.problems import body_of
 from crofter.errors import Reason
 
+T = TypeVar("T")
 Scope = Any
 Receive = Any
 Send = Any
@@ -29,6 +32,17 @@ async def reply(
     sent = [(b"content-type", content_type.encode()), (b"content-length", b"%d" % len(body)), NO_SNIFF, *more]
     await send({"type": "http.response.start", "status": status, "headers": sent})
     await send({"type": "http.response.body", "body": body})
+
+
+def once(make: Callable[[], T]) -> Callable[[], T]:
+    """Made when it is first asked for, and a single time, however many ask at once."""
+    kept, lock = cache(make), Lock()
+
+    def made() -> T:
+        with lock:
+            return kept()
+
+    return made
 
 
 def page(make: Callable[[], tuple[Any, ...]]) -> Any:

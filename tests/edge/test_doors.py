@@ -1,0 +1,47 @@
+"""What stands beside the interface is made when it is first asked for, and a single time."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import Any
+
+import pytest
+
+from crofter.edge import doors
+from crofter.login.app import LoginApp
+from tests.cloud import Cloud
+from tests.together import at_once
+
+
+def test_however_many_ask_first_it_is_made_once() -> None:
+    made: list[object] = []
+
+    @doors.once
+    def make() -> object:
+        made.append(object())
+        time.sleep(0.05)  # long enough for the others to ask, too
+        return made[-1]
+
+    assert made == []
+    assert at_once(*[make] * 8) == made * 8
+    assert [make()] == made
+
+
+def test_the_login_service_is_opened_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[LoginApp] = []
+    begin = LoginApp.__init__
+
+    def count(self: LoginApp, *parts: Any) -> None:
+        made.append(self)
+        time.sleep(0.05)
+        begin(self, *parts)
+
+    monkeypatch.setattr(LoginApp, "__init__", count)
+    cloud = Cloud()
+    try:
+        answers = at_once(*[partial(cloud.door.get, "/login/style.css")] * 6)
+        assert [answer.status_code for answer in answers] == [200] * 6
+        assert len(made) == 1
+    finally:
+        cloud.close()
