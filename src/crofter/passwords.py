@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -22,6 +23,8 @@ _PIECES = (10, 16)
 
 Longer pieces do better justice to words; what makes them slow is found strong in the shorter ones already.
 """
+_WORD = 3
+"""Characters of a word that somebody would be guessed by."""
 _READABLE = "abcdefghijkmnpqrstuvwxyz23456789"
 _QUEUE = 20
 """How many may wait for their turn. Hashing is the one request that costs much and that strangers can send."""
@@ -91,7 +94,9 @@ def guessable(password: str, *known: str) -> str | None:
     """Why it is easy to guess, or None. A password is as strong as its strongest piece, at least."""
     from zxcvbn import zxcvbn  # noqa: PLC0415 - its word lists are slow to load
 
-    words = [word for word in known if word]
+    words = [word for word in known if len(word) >= _WORD]
+    for word in words:  # what is left is what must be guessed; a piece of a word would not be known for one
+        password = re.sub(re.escape(word), "", password, flags=re.IGNORECASE)
     warning = ""
     for piece in (password[start : start + size] for size in _PIECES for start in range(0, len(password), size)):
         judged = zxcvbn(piece, user_inputs=words)
