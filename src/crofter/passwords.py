@@ -94,7 +94,7 @@ def guessable(password: str, *known: str) -> str | None:
     """Why it is easy to guess, or None. A password is as strong as its strongest piece, at least."""
     from zxcvbn import zxcvbn  # noqa: PLC0415 - its word lists are slow to load
 
-    words = [word for word in known if len(word) >= _WORD]
+    words = sorted((word for word in known if len(word) >= _WORD), key=len, reverse=True)
     for word in words:  # what is left is what must be guessed; a piece of a word would not be known for one
         password = re.sub(re.escape(word), "", password, flags=re.IGNORECASE)
     warning = ""
