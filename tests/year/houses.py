@@ -16,7 +16,7 @@ import httpx2
 from httpx2 import Client
 
 from crofter.clock import HOUR, Setting
-from crofter.db import meta, open_database
+from crofter.db import Session, meta, open_database
 from crofter.db.schema import prepare
 from crofter.drivers.hypervisor import DomainRef
 from crofter.drivers.hypervisor.reports import Usage
@@ -91,14 +91,14 @@ class Power:
             raise self.failure
         self._begin(shared)
 
-    def end(self, error: BaseException | None) -> None:
+    def end(self, error: BaseException | None, session: Session) -> None:
         if self._left and error is None and threading.current_thread().name in ("MainThread", "conductor"):
             self._left -= 1
             if not self._left:
                 self.failure = Crash
-                self._end(None if self._commits else Crash())
+                self._end(None if self._commits else Crash(), session)
                 raise Crash
-        self._end(error)
+        self._end(error, session)
 
 
 class Shaky:
