@@ -23,7 +23,7 @@ def test_every_passing_state_is_shown_by_a_job() -> None:
 
 def test_the_books_and_the_states_agree_on_what_is_passing() -> None:
     resting = ("running", "offline", "stopped")
-    assert store.MOVING == " AND ".join(f"status <> '{status}'" for status in resting)
+    assert " AND ".join(f"status <> '{status}'" for status in resting) == store.MOVING
     assert set(AT_REST) == {"running", "offline"}
 
 
