@@ -59,6 +59,8 @@ class RateLimits:
 
         Otherwise whoever makes up a token for each request is never stopped. Tells whether the address was charged.
         """
+        if self._counting is None:
+            return self.unlimited(), False
         if token is None:
             return self.hit(name, address), False
         token = token[:_TELLING]
