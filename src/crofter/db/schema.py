@@ -35,8 +35,6 @@ def engine_for(database: Database) -> Engine:
 def prepare(database: Database) -> str:
     """Bring the schema to this release's revision; says what was done: ``made``, ``moved`` or ``ready``."""
     head = known_revisions()[-1]
-    if database.dialect == "sqlite" and _glance(database) == head:
-        return "ready"
     engine = engine_for(database)
     try:
         with engine.connect() as connection:
@@ -60,15 +58,6 @@ def prepare(database: Database) -> str:
         raise Unavailable(f"cannot use the database: {str(error.orig).strip().splitlines()[0]}") from error
     finally:
         engine.dispose()
-
-
-def _glance(database: Database) -> str | None:
-    """The revision, without the engine: most starts find all as it should be, and need nothing more."""
-    with database.read() as db:
-        if db.raw("SELECT 1 FROM sqlite_schema WHERE name = 'alembic_version'").fetchone() is None:
-            return None
-        found = db.raw("SELECT version_num FROM alembic_version").fetchone()
-        return None if found is None else str(found[0])
 
 
 def _stored(connection: Connection) -> str | None:
