@@ -14,26 +14,12 @@ from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
 registry.register("sqlite.apsw", __name__, "ApswDialect")
 
+_OPERATIONAL = "Abort Busy CantOpen Full Interrupt IO Locked Permissions Protocol ReadOnly SchemaChange SQL".split()
 _NAMES = {
-    **dict.fromkeys(("ConstraintError",), "IntegrityError"),
-    **dict.fromkeys(("CorruptError", "NotADBError"), "DatabaseError"),
-    **dict.fromkeys(
-        (
-            "AbortError",
-            "BusyError",
-            "CantOpenError",
-            "FullError",
-            "InterruptError",
-            "IOError",
-            "LockedError",
-            "PermissionsError",
-            "ProtocolError",
-            "ReadOnlyError",
-            "SchemaChangeError",
-            "SQLError",
-        ),
-        "OperationalError",
-    ),
+    **dict.fromkeys([f"{name}Error" for name in _OPERATIONAL], "OperationalError"),
+    "ConstraintError": "IntegrityError",
+    "CorruptError": "DatabaseError",
+    "NotADBError": "DatabaseError",
 }
 """What SQLAlchemy calls the driver's errors, as of any other SQLite."""
 

@@ -31,12 +31,15 @@ tally = table(
 )
 
 
-_ADD = query(
-    text(
-        "INSERT INTO tally (counted, owner, block, amount) VALUES (:counted, :owner, :block, :amount) "
-        "ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + excluded.amount"
+def _adding(counted: str, owner: str, block: str, amount: str) -> str:
+    """Adds to a block's row, or makes it; in words that both databases know."""
+    return (
+        f"INSERT INTO tally (counted, owner, block, amount) VALUES ({counted}, {owner}, {block}, {amount}) "
+        f"ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + ({amount})"
     )
-)
+
+
+_ADD = query(text(_adding(":counted", ":owner", ":block", ":amount")))
 _OWN = (tally.c.counted == bindparam("counted"), tally.c.owner == bindparam("owner"))
 _TOTAL = query(select(func.sum(tally.c.amount)).where(*_OWN))
 _BEFORE = query(select(func.sum(tally.c.amount)).where(*_OWN, tally.c.block < bindparam("before")))
@@ -129,11 +132,7 @@ def _install(counted: Table, owner: str) -> None:
 
 
 def _add(name: str, owner: str, row: str, amount: int) -> str:
-    return (
-        f"INSERT INTO tally (counted, owner, block, amount) "
-        f"VALUES ('{name}', {row}.{owner}, {row}.id >> {BLOCK_BITS}, {amount}) "
-        f"ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + ({amount});"
-    )
+    return _adding(f"'{name}'", f"{row}.{owner}", f"{row}.id >> {BLOCK_BITS}", str(amount)) + ";"
 
 
 def _drop_empty(name: str, owner: str) -> str:
