@@ -147,9 +147,15 @@ def find(ctx: Context, slug: str) -> Image | None:
     return ctx.db.maybe(_BY_ID, account_id=ctx.account_id, image_id=int(number))
 
 
+def offered(ctx: Context, slug: str | None) -> Image | None:
+    """The image that something new is to be made from, if there is one of that name still."""
+    found = find(ctx, slug) if slug else None
+    return found if found is not None and found.offered else None
+
+
 def one(ctx: Context, image_id: str) -> Image:
-    found = find(ctx, image_id)
-    if found is None or not found.offered:
+    found = offered(ctx, image_id)
+    if found is None:
         raise NotFound
     return found
 

@@ -17,7 +17,6 @@ from crofter.resources.instances.configs.store import SLOTS
 from crofter.resources.instances.configs.vlans import CAPABILITY as NEXT_GENERATION
 from crofter.resources.instances.creation import GPUS, NO_TYPE
 from crofter.resources.instances.disks import store as disks
-from crofter.resources.instances.disks.store import Disk
 from crofter.resources.instances.layout import SWAP
 from crofter.resources.instances.operations import moving, power
 from crofter.resources.instances.operations.moving import Change
@@ -37,9 +36,7 @@ NO_UPGRADE = "This Compute has no upgrade available."
 
 
 def rebuild(ctx: Context, instance: Instance, body: Rebuild) -> InstanceView:
-    image = images.find(ctx, body.image) if body.image else None
-    if image is not None and not image.offered:
-        image = None
+    image = images.offered(ctx, body.image)
     deployment.refuse(body, [*_about_image(instance, body, image), *deployment.complaints(ctx, body, image)])
     assert image is not None
     states.must_be_idle(ctx, instance)
@@ -97,13 +94,8 @@ def _must_fit(ctx: Context, instance: Instance, plan: Type, *, auto: bool) -> No
         return
     data = moving.data_disk(own)
     # Nobody knows what a raw disk needs, so it keeps what it has.
-    if not auto or data is None or data.filesystem == "raw" or _beside(own, data) >= plan.disk:
+    if not auto or data is None or data.filesystem == "raw" or moving.beside(own, data) >= plan.disk:
         raise Invalid(TOO_MUCH_DISK)
-
-
-def _beside(own: list[Disk], data: Disk) -> int:
-    """How large all other disks are."""
-    return sum(disk.size for disk in own if disk.id != data.id)
 
 
 def migrate(ctx: Context, instance: Instance, body: Migrate) -> None:
@@ -114,12 +106,12 @@ def migrate(ctx: Context, instance: Instance, body: Migrate) -> None:
     upgrade = _successor(ctx, instance) if body.upgrade else None
     if upgrade is not None:
         _must_fit(ctx, instance, upgrade, auto=False)
-    plan = upgrade.slug if upgrade else None
     if region is not None:
         secondary = Entity("region", region.slug, region.slug, f"/v4/regions/{region.slug}")
-        _move(ctx, moving.MIGRATE_REGION, instance, Change(region.slug, plan), secondary)
+        change = moving.changed_to(instance, upgrade, region=region.slug)
+        _move(ctx, moving.MIGRATE_REGION, instance, change, secondary)
     elif instance.migration_pending or upgrade is not None:
-        _move(ctx, moving.MIGRATE, instance, Change(type=plan))
+        _move(ctx, moving.MIGRATE, instance, moving.changed_to(instance, upgrade))
     else:
         raise Invalid("There is no pending migration for this Compute.")
 

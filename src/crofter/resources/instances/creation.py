@@ -81,9 +81,7 @@ def begin(ctx: Context, body: InstanceCreate, plan: Plan | None = None) -> tuple
 
 def _plan(ctx: Context, body: InstanceCreate) -> Plan:
     plan_type, region, account = orders.placed(ctx, body.type, body.region)
-    image = images.find(ctx, body.image) if body.image else None
-    if image is not None and not image.offered:
-        image = None
+    image = images.offered(ctx, body.image)
     backup = _backup(ctx, body.backup_id) if body.backup_id else None
     deployment.refuse(
         body,

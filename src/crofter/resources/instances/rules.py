@@ -23,7 +23,6 @@ from crofter.resources.tags import rules as tagging
 from crofter.resources.tags import store as tags
 from crofter.shapes import UNSET, Raw, given
 
-NO_CONFIG = "config_id is not valid"
 TAKEN = "Label must be unique among your Computes"
 
 
@@ -160,18 +159,17 @@ def shutdown(ctx: Context, instance: Instance) -> None:
 
 def _startable(ctx: Context, instance: Instance, config_id: int | None) -> Config:
     """What it will boot with. That it is busy is said before what it lacks: it may have that when it is idle again."""
-    if config_id is not None and all(config_id != config.id for config in configs.of(ctx, instance.id)):
-        raise Invalid(NO_CONFIG, field="config_id")
+    known = configs.of(ctx, instance.id)
+    if config_id is not None and all(config_id != config.id for config in known):
+        raise Invalid("config_id is not valid", field="config_id")
     states.must_be_idle(ctx, instance)
-    return bootable_config(ctx, instance, config_id)
+    return bootable(instance, known, config_id)
 
 
-def bootable_config(ctx: Context, instance: Instance, config_id: int | None) -> Config:
+def bootable(instance: Instance, profiles: Sequence[Config], config_id: int | None = None) -> Config:
     """The profile that was asked for; else the one last booted; else the only one."""
-    known = {config.id: config for config in configs.of(ctx, instance.id)}
+    known = {config.id: config for config in profiles}
     if config_id is not None:
-        if config_id not in known:
-            raise Invalid(NO_CONFIG, field="config_id")
         chosen = known[config_id]
     elif instance.booted_config in known:
         chosen = known[instance.booted_config]

@@ -114,7 +114,7 @@ def _bring_back(ctx: Context, instance: Instance) -> None:
         log.info("watchdog gives up on instance %s", instance.id)
         return
     try:
-        config = rules.bootable_config(ctx, instance, None)
+        config = rules.bootable(instance, configs.of(ctx, instance.id))
     except Invalid:
         return
     args = BootArgs(instance.id, config.id)

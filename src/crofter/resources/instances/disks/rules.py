@@ -31,9 +31,7 @@ def view(disk: Disk) -> DiskView:
 
 
 def create(ctx: Context, instance: Instance, body: DiskCreate) -> DiskView:
-    image = images.find(ctx, body.image) if body.image else None
-    if image is not None and not image.offered:
-        image = None
+    image = images.offered(ctx, body.image)
     deployment.refuse(body, [*_about_disk(body, image), *deployment.complaints(ctx, body, image)])
     states.must_be_idle(ctx, instance)
     _must_have_room(ctx, instance, body.size)

@@ -79,7 +79,7 @@ def _resize(work: Work, *, down: bool) -> Sleep | None:
     data = data_disk(own)
     if not work.args.change.grow or data is None:
         return None
-    size = plan.disk - sum(disk.size for disk in own if disk.id != data.id)
+    size = plan.disk - beside(own, data)
     if size == data.size or (size < data.size) != down or not (down or work.args.change.larger):
         return None
     driver = hands.hypervisor(work.world)
@@ -89,9 +89,15 @@ def _resize(work: Work, *, down: bool) -> Sleep | None:
     return waiting
 
 
-def changed_to(instance: Instance, plan: Type, *, grow: bool) -> Change:
-    """Another plan on the same host."""
-    return Change(type=plan.slug, grow=grow, larger=plan.disk > instance.disk)
+def changed_to(instance: Instance, plan: Type | None, *, region: str | None = None, grow: bool = True) -> Change:
+    if plan is None:
+        return Change(region)
+    return Change(region, plan.slug, grow, larger=plan.disk > instance.disk)
+
+
+def beside(own: list[disks.Disk], data: disks.Disk) -> int:
+    """How large all other disks are."""
+    return sum(disk.size for disk in own if disk.id != data.id)
 
 
 def data_disk(own: list[disks.Disk]) -> disks.Disk | None:
