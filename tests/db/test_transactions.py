@@ -323,3 +323,27 @@ def test_whoever_still_looks_when_the_database_is_closed_sees_to_the_end(sqlite_
         assert seen.result() == ["one"]
     with pytest.raises(Unavailable):
         add(sqlite_database, "two")
+
+
+# ---- how SQLite is set up -------------------------------------------------------------------------------------------
+
+
+def test_plans_do_not_depend_on_values(sqlite_database: SqliteDatabase) -> None:
+    """Else most statements are prepared anew for each value, at ten times the cost; which no result would show."""
+    names(sqlite_database)
+    for connection in (sqlite_database._writer, sqlite_database._readers.connection):
+        assert connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, -1) == 1
+
+
+def test_what_is_deleted_is_overwritten(sqlite_database: SqliteDatabase) -> None:
+    """In the file itself: what is still in the log beside it goes there first."""
+
+    def found() -> bool:
+        sqlite_database._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return b"nobody may read this" in sqlite_database.path.read_bytes()
+
+    add(sqlite_database, "nobody may read this", "stays")
+    assert found()
+    with sqlite_database.write() as db:
+        db.delete(meta.meta, name="nobody may read this")
+    assert not found()
