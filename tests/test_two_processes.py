@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+import httpx2
+import psycopg
 import pytest
 
 from tests.databases import PostgresServer
@@ -17,10 +19,29 @@ WRITERS, EACH = 4, 20
 
 
 @pytest.fixture(scope="module")
-def pair(postgres_server: PostgresServer) -> Iterator[tuple[Process, Process]]:
-    address = postgres_server.address(postgres_server.empty())
+def address(postgres_server: PostgresServer) -> str:
+    return postgres_server.address(postgres_server.empty())
+
+
+@pytest.fixture(scope="module")
+def pair(address: str) -> Iterator[tuple[Process, Process]]:
     with serving("--database", address, "--log", "off") as one, serving("--database", address, "--log", "off") as two:
         yield one, two
+
+
+def without_rounds(address: str) -> None:
+    """Nobody looks every minute: what the first looks have left undone stays so, however long a test takes."""
+    with psycopg.connect(address, autocommit=True) as postgres:
+        assert postgres.execute("DELETE FROM schedule WHERE kind = 'managed.round'").rowcount == 1
+
+
+def watched(client: httpx2.Client, number: int, server: Server) -> None:
+    body = {"label": f"web {number}", "service_type": "url", "address": server.url, "timeout": 30}
+    assert client.post("/v4/managed/services", json=body).status_code == 200
+
+
+def statuses(client: httpx2.Client) -> set[str]:
+    return {one["status"] for one in client.get("/v4/managed/services").json()["data"]}
 
 
 def test_no_event_is_missed_or_doubled_between_two_processes(pair: tuple[Process, Process]) -> None:
@@ -68,22 +89,38 @@ def test_the_same_key_at_both_processes_is_done_once(pair: tuple[Process, Proces
     assert len({answer.content for answer in answers}) == 1
 
 
-def test_what_one_process_has_asked_about_the_other_leaves_to_it(pair: tuple[Process, Process]) -> None:
+def test_what_one_process_has_asked_about_the_other_leaves_to_it(pair: tuple[Process, Process], address: str) -> None:
     """Services that take their time to answer: whoever has asked hears it, whichever process comes to look first."""
     owner = pair[0].client(None).post("/_sandbox/accounts", json={"managed": True}).json()["token"]
     clients = [server.client(owner) for server in pair]
     servers = [Server(delay=0.8) for _ in range(8)]
     try:
         for number, server in enumerate(servers):
-            body = {"label": f"web {number}", "service_type": "url", "address": server.url, "timeout": 30}
-            assert clients[number % 2].post("/v4/managed/services", json=body).status_code == 200
-
-        def statuses() -> set[str]:
-            return {one["status"] for one in clients[0].get("/v4/managed/services").json()["data"]}
-
-        eventually(lambda: "pending" not in statuses(), seconds=60)
-        assert statuses() == {"ok"}
+            watched(clients[number % 2], number, server)
+        without_rounds(address)
+        eventually(lambda: "pending" not in statuses(clients[0]), seconds=60)
+        assert statuses(clients[0]) == {"ok"}
         assert [server.visits for server in servers] == [1] * len(servers)
+    finally:
+        for server in servers:
+            server.stop()
+
+
+def test_what_a_process_had_asked_when_it_died_the_other_asks_again(postgres_server: PostgresServer) -> None:
+    """Nobody hears the answers of a dead one."""
+    address = postgres_server.address(postgres_server.empty())
+    servers = [Server(delay=4.0) for _ in range(4)]
+    try:
+        with serving("--database", address, "--log", "off") as doomed:
+            owner = doomed.client(None).post("/_sandbox/accounts", json={"managed": True}).json()["token"]
+            for number, server in enumerate(servers):
+                watched(doomed.client(owner), number, server)
+            eventually(lambda: all(server.visits for server in servers), seconds=60)
+            doomed.kill()
+        without_rounds(address)
+        with serving("--database", address, "--log", "off") as heir:
+            eventually(lambda: statuses(heir.client(owner)) == {"ok"}, seconds=60)
+            assert [server.visits for server in servers] == [2] * len(servers)
     finally:
         for server in servers:
             server.stop()

@@ -22,7 +22,7 @@ class Server:
 
     def __init__(self, reply: bytes = HELLO, *, certificate: Path | None = None, delay: float = 0) -> None:
         self.reply = reply
-        self._delay = delay
+        self.delay = delay
         self._stopped = threading.Event()
         self.hung_up = 0
         """How many of the next visitors get no answer."""
@@ -72,7 +72,7 @@ class Server:
     def _answer(self, peer: socket.socket) -> None:
         with self._tls.wrap_socket(peer, server_side=True) if self._tls else peer as talking:
             talking.recv(4096)
-            self._stopped.wait(self._delay)
+            self._stopped.wait(self.delay)
             talking.sendall(self.reply)
 
 

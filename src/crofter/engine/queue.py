@@ -168,6 +168,14 @@ CLAIM_ANY = _claim(_first(one_lane=False))
 _ALIVE = query(select(worker.c.id).where(worker.c.id == bindparam("me")).with_for_update(read=True, key_share=True))
 
 
+_LISTED = query(select(worker.c.id).where(worker.c.id == bindparam("id")))
+
+
+def lives(db: Session, worker_id: int) -> bool:
+    """Whether a worker is among the living, as far as the others know."""
+    return db.value(_LISTED, id=worker_id) is not None
+
+
 def claim(db: Session, me: int, now: int, lane: str | None = None) -> Claimed | None:
     """The next operation, now ours; of one lane, or of any. Raises Clash when a race for a key was lost."""
     if db.value(_ALIVE, me=me) is None:

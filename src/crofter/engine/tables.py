@@ -81,6 +81,7 @@ class Claimed(Row):
     crashes: int
     epoch: int
     cancel: bool
+    owner: int
     account_id: int | None
     user_id: int | None
     username: str | None

@@ -30,6 +30,7 @@ class Work:
         self.id = row.id
         self.key = row.key
         self.epoch = row.epoch
+        self.worker = row.owner
         self.account_id = row.account_id
         self.event_id = row.event_id
         self.actor = actor_of(row)

@@ -17,7 +17,7 @@ from crofter.context import Context, World
 from crofter.drivers.probes import Answer, Ask, Crew
 from crofter.engine import chores
 from crofter.engine.operation import Operation, Sleep, step, tx_step
-from crofter.engine.queue import enqueue
+from crofter.engine.queue import TOPIC, enqueue, lives
 from crofter.engine.work import Work
 from crofter.resources.managed.services import monitoring, policy, store
 from crofter.resources.managed.services.machines import known_answers
@@ -35,8 +35,6 @@ AT_ONCE = 0.25
 POLL = 1.0
 LONGEST_POLL = 15.0
 LEAVE = 0.2
-MOST_LEFT = 25
-"""How often in a row a round is left to the process that has asked: it takes one of several by chance."""
 LONGEST = 3600.0
 """Seconds after which an answer is no longer waited for: services of one account that hang wait for each other."""
 # While the clock stands or is moved, house time waits for the outside world: so that must not take long.
@@ -115,7 +113,9 @@ def look(work: Work) -> Sleep | None:
     kept = work.vars.get("asked")
     asked = msgspec.convert(kept, Asked) if kept else _ask(work, lookout, verdicts)
     if asked.crew != lookout.name:
-        return _leave(work, asked)
+        if _will_be_heard(work, asked):
+            return _leave(work)
+        asked = _ask(work, lookout, verdicts)
     overtaken = _stands(work.world) and not asked.standing
     _collect(lookout, asked, _patience(asked, overtaken=overtaken), verdicts)
     if verdicts:
@@ -123,7 +123,6 @@ def look(work: Work) -> Sleep | None:
     waited = time.monotonic() - asked.since
     if not asked.services or overtaken or waited > LONGEST:
         return None
-    asked.left = 0
     work.vars["asked"] = msgspec.to_builtins(asked)
     return Sleep(min(LONGEST_POLL, max(POLL, waited / 10)))
 
@@ -135,11 +134,18 @@ def _patience(asked: Asked, *, overtaken: bool) -> float:
     return STANDING_PATIENCE if asked.standing else AT_ONCE
 
 
-def _leave(work: Work, asked: Asked) -> Sleep | None:
-    """To the process that has asked, and that alone hears the answers; unless it has died over it."""
-    asked.left += 1
-    work.vars["asked"] = msgspec.to_builtins(asked)
-    return Sleep(LEAVE) if asked.left <= MOST_LEFT else None  # the next round asks again
+def _will_be_heard(work: Work, asked: Asked) -> bool:
+    """Whether the process that has asked, and that alone hears the answers, is there and comes to look for them."""
+    if asked.worker == work.worker or _stands(work.world):
+        return False  # this process has another crew since; or the one that moves the clock does all the work
+    with work.read() as ctx:
+        return lives(ctx.db, asked.worker)
+
+
+def _leave(work: Work) -> Sleep:
+    """Let everybody know when it is due again: else whoever has put it down would be first every time."""
+    work.then(lambda ctx: ctx.db.signal(f"{TOPIC}:{work.operation.lane}"))
+    return Sleep(LEAVE)
 
 
 def _stands(world: World) -> bool:
@@ -156,14 +162,14 @@ class Asked(Struct):
     """Whether it was asked while the clock stood, with little patience."""
     services: dict[str, tuple[int, int, int, str]] = {}
     """By number of the ask: service, account, revision, status."""
-    left: int = 0
-    """How often in a row another process has found it."""
+    worker: int = 0
+    """Whose crew it is."""
 
 
 def _ask(work: Work, lookout: Crew, verdicts: list[Verdict]) -> Asked:
     block: Block = work.args
     standing = _stands(work.world)
-    asked = Asked(lookout.name, time.monotonic(), standing)
+    asked = Asked(lookout.name, time.monotonic(), standing, worker=work.worker)
     with work.read() as ctx:
         due = store.due(ctx, block.first, block.last)
         known = known_answers(ctx, due)
