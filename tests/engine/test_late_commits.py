@@ -18,7 +18,9 @@ from tests.engine import defects
 from tests.engine.conftest import Bench
 from tests.engine.deeds import Nothing, effect, leave
 
-Fate = Callable[[Any], None]
+Landing = Callable[[], None]
+Fate = Callable[[Any], Landing | None]
+"""What becomes of a commit at once, and what once somebody has looked for it."""
 Benches = Callable[..., Bench]
 
 
@@ -32,9 +34,9 @@ def unheard(transaction: Any) -> None:
     transaction.__exit__(None, None, None)
 
 
-def late(transaction: Any) -> None:
-    """The answer was lost, and the commit happens only when everybody has begun to look for it."""
-    threading.Timer(0.15, transaction.__exit__, (None, None, None)).start()
+def late(transaction: Any) -> Landing:
+    """The answer was lost, and the commit happens only when whoever waits for it has looked in vain."""
+    return threading.Timer(0.15, transaction.__exit__, (None, None, None)).start
 
 
 class Faulty:
@@ -44,6 +46,8 @@ class Faulty:
         self._database = database
         self._fate = fate
         self.armed = self._used = False
+        self._landing: tuple[int, Landing] | None = None
+        """The thread whose commit has yet to happen, and how it does."""
 
     def arm_once(self) -> None:
         self.armed, self._used = not self._used, True
@@ -64,11 +68,21 @@ class Faulty:
             transaction.__exit__(None, None, None)
             return
         self.armed = False
+        landing = None
         try:
-            self._fate(transaction)
+            landing = self._fate(transaction)
         except Unavailable:
             pass
+        self._landing = landing and (threading.get_ident(), landing)
         raise Unavailable
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        with self._database.read() as session:
+            yield session
+        if self._landing and self._landing[0] == threading.get_ident():
+            (_, land), self._landing = self._landing, None
+            land()
 
 
 _EFFECTS = query(select(func.count()).select_from(effect).where(effect.c.step == bindparam("step")))
