@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -59,7 +59,8 @@ def callback() -> Iterator[tuple[str, list[dict[str, str]]]]:
         def log_message(self, format: str, *args: Any) -> None:
             """Quiet."""
 
-    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+    # A browser may connect once more than it asks: who talks to one at a time would wait for that one for ever.
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/callback", seen
         server.shutdown()
