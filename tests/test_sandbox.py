@@ -201,7 +201,7 @@ def test_a_thawed_clock_runs_on_from_where_it_stood(cloud: Cloud) -> None:
 
 
 def test_a_running_clock_can_be_moved_too(cloud: Cloud) -> None:
-    before, began = done(cloud, "GET", "/clock")["now"], time.monotonic()
+    began, before = time.monotonic(), done(cloud, "GET", "/clock")["now"]
     done(cloud, "POST", "/clock/advance", {"seconds": 2 * 86400})
     after = done(cloud, "GET", "/clock")
     assert after["mode"] == "real"
