@@ -74,20 +74,21 @@ def test_a_full_disk_refuses_writes_serves_reads_and_recovers(own_cloud: Cloud) 
 def test_a_writer_who_does_not_get_a_turn_is_told_to_come_back(
     own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lite, "WRITE_WAIT", 0.05)
-    with own_cloud.world.database.write():
+    with monkeypatch.context() as impatient, own_cloud.world.database.write():
+        impatient.setattr(lite, "WRITE_WAIT", 0.05)
         answers = burst(own_cloud, [f"locked {number}" for number in range(12)])
         assert all(map(refused_politely, answers.values()))
         assert own_cloud.admin.get("/v4/tags").json()["results"] == 0  # who only looks does not wait
     assert create(own_cloud.admin, "free again").status_code == 200
 
 
-def test_a_lock_of_another_program_is_not_waited_for_in_vain(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lock_of_another_program_is_not_waited_for_in_vain(own_cloud: Cloud) -> None:
     database = own_cloud.world.database
     assert isinstance(database, lite.SqliteDatabase)
-    database._writer.set_busy_timeout(50)
     other = apsw.Connection(str(database.path))
-    other.execute("BEGIN IMMEDIATE")
+    with database._turn:  # else the house might be writing just now
+        database._writer.set_busy_timeout(50)
+        other.execute("BEGIN IMMEDIATE")
     assert refused_politely(create(own_cloud.admin, "locked"))
     other.execute("ROLLBACK")
     other.close()

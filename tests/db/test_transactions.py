@@ -178,8 +178,9 @@ def test_others_wait_until_all_parts_are_done(sqlite_database: SqliteDatabase) -
 
 
 def limit_pages(database: SqliteDatabase, more: int) -> None:
-    used = database._writer.execute("PRAGMA page_count").fetchone()[0]
-    database._writer.execute(f"PRAGMA max_page_count={used + more}")
+    with database._turn:  # in a house, others write by the same connection
+        used = database._writer.execute("PRAGMA page_count").fetchone()[0]
+        database._writer.execute(f"PRAGMA max_page_count={used + more}")
 
 
 def grow(database: SqliteDatabase, count: int, prefix: str) -> None:
