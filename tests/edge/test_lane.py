@@ -10,6 +10,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from crofter.db import lite
 from crofter.db.lite import SqliteDatabase
 from crofter.edge import lane
 from tests.cloud import Cloud
@@ -17,7 +18,9 @@ from tests.resources.followers import eventually
 
 
 @pytest.fixture
-def own_cloud() -> Iterator[Cloud]:
+def own_cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
+    monkeypatch.setattr(lite, "WRITE_WAIT", 60.0)  # however long it takes until all are in line
+    monkeypatch.setattr(lane, "PATIENCE", 60.0)
     cloud = Cloud()
     cloud.freeze()  # nobody else writes
     yield cloud
