@@ -20,10 +20,11 @@ class Raw(NamedTuple):
         return json.loads(self.body)
 
 
-def connect(url: str, *, timeout: float = 20) -> socket.socket:
+def connect(url: str, *, timeout: float = 20, peer: str = "") -> socket.socket:
+    """``peer``: the address to come from, if that matters."""
     parts = urlsplit(url)
     assert parts.hostname is not None
-    return socket.create_connection((parts.hostname, parts.port), timeout=timeout)
+    return socket.create_connection((parts.hostname, parts.port), timeout=timeout, source_address=(peer, 0))
 
 
 def send(url: str, content: bytes) -> Raw:
