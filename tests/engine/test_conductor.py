@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from crofter.clock import DAY, HOUR, SECOND, Setting, parse, text
+from crofter.clock import DAY, HOUR, SECOND, Setting, machine_now, parse, text
 from crofter.context import Context
 from crofter.db import Database
 from crofter.engine import Operation, Sleep, Work, chores, enqueue, step, timekeeping, tx_step
@@ -100,6 +100,12 @@ def test_time_never_goes_back_however_short_the_advance(bench: Benches) -> None:
         moments.append(house.conductor.advance(0.001)[0])
         moments.append(house.world.clock.now())
     assert moments == sorted(moments)
+
+
+def test_the_clock_that_all_share_is_not_ahead_of_that_of_its_machine(bench: Benches) -> None:
+    house = bench(HAPPEN)
+    with house.world.database.read() as db:
+        assert [moment for moment in range(200) if timekeeping.machine(db) > machine_now()] == []
 
 
 def test_settling_stops_when_nothing_is_under_way(bench: Benches) -> None:

@@ -21,10 +21,11 @@ class _Reading(Row):
     setting: Any
 
 
-# Machines disagree about the time; the database they share does not.
+# Machines disagree about the time; the database they share does not. A millisecond counts once it is over, as in a
+# machine's own clock: rounded, it would be ahead of that one, and time would go back by one when a clock runs on.
 _SHARED = query(
     text(
-        "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT) AS machine,"
+        "SELECT CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT) AS machine,"
         " (SELECT value FROM meta WHERE name = 'clock') AS setting"
     ).columns(machine=BigInteger, setting=Json),
     _Reading,
