@@ -24,6 +24,12 @@ def test_the_suite_catches_a_driver_that(sqlite_store: Database, defect: str) ->
 
 
 def test_the_suite_catches_a_driver_that_does_not_lock(postgres_store: Database) -> None:
-    yard = Yard(SimulatedBench(postgres_store, RACING))
-    with pytest.raises((*CAUGHT, Unreachable)):
-        CHECKS["each_verb_ordered_by_two_threads_at_once_is_done_once: running"](yard)
+    def caught() -> bool:
+        yard = Yard(SimulatedBench(postgres_store, RACING))
+        try:
+            CHECKS["each_verb_ordered_by_two_threads_at_once_is_done_once: running"](yard)
+        except (*CAUGHT, Unreachable):
+            return True
+        return False
+
+    assert any(caught() for _ in range(5))  # two threads need not meet each time that they could

@@ -164,7 +164,7 @@ class Crew:
             overlaps=_overlaps(lines),
             repeated=sum(amount - 1 for amount in begun.values()),
             crashes=int(self.ask("SELECT coalesce(sum(crashes), 0) FROM operation")[0][0]),
-            processes=len({line[3] for line in lines}),
+            processes=len({line[3] for line in lines if int(line[1]) in set(ids)}),
         )
 
 
