@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sqlalchemy import create_engine
-
 from crofter.clock import Clock
 from crofter.db import Database, open_database
 from crofter.drivers.hypervisor import DiskRef, DiskSpec, DomainRef, DomainSpec, Empty, Order, Seed
@@ -17,7 +15,9 @@ STEPS = ("disk", "size", "seed", "domain", "gone")
 
 def create_store(database: Database) -> None:
     """Only the driver's own tables: it needs nothing else of the house."""
-    engine = create_engine(database.url)
+    from crofter.db.schema import engine_for  # takes its time, and whoever only works needs none
+
+    engine = engine_for(database)
     tables.thing.metadata.create_all(engine, tables=[tables.thing, tables.work, tables.change, tables.setting])
     engine.dispose()
 
