@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from PIL import Image
 
 from crofter.drivers.pictures import Crowded, Unfit, cleaned, decodes, studio
 from tests.pictures import picture
+from tests.resources.followers import eventually
 
 LIMITS: dict[str, Any] = {"most_pixels": 1_000_000, "most_bytes": 512 * 1024}
 TAKEN_OVER = "from crofter.drivers.pictures import process; import os, socket, threading; {first}\n"
@@ -105,18 +107,19 @@ def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
         cleaned(picture(), "PNG", **LIMITS)
 
 
-def test_a_crowd_is_sent_away(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studio, "COMMAND", (sys.executable, "-I", "-c", "import time; time.sleep(3600)"))
-    monkeypatch.setattr(studio, "PATIENCE", 0.5)
+def test_a_crowd_is_sent_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    waits = f"import os, time\nwhile not os.path.exists({str(gate)!r}): time.sleep(0.01)"
+    monkeypatch.setattr(studio, "COMMAND", (sys.executable, "-I", "-c", waits))
     outcomes: list[bool] = []
     room = studio.AT_ONCE + studio.WAITING
     crowd = [threading.Thread(target=lambda: outcomes.append(decodes(b"", "PNG", most_pixels=1))) for _ in range(room)]
     for one in crowd:
         one.start()
-    while studio._room._value:  # type: ignore[attr-defined]
-        assert any(one.is_alive() for one in crowd)
+    eventually(lambda: not studio._room._value)
     with pytest.raises(Crowded):
         decodes(b"", "PNG", most_pixels=1)
+    gate.touch()
     for one in crowd:
         one.join()
     assert outcomes == [False] * room
