@@ -33,7 +33,11 @@ class Server:
         self.visits = 0
         self.visited = threading.Event()
         self._listening: socket.socket | None = None
-        self.port = 0
+        # Bound and never listening, so that the port is nobody else's while this server is down.
+        self._place = socket.socket()
+        self._place.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._place.bind(("127.0.0.1", 0))
+        self.port: int = self._place.getsockname()[1]
         self.start()
 
     @property
@@ -43,7 +47,6 @@ class Server:
     def start(self) -> None:
         self._stopped.clear()
         self._listening = socket.create_server(("127.0.0.1", self.port), backlog=256)
-        self.port = self._listening.getsockname()[1]
         threading.Thread(target=self._serve, args=(self._listening,), daemon=True).start()
 
     def stop(self) -> None:
@@ -63,7 +66,7 @@ class Server:
             with peer, suppress(OSError):
                 self.visits += 1
                 self.visited.set()
-                peer.settimeout(2)
+                peer.settimeout(20)
                 if self.hung_up:
                     self.hung_up -= 1
                 elif self.reply:
