@@ -132,9 +132,12 @@ def _token(house: House, client: httpx2.Client) -> httpx2.Response:
 
 
 def second_factor(house: House, client: httpx2.Client) -> None:
-    secret = client.post("/v4/profile/tfa-enable", json={}).json()["secret"]
+    code = "0"
+    while int(code) % 2 == 0:  # as sizes and prices of six digits are, which stand in the database as well
+        secret = client.post("/v4/profile/tfa-enable", json={}).json()["secret"]
+        code = pyotp.TOTP(secret).now()
     house.learn("TwoFactorSecretView.secret", secret, also=(base64.b32decode(secret),))
-    code = house.known("confirm_two_factor tfa_code", pyotp.TOTP(secret).now())
+    house.known("confirm_two_factor tfa_code", code)
     answer = house.send(client, "/v4/profile/tfa-enable-confirm", {"tfa_code": code}, code)
     house.learn("TwoFactorScratchView.scratch", answer["scratch"])
     house.spoil(client, "/v4/profile/tfa-enable-confirm", {"tfa_code": answer["scratch"]}, answer["scratch"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import subprocess
 from collections.abc import Iterator, Sequence
@@ -72,6 +73,7 @@ class PostgresStore:
         self.address = server.address(name)
         self.flags = ("--database", self.address)
         self._first_segment = self._value("SELECT pg_walfile_name(pg_current_wal_lsn())")
+        self._logged = {file: file.stat().st_size for file in self._logs()}
         self._number = self._value("SELECT oid::text FROM pg_database WHERE datname = current_database()")
 
     def _value(self, statement: str) -> str:
@@ -100,12 +102,14 @@ class PostgresStore:
         yield "file base", b"\n".join(file.read_bytes() for file in tables)
         segments = (one for one in (folder / "pg_wal").iterdir() if one.is_file() and one.name >= self._first_segment)
         yield "file pg_wal", b"\n".join(file.read_bytes() for file in segments)
-        for file in sorted(folder.rglob("*log")):
-            if file.is_file():
-                yield f"log of the server, {file.name}", file.read_bytes()
+        for file in self._logs():
+            yield f"log of the server, {file.name}", _statements(file.read_bytes()[self._logged.get(file, 0) :])
         yield "every table, as text", b"\n".join(self._rows())
         dumped = subprocess.run([self._server.program("pg_dump"), self.address], capture_output=True, check=True)
         yield "backup, as text", dumped.stdout
+
+    def _logs(self) -> list[Path]:
+        return sorted(file for file in self._server.data.rglob("*log") if file.is_file())
 
     def _rows(self) -> Iterator[bytes]:
         with psycopg.connect(self.address) as connection:
@@ -113,6 +117,12 @@ class PostgresStore:
             for (table,) in tables:
                 for row in connection.execute(sql.SQL("SELECT t::text FROM {} t").format(sql.Identifier(table))):
                     yield str(row[0]).encode()
+
+
+def _statements(log: bytes) -> bytes:
+    """What a server has logged of what it was told, without its own numbers: a process may have that of a card."""
+    lines = [line for line in log.splitlines(keepends=True) if b"LOG:  checkpoint " not in line]
+    return re.sub(rb"(?m)^(\S+ \S+ \S+) \[\d+\]", rb"\1", b"".join(lines))
 
 
 Store = SqliteStore | PostgresStore
