@@ -15,6 +15,7 @@ from crofter.kinds import Kind
 from crofter.login import chores as login_chores
 from crofter.login import store as login_tables
 from crofter.resources.account import api as account
+from crofter.resources.account import closing
 from crofter.resources.billing import api as billing
 from crofter.resources.billing import cost_api as costs
 from crofter.resources.billing import invoicing
@@ -127,6 +128,7 @@ KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, NODEBALANCER, STACKSCRIPT, 
 
 OPERATIONS: tuple[Operation, ...] = (
     *housekeeping.OPERATIONS,
+    closing.CLEAR,
     *instance_jobs.OPERATIONS,
     *invoicing.OPERATIONS,
     *transfer_operations.OPERATIONS,

@@ -28,6 +28,13 @@ def kind_of(
     ids_of = query(select(objects.c.id).where(own, among(objects.c.id, "ids")))
     labels = query(select(objects.c.id, objects.c.label).where(own).order_by(objects.c.id), lambda *named: named)
 
+    following = query(
+        select(objects.c.id)
+        .where(own, objects.c.id > bindparam("after"))
+        .order_by(objects.c.id)
+        .limit(bindparam("most"))
+    )
+
     def remove_row(ctx: Context, object_id: int) -> None:
         ctx.db.delete(objects, account_id=ctx.account_id, id=object_id)
 
@@ -36,9 +43,10 @@ def kind_of(
         url=url,
         existing=lambda ctx, ids: set(ctx.db.column(ids_of, account_id=ctx.account_id, ids=list(ids))),
         labelled=lambda ctx: ctx.db.all(labels, account_id=ctx.account_id),
+        following=lambda ctx, after, most: ctx.db.column(following, account_id=ctx.account_id, after=after, most=most),
+        remove=remove or remove_row,
         views=lambda ctx, ids: {view.id: view for view in shown(ctx, ids)},
         taggable=taggable,
-        remove=remove or remove_row,
     )
 
 
@@ -67,11 +75,13 @@ class Kind(Struct, frozen=True):
     """Which of these ids are objects of the caller's account."""
     labelled: Callable[[Context], Sequence[tuple[int, str | None]]]
     """Every object of the caller's account with its label, in the order of ids: what grants can be given on."""
+    following: Callable[[Context, int, int], Sequence[int]]
+    """The next few objects of the caller's account after an id, in the order of ids."""
+    remove: Callable[[Context, int], None]
+    """Take an object away for good, since its account closes."""
     views: Callable[[Context, Sequence[int]], dict[int, Any]] = lambda _ctx, _ids: {}
     """The objects as their own endpoint shows them, by id; where tags or tickets may name them."""
     taggable: bool = False
-    remove: Callable[[Context, int], None] | None = None
-    """Take an object away for good, since its account closes."""
 
     def entity(self, object_id: int, label: str | None) -> Entity:
         return Entity(self.name, object_id, label, self.url.format(id=object_id))
@@ -87,12 +97,19 @@ class Kinds:
     def get(self, name: str) -> Kind | None:
         return self._by_name.get(name)
 
-    def remove_all(self, ctx: Context) -> None:
-        """Take away all that the caller's account has."""
+    def remove_some(self, ctx: Context, reached: dict[str, int], most: int) -> bool:
+        """Take away some of what the caller's account has; whether there was any left.
+
+        ``reached`` keeps the last id of each kind: what takes its time to go is still there at the next call.
+        """
         for kind in self._by_name.values():
-            if kind.remove is not None:
-                for object_id, _ in kind.labelled(ctx):
-                    kind.remove(ctx, object_id)
+            found = kind.following(ctx, reached.get(kind.name, 0), most)
+            for object_id in found:
+                kind.remove(ctx, object_id)
+            if found:
+                reached[kind.name] = found[-1]
+                return True
+        return False
 
     def require(self, ctx: Context, name: str, ids: Sequence[int], level: str, *, field: str) -> None:
         """All of these objects are the caller's to read or write, or the field is refused."""

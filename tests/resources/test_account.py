@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from httpx2 import Client
 
+from crofter.context import Context
+from crofter.engine import Sleep, Work
+from crofter.resources.account import closing
 from crofter.resources.billing import invoicing
+from crofter.resources.instances import rules
 from tests.cloud import Cloud
 from tests.resources.stock import Stock
+from tests.sweep import planted
 from tests.told import actions, errors, mails
 
 FIELDS = {
@@ -328,5 +334,44 @@ def test_a_cancelled_account_keeps_no_object_of_any_kind(cloud: Cloud, alice: Cl
         stock.stackscript()
         stock.image()
     assert alice.post("/v4/account/cancel").status_code == 200
+    cloud.settle()
     assert counts() == [1, 1, 1, 1]
     assert [one["label"] for one in mallory.get("/v4/images").json()["data"] if not one["is_public"]] == ["golden"]
+
+
+@pytest.mark.parametrize("how", ["crash", "crashes"])
+def test_a_large_account_is_cleared_away_a_little_at_a_time(
+    cloud: Cloud, alice: Client, mallory: Client, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    """Who closes many instances keeps nobody else waiting; and a worker that dies over it takes none twice."""
+    cloud.freeze()
+    monkeypatch.setattr(closing, "AT_ONCE", 2)
+    others = instance(mallory)
+    for _ in range(5):
+        instance(alice)
+    Stock(cloud, "alice").volume(None)
+    cloud.settle()
+    taken: list[int] = []
+    delete = rules.delete
+    monkeypatch.setattr(rules, "delete", lambda ctx, one: (taken.append(one.id), delete(ctx, one)))
+    assert alice.post("/v4/account/cancel").status_code == 200
+    assert taken == []  # not in the request
+    largest = 0
+
+    def some(ctx: Context, work: Work) -> Sleep | None:
+        nonlocal largest
+        before = len(taken)
+        result = closing.take_some.run(ctx, work)
+        largest = max(largest, len(taken) - before)
+        return result
+
+    step = msgspec.structs.replace(closing.take_some, run=some)
+    with planted(cloud, closing.CLEAR.kind, step, how) as plant:
+        cloud.settle()
+    assert plant.fired
+    assert (largest, sorted(set(taken))) == (2, [2, 3, 4, 5, 6])
+    with cloud.world.database.read() as db:
+        assert db.raw("SELECT id FROM instance").fetchall() == [(others["id"],)]
+        assert db.raw("SELECT count(*) FROM volume").fetchone()[0] == 0
+        deletions = "SELECT count(*) FROM event WHERE action = 'compute_delete'"
+        assert db.raw(deletions).fetchone()[0] == 5

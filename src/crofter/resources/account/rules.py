@@ -14,7 +14,7 @@ from crofter.edge.endpoint import Outside
 from crofter.errors import Conflict, Invalid, Problem, Reason, Unauthenticated, Unavailable
 from crofter.journal import record
 from crofter.money import dollars
-from crofter.resources.account import checks, store
+from crofter.resources.account import checks, closing, store
 from crofter.resources.account.shapes import (
     CAPABILITIES,
     AccountTransfer,
@@ -204,6 +204,6 @@ def _closed(ctx: Context, until: int) -> Cancelled | Problem:
         return Conflict(UNPAID)
     meters.stop_all(ctx.db, found.id, until)  # paid for up to then, and free while it is being removed
     transfers.cancel_all(ctx)
-    ctx.world.kinds.remove_all(ctx)
     ctx.db.update(store.account, {"id": found.id}, closed=True)
+    closing.clear_away(ctx)
     return Cancelled(SURVEY + found.euuid)

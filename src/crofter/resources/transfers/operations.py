@@ -104,7 +104,7 @@ def _obstacle(ctx: Context, seller: Context, found: Transfer, rows: list[Instanc
     assert found.receiver_id is not None
     if accounts.one(ctx.db, found.receiver_id).closed:
         return "The receiving account is closed"
-    if len(rows) != len(found.computes):
+    if len(rows) != len(found.computes) or accounts.one(ctx.db, found.sender_id).closed:
         return "A Compute is not there any more"
     return next(obstacles.of_moving(seller, rows), None)
 
