@@ -32,11 +32,11 @@ _SAVED = query(select(backup.c.id).where(backup.c.host.is_not(None)).order_by(ba
 
 
 class Machine:
-    """An instance that runs, with a backup, in an account of its own."""
+    """An instance that runs, with a backup, in an account of its own unless it has an owner."""
 
-    def __init__(self, cloud: Cloud) -> None:
+    def __init__(self, cloud: Cloud, owner: Client | None = None) -> None:
         self.cloud = cloud
-        self.owner: Client = cloud.person()
+        self.owner = owner or cloud.person()
         made = self.ask("POST", "/v4/compute/instances", **{**NEW, "type": "g6-standard-1"}, backups_enabled=True)
         self.id = int(made.json()["id"])
         self.path = f"/v4/compute/instances/{self.id}"

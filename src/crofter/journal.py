@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Column, Index, Integer, Text, bindparam, case, literal_column, or_, update
+from sqlalchemy import Column, ColumnElement, Index, Integer, Text, bindparam, case, literal_column, or_, update
 
 from crofter import clock
 from crofter.context import Context
-from crofter.db import Id, Moment, Query, Time, identity, owned, query, table
+from crofter.db import Id, Moment, Query, Time, identity, owned, query, table, unindexed
 from crofter.db.session import Session
 from crofter.db.tally import Tally
 from crofter.kinds import Entity
@@ -56,6 +56,16 @@ class Author(Struct, frozen=True):
     account_id: int
     user_id: int | None
     username: str
+
+
+def about(entity_type: str, action: str) -> tuple[ColumnElement[bool], ...]:
+    """Conditions: what happened to one object. Found by the object alone: its account may have a million events."""
+    return (
+        event.c.account_id == bindparam("account_id"),
+        event.c.entity_id == bindparam("entity_id"),
+        event.c.entity_type == entity_type,
+        unindexed(event.c.action) == action,
+    )
 
 
 def topic(account_id: int) -> str:

@@ -37,7 +37,7 @@ traffic = table(
     Column("object_id", Id, nullable=False),
     Column("bytes", Id, nullable=False),
     Column("at", Time, nullable=False),  # when it left: what comes later is of another stay
-    Index("ix_traffic_account_id", "account_id", "month"),
+    Index("ix_traffic_account_id", "account_id", "month", "object_id"),
 )
 
 
@@ -65,11 +65,11 @@ _SINCE = query(
     Meter,
 )
 # Named by its index alone: an object has few meters, and its account may have thousands.
-_OF_OBJECT = query(
+_OF_OBJECTS = query(
     _METERS.where(
         unindexed(meter.c.account_id) == bindparam("account_id"),
         among(meter.c.what, "kinds"),
-        meter.c.object_id == bindparam("object_id"),
+        among(meter.c.object_id, "ids"),
         or_(meter.c.ended.is_(None), meter.c.ended > bindparam("since")),
     ).order_by(meter.c.id),
     Meter,
@@ -120,12 +120,13 @@ class Left(Row):
     at: int
 
 
-_LEFT = query(
+_OF_MONTH = (
     select(traffic.c.object_id, traffic.c.bytes, traffic.c.at)
     .where(traffic.c.account_id == bindparam("account_id"), traffic.c.month == bindparam("month"))
-    .order_by(traffic.c.id),
-    Left,
+    .order_by(traffic.c.id)
 )
+_LEFT = query(_OF_MONTH, Left)
+_THESE_LEFT = query(_OF_MONTH.where(among(traffic.c.object_id, "ids")), Left)
 _CAME_BACK = query(
     delete(traffic).where(
         traffic.c.account_id == bindparam("account_id"),
@@ -146,9 +147,9 @@ def since(db: Session, account_id: int, since: int) -> list[Meter]:
     return db.all(_SINCE, account_id=account_id, since=since)
 
 
-def of_object(db: Session, account_id: int, kinds: Sequence[str], object_id: int, since: int) -> list[Meter]:
-    """Those of them that are of one object."""
-    return db.all(_OF_OBJECT, account_id=account_id, kinds=list(kinds), object_id=object_id, since=since)
+def of_objects(db: Session, account_id: int, kinds: Sequence[str], ids: Sequence[int], since: int) -> list[Meter]:
+    """Those of them that are of a few objects."""
+    return db.all(_OF_OBJECTS, account_id=account_id, kinds=list(kinds), ids=list(ids), since=since)
 
 
 def running(db: Session, what: str, object_id: int) -> list[Meter]:
@@ -177,9 +178,11 @@ def rates(db: Session, account_id: int) -> tuple[int, int]:
     return db.one(_RATES, account_id=account_id)
 
 
-def left(db: Session, account_id: int, month: str) -> list[Left]:
-    """Instances that left the account in a month, in the order in which they did."""
-    return db.all(_LEFT, account_id=account_id, month=month)
+def left(db: Session, account_id: int, month: str, ids: Sequence[int] | None = None) -> list[Left]:
+    """Instances, or those of these, that left the account in a month, in the order in which they did."""
+    if ids is None:
+        return db.all(_LEFT, account_id=account_id, month=month)
+    return db.all(_THESE_LEFT, account_id=account_id, month=month, ids=list(ids))
 
 
 def came_back(db: Session, account_id: int, object_id: int, since: int) -> None:

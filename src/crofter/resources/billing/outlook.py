@@ -29,7 +29,7 @@ class Spent(Struct, frozen=True):
 
 def of_instance(ctx: Context, instance: Instance) -> InstanceCost:
     first = metering.month_start(ctx.now)
-    found = _this_month(ctx, meters.of_object(ctx.db, ctx.account_id, OF_INSTANCES, instance.id, first))
+    found = _this_month(ctx, meters.of_objects(ctx.db, ctx.account_id, OF_INSTANCES, [instance.id], first))
     hourly, monthly = _rates(found)
     return InstanceCost(
         forecast=_total(found, _by_the_end),

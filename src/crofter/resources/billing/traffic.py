@@ -82,7 +82,9 @@ def remember(ctx: Context, account_id: int, left: Iterable[Leaving], at: int) ->
         ctx.db.insert(meters.traffic, account_id=account_id, at=at, **asdict(one))
 
 
-def _plans(ctx: Context, account_id: int, first: int) -> list[Meter]:
+def _plans(ctx: Context, account_id: int, first: int, ids: Sequence[int] | None = None) -> list[Meter]:
+    if ids is not None:
+        return meters.of_objects(ctx.db, account_id, ("compute",), ids, first)
     return [found for found in meters.since(ctx.db, account_id, first) if found.what == "compute"]
 
 
@@ -99,11 +101,11 @@ def _of_month(
 
     One that is being deleted is among them, up to when its owner gave it up.
     """
-    stays = _stays(_plans(ctx, account_id, first), meters.left(ctx.db, account_id, metering.month_of(first)))
-    asked = [one for one in stays if ids is None or one in ids]
+    left = meters.left(ctx.db, account_id, metering.month_of(first), ids)
+    stays = _stays(_plans(ctx, account_id, first, ids), left)
     edge = min(until, metering.month_end(first))
     found: dict[int, int] = {}
-    for machine in ctx.db.all(_MACHINES, account_id=account_id, ids=asked):
+    for machine in ctx.db.all(_MACHINES, account_id=account_id, ids=list(stays)):
         began, ended = stays[machine.id]
         stop = edge if ended is None else min(edge, ended)
         found[machine.id] = _between(ctx, machine, max(began, first), stop, exactly=exactly)

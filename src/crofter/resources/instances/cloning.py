@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import func, select
 
 from crofter.context import Context
 from crofter.db import query
 from crofter.engine import enqueue
 from crofter.errors import Forbidden, Invalid, Reason
-from crofter.journal import event, write
+from crofter.journal import about, event, write
 from crofter.resources.instances import creation, deployment, layout, orders, rules, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.store import KEPT, Config
@@ -30,13 +30,7 @@ from crofter.resources.users import access
 
 MOST = 5
 _UNDER_WAY = query(
-    select(func.count()).where(
-        event.c.account_id == bindparam("account_id"),
-        event.c.action == CLONE.action,
-        event.c.entity_type == store.KIND,
-        event.c.entity_id == bindparam("entity_id"),
-        event.c.status.in_(("scheduled", "started")),
-    )
+    select(func.count()).where(*about(store.KIND, CLONE.action), event.c.status.in_(("scheduled", "started")))
 )
 
 

@@ -9,11 +9,11 @@ from sqlalchemy import bindparam, func, select
 
 from crofter import clock
 from crofter.context import Context, World
-from crofter.db import Session, meta, query
+from crofter.db import Session, meta, query, unindexed
 from crofter.drivers.hypervisor import Change, DomainRef, ObservedDomain
 from crofter.engine import Operation, Sleep, Work, admit, enqueue, step
 from crofter.errors import Busy, Invalid
-from crofter.journal import event
+from crofter.journal import about, event
 from crofter.resources.instances import hands, rules, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.operations import looking
@@ -34,11 +34,7 @@ PERIOD = 15 * clock.MINUTE
 _CURSOR = "hypervisor_changes"
 _BOOTED = query(
     select(func.count()).where(
-        event.c.account_id == bindparam("account_id"),
-        event.c.action == WATCHDOG_BOOT.action,
-        event.c.entity_type == store.KIND,
-        event.c.entity_id == bindparam("entity_id"),
-        event.c.created > bindparam("since"),
+        *about(store.KIND, WATCHDOG_BOOT.action), unindexed(event.c.created) > bindparam("since")
     )
 )
 _ON_HOST = query(

@@ -1,0 +1,10 @@
+"""The traffic of one instance that left is found without those of its account."""
+
+from crofter.db.migrations import run_script
+
+revision = "0003"
+down_revision = "0002"
+
+
+def upgrade() -> None:
+    run_script(__file__)
