@@ -10,6 +10,8 @@ from httpx2 import Client, Response
 
 from crofter.clock import Setting
 from crofter.engine import timekeeping
+from crofter.engine.chores import following
+from crofter.engine.tables import schedule
 from tests.cloud import Cloud
 
 CARD = {"card_number": "4111111111111111", "cvv": "123", "expiry_month": 12, "expiry_year": 2099}
@@ -20,8 +22,11 @@ def moment(text: str) -> int:
 
 
 def stand_at(cloud: Cloud, text: str) -> None:
-    """Make the clock stand at a moment of the future, before anything has happened."""
+    """Make the clock stand at a moment, before anything has happened; as if the house had been started then."""
     timekeeping.put(cloud.world, Setting("frozen", 0, moment(text)))
+    with cloud.world.database.write() as db:
+        for name, rule in db.raw("SELECT name, rule FROM schedule").fetchall():
+            db.update(schedule, {"name": name}, next_due=following(rule, moment(text)))
 
 
 def until(cloud: Cloud, text: str) -> None:
