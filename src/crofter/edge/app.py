@@ -176,7 +176,7 @@ class App:
 
     async def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
         answer = await self._perform(endpoint, values, request)
-        if answer.outside is not None:
+        if answer.outside is not None or answer.seen is not None:
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._pool, self.parts.performer.finish, endpoint, request, answer)
         return answer

@@ -63,6 +63,14 @@ class Outside(Struct, Generic[T], frozen=True):
     """How the account's rates will change, in micro-dollars by the hour and by the month: for plans."""
 
 
+class Seen(Struct, Generic[T], frozen=True):
+    """An answer that goes through all that the account has: looked up when the change is committed, so that the next
+    writer need not wait for it.
+    """
+
+    look: Callable[[Context], T]
+
+
 Complaints = Callable[[Context, dict[str, Any], Set[str]], Iterable[Reason]]
 """From what was sent and is of the right shape, and the names of what is not, to what else is wrong."""
 
@@ -136,7 +144,9 @@ class Endpoint:
     def _read_signature(self) -> None:
         hints = typing.get_type_hints(self.handler, include_extras=True)
         self.answers = hints.pop("return", None)
-        if typing.get_origin(self.answers) is Outside:
+        if typing.get_origin(self.answers) is Seen and self.method == "POST":
+            raise TypeError(f"{self.name}: what an Idempotency-Key is answered with is kept in the transaction")
+        if typing.get_origin(self.answers) in (Outside, Seen):
             (self.answers,) = typing.get_args(self.answers)
         hints.pop("ctx", None)
         parts = [segment.strip("{}") for segment in self.path.split("/") if segment.startswith("{")]

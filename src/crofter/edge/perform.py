@@ -16,7 +16,7 @@ from crofter.db import Session
 from crofter.db.database import HoldFirst, TryAgain
 from crofter.edge import idempotency, planning
 from crofter.edge.arguments import Deferred, Request, read_query
-from crofter.edge.endpoint import Endpoint, NoContent, Outside, Reply, Stream
+from crofter.edge.endpoint import Endpoint, NoContent, Outside, Reply, Seen, Stream
 from crofter.edge.listing import Listing
 from crofter.edge.problems import Fault, body_of, status_of
 from crofter.errors import Forbidden, Invalid, Problem, ScopeMissing, Unauthenticated, Unavailable
@@ -49,6 +49,7 @@ class Answer(msgspec.Struct, gc=False):
     stream: Stream | None = None
     problem: Problem | None = None
     outside: Outside[Any] | None = None
+    seen: Seen[Any] | None = None
     fields: list[str] = []
     """The names of what was sent, for the record of a write that is not done yet."""
 
@@ -143,10 +144,13 @@ class Performer:
             return answer
 
     def finish(self, endpoint: Endpoint, request: Request, begun: Answer) -> Answer:
-        """The second half of a write that had to ask the world outside, which no transaction may wait for."""
+        """The second half of a write: what no transaction may wait for."""
         actor, outside = begun.actor, begun.outside
-        assert outside is not None
         try:
+            if begun.seen is not None:
+                with self.world.database.read() as db:
+                    return answered(begun.seen.look(self._context(db, actor, request)), actor)
+            assert outside is not None
             result = outside.call()
             # What has happened outside must be written down here, even if that takes a while.
             return self._again_and_again(
@@ -248,6 +252,8 @@ def answered(result: Any, actor: Actor | None) -> Answer:
         return Answer(204, b"", actor)
     if isinstance(result, Outside):
         return Answer(202, b"{}", actor, outside=result)
+    if isinstance(result, Seen):
+        return Answer(202, b"{}", actor, seen=result)
     if isinstance(result, Stream):
         return Answer(200, b"", actor, stream=result)
     return Answer(200, _encode(result), actor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crofter.context import Context
-from crofter.edge.endpoint import Outside, endpoint
+from crofter.edge.endpoint import Outside, Seen, endpoint
 from crofter.resources.account import rules
 from crofter.resources.account.shapes import (
     AccountTransfer,
@@ -29,9 +29,10 @@ def view_account(ctx: Context) -> AccountView:
     events=("account_update",),
     also=rules.complaints,
 )
-def update_account(ctx: Context, body: AccountUpdate) -> AccountView:
+def update_account(ctx: Context, body: AccountUpdate) -> Seen[AccountView]:
     """Change contact and billing data of the account."""
-    return rules.update(ctx, body)
+    rules.update(ctx, body)
+    return Seen(rules.view)
 
 
 @endpoint(

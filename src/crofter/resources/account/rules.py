@@ -81,7 +81,7 @@ def complaints(ctx: Context, sent: dict[str, Any], wrong: Set[str]) -> Iterator[
             yield Reason(reason, field)
 
 
-def update(ctx: Context, body: AccountUpdate) -> AccountView:
+def update(ctx: Context, body: AccountUpdate) -> None:
     changes = {name: value for name, value in given(body).items() if name != "active_promotions"}
     if "country" in changes:
         changes["country"] = changes["country"].upper()
@@ -91,7 +91,6 @@ def update(ctx: Context, body: AccountUpdate) -> AccountView:
     if changes:
         ctx.db.update(store.account, {"id": ctx.account_id}, **changes)
     record(ctx, "account_update", ACCOUNT)
-    return view(ctx)
 
 
 # ---- settings -------------------------------------------------------------------------------------------------------

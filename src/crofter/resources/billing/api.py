@@ -43,7 +43,9 @@ def view_invoice(ctx: Context, invoice: TheInvoice) -> InvoiceView:
     return invoice.view()
 
 
-@endpoint("GET /v4/account/invoices/{invoice_id}/items", scope="account:read_only", grant="account:read_only")
+@endpoint(
+    "GET /v4/account/invoices/{invoice_id}/items", scope="account:read_only", grant="account:read_only", slow=True
+)
 def list_invoice_items(ctx: Context, invoice: TheInvoice, listing: Listing) -> Page[InvoiceItemView]:
     """List the lines of an invoice."""
     return listing.of(ctx, listings.ITEMS, lambda rows: [row.view() for row in rows], invoice_id=invoice.id)

@@ -63,7 +63,7 @@ instance = table(
     Index("ix_instance_image", "account_id", text("lower(image)"), "id"),
     Index("ix_instance_group", "account_id", text("lower(group_label)"), "id"),
 )
-_TALLY = Tally(instance)
+INSTANCES = Tally(instance)
 
 
 class Instance(Row):
@@ -172,7 +172,7 @@ _COLUMNS: dict[str, Any] = {
 }
 _GRANTED = and_(grant.c.kind == KIND, grant.c.object_id == instance.c.id)
 
-ALL = Collection(InstanceView, _SHOWN, Shown, key=instance.c.id, columns=_COLUMNS, tally=_TALLY)
+ALL = Collection(InstanceView, _SHOWN, Shown, key=instance.c.id, columns=_COLUMNS, tally=INSTANCES)
 GRANTED = Collection(
     InstanceView,
     _SHOWN.join(grant, _GRANTED).where(grant.c.user_id == bindparam("user_id")),

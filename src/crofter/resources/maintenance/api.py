@@ -10,7 +10,7 @@ from crofter.resources.maintenance.shapes import MaintenanceView
 from crofter.shapes import Page
 
 
-@endpoint("GET /v4beta/account/maintenance", scope="maintenance:read_only", grant="any")
+@endpoint("GET /v4beta/account/maintenance", scope="maintenance:read_only", grant="any", slow=True)
 def list_maintenance(ctx: Context, listing: Listing) -> Page[MaintenanceView]:
     """List maintenance that is scheduled for instances that the caller may view."""
     bounds = {"account_id": ctx.account_id}

@@ -17,7 +17,7 @@ TheFile = Annotated[store.File, Found(store.file, "ticket_id", "filename")]
 SIZES = (25, 100)
 
 
-@endpoint("GET /v4/support/tickets", scope="account:read_only", grant="any", page_sizes=SIZES)
+@endpoint("GET /v4/support/tickets", scope="account:read_only", grant="any", page_sizes=SIZES, slow=True)
 def list_tickets(ctx: Context, listing: Listing) -> Page[TicketView]:
     """List the support tickets, open ones first."""
     collection = store.VISIBLE if ctx.actor.restricted else store.ALL

@@ -9,7 +9,7 @@ from sqlalchemy import Column, ForeignKey, Integer, Text, bindparam, func, selec
 from crofter.context import Context
 from crofter.db import Flag, Id, Row, query, table
 from crofter.edge.listing import Collection
-from crofter.resources.instances.store import instance
+from crofter.resources.instances.store import INSTANCES, instance
 from crofter.resources.managed import membership
 from crofter.resources.managed.compute_settings.shapes import ANY, ComputeSettingsView, Ssh
 
@@ -52,7 +52,7 @@ _MINE = (
     .outerjoin(setting, setting.c.compute_id == instance.c.id)
     .where(instance.c.account_id == bindparam("account_id"))
 )
-SETTINGS = Collection(ComputeSettingsView, _MINE, Setting, key=instance.c.id, columns={})
+SETTINGS = Collection(ComputeSettingsView, _MINE, Setting, key=instance.c.id, columns={}, tally=INSTANCES)
 _ONE = query(_MINE.where(instance.c.id == bindparam("id")), Setting)
 
 

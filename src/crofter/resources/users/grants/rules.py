@@ -40,7 +40,7 @@ def _on_objects(ctx: Context, kind: str, levels: dict[int, str], all_objects: bo
     return [Grant(*row) for row in shown if all_objects or row[2] is not None]
 
 
-def update(ctx: Context, user: User, body: GrantsUpdate) -> GrantsView:
+def update(ctx: Context, user: User, body: GrantsUpdate) -> None:
     """Merge: what is not mentioned stays as it is."""
     if not user.restricted:
         raise Invalid("An unrestricted user has no grants: there is nothing that it may not do")
@@ -55,7 +55,6 @@ def update(ctx: Context, user: User, body: GrantsUpdate) -> GrantsView:
             if held.get(kind, {}).get(one) != level:
                 store.put(ctx, user.id, kind, one, level)
     record(ctx, "user_update", users.entity(user))
-    return view(ctx, user.id, all_objects=True)
 
 
 def _must_exist(ctx: Context, kind: str, changes: list[GrantChange]) -> None:
