@@ -168,14 +168,6 @@ CLAIM_ANY = _claim(_first(one_lane=False))
 _ALIVE = query(select(worker.c.id).where(worker.c.id == bindparam("me")).with_for_update(read=True, key_share=True))
 
 
-_LISTED = query(select(worker.c.id).where(worker.c.id == bindparam("id")))
-
-
-def lives(db: Session, worker_id: int) -> bool:
-    """Whether a worker is among the living, as far as the others know."""
-    return db.value(_LISTED, id=worker_id) is not None
-
-
 def claim(db: Session, me: int, now: int, lane: str | None = None) -> Claimed | None:
     """The next operation, now ours; of one lane, or of any. Raises Clash when a race for a key was lost."""
     if db.value(_ALIVE, me=me) is None:
@@ -237,6 +229,7 @@ _NEXT = select(func.min(operation.c.due)).where(
 )
 _NEXT_ANY = query(_NEXT)
 _NEXT_LANE = query(_NEXT.where(operation.c.lane == bindparam("lane")))
+_LISTED = query(select(worker.c.id).where(worker.c.id == bindparam("id")))
 _ELSEWHERE = query(
     select(operation.c.id)
     .where(state_in(operation, "running"), operation.c.owner.is_distinct_from(bindparam("me", type_=Id)))
@@ -264,6 +257,11 @@ def next_due(db: Session, now: int, lane: str | None = None) -> int | None:
 def running_elsewhere(db: Session, me: int) -> bool:
     """Whether a process other than ``me`` is at work."""
     return db.value(_ELSEWHERE, me=me) is not None
+
+
+def lives(db: Session, worker_id: int) -> bool:
+    """Whether a worker is among the living, as far as the others know."""
+    return db.value(_LISTED, id=worker_id) is not None
 
 
 def unsettled(db: Session, now: int) -> bool:
