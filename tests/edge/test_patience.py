@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 from httpx2 import Client
 
+from crofter.edge import hub as hubs
 from crofter.edge import server
 from crofter.edge.server import PatientProtocol
 from tests.cloud import ADMIN, Cloud
@@ -147,24 +148,45 @@ def narrow() -> Iterator[Cloud]:
     cloud.close()
 
 
-def wait_on(cloud: Cloud) -> socket.socket:
-    connection = connect(cloud.url)
-    connection.sendall(request("GET", "/v4/account/events?wait=50", token=ADMIN))
-    return connection
-
-
 def test_more_than_it_can_do_at_once_is_refused_with_a_time_to_come_back(narrow: Cloud) -> None:
+    app = narrow.house.app
+    with narrow.world.database.write():  # so that nobody else can
+        writing = [connect(narrow.url) for _ in range(2)]
+        for number, connection in enumerate(writing):
+            connection.sendall(request("POST", "/v4/tags", token=ADMIN, body=f'{{"label": "tag {number}"}}'))
+        eventually(lambda: app._busy == 2)
+        refused = narrow.admin.get("/v4/tags")
+        assert (refused.status_code, errors(refused)) == (503, [(None, "The service is busy. Please try again.")])
+        assert refused.headers["retry-after"] == "1"
+        assert narrow.door.get("/health/live").status_code == 200
+    for connection in writing:
+        assert connection.recv(12) == b"HTTP/1.1 200"
+        connection.close()
+    eventually(lambda: app._busy == 0)
+    assert narrow.admin.get("/v4/tags").json()["results"] == 2
+
+
+@pytest.mark.parametrize("path", ["/v4/account/events?wait=50", "/v4/account/events/stream"])
+def test_who_waits_keeps_nobody_from_being_served(narrow: Cloud, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
+    monkeypatch.setattr(hubs, "WAITERS", 5)
     hub = narrow.house.app.parts.hub
-    waiting = [wait_on(narrow) for _ in range(2)]
-    eventually(lambda: hub.waiting == 2)
-    refused = narrow.admin.get("/v4/tags")
-    assert (refused.status_code, errors(refused)) == (503, [(None, "The service is busy. Please try again.")])
-    assert refused.headers["retry-after"] == "1"
-    assert narrow.door.get("/health/live").status_code == 200
+    waiting: list[socket.socket] = []
+    for _ in range(5):
+        waiting.append(connect(narrow.url))
+        waiting[-1].sendall(request("GET", path, token=ADMIN))
+        eventually(lambda: hub.waiting == len(waiting))
+    assert narrow.admin.get("/v4/tags").status_code == 200
+    one_too_many = narrow.admin.get(path)
+    assert (one_too_many.status_code, errors(one_too_many)) == (429, [(None, hubs.CROWDED)])
+    stranger = narrow.person()
+    with connect(narrow.url) as other:
+        token = stranger.headers["authorization"].removeprefix("Bearer ")
+        other.sendall(request("GET", path, token=token))
+        eventually(lambda: hub.waiting == 6)  # a neighbour has as many of its own
     for connection in waiting:
         connection.close()
     eventually(lambda: hub.waiting == 0)
-    assert narrow.admin.get("/v4/tags").status_code == 200
+    assert narrow.house.app._busy == 0
 
 
 def test_maintenance_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,8 +6,9 @@ import asyncio
 import itertools
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -24,7 +25,7 @@ from crofter.edge.perform import Answer, Performer, bearer, refused
 from crofter.edge.problems import Fault, MethodNotAllowed, TooLarge
 from crofter.edge.proxy import reveal
 from crofter.edge.router import Router
-from crofter.errors import NotFound, Problem, Unavailable
+from crofter.errors import NotFound, Problem, TooMany, Unavailable
 
 log = logging.getLogger("crofter")
 
@@ -130,7 +131,7 @@ class App:
                 log.exception("request %s failed", request_id)
                 answer = refused(Fault(), None)
             if answer.stream is not None and scope["method"] != "HEAD":
-                await self._stream(endpoint, answer, scope, receive, send, request_id)
+                answer = await self._stream(endpoint, answer, scope, receive, send, request_id)
             else:
                 await self._send(endpoint, answer, standing, scope, send, request_id)
         finally:
@@ -213,15 +214,18 @@ class App:
                     left = until - time.monotonic()
                     if answer.status != 200 or answer.rows or left <= 0 or hub.closing:
                         return answer
-                    await bell.wait(min(left, hub.poll))
+                    with self._resting():
+                        await bell.wait(min(left, hub.poll))
                     if gone.done():
                         raise Gone
+        except TooMany as problem:
+            return refused(problem, answer.actor)
         finally:
             gone.cancel()
 
     async def _stream(
         self, endpoint: Endpoint | None, answer: Answer, scope: Scope, receive: Receive, send: Send, request_id: str
-    ) -> None:
+    ) -> Answer:
         assert answer.stream is not None
         stream = answer.stream
         performer = self.parts.performer
@@ -231,10 +235,26 @@ class App:
             presented = bearer(dict(scope["headers"]).get(b"authorization")) or ""
             return await loop.run_in_executor(self._pool, streams.fetch, performer, stream, presented, position)
 
-        answer.content_type = "text/event-stream"
-        built = headers.build(endpoint, answer, self._standing(), request_id, _secure(scope))
-        await send({"type": "http.response.start", "status": 200, "headers": built})
-        await streams.run(stream, fetch, self.parts.hub, receive, send)
+        hub = self.parts.hub
+        try:
+            with hub.watch(stream.topic) as bell, self._resting():
+                answer.content_type = "text/event-stream"
+                built = headers.build(endpoint, answer, self._standing(), request_id, _secure(scope))
+                await send({"type": "http.response.start", "status": 200, "headers": built})
+                await streams.run(stream, fetch, hub, bell, receive, send)
+        except TooMany as problem:
+            answer = refused(problem, answer.actor)
+            await self._send(endpoint, answer, None, scope, send, request_id)
+        return answer
+
+    @contextmanager
+    def _resting(self) -> Iterator[None]:
+        """Who only waits keeps nobody from being served, and is not counted among those who are."""
+        self._busy -= 1
+        try:
+            yield
+        finally:
+            self._busy += 1
 
     def _standing(self) -> Standing:
         return self.parts.limits.unlimited()

@@ -7,6 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from crofter.db.signals import Signals
+from crofter.errors import TooMany
+
+WAITERS = 100
+"""Who may wait for one topic in one process. Each of them looks again whenever it is heard."""
+CROWDED = f"Too many requests are waiting: at most {WAITERS} at a time"
 
 
 class Bell:
@@ -56,6 +61,8 @@ class Hub:
     @contextmanager
     def watch(self, topic: str) -> Iterator[Bell]:
         bell = Bell()
+        if len(self._bells.get(topic, ())) >= WAITERS:
+            raise TooMany(CROWDED)
         self._bells.setdefault(topic, set()).add(bell)
         try:
             yield bell

@@ -9,7 +9,7 @@ from typing import Any
 
 from crofter.context import Context
 from crofter.edge.endpoint import Frame, Stream
-from crofter.edge.hub import Hub
+from crofter.edge.hub import Bell, Hub
 from crofter.edge.perform import Answer, Performer
 from crofter.edge.problems import body_of
 from crofter.errors import Problem, Reason
@@ -38,6 +38,7 @@ async def run(
     stream: Stream,
     fetch_new: Callable[[Any], Awaitable[tuple[list[Frame], Any] | None]],
     hub: Hub,
+    bell: Bell,
     receive: Callable[[], Awaitable[Any]],
     send: Callable[[Any], Awaitable[None]],
 ) -> None:
@@ -45,17 +46,16 @@ async def run(
     gone = asyncio.ensure_future(disconnected(receive))
     position = stream.start
     try:
-        with hub.watch(stream.topic) as bell:
-            gone.add_done_callback(lambda _gone: bell.ring())
-            await send(_chunk(b": open\n\n"))
-            while not gone.done() and not hub.closing:
-                found = await fetch_new(position)
-                if found is None:
-                    break
-                frames, position = found
-                await send(_chunk(b"".join(map(frame, frames)) if frames else b": still here\n\n"))
-                if not frames or len(frames) < 100:
-                    await bell.wait(min(hub.poll, HEARTBEAT))
+        gone.add_done_callback(lambda _gone: bell.ring())
+        await send(_chunk(b": open\n\n"))
+        while not gone.done() and not hub.closing:
+            found = await fetch_new(position)
+            if found is None:
+                break
+            frames, position = found
+            await send(_chunk(b"".join(map(frame, frames)) if frames else b": still here\n\n"))
+            if not frames or len(frames) < 100:
+                await bell.wait(min(hub.poll, HEARTBEAT))
         await send({"type": "http.response.body", "body": b""})
     finally:
         gone.cancel()
