@@ -38,7 +38,7 @@ class Served:
         """Asked politely; the exit status."""
         self.client.close()
         self._process.terminate()
-        status = self._process.ended(20)
+        status = self._process.ended(60)
         self._process.close()
         return status
 

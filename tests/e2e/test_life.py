@@ -29,11 +29,12 @@ def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
 
 def events(served: Served) -> list[tuple[str, str]]:
     found = served.call("GET", "/v4/account/events?page_size=500")["data"]
-    return [(event["action"], event["status"]) for event in reversed(found)]
+    ours = [event for event in reversed(found) if event["action"].startswith("compute_")]  # a month may end meanwhile
+    return [(event["action"], event["status"]) for event in ours]
 
 
 def test_an_instance_lives_through_two_deaths_of_its_server(served: Served) -> None:
-    served.client.put("/_sandbox/transitions", json={"*": {"seconds": 30}})
+    served.client.put("/_sandbox/transitions", json={"*": {"seconds": 300}})  # longer than any start
     body = {"type": "g6-nanode-1", "region": "us-east", "image": "compute/debian11", "root_pass": PASSWORD}
     made = served.call("POST", "/v4/compute/instances", **body, label="web", backups_enabled=True)
     path = f"/v4/compute/instances/{made['id']}"
