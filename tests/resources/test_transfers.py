@@ -9,7 +9,7 @@ from httpx2 import Client, Response
 
 from crofter import clock
 from tests.cloud import Cloud
-from tests.resources.money import books_are_in_order, done, instance, rows
+from tests.resources.money import books_are_in_order, done, instance, rows, stand_at
 from tests.resources.stock import Stock
 from tests.told import errors, mails
 
@@ -307,7 +307,7 @@ def test_grants_tags_and_managed_settings_stay_behind(cloud: Cloud, bob: Client)
 
 
 def test_backups_go_along_and_are_made_for_the_new_owner(cloud: Cloud, alice: Client, bob: Client) -> None:
-    cloud.freeze()
+    stand_at(cloud, "2027-03-01T00:00:00")  # so that no month ends on the way
     number = instance(alice, image="compute/debian12", root_pass=ROOT, backups_enabled=True)
     cloud.settle()
     cloud.advance(600)
@@ -342,7 +342,7 @@ def test_a_label_that_is_taken_gets_the_number_of_the_instance_behind_it(
 def test_billing_changes_hands_with_the_instance_and_no_hour_is_paid_twice(
     cloud: Cloud, alice: Client, bob: Client
 ) -> None:
-    cloud.freeze()
+    stand_at(cloud, "2027-03-01T00:00:00")  # so that no month ends on the way
     number = instance(alice, backups_enabled=True)
     cloud.advance(10 * 3600 + 1200)
     accept(bob, offer(alice, number)["token"])
