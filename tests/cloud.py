@@ -13,11 +13,17 @@ import uvloop
 
 from crofter import assembly
 from crofter.config import load
+from crofter.db import lite
+from crofter.edge import lane
 from crofter.edge.server import configured
 
 ADMIN = "the-token-of-the-first-user"
 PLAIN: dict[str, Any] = {"verify": False}
 """Nothing is encrypted here, and to load all the world's certificates takes longer than most tests."""
+
+
+# A machine that stands still for a moment sends nobody away here; tests of patience say how much there is.
+lite.WRITE_WAIT = lane.PATIENCE = 20.0
 
 
 class _Server(uvicorn.Server):
