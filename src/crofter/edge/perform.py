@@ -148,8 +148,7 @@ class Performer:
         actor, outside = begun.actor, begun.outside
         try:
             if begun.seen is not None:
-                with self.world.database.read() as db:
-                    return answered(begun.seen.look(self._context(db, actor, request)), actor)
+                return self._again_and_again(lambda _first: self._look(request, begun))
             assert outside is not None
             result = outside.call()
             # What has happened outside must be written down here, even if that takes a while.
@@ -161,6 +160,11 @@ class Performer:
         except Exception:
             log.exception("request %s failed", request.id)
             return refused(Fault(), actor)
+
+    def _look(self, request: Request, begun: Answer) -> Answer:
+        assert begun.seen is not None
+        with self.world.database.read() as db:
+            return answered(begun.seen.look(self._context(db, begun.actor, request)), begun.actor)
 
     def _conclude(self, endpoint: Endpoint, request: Request, begun: Answer, result: Any, first: Set[int]) -> Answer:
         actor, outside = begun.actor, begun.outside

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crofter import clock
 from crofter.context import Context
 from crofter.engine import Operation, Sleep, Work, tx_step
 from crofter.engine.operation import Nothing
@@ -9,6 +10,7 @@ from crofter.engine.queue import enqueue
 
 AT_ONCE = 50
 """Objects that are taken away in one transaction."""
+TRY_AGAIN = 6 * clock.HOUR
 
 
 def clear_away(ctx: Context) -> None:
@@ -22,4 +24,9 @@ def take_some(ctx: Context, work: Work) -> Sleep | None:
     return Sleep(0) if ctx.world.kinds.remove_some(ctx, reached, AT_ONCE) else None
 
 
-CLEAR = Operation(kind="account.clear", args=Nothing, lane="bulk", steps=(take_some,), keep=False)
+def take_up_later(ctx: Context, work: Work, _reason: str) -> None:
+    """Nothing of it must live on, since nobody pays for it."""
+    enqueue(ctx, CLEAR, work.args, due=ctx.now + TRY_AGAIN, vars=work.vars)
+
+
+CLEAR = Operation(kind="account.clear", args=Nothing, lane="bulk", steps=(take_some,), failed=take_up_later, keep=False)
