@@ -37,7 +37,10 @@ COSTLY = {
     "view_month_transfer": "likewise",
 }
 """Slow for another reason than what an account has."""
-COUNTED = {"list_instances": "those of a restricted user are counted by grants, and all others wait for no thread"}
+COUNTED = {
+    "list_instances": "those of a restricted user are counted by grants, and all others wait for no thread",
+    "list_tagged_objects": "likewise",
+}
 """Not slow, though it does more for some."""
 
 

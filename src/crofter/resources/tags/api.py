@@ -26,7 +26,7 @@ def create_tag(ctx: Context, body: TagCreate) -> TagView:
     return rules.create(ctx, body)
 
 
-@endpoint("GET /v4/tags/{label}", scope="account:read_only", grant="any", slow=True)
+@endpoint("GET /v4/tags/{label}", scope="account:read_only", grant="any")
 def list_tagged_objects(ctx: Context, tag: TheTag, listing: Listing) -> Page[TaggedObject]:
     """List the objects that carry a tag, of every kind."""
     bounds = {"tag_id": tag.id}
