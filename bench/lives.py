@@ -62,7 +62,7 @@ def _cost(store: Store, size: int, amount: int) -> Cost:
 
 
 def _let_nothing_wait(server: Server) -> None:
-    """What is measured is the house; how long a hypervisor would take is none of its doing."""
+    """What is measured is the server; how long a hypervisor would take is none of its doing."""
     body = json.dumps({"*": {"seconds": 0}}).encode()
     answer = client.send(server.port, client.request("PUT", "/_sandbox/transitions", TOKEN, body=body))
     assert answer.status == 200, answer

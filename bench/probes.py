@@ -14,9 +14,9 @@ from typing import NamedTuple
 from bench import machine
 from bench.table import Verdict, render
 from crofter import assembly
-from crofter.assembly import House
+from crofter.assembly import Application
 from crofter.config import load
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.engine.queue import enqueue
 from crofter.resources.managed.services import rounds
 from crofter.resources.managed.services.store import service
@@ -32,74 +32,74 @@ REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello
 
 
 class Cost(NamedTuple):
-    """Processor time of the house and of its probe process for a minute, how long it took, and how many were seen."""
+    """Processor time of the server and of its probe process for a minute, how long it took, and how many were seen."""
 
-    house: float
+    application: float
     outside: float
     wall: float
     visits: int
 
 
 def probes(sizes: Sequence[int], real: int, folder: Path) -> tuple[str, list[Verdict]]:
-    """A minute of house time for each of these sizes; and, for ``real`` of them, one by a clock that runs."""
+    """A minute of service time for each of these sizes; and, for ``real`` of them, one by a clock that runs."""
     with _target() as target:
         costs = [_moved(size, target, folder / f"probes-{size}") for size in sizes]
         running = _running(real, target, folder / "probes-running") if real else None
     rows = [_row(f"{size:,} services", size, cost) for size, cost in zip(sizes, costs, strict=True)]
-    each = [(cost.house + cost.outside) / size for size, cost in zip(sizes, costs, strict=True)]
+    each = [(cost.application + cost.outside) / size for size, cost in zip(sizes, costs, strict=True)]
     verdicts = {"cost of one, last/first": Verdict(each[-1] / each[0], GROWTH)}
     if running is not None:
         rows.append(_row(f"{real:,} services, by a clock that runs", real, running))
-        verdicts["processor time of a real minute"] = Verdict(running.house + running.outside, BUSY, " s")
+        verdicts["processor time of a real minute"] = Verdict(running.application + running.outside, BUSY, " s")
         verdicts["from one real round to the next"] = Verdict(running.wall, LATE, " s")
     rows += [[name, "", "", "", "", *verdict.cells()] for name, verdict in verdicts.items()]
-    columns = ["Each looked at once a minute", "CPU, house", "CPU, probes", "took", "seen", "us each", "target", ""]
+    columns = ["Each looked at once a minute", "CPU, server", "CPU, probes", "took", "seen", "us each", "target", ""]
     padded = [[*row, *[""] * (len(columns) - len(row))] for row in rows]
     return render("Monitoring", columns, padded), list(verdicts.values())
 
 
 def _row(name: str, size: int, cost: Cost) -> list[str]:
-    times = [f"{cost.house:.2f} s", f"{cost.outside:.2f} s", f"{cost.wall:.1f} s"]
-    return [name, *times, f"{cost.visits:,}", f"{1e6 * (cost.house + cost.outside) / size:.0f}"]
+    times = [f"{cost.application:.2f} s", f"{cost.outside:.2f} s", f"{cost.wall:.1f} s"]
+    return [name, *times, f"{cost.visits:,}", f"{1e6 * (cost.application + cost.outside) / size:.0f}"]
 
 
 def _moved(size: int, target: Target, folder: Path) -> Cost:
     """A minute by a clock that is moved: nothing but work."""
-    with _house(folder) as house:
-        house.conductor.freeze()
-        _fill(house.world, size, target.port)
-        house.conductor.advance(60)  # the first look at each: pending becomes ok
-        with _measured(house.world, target) as measured:
-            house.conductor.advance(60)
+    with _service(folder) as application:
+        application.time_travel.freeze()
+        _fill(application.runtime, size, target.port)
+        application.time_travel.advance(60)  # the first look at each: pending becomes ok
+        with _measured(application.runtime, target) as measured:
+            application.time_travel.advance(60)
         return measured()
 
 
 def _running(size: int, target: Target, folder: Path) -> Cost:
     """A minute as it passes, with the threads and schedules of a server: until all have been looked at once more."""
     before = target.visits()
-    with _house(folder) as house:
-        _fill(house.world, size, target.port, at_once=True)
+    with _service(folder) as application:
+        _fill(application.runtime, size, target.port, at_once=True)
         target.wait_for(before + size)
-        with _measured(house.world, target) as measured:
+        with _measured(application.runtime, target) as measured:
             target.wait_for(before + 2 * size)
         return measured()
 
 
 @contextmanager
-def _house(folder: Path) -> Iterator[House]:
-    house = assembly.build(load({"data": str(folder), "mode": "sandbox", "log": "off"}, {}))
-    house.worker.start()
+def _service(folder: Path) -> Iterator[Application]:
+    application = assembly.build(load({"data": str(folder), "mode": "sandbox", "log": "off"}, {}))
+    application.worker.start()
     try:
-        yield house
+        yield application
     finally:
-        house.worker.stop(grace=1)
-        rounds.crew(house.world).close()
-        house.world.database.close()
+        application.worker.stop(grace=1)
+        rounds.probe_client(application.runtime).close()
+        application.runtime.database.close()
 
 
 class _Measured:
-    def __init__(self, world: World, target: Target) -> None:
-        self._probes = rounds.crew(world).process_id
+    def __init__(self, runtime: Runtime, target: Target) -> None:
+        self._probes = rounds.probe_client(runtime).process_id
         self._target = target
         self._before = self._now()
 
@@ -116,20 +116,20 @@ class _Measured:
 
 
 @contextmanager
-def _measured(world: World, target: Target) -> Iterator[_Measured]:
-    measured = _Measured(world, target)
+def _measured(runtime: Runtime, target: Target) -> Iterator[_Measured]:
+    measured = _Measured(runtime, target)
     yield measured
     measured.stop()
 
 
-def _fill(world: World, size: int, port: int, *, at_once: bool = False) -> None:
+def _fill(runtime: Runtime, size: int, port: int, *, at_once: bool = False) -> None:
     values = {"service_type": "url", "host": "127.0.0.1", "timeout": 5, "consultation_group": "", "revision": 1}
-    with world.database.write() as db:
-        ctx = Context(world, db)
+    with runtime.database.write() as db:
+        ctx = Context(runtime, db)
         first = made = 0
         for number in range(size):
             if number % EACH == 0:
-                open_account(world, db, username=f"owner-{number}", email="a@example.com", managed=True)
+                open_account(runtime, db, username=f"owner-{number}", email="a@example.com", managed=True)
             dates = {"created": ctx.moment, "updated": ctx.moment, "status": "pending"}
             address = f"http://127.0.0.1:{port}/{number}"
             account_id = 2 + number // EACH
@@ -176,7 +176,7 @@ def _serve(line: Connection) -> None:
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         nonlocal visits
         visits += 1
-        with suppress(asyncio.IncompleteReadError, ConnectionError):  # the last ones hang up when the house is closed
+        with suppress(asyncio.IncompleteReadError, ConnectionError):  # the last ones hang up when the server is closed
             await reader.readuntil(b"\r\n\r\n")
             writer.write(REPLY)
         writer.close()

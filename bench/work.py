@@ -13,7 +13,7 @@ ONE, LIST, CREATE = 4.0, 20.0, 9.0
 """How many times the ceiling's CPU each may cost at most."""
 
 
-class Work(NamedTuple):
+class StepContext(NamedTuple):
     name: str
     make: Make
     target: float
@@ -46,14 +46,14 @@ def create_tag(number: int) -> bytes:
 
 
 WORK = (
-    Work("GET one event", get("/v4/account/events/50"), ONE),
-    Work("GET one tag", get("/v4/tags/filled-50"), ONE),
-    Work("GET one instance", get(f"{INSTANCES}/50"), ONE),
-    Work("list 100 events", get("/v4/account/events"), LIST),
-    Work("list 100 tags", get("/v4/tags"), LIST),
-    Work("list 100 instances", get(INSTANCES), LIST),
-    Work("POST create tag (and its event)", create_tag, CREATE),
-    Work("POST create instance (and all that it has)", create_instance, CREATE),
+    StepContext("GET one event", get("/v4/account/events/50"), ONE),
+    StepContext("GET one tag", get("/v4/tags/filled-50"), ONE),
+    StepContext("GET one instance", get(f"{INSTANCES}/50"), ONE),
+    StepContext("list 100 events", get("/v4/account/events"), LIST),
+    StepContext("list 100 tags", get("/v4/tags"), LIST),
+    StepContext("list 100 instances", get(INSTANCES), LIST),
+    StepContext("POST create tag (and its event)", create_tag, CREATE),
+    StepContext("POST create instance (and all that it has)", create_instance, CREATE),
 )
 
 

@@ -1,4 +1,4 @@
-"""A whole cloud for tests: a real server on loopback, with its worker, clock and sandbox door."""
+"""A whole cloud for tests: a real server on loopback, with its worker, clock and sandbox API."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import uvloop
 
 from crofter import assembly
 from crofter.config import load
-from crofter.db import lite
-from crofter.edge import lane
+from crofter.db import sqlite
+from crofter.edge import write_queue
 from crofter.edge.server import configured
 
 ADMIN = "the-token-of-the-first-user"
@@ -23,7 +23,7 @@ PLAIN: dict[str, Any] = {"verify": False}
 
 
 # A machine that stands still for a moment sends nobody away here; tests of patience say how much there is.
-lite.WRITE_WAIT = lane.PATIENCE = 20.0
+sqlite.WRITE_WAIT = write_queue.PATIENCE = 20.0
 
 
 class _Server(uvicorn.Server):
@@ -42,15 +42,15 @@ class Cloud:
         flags = {"data": ":memory:", "database": database, "log": "off", "bootstrap_token": ADMIN, "mode": "sandbox"}
         listening = socket.create_server(("127.0.0.1", 0))
         port = listening.getsockname()[1]
-        self.house = assembly.build(load({**flags, "port": port, **settings}, {}))
-        self.world = self.house.world
+        self.application = assembly.build(load({**flags, "port": port, **settings}, {}))
+        self.runtime = self.application.runtime
         self.url = f"http://127.0.0.1:{port}"
-        self._server = _Server(configured(self.house.app))
+        self._server = _Server(configured(self.application.app))
         self._thread = threading.Thread(target=self._serve, args=(listening,), daemon=True)
         self._thread.start()
         self._clients: list[httpx2.Client] = []
         self.admin = self.client(ADMIN)
-        self.door = self.client(None)
+        self.sandbox = self.client(None)
         while not self._server.started:
             assert self._thread.is_alive(), "the server did not start"
             self._thread.join(0.005)
@@ -68,7 +68,7 @@ class Cloud:
 
     def account(self, **options: Any) -> dict[str, str]:
         """A new account: euuid, username, token."""
-        answer = self.door.post("/_sandbox/accounts", json=options)
+        answer = self.sandbox.post("/_sandbox/accounts", json=options)
         assert answer.status_code == 200, answer.text
         return dict(answer.json())
 
@@ -77,39 +77,39 @@ class Cloud:
         return self.client(self.account(**options)["token"])
 
     def token(self, username: str, scopes: str = "*", **options: Any) -> str:
-        answer = self.door.post("/_sandbox/tokens", json={"username": username, "scopes": scopes, **options})
+        answer = self.sandbox.post("/_sandbox/tokens", json={"username": username, "scopes": scopes, **options})
         assert answer.status_code == 200, answer.text
         return str(answer.json()["token"])
 
     def reset(self) -> None:
         for client in self._clients:
-            if client not in (self.admin, self.door):
+            if client not in (self.admin, self.sandbox):
                 client.close()
-        self._clients = [self.admin, self.door]
-        assert self.door.post("/_sandbox/reset").status_code == 200
+        self._clients = [self.admin, self.sandbox]
+        assert self.sandbox.post("/_sandbox/reset").status_code == 200
 
     def freeze(self) -> None:
-        assert self.door.post("/_sandbox/clock/freeze").status_code == 200
+        assert self.sandbox.post("/_sandbox/clock/freeze").status_code == 200
 
     def advance(self, seconds: float) -> int:
-        answer = self.door.post("/_sandbox/clock/advance", json={"seconds": seconds})
+        answer = self.sandbox.post("/_sandbox/clock/advance", json={"seconds": seconds})
         assert answer.status_code == 200, answer.text
         return int(answer.json()["operations"])
 
     def settle(self) -> int:
-        answer = self.door.post("/_sandbox/settle", json={})
+        answer = self.sandbox.post("/_sandbox/settle", json={})
         assert answer.status_code == 200, answer.text
         return int(answer.json()["operations"])
 
     def fault(self, kind: str, **more: Any) -> None:
         """Make something go wrong."""
-        answer = self.door.post("/_sandbox/faults", json={"kind": kind, **more})
+        answer = self.sandbox.post("/_sandbox/faults", json={"kind": kind, **more})
         assert answer.status_code == 200, answer.text
 
     def close(self) -> None:
         for client in self._clients:
             client.close()
         self._server.should_exit = True
-        self.house.app.parts.hub.close()
+        self.application.app.parts.hub.close()
         self._thread.join(15)
-        self.world.database.close()
+        self.runtime.database.close()

@@ -18,8 +18,8 @@ import pytest
 from sqlalchemy import create_engine
 
 from crofter.db import Database, metadata
-from crofter.db.lite import SqliteDatabase
 from crofter.db.postgres import PostgresDatabase
+from crofter.db.sqlite import SqliteDatabase
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it wonders aloud where the runtime folder is
@@ -48,10 +48,7 @@ HANG_UP = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname 
 
 
 def create_tables(database_url: str) -> None:
-    """All tables of the house, as a first start would make them."""
-    import crofter.corridor
-    import crofter.db.meta
-    import crofter.engine.tables  # noqa: F401
+    """All tables of the server, as a first start would make them."""
 
     engine = create_engine(database_url)
     metadata.create_all(engine)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 from httpx2 import Client, Response
 
 from crofter import clock
-from crofter.corridor import ENDPOINTS
 from crofter.edge.endpoint import Endpoint
+from crofter.registry import ENDPOINTS
 from crofter.resources.billing import store as billing
 from crofter.resources.logins import store as logins
 from crofter.resources.managed.issues.store import issue
@@ -37,7 +37,7 @@ CALLERS = (
 
 
 class Row(NamedTuple):
-    """What the house promises of one endpoint, reviewed and kept beside the code."""
+    """What the server promises of one endpoint, reviewed and kept beside the code."""
 
     method: str
     path: str
@@ -119,8 +119,8 @@ class Matrix:
 
     def _insert_rows(self) -> None:
         """What only time or the login service makes."""
-        moment = clock.text(self.cloud.world.clock.now())
-        with self.cloud.world.database.write() as db:
+        moment = clock.text(self.cloud.runtime.clock.now())
+        with self.cloud.runtime.database.write() as db:
             owner = {"account_id": 2, "user_id": 2}
             self.parts["login_id"] = db.insert(
                 logins.login,

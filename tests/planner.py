@@ -1,4 +1,4 @@
-"""Every write of the house, asked for in a way that works, and only planned."""
+"""Every write of the server, asked for in a way that works, and only planned."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Planner(Matrix):
         cloud.settle()
         self._post(f"/v4/compute/instances/{idle['id']}/shutdown")
         self._post(f"/v4/compute/instances/{bare['id']}/disks", size=1000, label="own")
-        with cloud.world.database.write() as db:
+        with cloud.runtime.database.write() as db:
             db.raw("UPDATE account SET public_ips = 3")
         path = f"/v4/compute/instances/{self.parts['compute_id']}"
         self.parts["address"] = self._post(f"{path}/ips", type="ipv4", public=True)["address"]

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 from crofter.db import Session
-from crofter.db.lite import SqliteDatabase
+from crofter.db.sqlite import SqliteDatabase
 
 
 def watch(patch: pytest.MonkeyPatch) -> Counter[int]:

@@ -88,7 +88,7 @@ def _restore(machine: Machine) -> Response:
 
 
 def _fault(machine: Machine, kind: str) -> Response:
-    return machine.cloud.door.post("/_sandbox/faults", json={"kind": kind, "compute_id": machine.id})
+    return machine.cloud.sandbox.post("/_sandbox/faults", json={"kind": kind, "compute_id": machine.id})
 
 
 def _maintenance_is_planned(machine: Machine) -> None:
@@ -96,7 +96,7 @@ def _maintenance_is_planned(machine: Machine) -> None:
 
 
 def _maintenance_begins(machine: Machine) -> Response:
-    return machine.cloud.door.post("/_sandbox/clock/advance", json={"seconds": 86400})
+    return machine.cloud.sandbox.post("/_sandbox/clock/advance", json={"seconds": 86400})
 
 
 class Scenario(NamedTuple):
@@ -191,7 +191,7 @@ def planted(cloud: Cloud, kind: str, step: Step, how: str) -> Iterator[Plant]:
 @contextmanager
 def instead(cloud: Cloud, kind: str, step: Step, attempt: Callable[..., Any]) -> Iterator[None]:
     """Let a step of a job be this."""
-    versions: dict[int, Operation] = cloud.house.worker.book._versions[kind]
+    versions: dict[int, Operation] = cloud.application.worker.book._versions[kind]
     (version, before), *_ = versions.items()
     steps = tuple(replace(one, run=attempt) if one.name == step.name else one for one in before.steps)
     versions[version] = replace(before, steps=steps)
@@ -203,9 +203,9 @@ def instead(cloud: Cloud, kind: str, step: Step, attempt: Callable[..., Any]) ->
 
 def violations(cloud: Cloud) -> list[str]:
     """What must hold whenever nothing is under way, and does not."""
-    world = cloud.world
+    runtime = cloud.runtime
     found: list[str] = []
-    with world.database.read() as db:
+    with runtime.database.read() as db:
         statuses = set(db.column(_STATUSES))
         disk_statuses = set(db.column(_DISK_STATUSES))
         placed, disks, saved = db.column(_PLACED), db.column(_DISKS), db.column(_SAVED)
@@ -213,7 +213,7 @@ def violations(cloud: Cloud) -> list[str]:
         found.append(f"an instance rests in {sorted(statuses - set(AT_REST))}")
     if disk_statuses - {"ready"}:
         found.append(f"a disk rests as {sorted(disk_statuses - {'ready'})}")
-    inventory = world.services["hypervisor"].list()
+    inventory = runtime.services["hypervisor"].list()
     if sorted(ref.id for ref in inventory.disks) != disks:
         found.append(f"disks: {sorted(ref.id for ref in inventory.disks)} on hosts, {disks} in the books")
     if not {ref.id for ref in inventory.domains} <= set(placed):

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from msgspec import inspect as shape
 
-from crofter.corridor import ENDPOINTS
 from crofter.edge.endpoint import Endpoint
+from crofter.registry import ENDPOINTS
 from tests.cloud import Cloud
 from tests.matrix import Matrix
 
@@ -38,30 +38,30 @@ class Sender:
     """Makes up bodies: mostly of the right shape, since a wrong one is refused early."""
 
     def __init__(self, seed: int) -> None:
-        self.dice = random.Random(seed)
+        self.rng = random.Random(seed)
 
     def body(self, info: shape.StructType) -> dict[str, Any]:
-        sent = [field for field in info.fields if self.dice.random() < (0.9 if field.required else 0.45)]
+        sent = [field for field in info.fields if self.rng.random() < (0.9 if field.required else 0.45)]
         return {field.encode_name: self.value(field.type) for field in sent}
 
     def value(self, kind: shape.Type) -> Any:
         if isinstance(kind, shape.Metadata):
             return self.value(kind.type)
-        if self.dice.random() < 0.2:
-            return self.dice.choice(JUNK)
+        if self.rng.random() < 0.2:
+            return self.rng.choice(JUNK)
         if isinstance(kind, shape.UnionType):
-            return self.value(self.dice.choice(kind.types))
+            return self.value(self.rng.choice(kind.types))
         if isinstance(kind, shape.StructType):
             return self.body(kind)
         if isinstance(kind, shape.ListType):
-            return [self.value(kind.item_type) for _ in range(self.dice.choice((0, 1, 1, 2, 4)))]
+            return [self.value(kind.item_type) for _ in range(self.rng.choice((0, 1, 1, 2, 4)))]
         if isinstance(kind, shape.DictType):
-            return {name: self.value(kind.value_type) for name in self.dice.sample(("a", "sda", ""), 2)}
+            return {name: self.value(kind.value_type) for name in self.rng.sample(("a", "sda", ""), 2)}
         if isinstance(kind, shape.LiteralType):
-            return self.dice.choice([*kind.values, "none of them"])
+            return self.rng.choice([*kind.values, "none of them"])
         if isinstance(kind, shape.BoolType):
-            return self.dice.choice((True, False))
-        return self.dice.choice(NUMBERS if isinstance(kind, (shape.IntType, shape.FloatType)) else WORDS)
+            return self.rng.choice((True, False))
+        return self.rng.choice(NUMBERS if isinstance(kind, (shape.IntType, shape.FloatType)) else WORDS)
 
 
 def address(endpoint: Endpoint, parts: dict[str, Any]) -> str:
@@ -76,11 +76,11 @@ def storm(cloud: Cloud, requests: int) -> Counter[int]:
         if number % BETWEEN == 0:
             cloud.reset()
             matrix = Matrix(cloud)
-        endpoint = sender.dice.choice(WRITES)
+        endpoint = sender.rng.choice(WRITES)
         info = shape.type_info(endpoint.body)
         assert isinstance(info, shape.StructType)
         body = sender.body(info)
-        headers = {"Prefer": "plan"} if sender.dice.random() < 0.3 else {}
+        headers = {"Prefer": "plan"} if sender.rng.random() < 0.3 else {}
         answer = matrix.alice.request(endpoint.method, address(endpoint, matrix.parts), json=body, headers=headers)
         seen[answer.status_code] += 1
         assert answer.status_code in (200, 400, 403, 404, 409), (endpoint.name, body, answer.text)

@@ -8,20 +8,20 @@ import pytest
 from httpx2 import Client
 
 from crofter import audit
-from crofter.audit import Entry, Tampering
+from crofter.audit import StoredEntry, Tampering
 from tests.cloud import Cloud
 from tests.resources.money import CARD
 
 
-def record_of(cloud: Cloud, username: str) -> list[Entry]:
-    with cloud.world.database.read() as db:
+def record_of(cloud: Cloud, username: str) -> list[StoredEntry]:
+    with cloud.runtime.database.read() as db:
         found = [list(audit.entries(db, account)) for account in sorted(db.column(audit._ACCOUNTS))]
     return next((entries for entries in found if entries[0].username == username), [])
 
 
 def verified(cloud: Cloud) -> list[Tampering]:
-    with cloud.world.database.read() as db:
-        return audit.verify(cloud.world.keyring, db)
+    with cloud.runtime.database.read() as db:
+        return audit.verify(cloud.runtime.keyring, db)
 
 
 def test_every_write_leaves_one_entry(cloud: Cloud, alice: Client) -> None:
@@ -142,7 +142,7 @@ def test_tampering_is_found_where_it_happened(cloud: Cloud, alice: Client, tampe
     for label in ("one", "two", "three", "four"):
         assert alice.post("/v4/tags", json={"label": label}).status_code == 200
     assert verified(cloud) == []
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         for statement in statements:
             db.raw(statement)
     (found,) = verified(cloud)
@@ -150,13 +150,13 @@ def test_tampering_is_found_where_it_happened(cloud: Cloud, alice: Client, tampe
 
 
 def test_an_entry_cannot_be_forged_without_the_key(cloud: Cloud, alice: Client) -> None:
-    from crofter.dice import Dice
     from crofter.keyring import Keyring
+    from crofter.rng import Rng
 
     alice.post("/v4/tags", json={"label": "web"})
     (entry,) = record_of(cloud, "alice")
-    forged: dict[str, Any] = {name: getattr(entry, name) for name in audit.Deed.__struct_fields__}
-    with cloud.world.database.write() as db:
-        audit.append(Keyring(bytes(32), Dice()), db, audit.Deed(**{**forged, "username": "mallory"}))
+    forged: dict[str, Any] = {name: getattr(entry, name) for name in audit.AuditEntry.__struct_fields__}
+    with cloud.runtime.database.write() as db:
+        audit.append(Keyring(bytes(32), Rng()), db, audit.AuditEntry(**{**forged, "username": "mallory"}))
     (found,) = verified(cloud)
     assert (found.number, found.what) == (2, "it was altered")

@@ -13,12 +13,12 @@ from typing import Any
 import httpx2
 import pytest
 
-from crofter.corridor import ENDPOINTS
 from crofter.edge.endpoint import Stream
+from crofter.registry import ENDPOINTS
 from tests.canaries import account_life, login_life
+from tests.canaries.application import Application, opened
 from tests.canaries.disguises import Canary, Seen, disguises, found
 from tests.canaries.fields import TELLING, bodies, views
-from tests.canaries.house import House, opened
 from tests.canaries.places import PostgresStore, SqliteStore, Store, complaint, said_by_commands
 from tests.canaries.writers import WRITERS, written
 from tests.databases import PostgresServer
@@ -116,26 +116,26 @@ def test_no_secret_is_found_anywhere(store: Store, tmp_path: Path) -> None:
     master, first = secrets.token_hex(32), secrets.token_hex(32)
     env = {"CROFTER_SECRET_KEY": master, "CROFTER_BOOTSTRAP_TOKEN": first, "CROFTER_LOG_LEVEL": "debug"}
     with serving(*store.flags, "--log", "json", env=env) as process:
-        house = opened(process, store)
-        owner = house.client(first)
+        application = opened(process, store)
+        owner = application.client(first)
         announced = len(process.said)
         witness = _witness(owner)
-        grace = _live(house, owner, process)
-        _in_the_settings(house, master, first)
-        _goes_wrong(house)
-        operator = _by_the_operator(house, env, witness.value)
+        grace = _live(application, owner, process)
+        _in_the_settings(application, master, first)
+        _goes_wrong(application)
+        operator = _by_the_operator(application, env, witness.value)
         places = {"metrics": httpx2.get(f"{process.url}/metrics").content, "commands": operator}
         _looks_at_everything(owner, grace)
         places["output"] = "\n".join(process.said[announced:]).encode()
-        assert set(_secret_fields()) <= {one.name for one in house.canaries}
+        assert set(_secret_fields()) <= {one.name for one in application.canaries}
         places |= dict(store.meanwhile())
         places["log"] = process.log().encode()
     unheard = [table for table in INSERTED if complaint(table).encode() not in places["log"]]
     assert unheard == []  # there was something to leak into
     assert b"Traceback" in places["log"]
-    places |= _mail_that_cannot_be_sent(house, store, env)
+    places |= _mail_that_cannot_be_sent(application, store, env)
     places |= dict(store.places(tmp_path))
-    assert _leaks(house, places) == []
+    assert _leaks(application, places) == []
     _proves_itself(witness, places, {"log", "commands", *store.files})
 
 
@@ -143,40 +143,40 @@ def _secret_fields() -> Iterator[str]:
     yield from (field.name for field in (*bodies(), *views()) if field.secret)
 
 
-def _live(house: House, owner: httpx2.Client, process: Process) -> httpx2.Client:
+def _live(application: Application, owner: httpx2.Client, process: Process) -> httpx2.Client:
     """The life of an account, by its owner and by another of its users: her client."""
 
     def token_of(username: str) -> str:
-        with house.client(None) as door:
-            token = str(door.post("/_sandbox/tokens", json={"username": username}).json()["token"])
-        return house.learn(f"token of {username}", token, shown=16)
+        with application.client(None) as sandbox:
+            token = str(sandbox.post("/_sandbox/tokens", json={"username": username}).json()["token"])
+        return application.learn(f"token of {username}", token, shown=16)
 
     password = next(line.split()[-1] for line in process.said if "password" in line)
-    house.known("first password", password)
-    grace = login_life.live(house, owner, token_of)
-    account_life.live(house, owner)
+    application.known("first password", password)
+    grace = login_life.live(application, owner, token_of)
+    account_life.live(application, owner)
     return grace
 
 
-def _in_the_settings(house: House, master: str, first: str) -> None:
-    house.canaries.append(Canary("master key", master, master, (bytes.fromhex(master),)))
-    house.canaries.append(Canary("first token", first, first[16:]))
+def _in_the_settings(application: Application, master: str, first: str) -> None:
+    application.canaries.append(Canary("master key", master, master, (bytes.fromhex(master),)))
+    application.canaries.append(Canary("first token", first, first[16:]))
 
 
-def _goes_wrong(house: House) -> None:
+def _goes_wrong(application: Application) -> None:
     """Every request once more, while the database refuses one table after the other."""
     for table in INSERTED:
-        house.store.run([house.store.break_inserts(table)])
-        statuses = [send().status_code for send in house.again]
-        house.store.run([house.store.mend_inserts(table)])
+        application.store.run([application.store.break_inserts(table)])
+        statuses = [send().status_code for send in application.again]
+        application.store.run([application.store.mend_inserts(table)])
         assert 500 in statuses, table
 
 
-def _by_the_operator(house: House, env: dict[str, str], username: str) -> bytes:
-    password = house.plain_canary("password set by the operator")
-    ended = run("admin", "users", "set-password", username, *house.store.flags, env=env, typed=f"{password}\n")
+def _by_the_operator(application: Application, env: dict[str, str], username: str) -> bytes:
+    password = application.plain_canary("password set by the operator")
+    ended = run("admin", "users", "set-password", username, *application.store.flags, env=env, typed=f"{password}\n")
     assert ended.returncode == 0, ended.stderr
-    return ended.stdout.encode() + ended.stderr.encode() + said_by_commands(house.store, env)
+    return ended.stdout.encode() + ended.stderr.encode() + said_by_commands(application.store, env)
 
 
 def _looks_at_everything(*clients: httpx2.Client) -> None:
@@ -208,12 +208,12 @@ def _paths(client: httpx2.Client, template: str) -> Iterator[str]:
         yield from _paths(client, f"{head}/{item.get(name) or item['id']}{rest}")
 
 
-def _mail_that_cannot_be_sent(house: House, store: Store, env: dict[str, str]) -> dict[str, bytes]:
+def _mail_that_cannot_be_sent(application: Application, store: Store, env: dict[str, str]) -> dict[str, bytes]:
     """The password of a mail server that is not there."""
-    password = house.plain_canary("password of the mail server")
+    password = application.plain_canary("password of the mail server")
     address = f"smtp://mailer:{password}@127.0.0.1:9"
     with serving(*store.flags, "--log", "json", env={**env, "CROFTER_MAIL": address}) as process:
-        visitor = login_life.Visitor(House(store, process.url))  # type: ignore[arg-type]
+        visitor = login_life.Visitor(Application(store, process.url))  # type: ignore[arg-type]
         visitor.goes_to("/login/reset")
         assert visitor.sends(username="grace").status_code == 200
         settled = httpx2.post(f"{process.url}/_sandbox/settle", json={"limit": 300}, timeout=60)
@@ -221,10 +221,10 @@ def _mail_that_cannot_be_sent(house: House, store: Store, env: dict[str, str]) -
         return {"log of the second start": process.log().encode(), "its output": "\n".join(process.said).encode()}
 
 
-def _leaks(house: House, places: dict[str, bytes]) -> list[Seen]:
-    leaks = list(found(house.canaries, places))
-    for canary in house.canaries:
-        leaks += found([canary], {"answers": house.answers(canary)})
+def _leaks(application: Application, places: dict[str, bytes]) -> list[Seen]:
+    leaks = list(found(application.canaries, places))
+    for canary in application.canaries:
+        leaks += found([canary], {"answers": application.answers(canary)})
     return leaks
 
 
@@ -266,26 +266,29 @@ def test_every_disguise_has_somebody_who_writes_it() -> None:
 def test_a_leak_into_each_place_is_seen(store: Store, tmp_path: Path) -> None:
     """A secret that is used for what everybody may see: the label of a tag."""
     with serving(*store.flags, "--log", "json") as process:
-        house = opened(process, store)
+        application = opened(process, store)
         owner = process.client()
-        leaked = house.plain_canary("a secret in a label")
+        leaked = application.plain_canary("a secret in a label")
         assert owner.post("/v4/tags", json={"label": leaked}).status_code == 200
-        assert house.client(None, Authorization=str(owner.headers["authorization"])).get("/v4/tags").status_code == 200
+        assert (
+            application.client(None, Authorization=str(owner.headers["authorization"])).get("/v4/tags").status_code
+            == 200
+        )
         assert owner.get(f"/v4/tags/{leaked}").status_code == 200
         places = dict(store.places(tmp_path))
-        places |= {"log": process.log().encode(), "answers": house.answers(house.canaries[0])}
-    seen = {one.place for one in found(house.canaries, places)}
+        places |= {"log": process.log().encode(), "answers": application.answers(application.canaries[0])}
+    seen = {one.place for one in found(application.canaries, places)}
     files = ("crofter.db-wal", "backup.db") if isinstance(store, SqliteStore) else ("base", "pg_wal")
     assert {"log", "answers", "backup, as text", *(f"file {name}" for name in files)} <= seen
 
 
-def test_a_house_full_of_holes_is_seen_to_leak(tmp_path: Path) -> None:
+def test_a_service_full_of_holes_is_seen_to_leak(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "data")
     holed = (sys.executable, "-m", "tests.canaries.sabotage")
     with serving(*store.flags, "--log", "json", program=holed) as process:
-        house = opened(process, store)
-        owner = house.client(TOKEN)
-        secret = house.plain_canary("create_managed_credential password")
+        application = opened(process, store)
+        owner = application.client(TOKEN)
+        secret = application.plain_canary("create_managed_credential password")
         body = {"label": "of the database", "password": secret}
         assert owner.post("/v4/account/settings/managed-enable", json={}).status_code == 200
         assert owner.post("/v4/managed/credentials", json=body).status_code == 200
@@ -293,8 +296,8 @@ def test_a_house_full_of_holes_is_seen_to_leak(tmp_path: Path) -> None:
         owner.get(f"/{secret}")
         places = dict(store.places(tmp_path))
         places["metrics"] = httpx2.get(f"{process.url}/metrics").content
-        places |= {"log": process.log().encode(), "answers": house.answers(house.canaries[0])}
-    seen = {(one.place, one.disguise) for one in found(house.canaries, places)}
+        places |= {"log": process.log().encode(), "answers": application.answers(application.canaries[0])}
+    seen = {(one.place, one.disguise) for one in found(application.canaries, places)}
     assert {
         ("file crofter.db-wal", "as it is"),
         ("log", "in hexadecimal"),

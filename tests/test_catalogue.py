@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crofter import catalogue, corridor
+from crofter import catalogue, registry
 from crofter.catalogue import CatalogueError, files
 from crofter.context import Context
 from crofter.db import Session
@@ -91,7 +91,7 @@ def complaint(folder: Path, name: str, text: str | bytes) -> str:
     """What is said of a folder with this one file."""
     (folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
     with pytest.raises(CatalogueError) as caught:
-        files.read(corridor.SHELVES, str(folder))
+        files.read(registry.CATALOGUE_TABLES, str(folder))
     return str(caught.value)
 
 
@@ -101,7 +101,13 @@ def replaced(text: str, old: str, new: str) -> str:
 
 
 def test_the_built_in_files_can_be_used() -> None:
-    found = dict(zip((shelf.name for shelf in corridor.SHELVES), files.read(corridor.SHELVES, None), strict=True))
+    found = dict(
+        zip(
+            (table.name for table in registry.CATALOGUE_TABLES),
+            files.read(registry.CATALOGUE_TABLES, None),
+            strict=True,
+        )
+    )
     assert {"us-east", "us-west", "us-central", "us-southeast"} <= {one.id for one in found["regions"]}
     assert {"g6-nanode-1", "g6-standard-1", "g6-standard-2", "g6-standard-6", "g5-standard-4"} <= {
         one.id for one in found["types"]
@@ -114,9 +120,19 @@ def test_the_built_in_files_can_be_used() -> None:
 def test_an_operators_file_replaces_the_built_in_one_of_its_name(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text(FILES[name])
     own = dict(
-        zip((shelf.file for shelf in corridor.SHELVES), files.read(corridor.SHELVES, str(tmp_path)), strict=True)
+        zip(
+            (table.file for table in registry.CATALOGUE_TABLES),
+            files.read(registry.CATALOGUE_TABLES, str(tmp_path)),
+            strict=True,
+        )
     )
-    built_in = dict(zip((shelf.file for shelf in corridor.SHELVES), files.read(corridor.SHELVES, None), strict=True))
+    built_in = dict(
+        zip(
+            (table.file for table in registry.CATALOGUE_TABLES),
+            files.read(registry.CATALOGUE_TABLES, None),
+            strict=True,
+        )
+    )
     assert len(own[name]) == FILES[name].count("[[")
     assert {other: own[other] for other in own if other != name} == {
         other: built_in[other] for other in own if other != name
@@ -126,12 +142,12 @@ def test_an_operators_file_replaces_the_built_in_one_of_its_name(tmp_path: Path,
 def test_copies_of_the_built_in_files_say_the_same(tmp_path: Path) -> None:
     for name in FILES:
         (tmp_path / name).write_text((BUILT_IN / name).read_text())
-    assert files.read(corridor.SHELVES, str(tmp_path)) == files.read(corridor.SHELVES, None)
+    assert files.read(registry.CATALOGUE_TABLES, str(tmp_path)) == files.read(registry.CATALOGUE_TABLES, None)
 
 
 def test_a_folder_that_is_not_there_is_missed(tmp_path: Path) -> None:
     with pytest.raises(CatalogueError, match=r"nowhere: the catalogue folder is not there"):
-        files.read(corridor.SHELVES, str(tmp_path / "nowhere"))
+        files.read(registry.CATALOGUE_TABLES, str(tmp_path / "nowhere"))
 
 
 def test_a_misspelt_file_is_not_passed_over(tmp_path: Path) -> None:
@@ -143,7 +159,7 @@ def test_a_misspelt_file_is_not_passed_over(tmp_path: Path) -> None:
 
 def test_other_files_in_the_folder_are_nobodys_business(tmp_path: Path) -> None:
     (tmp_path / "README").write_text("ours")
-    files.read(corridor.SHELVES, str(tmp_path))
+    files.read(registry.CATALOGUE_TABLES, str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -167,7 +183,7 @@ def test_a_file_that_is_no_catalogue_is_refused(tmp_path: Path, text: str | byte
 def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     (tmp_path / "types.toml").mkdir()
     with pytest.raises(CatalogueError, match=r"types\.toml: cannot be read: Is a directory"):
-        files.read(corridor.SHELVES, str(tmp_path))
+        files.read(registry.CATALOGUE_TABLES, str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -260,30 +276,30 @@ def test_a_successor_is_a_current_type_that_holds_as_much(
         old = replaced(old, before, after)
     if said is None:
         (tmp_path / "types.toml").write_text(TYPE + old)
-        files.read(corridor.SHELVES, str(tmp_path))
+        files.read(registry.CATALOGUE_TABLES, str(tmp_path))
     else:
         assert complaint(tmp_path, "types.toml", TYPE + old) == f"{tmp_path}/types.toml: old: successor: {said}"
 
 
-def test_the_kernels_that_the_house_boots_by_default_cannot_be_left_out(tmp_path: Path) -> None:
+def test_the_kernels_that_the_service_boots_by_default_cannot_be_left_out(tmp_path: Path) -> None:
     text = replaced(KERNEL, "compute/grub2", "compute/grub3")
     assert complaint(tmp_path, "kernels.toml", text) == (
         f"{tmp_path}/kernels.toml: compute/grub2 is missing: it is what a deployment boots"
     )
 
 
-def in_the_house(cloud: Cloud, folder: Path | None, look: Callable[[Context], None]) -> None:
-    """Load the catalogue of a folder into a running house, look at it, and leave no trace."""
+def in_the_service(cloud: Cloud, folder: Path | None, look: Callable[[Context], None]) -> None:
+    """Load the catalogue of a folder into a running server, look at it, and leave no trace."""
 
     class Undone(Exception):
         pass
 
     def load(db: Session) -> None:
-        catalogue.load(db, corridor.SHELVES, None if folder is None else str(folder))
-        look(Context(cloud.world, db))
+        catalogue.load(db, registry.CATALOGUE_TABLES, None if folder is None else str(folder))
+        look(Context(cloud.runtime, db))
         raise Undone
 
-    with pytest.raises(Undone), cloud.world.database.write() as db:
+    with pytest.raises(Undone), cloud.runtime.database.write() as db:
         load(db)
 
 
@@ -306,11 +322,11 @@ def test_what_is_gone_from_the_files_is_offered_no_more_and_still_known(cloud: C
             assert after.offered
             assert store.find(ctx, "never/was") is None  # type: ignore[attr-defined]
 
-    in_the_house(cloud, tmp_path, look)
+    in_the_service(cloud, tmp_path, look)
 
 
 def test_an_outage_outlives_the_next_loading(cloud: Cloud) -> None:
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         db.update(regions.region, {"slug": "us-east"}, status="outage")
 
     def look(ctx: Context) -> None:
@@ -318,13 +334,13 @@ def test_an_outage_outlives_the_next_loading(cloud: Cloud) -> None:
         assert found is not None
         assert found.status == "outage"
 
-    in_the_house(cloud, None, look)
+    in_the_service(cloud, None, look)
 
 
 def test_loading_twice_changes_nothing(cloud: Cloud) -> None:
     before = {path: cloud.admin.get(path).text for path in ("/v4/regions", "/v4/compute/types", "/v4/images")}
-    with cloud.world.database.write() as db:
-        catalogue.load(db, corridor.SHELVES, None)
+    with cloud.runtime.database.write() as db:
+        catalogue.load(db, registry.CATALOGUE_TABLES, None)
     assert {path: cloud.admin.get(path).text for path in before} == before
 
 
@@ -332,8 +348,8 @@ def test_a_catalogue_with_a_mistake_changes_nothing(cloud: Cloud, tmp_path: Path
     (tmp_path / "regions.toml").write_text(REGION)
     (tmp_path / "images.toml").write_text(replaced(IMAGE, "size = 100", "size = 0"))
     before = cloud.admin.get("/v4/regions").text
-    with cloud.world.database.write() as db, pytest.raises(CatalogueError):
-        catalogue.load(db, corridor.SHELVES, str(tmp_path))
+    with cloud.runtime.database.write() as db, pytest.raises(CatalogueError):
+        catalogue.load(db, registry.CATALOGUE_TABLES, str(tmp_path))
     assert cloud.admin.get("/v4/regions").text == before
 
 

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from crofter.config import RATE_LIMITS, Settings
-from crofter.corridor import ENDPOINTS
 from crofter.edge.router import Router
+from crofter.registry import ENDPOINTS
 from tests.cloud import ADMIN, Cloud
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -169,8 +169,8 @@ def test_every_call_in_the_documents_leads_to_an_endpoint_or_a_door(cloud: Cloud
             assert match is not None, call
             assert match.endpoint is not None, call
         else:
-            assert path.split("/")[1] in cloud.house.app.parts.doors, call
-            assert cloud.door.request("PATCH", path).status_code == 405, call
+            assert path.split("/")[1] in cloud.application.app.parts.mounts, call
+            assert cloud.sandbox.request("PATCH", path).status_code == 405, call
 
 
 # The walk through the README
@@ -237,7 +237,7 @@ def test_the_walk_through_the_readme_goes_as_it_says(cloud: Cloud) -> None:
             continue
         headers = call.headers | ({"Authorization": f"Bearer {tokens[call.token]}"} if call.token else {})
         body = None if call.body is None else json.loads(call.body)
-        answer = cloud.door.request(call.method, call.path, headers=headers, json=body)
+        answer = cloud.sandbox.request(call.method, call.path, headers=headers, json=body)
         if re.match(r"[A-Z]+=", line):
             tokens[line.partition("=")[0]] = answer.json()["token"]
         if shown is not None:

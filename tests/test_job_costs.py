@@ -13,7 +13,7 @@ from tests.cloud import Cloud
 FEW, MANY = 2, 100
 SLACK = 1.1
 """Trees are a little deeper where there is more in them."""
-OTHERS = {"host_reboot": "begins when a day has passed, in which the house looks after every instance"}
+OTHERS = {"host_reboot": "begins when a day has passed, in which the server looks after every instance"}
 """Jobs that cannot be had without other work."""
 JOBS = [kind for kind in sweep.SCENARIOS if kind not in OTHERS]
 
@@ -23,7 +23,7 @@ def _costs(patch: pytest.MonkeyPatch, siblings: int, jobs: list[str]) -> dict[st
     cloud = Cloud()
     try:
         cloud.freeze()
-        assert cloud.door.put("/_sandbox/transitions", json={"*": {"seconds": 0}}).status_code == 200
+        assert cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 0}}).status_code == 200
         owner = cloud.person()
         for _ in range(siblings):
             made = owner.post("/v4/compute/instances", json={**sweep.NEW, "type": "g6-standard-1"})

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from crofter.corridor import ENDPOINTS
 from crofter.edge import perform
+from crofter.registry import ENDPOINTS
 from crofter.resources.tags import store as tags
 from crofter.resources.users import access
 from crofter.resources.users import store as users
@@ -62,7 +62,7 @@ def _no_grant(patch: pytest.MonkeyPatch) -> None:
 
 def _forgotten_account(patch: pytest.MonkeyPatch) -> None:
     found: Callable[..., Any] = lambda ctx, label: tags.Tag(1, ctx.account_id, label)  # noqa: E731
-    patch.setattr(_endpoint("list_tagged_objects").found["tag"], "find", found)
+    patch.setattr(_endpoint("list_tagged_objects").lookups["tag"], "find", found)
 
 
 def _reads_may_write(patch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import Table
 
 from crofter.context import Context
-from crofter.corridor import ENDPOINTS
 from crofter.db import Session
-from crofter.db.lite import SqliteDatabase
+from crofter.db.sqlite import SqliteDatabase
+from crofter.registry import ENDPOINTS
 from crofter.resources.billing import meters
 from crofter.resources.billing.meters import meter
 from crofter.resources.billing.store import invoice_item
@@ -59,7 +59,7 @@ def _grow(matrix: Matrix) -> None:
     """Of all that an account may have without end, more than a page."""
     about = {"entity_type": "'compute'", "entity_id": "CAST(n AS TEXT)", "nature": "'important'"}
     user = "SELECT id FROM account_user WHERE username = 'user-read-only'"
-    with matrix.cloud.world.database.write() as db:
+    with matrix.cloud.runtime.database.write() as db:
         known = "(SELECT count(*) FROM instance)"
         _copies(db, instance, label=f"'copy-' || n || '-' || {known}", migration_pending="1")
         _copies(db, meter, object_id="n")
@@ -78,7 +78,7 @@ def _grow(matrix: Matrix) -> None:
 def matrix() -> Iterator[Matrix]:
     """On a cloud of its own, whose connections may be watched to their end."""
     cloud = Cloud()
-    cloud.freeze()  # else the house does something now and then, which counts too
+    cloud.freeze()  # else the server does something now and then, which counts too
     grown = Matrix(cloud)
     grown.parts["username"] = "user-read-only"
     _grow(grown)

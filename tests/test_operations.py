@@ -49,7 +49,7 @@ def test_a_loose_end_is_seen(cloud: Cloud) -> None:
     _quick(cloud)
     machine = Machine(cloud)
     assert violations(cloud) == []
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         db.delete(disk, id=machine.root)
         db.update(instance, {"id": machine.id}, status="rebooting")
     assert len(violations(cloud)) == 2
@@ -57,4 +57,4 @@ def test_a_loose_end_is_seen(cloud: Cloud) -> None:
 
 def _quick(cloud: Cloud) -> None:
     """Nothing takes time but what must."""
-    assert cloud.door.put("/_sandbox/transitions", json={"*": {"seconds": 0}}).status_code == 200
+    assert cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 0}}).status_code == 200

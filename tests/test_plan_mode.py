@@ -6,7 +6,7 @@ from typing import Any
 
 from httpx2 import Client, Response
 
-from crofter.corridor import ENDPOINTS
+from crofter.registry import ENDPOINTS
 from tests.cloud import Cloud
 from tests.planner import NEEDS_MORE, PLAN, Planner
 from tests.resources.money import CARD, done, instance, rows, stand_at
@@ -20,7 +20,7 @@ def contents(cloud: Cloud) -> dict[str, list[Any]]:
 
     Counters of PostgreSQL are no part of a transaction: a plan leaves a gap in them, as any refused write does.
     """
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         if db.dialect == "sqlite":
             names = db.raw("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         else:
@@ -122,10 +122,10 @@ def test_the_preference_may_stand_among_others_and_reads_do_not_heed_it(alice: C
     assert "preference-applied" not in read.headers
 
 
-# ---- every write of the house ---------------------------------------------------------------------------------------
+# ---- every write of the server ---------------------------------------------------------------------------------------
 
 
-def test_no_write_of_the_house_leaves_a_trace_when_it_is_only_planned(cloud: Cloud) -> None:
+def test_no_write_of_the_service_leaves_a_trace_when_it_is_only_planned(cloud: Cloud) -> None:
     planner = Planner(cloud)
     cloud.freeze()
     before = contents(cloud)

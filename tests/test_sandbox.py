@@ -1,4 +1,4 @@
-"""The sandbox door: what a real cloud does not let you do, for whoever sits at this machine."""
+"""The sandbox API: what a real cloud does not let you do, for whoever sits at this machine."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ KINDS = (
 
 
 def call(cloud: Cloud, method: str, path: str, body: Any = None) -> Response:
-    return cloud.door.request(method, f"/_sandbox{path}", json=body)
+    return cloud.sandbox.request(method, f"/_sandbox{path}", json=body)
 
 
 def done(cloud: Cloud, method: str, path: str, body: Any = None) -> Any:
@@ -60,7 +60,7 @@ def later(moment: str, seconds: float) -> str:
     return clock.text(clock.parse(moment) + int(seconds * 1000))
 
 
-def test_the_door_tells_the_state_of_the_house(cloud: Cloud, alice: Client) -> None:
+def test_the_door_tells_the_state_of_the_service(cloud: Cloud, alice: Client) -> None:
     frozen = done(cloud, "POST", "/clock/freeze")
     assert alice.post("/v4/tags", json={"label": "mine"}).status_code == 200
     state = done(cloud, "GET", "")
@@ -68,7 +68,7 @@ def test_the_door_tells_the_state_of_the_house(cloud: Cloud, alice: Client) -> N
         "version": __version__,
         "mode": "sandbox",
         "driver": "simulated",
-        "database": cloud.world.database.dialect,
+        "database": cloud.runtime.database.dialect,
         "clock": frozen,
         "counts": {"accounts": 2, "users": 2, "tokens": 2, "tags": 1, "events": 1, "operations": 0},
     }
@@ -340,7 +340,7 @@ def test_a_name_that_was_bent_to_this_machine_cannot_use_the_door(cloud: Cloud, 
 
 @pytest.mark.parametrize("origin", ["http://127.0.0.1:8420", "http://localhost:3000", "http://[::1]:8420"])
 def test_pages_of_this_machine_may(cloud: Cloud, origin: str) -> None:
-    assert cloud.door.get("/_sandbox", headers={"Origin": origin}).status_code == 200
+    assert cloud.sandbox.get("/_sandbox", headers={"Origin": origin}).status_code == 200
 
 
 @pytest.fixture(scope="module")
@@ -353,12 +353,12 @@ def production() -> Iterator[Cloud]:
 def test_production_has_no_such_door(production: Cloud) -> None:
     for path, methods in CALLS.items():
         for method in methods:
-            answer = production.door.request(method, f"/_sandbox{path}", json={})
+            answer = production.sandbox.request(method, f"/_sandbox{path}", json={})
             assert answer.status_code == 404, (method, path)
     assert production.admin.get("/v4/tags").status_code == 200
 
 
-def test_a_seeded_house_that_starts_again_draws_nothing_twice(tmp_path: Path) -> None:
+def test_a_seeded_service_that_starts_again_draws_nothing_twice(tmp_path: Path) -> None:
     drawn = []
     for _ in range(3):
         cloud = Cloud(data=str(tmp_path), seed=7, secret_key="5a" * 32)

@@ -9,11 +9,11 @@ import httpx2
 import psycopg
 import pytest
 
+from tests.at_once import at_once
 from tests.databases import PostgresServer
 from tests.resources.followers import ByCursor, ByStream, eventually, stream
 from tests.resources.servers import Server
 from tests.served import TOKEN, Process, serving
-from tests.together import at_once
 
 WRITERS, EACH = 4, 20
 

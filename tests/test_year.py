@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 from msgspec.structs import replace
 
-from crofter.engine import work
+from crofter.engine import step_context
 from crofter.resources.billing import drafting, metering, meters, promotions, store
 from tests.cloud import Cloud
 from tests.databases import PostgresServer
@@ -24,8 +24,8 @@ from tests.year.checks import (
     violated,
     what_was_billed,
 )
+from tests.year.clouds import Killed, Shaky
 from tests.year.fingerprint import fingerprint
-from tests.year.houses import Killed, Shaky
 from tests.year.life import Year
 
 SEED = 2
@@ -33,7 +33,7 @@ SEED = 2
 MACHINES = {"compute", "backup", "ip", "managed", "credit"}
 EVERYTHING = {*MACHINES, "volume", "nodebalancer", "transfer"}
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-"""Threads of a house whose power fails die of it."""
+"""Threads of a server whose power fails die of it."""
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def folders() -> Iterator[Callable[[str], Path]]:
 def _progress_is_always_told() -> Iterator[None]:
     """Otherwise the time of the machine decides what is written when."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(work, "PROGRESS_EVERY", 0.0)
+        patch.setattr(step_context, "PROGRESS_EVERY", 0.0)
         yield
 
 
@@ -69,18 +69,18 @@ def _progress_is_always_told() -> Iterator[None]:
 def test_after_a_year_every_invoice_is_what_the_events_come_to(
     folders: Callable[[str], Path], accounts: int, days: int, deeds: int, bills: int
 ) -> None:
-    house = Shaky(folders("year"), SEED)
+    application = Shaky(folders("year"), SEED)
     try:
-        year = Year(house, SEED, accounts)
+        year = Year(application, SEED, accounts)
         year.run(days, deeds)
-        assert everything_is_as_it_should_be(house.cloud, year.log) >= bills
+        assert everything_is_as_it_should_be(application.cloud, year.log) >= bills
         assert {"create", "resize", "delete", "transfer", "volume", "balancer", "manage", "pay"} <= set(+year.done)
-        assert {"before a charge", "after a charge", "power cuts"} <= set(house.seen)
-        assert what_was_billed(house.cloud) == EVERYTHING
-        assert paid_by_hand(house.cloud) > 0
-        assert moved_and_billed_on_both_sides(house.cloud, year.log) != set()
+        assert {"before a charge", "after a charge", "power cuts"} <= set(application.seen)
+        assert what_was_billed(application.cloud) == EVERYTHING
+        assert paid_by_hand(application.cloud) > 0
+        assert moved_and_billed_on_both_sides(application.cloud, year.log) != set()
     finally:
-        house.close()
+        application.close()
 
 
 @pytest.mark.soak
@@ -109,12 +109,12 @@ def test_the_same_seed_makes_the_same_year_to_the_last_byte(
 ) -> None:
     prints = []
     for name, seed in (("one", 7), ("again", 7), *([] if days > 100 else [("other", 8)])):
-        house = Shaky(folders(name), seed)
+        application = Shaky(folders(name), seed)
         try:
-            Year(house, seed, accounts).run(days, deeds)
-            prints.append(fingerprint(house.cloud))
+            Year(application, seed, accounts).run(days, deeds)
+            prints.append(fingerprint(application.cloud))
         finally:
-            house.close()
+            application.close()
     assert prints[0] == prints[1]
     assert len(set(prints)) == len(prints) - 1
 
@@ -137,14 +137,14 @@ class Lived(NamedTuple):
 
 def live(place: Path | str) -> Lived:
     """Some weeks of three accounts, in which whatever can be billed is."""
-    house = Shaky(place, 11, cuts=False)
+    application = Shaky(place, 11, cuts=False)
     try:
-        year = Year(house, 11, 3)
+        year = Year(application, 11, 3)
         year.run(45, 2)
-        moved = moved_and_billed_on_both_sides(house.cloud, year.log)
-        return Lived(+year.done, what_was_billed(house.cloud), moved, violated(house.cloud, year.log))
+        moved = moved_and_billed_on_both_sides(application.cloud, year.log)
+        return Lived(+year.done, what_was_billed(application.cloud), moved, violated(application.cloud, year.log))
     finally:
-        house.close()
+        application.close()
 
 
 @pytest.fixture(scope="module")

@@ -23,4 +23,4 @@ def actions(client: httpx2.Client) -> list[str]:
 
 def mails(cloud: Cloud) -> list[dict[str, Any]]:
     """What was sent, newest first."""
-    return list(cloud.door.get("/_sandbox/outbox").json()["mails"])
+    return list(cloud.sandbox.get("/_sandbox/outbox").json()["mails"])

@@ -109,7 +109,7 @@ def render(endpoints: Sequence[Endpoint], rows: Sequence[Row], calls: Iterable[C
     tests = tests_of([*rows, *more], calls)
     built = [row for row in rows if row.shape in ours]
     called = sum(bool(tests[row.shape]) for row in built)
-    head = ["| Interface | Operation | Room | Called by |", "|---|---|---|---|"]
+    head = ["| Interface | Operation | Package | Called by |", "|---|---|---|---|"]
     return "\n".join(
         [
             "# Coverage",
@@ -133,6 +133,6 @@ def render(endpoints: Sequence[Endpoint], rows: Sequence[Row], calls: Iterable[C
 
 def _line(row: Row, one: Endpoint | None, files: list[str]) -> str:
     path = row.path.replace(":path}", "}")
-    served = f"`{one.name}` | {one.room}" if one else "**missing** |"
+    served = f"`{one.name}` | {one.tag}" if one else "**missing** |"
     called = ", ".join(f"[{file}](tests/{file})" for file in files) or ("**no test**" if one else "")
     return f"| `{row.method} {path}` | {served} | {called} |"

@@ -9,8 +9,8 @@ ROOT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":
     sys.path[0] = str(ROOT)  # so that "tools" is found, and tools/coverage.py is not taken for a library of that name
 
-from crofter.corridor import ENDPOINTS  # noqa: E402
 from crofter.edge import openapi  # noqa: E402
+from crofter.registry import ENDPOINTS  # noqa: E402
 from tools import coverage  # noqa: E402
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlalchemy import create_mock_engine
 
-import crofter.assembly  # noqa: F401 - all of the house, and so every table
+import crofter.assembly  # noqa: F401 - all of the server, and so every table
 from crofter.db import metadata
 from crofter.db.schema import MIGRATIONS
 
@@ -21,7 +21,7 @@ def statements(dialect: str) -> list[str]:
     made: list[str] = []
 
     def note(statement: Any, *_args: Any, **_options: Any) -> None:
-        made.append(str(statement.compile(dialect=engine.dialect)).strip())
+        made.append(" ".join(str(statement.compile(dialect=engine.dialect)).split()))
 
     engine = create_mock_engine(URLS[dialect], note)
     metadata.create_all(engine, checkfirst=False)
@@ -36,7 +36,7 @@ def _is_index(statement: str) -> bool:
 def main(name: str) -> None:
     for dialect in URLS:
         path = MIGRATIONS / "versions" / f"{name}.{dialect}.sql"
-        Path(path).write_text("\n\n--;\n\n".join(statements(dialect)) + "\n")
+        Path(path).write_text("\n--;\n".join(statements(dialect)) + "\n")
         print(f"{path.name}: {len(statements(dialect))} statements")
 
 

@@ -10,27 +10,26 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import select
 
-from crofter import __version__, catalogue, corridor, rotation
+from crofter import __version__, catalogue, registry, rotation
 from crofter.clock import Clock, Setting
 from crofter.config import RATE_LIMITS, Settings
-from crofter.context import Context, World
-from crofter.db import Session, meta, open_database, query
+from crofter.context import Context, Runtime
+from crofter.db import Lock, Session, meta, open_database, query
 from crofter.db.schema import empty, prepare
-from crofter.dice import Dice
 from crofter.drivers.hypervisor import Hypervisor
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.payments import SimulatedGateway
-from crofter.edge import doors
+from crofter.edge import mounts
 from crofter.edge.app import App, ASGIApp, Parts
 from crofter.edge.hub import Hub
-from crofter.edge.legible import words_of
 from crofter.edge.limits import RateLimits
 from crofter.edge.observe import Observer
 from crofter.edge.perform import Access, Performer
+from crofter.edge.redact import words_of
 from crofter.edge.router import Router
-from crofter.engine import chores
-from crofter.engine.conductor import Conductor
-from crofter.engine.worker import LANES, Worker
+from crofter.engine import schedules
+from crofter.engine.time_travel import TimeTravel
+from crofter.engine.worker import POOL_SIZES, Worker
 from crofter.errors import Problem
 from crofter.keyring import Keyring, from_text, read_masters
 from crofter.kinds import Kinds
@@ -41,12 +40,13 @@ from crofter.resources.regions import store as regions
 from crofter.resources.users import access
 from crofter.resources.users import store as users
 from crofter.resources.users.rules import open_account
+from crofter.rng import Rng
 from crofter.sandbox.app import SandboxApp
-from crofter.sandbox.desk import Desk
+from crofter.sandbox.control import SandboxControl
 from crofter.sandbox.faults import Faults
 
 FIRST_USER = "admin"
-FOUNDING, STARTS = "founding", "starts"
+FIRST_USER_KEY, STARTS = "founding", "starts"
 MASTERS = "secret.key"
 """The file of master keys in the data folder, where none is given in the settings."""
 NO_CONSOLE = (
@@ -54,8 +54,6 @@ NO_CONSOLE = (
     b'<p>Everything can be done through the interface: see <a href="/docs">its description</a>.</p></html>'
 )
 HTML = "text/html; charset=utf-8"
-HOUSE = 0
-"""Held like an account while the house itself is changed."""
 
 
 class FirstLogin(Struct, frozen=True):
@@ -66,47 +64,47 @@ class FirstLogin(Struct, frozen=True):
     token: str
 
 
-class House(Struct):
+class Application(Struct):
     """Everything that one process of crofter consists of."""
 
-    world: World
+    runtime: Runtime
     app: App
     worker: Worker
-    conductor: Conductor
+    time_travel: TimeTravel
     first_login: FirstLogin | None
 
 
-def build_world(settings: Settings, *, beside: bool = False) -> World:
+def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
     """What every process needs. ``beside``: for a command while another process serves the same SQLite."""
-    dice = Dice(settings.seed)
+    rng = Rng(settings.seed)
     database = open_database(settings.database, settings.folder, pool=settings.threads + 8, beside=beside)
     prepare(database)
-    current, *former = _masters(settings, dice)
-    keyring = Keyring(current, dice, tuple(former))
+    current, *former = _masters(settings, rng)
+    keyring = Keyring(current, rng, tuple(former))
     with database.write() as db:
-        db.hold(HOUSE)
+        db.lock(Lock.SYSTEM)
         rotation.settle(keyring, db)
-    return World(
+    return Runtime(
         settings=settings,
         database=database,
         clock=Clock(),
-        dice=dice,
+        rng=rng,
         keyring=keyring,
-        kinds=Kinds(corridor.KINDS, access.permits),
+        kinds=Kinds(registry.KINDS, access.permits),
     )
 
 
-def _masters(settings: Settings, dice: Dice) -> list[bytes]:
+def _masters(settings: Settings, rng: Rng) -> list[bytes]:
     """The current master key, and former ones that still open what they sealed."""
     former = [from_text(key) for key in (settings.former_secret_keys or "").split(",") if key.strip()]
     if settings.secret_key is not None:
         return [from_text(settings.secret_key), *former]
     if settings.folder is None:
-        return [dice.bytes(32)]
-    return read_masters(settings.folder / MASTERS, Dice()) + former
+        return [rng.bytes(32)]
+    return read_masters(settings.folder / MASTERS, Rng()) + former
 
 
-class Founding(Struct, frozen=True):
+class FirstUser(Struct, frozen=True):
     """What makes the first user the same again after a reset: hashes, never the secrets themselves."""
 
     digest: str
@@ -114,130 +112,132 @@ class Founding(Struct, frozen=True):
     password: str
 
 
-def found(world: World, again: Founding | None = None) -> FirstLogin | None:
-    """Load the catalogue, set the clock, plan the chores, and on an empty database make the first account."""
-    with world.database.write() as db:
-        db.hold(HOUSE)
-        rotation.settle(world.keyring, db)  # again: a reset takes them out of the database
-        world.clock.setting = msgspec.convert(meta.get(db, "clock", {}), Setting)
-        catalogue.load(db, corridor.SHELVES, world.settings.catalogue)
-        chores.ensure(Context(world, db), corridor.CHORES)
+def bootstrap(runtime: Runtime, again: FirstUser | None = None) -> FirstLogin | None:
+    """Load the catalogue, set the clock, plan the scheduled work, and on an empty database make the first account."""
+    with runtime.database.write() as db:
+        db.lock(Lock.SYSTEM)
+        rotation.settle(runtime.keyring, db)  # again: a reset takes them out of the database
+        runtime.clock.setting = msgspec.convert(meta.get(db, "clock", {}), Setting)
+        catalogue.load(db, registry.CATALOGUE_TABLES, runtime.settings.catalogue)
+        schedules.ensure(Context(runtime, db), registry.SCHEDULES)
         starts = int(meta.get(db, STARTS, 0)) + 1
         meta.put(db, STARTS, starts)
-        world.dice.start(starts)
-        if meta.get(db, FOUNDING) is not None:
+        runtime.rng.start(starts)
+        if meta.get(db, FIRST_USER_KEY) is not None:
             return None
-        login = FirstLogin(FIRST_USER, readable(world.dice), world.settings.bootstrap_token or "")
+        login = FirstLogin(FIRST_USER, readable(runtime.rng), runtime.settings.bootstrap_token or "")
         opened = open_account(
-            world,
+            runtime,
             db,
             username=FIRST_USER,
             email="admin@example.com",
-            token=world.settings.bootstrap_token,
+            token=runtime.settings.bootstrap_token,
             password=login.password,
         )
-        if world.settings.sandbox:
-            cards.give(world, db, opened.euuid, "valid")  # a month may pass in a sandbox, and its bill be paid
+        if runtime.settings.sandbox:
+            cards.give(runtime, db, opened.euuid, "valid")  # a month may pass in a sandbox, and its bill be paid
         _remember(db, again)
         return FirstLogin(opened.username, login.password, opened.token)
 
 
-def _remember(db: Session, again: Founding | None) -> None:
+def _remember(db: Session, again: FirstUser | None) -> None:
     """Keep what makes the first user, or give it back what it had before a reset."""
     if again is not None:
         db.update(users.token, {"id": 1}, digest=bytes.fromhex(again.digest), shown=again.shown)
         db.update(users.user, {"id": 1}, password=again.password)
     else:
-        again = db.one(_FOUNDING)
-    meta.put(db, FOUNDING, msgspec.to_builtins(again))
+        again = db.one(_FIRST_USER)
+    meta.put(db, FIRST_USER_KEY, msgspec.to_builtins(again))
 
 
-def _founding(digest: bytes, shown: str, password: str) -> Founding:
-    return Founding(bytes(digest).hex(), shown, password)
+def _first_user(digest: bytes, shown: str, password: str) -> FirstUser:
+    return FirstUser(bytes(digest).hex(), shown, password)
 
 
-_FOUNDING = query(
+_FIRST_USER = query(
     select(users.token.c.digest, users.token.c.shown, users.user.c.password)
     .join(users.user, users.user.c.id == users.token.c.user_id)
     .where(users.token.c.id == 1),
-    _founding,
+    _first_user,
 )
 
 
-def build(settings: Settings) -> House:
-    """A house, ready to be served."""
-    world = build_world(settings)
-    first_login = found(world)
-    world.services["hypervisor"] = hypervisor(world)
-    world.services["payments"] = SimulatedGateway(world.database)
-    worker = Worker(world, corridor.OPERATIONS, {} if settings.role == "api" else LANES)
-    conductor = Conductor(worker)
-    hub = Hub(world.database.signals, ("events",))
-    if world.database.reads_block:
+def build(settings: Settings) -> Application:
+    """A server, ready to be served."""
+    runtime = build_runtime(settings)
+    first_login = bootstrap(runtime)
+    runtime.services["hypervisor"] = hypervisor(runtime)
+    runtime.services["payments"] = SimulatedGateway(runtime.database)
+    worker = Worker(runtime, registry.OPERATIONS, {} if settings.role == "api" else POOL_SIZES)
+    time_travel = TimeTravel(worker)
+    hub = Hub(runtime.database.signals, ("events",))
+    if runtime.database.reads_block:
         hub.poll = 1.0  # a hint from another process may get lost
-    words = words_of(("v4/v4beta", *(one.path for one in corridor.ENDPOINTS)))
-    observer = Observer(world.clock, lines=_log(settings), pretty=_pretty(settings), words=words)
-    faults = Faults(world, corridor.FAULTS)
+    words = words_of(("v4/v4beta", *(one.path for one in registry.ENDPOINTS)))
+    observer = Observer(runtime.clock, lines=_log(settings), pretty=_pretty(settings), words=words)
+    faults = Faults(runtime, registry.FAULTS)
     parts = Parts(
-        router=Router(corridor.ENDPOINTS),
+        router=Router(registry.ENDPOINTS),
         performer=Performer(
-            world,
+            runtime,
             Access(access.authenticate, access.permits, access.permits_globally),
             lambda ctx: meters.rates(ctx.db, ctx.account_id),
         ),
-        limits=RateLimits(world.clock, settings.rate_limits, RATE_LIMITS["general"]),
+        limits=RateLimits(runtime.clock, settings.rate_limits, RATE_LIMITS["general"]),
         hub=hub,
         observer=observer,
         fault=faults.strike,
-        on_start=(world.database.signals.start, worker.start),
+        on_start=(runtime.database.signals.start, worker.start),
         on_stop=(lambda: worker.stop(grace=4),),
         max_requests=settings.max_requests,
         threads=settings.threads,
         maintenance=settings.maintenance,
     )
-    house = House(world, App(parts), worker, conductor, first_login)
-    parts.doors = _doors(house, faults)
-    return house
+    application = Application(runtime, App(parts), worker, time_travel, first_login)
+    parts.mounts = _mounts(application, faults)
+    return application
 
 
-def hypervisor(world: World) -> Hypervisor:
-    """The fleet of hosts that this house has."""
-    with world.database.read() as db:
+def hypervisor(runtime: Runtime) -> Hypervisor:
+    """The fleet of hosts that this server has."""
+    with runtime.database.read() as db:
         slugs = regions.slugs(db)
-    return SimulatedHypervisor(world.database, world.clock, slugs)
+    return SimulatedHypervisor(runtime.database, runtime.clock, slugs)
 
 
-def _doors(house: House, faults: Faults) -> dict[str, ASGIApp]:
-    world = house.world
+def _mounts(application: Application, faults: Faults) -> dict[str, ASGIApp]:
+    runtime = application.runtime
     opened: dict[str, ASGIApp] = {
-        "health": doors.health(lambda: ready(house)),
-        "version": doors.version(),
-        "metrics": doors.metrics(lambda: _numbers(house)),
-        "openapi.json": doors.page(lambda: (200, _description().encode(), "application/json")),
-        "docs": doors.page(_docs),
-        "console": doors.page(lambda: (200, NO_CONSOLE, HTML, doors.NOTHING_FROM_OUTSIDE)),
+        "health": mounts.health(lambda: ready(application)),
+        "version": mounts.version(),
+        "metrics": mounts.metrics(lambda: _numbers(application)),
+        "openapi.json": mounts.page(lambda: (200, _description().encode(), "application/json")),
+        "docs": mounts.page(_docs),
+        "console": mounts.page(lambda: (200, NO_CONSOLE, HTML, mounts.NOTHING_FROM_OUTSIDE)),
     }
-    opened |= dict.fromkeys(("login", "oauth", ".well-known"), _login(house))
-    if world.settings.sandbox:
-        opened["_sandbox"] = SandboxApp(Desk(world, house.conductor, faults, lambda: reset(house, faults)))
+    opened |= dict.fromkeys(("login", "oauth", ".well-known"), _login(application))
+    if runtime.settings.sandbox:
+        opened["_sandbox"] = SandboxApp(
+            SandboxControl(runtime, application.time_travel, faults, lambda: reset(application, faults))
+        )
     return opened
 
 
-def _numbers(house: House) -> bytes:
+def _numbers(application: Application) -> bytes:
     from crofter import telemetry  # noqa: PLC0415 - it brings an HTTP server of its own along
 
-    return telemetry.render(house.app.parts.observer.counts, house.world, house.worker)
+    return telemetry.render(application.app.parts.observer.counts, application.runtime, application.worker)
 
 
-def _login(house: House) -> ASGIApp:
+def _login(application: Application) -> ASGIApp:
     """The login service, loaded when somebody first comes to sign in: machines never do."""
 
-    @doors.once
+    @mounts.once
     def service() -> ASGIApp:
         from crofter.login.app import LoginApp  # noqa: PLC0415
 
-        parts = house.app.parts
-        return LoginApp(house.world, parts.limits, parts.observer)
+        parts = application.app.parts
+        return LoginApp(application.runtime, parts.limits, parts.observer)
 
     async def app(scope: Any, receive: Any, send: Any) -> None:
         await (await asyncio.get_running_loop().run_in_executor(None, service))(scope, receive, send)
@@ -248,43 +248,43 @@ def _login(house: House) -> ASGIApp:
 # What describes the interface is made when somebody asks for it: most processes are never asked.
 
 
-@doors.once
+@mounts.once
 def _description() -> str:
     from crofter.edge import openapi  # noqa: PLC0415
 
-    return openapi.render(corridor.ENDPOINTS)
+    return openapi.render(registry.ENDPOINTS)
 
 
-@doors.once
+@mounts.once
 def _docs() -> tuple[Any, ...]:
     from crofter.edge import docspage, openapi  # noqa: PLC0415
 
-    page = docspage.page(openapi.document(corridor.ENDPOINTS, __version__))
+    page = docspage.page(openapi.document(registry.ENDPOINTS, __version__))
     return 200, page, HTML, (b"content-security-policy", docspage.CSP.encode())
 
 
-def ready(house: House) -> dict[str, bool]:
-    """Whether each part of the house can serve."""
+def ready(application: Application) -> dict[str, bool]:
+    """Whether each part of the server can serve."""
     try:
-        with house.world.database.read() as db:
+        with application.runtime.database.read() as db:
             meta.get(db, "clock")
-        return {"database": True, "worker": house.worker.pulse.id > 0}
+        return {"database": True, "worker": application.worker.heartbeat.id > 0}
     except Problem:
-        return {"database": False, "worker": house.worker.pulse.id > 0}
+        return {"database": False, "worker": application.worker.heartbeat.id > 0}
 
 
-def reset(house: House, faults: Faults) -> None:
+def reset(application: Application, faults: Faults) -> None:
     """Back to the state of a first start; the process, its address and its first user stay."""
-    world = house.world
-    with house.conductor.standstill():
-        with world.database.read() as db:
-            before = msgspec.convert(meta.get(db, FOUNDING), Founding)
-        empty(world.database)
+    runtime = application.runtime
+    with application.time_travel.standstill():
+        with runtime.database.read() as db:
+            before = msgspec.convert(meta.get(db, FIRST_USER_KEY), FirstUser)
+        empty(runtime.database)
         faults.forget()
-        managed_rounds.forget(world)
-        house.app.parts.limits.clear()
-        world.dice.again()
-        found(world, before)
+        managed_rounds.forget(runtime)
+        application.app.parts.limits.clear()
+        runtime.rng.restart()
+        bootstrap(runtime, before)
 
 
 def _log(settings: Settings) -> Any:

@@ -49,7 +49,7 @@ PAGE = 1000
 _encode = msgspec.json.Encoder().encode
 
 
-class Deed(Struct, frozen=True):
+class AuditEntry(Struct, frozen=True):
     """What one unit of work did, as it is put on record."""
 
     account_id: int
@@ -71,7 +71,7 @@ class Head(Row):
     seal: bytes
 
 
-class Entry(Row):
+class StoredEntry(Row):
     number: int
     previous: bytes
     mark: bytes
@@ -87,8 +87,8 @@ class Entry(Row):
     fields: list[str]
     events: list[int]
 
-    def deed(self) -> Deed:
-        return Deed(*(getattr(self, name) for name in Deed.__struct_fields__))
+    def entry(self) -> AuditEntry:
+        return AuditEntry(*(getattr(self, name) for name in AuditEntry.__struct_fields__))
 
 
 class Tampering(Struct, frozen=True):
@@ -106,11 +106,11 @@ _HEAD = query(
     Head,
 )
 _ENTRIES = query(
-    select(*(audit.c[name] for name in Entry.__struct_fields__))
+    select(*(audit.c[name] for name in StoredEntry.__struct_fields__))
     .where(audit.c.account_id == bindparam("account_id"), audit.c.number > bindparam("after"))
     .order_by(audit.c.number)
     .limit(PAGE),
-    Entry,
+    StoredEntry,
 )
 _ACCOUNTS = query(select(audit.c.account_id).union(select(audit_head.c.account_id)))
 
@@ -118,7 +118,7 @@ _ACCOUNTS = query(select(audit.c.account_id).union(select(audit_head.c.account_i
 def write(ctx: Context, operation: str, path: str, fields: list[str]) -> None:
     """Put a caller's successful request on record, in its own transaction."""
     actor = ctx.actor
-    deed = Deed(
+    entry = AuditEntry(
         account_id=actor.account_id,
         at=ctx.moment,
         user_id=actor.user_id,
@@ -131,12 +131,12 @@ def write(ctx: Context, operation: str, path: str, fields: list[str]) -> None:
         fields=fields,
         events=ctx.db.events,
     )
-    _append(ctx.world.keyring, ctx.db, deed)
+    _append(ctx.runtime.keyring, ctx.db, entry)
 
 
 def write_staff(ctx: Context, account_id: int, by: str, operation: str, path: str) -> None:
     """Put on record what somebody of the staff did to an account from a command line, in the same transaction."""
-    deed = Deed(
+    entry = AuditEntry(
         account_id=account_id,
         at=ctx.moment,
         user_id=None,
@@ -149,25 +149,25 @@ def write_staff(ctx: Context, account_id: int, by: str, operation: str, path: st
         fields=[],
         events=ctx.db.events,
     )
-    append(ctx.world.keyring, ctx.db, deed)
+    append(ctx.runtime.keyring, ctx.db, entry)
 
 
-def append(keyring: Keyring, db: Session, deed: Deed) -> None:
+def append(keyring: Keyring, db: Session, entry: AuditEntry) -> None:
     """Add a deed to its account's chain. For doors that have no caller with a token: logins, commands."""
-    db.hold(deed.account_id)
-    _append(keyring, db, deed)
+    db.lock_account(entry.account_id)
+    _append(keyring, db, entry)
 
 
-def _append(keyring: Keyring, db: Session, deed: Deed) -> None:
-    key = ("audit", deed.account_id)
-    end = db.latest(key, NewEnd) or db.maybe(_HEAD, account_id=deed.account_id)
+def _append(keyring: Keyring, db: Session, entry: AuditEntry) -> None:
+    key = ("audit", entry.account_id)
+    end = db.deferred(key, NewChainHead) or db.maybe(_HEAD, account_id=entry.account_id)
     number, previous = (end.number + 1, bytes(end.mark)) if end else (1, BEGINNING)
-    mark = _mark(keyring, number, previous, deed)
-    db.insert(audit, number=number, previous=previous, mark=mark, **msgspec.structs.asdict(deed))
-    db.late[key] = NewEnd(keyring, deed.account_id, number, mark)
+    mark = _mark(keyring, number, previous, entry)
+    db.insert(audit, number=number, previous=previous, mark=mark, **msgspec.structs.asdict(entry))
+    db.deferred_writes[key] = NewChainHead(keyring, entry.account_id, number, mark)
 
 
-class NewEnd(Struct, frozen=True):
+class NewChainHead(Struct, frozen=True):
     """Where a chain ends now. Only its last place in a transaction is sealed."""
 
     keyring: Keyring
@@ -185,7 +185,7 @@ class NewEnd(Struct, frozen=True):
             db.insert(audit_head, account_id=self.account_id, **moved)
 
 
-def entries(db: Session, account_id: int) -> Iterator[Entry]:
+def entries(db: Session, account_id: int) -> Iterator[StoredEntry]:
     """The record of an account, from the beginning."""
     after = 0
     while page := db.all(_ENTRIES, account_id=account_id, after=after):
@@ -206,7 +206,7 @@ def _verify(keyring: Keyring, db: Session, account_id: int) -> Tampering | None:
             return Tampering(account_id, number + 1, "an entry is missing")
         if bytes(entry.previous) != mark:
             return Tampering(account_id, entry.number, "it does not follow from the entry before")
-        if bytes(entry.mark) != _mark(keyring, entry.number, mark, entry.deed()):
+        if bytes(entry.mark) != _mark(keyring, entry.number, mark, entry.entry()):
             return Tampering(account_id, entry.number, "it was altered")
         number, mark = entry.number, bytes(entry.mark)
     head = db.maybe(_HEAD, account_id=account_id)
@@ -217,8 +217,8 @@ def _verify(keyring: Keyring, db: Session, account_id: int) -> Tampering | None:
     return None
 
 
-def _mark(keyring: Keyring, number: int, previous: bytes, deed: Deed) -> bytes:
-    content: tuple[Any, ...] = (number, previous.hex(), *msgspec.structs.astuple(deed))
+def _mark(keyring: Keyring, number: int, previous: bytes, entry: AuditEntry) -> bytes:
+    content: tuple[Any, ...] = (number, previous.hex(), *msgspec.structs.astuple(entry))
     return keyring.chain(b"entry" + _encode(content))
 
 

@@ -1,4 +1,4 @@
-"""The house clock: real, frozen or moved. The only place that reads the machine's time of day."""
+"""The service clock: real, frozen or moved. The only place that reads the machine's time of day."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ class Setting(Struct, frozen=True):
 
     mode: Mode = "real"
     offset: int = 0
-    """Milliseconds that house time is ahead of real time, while the clock runs."""
+    """Milliseconds that service time is ahead of real time, while the clock runs."""
     frozen_at: int = 0
-    """House time in milliseconds, while the clock stands."""
+    """Service time in milliseconds, while the clock stands."""
     serial: int = 0
     """Grows with every change, so that who has read an older setting does not take it for a newer one."""
 
 
 def machine_now() -> int:
-    """Real milliseconds since 1970. For leases and deadlines only: house time may jump."""
+    """Real milliseconds since 1970. For leases and deadlines only: service time may jump."""
     return time.time_ns() // 1_000_000
 
 
 class Clock:
-    """House time in milliseconds since 1970, UTC."""
+    """Service time in milliseconds since 1970, UTC."""
 
     def __init__(self, setting: Setting | None = None) -> None:
         self.setting = setting or Setting()

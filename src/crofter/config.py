@@ -75,7 +75,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def address(self) -> str:
-        """Where people reach the house, without a slash at the end."""
+        """Where people reach the server, without a slash at the end."""
         if self.base_url is not None:
             return self.base_url.rstrip("/")
         scheme = "https" if self.tls_certificate else "http"

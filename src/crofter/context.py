@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from crofter import clock as house_clock
+from crofter import clock as service_clock
 from crofter.errors import Forbidden
 from crofter.scopes import EVERYTHING
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
     from crofter.clock import Clock
     from crofter.config import Settings
     from crofter.db import Database, Session
-    from crofter.dice import Dice
     from crofter.keyring import Keyring
     from crofter.kinds import Kinds
+    from crofter.rng import Rng
 
 
 ALL_SCOPES = frozenset({EVERYTHING})
-"""Of whoever came in without a token: a person at the login service, or the house itself."""
+"""Of whoever came in without a token: a person at the login service, or the system itself."""
 
 
 class Actor(Struct, frozen=True, gc=False):
@@ -40,27 +40,27 @@ class Actor(Struct, frozen=True, gc=False):
             raise Forbidden
 
 
-class World(Struct):
-    """What the house is made of. Built once, in assembly; every context points at it."""
+class Runtime(Struct):
+    """What the server is made of. Built once, in assembly; every context points at it."""
 
     settings: Settings
     database: Database
     clock: Clock
-    dice: Dice
+    rng: Rng
     keyring: Keyring
     kinds: Kinds
     services: dict[str, Any] = {}
-    """Drivers and other outside parts, by the name that rooms ask for."""
+    """Drivers and other outside parts, by the name that resources ask for."""
 
 
 class Context:
     """One unit of work: an HTTP request, or a step of an operation."""
 
-    __slots__ = ("_actor", "_origin", "address", "db", "now", "request_id", "world")
+    __slots__ = ("_actor", "_origin", "address", "db", "now", "request_id", "runtime")
 
     def __init__(
         self,
-        world: World,
+        runtime: Runtime,
         db: Session,
         actor: Actor | None = None,
         *,
@@ -68,19 +68,19 @@ class Context:
         request_id: str = "",
         origin: Callable[[], str] | None = None,
     ) -> None:
-        self.world = world
+        self.runtime = runtime
         self.db = db
         self._actor = actor
         self.address = address
         self.request_id = request_id
         self._origin = origin
-        self.now = world.clock.now()
-        """House time in milliseconds, the same through the whole unit of work."""
+        self.now = runtime.clock.now()
+        """Service time in milliseconds, the same through the whole unit of work."""
 
     @classmethod
-    def of_house(cls, world: World, db: Session, account_id: int) -> Context:
-        """The house itself at work on an account, as user 0. Who changes something holds the account first."""
-        return cls(world, db, Actor(account_id, 0, "", restricted=False, token_id=0, scopes=ALL_SCOPES))
+    def of_system(cls, runtime: Runtime, db: Session, account_id: int) -> Context:
+        """The system itself at work on an account, as user 0. Who changes something holds the account first."""
+        return cls(runtime, db, Actor(account_id, 0, "", restricted=False, token_id=0, scopes=ALL_SCOPES))
 
     @property
     def actor(self) -> Actor:
@@ -99,16 +99,16 @@ class Context:
     @property
     def moment(self) -> str:
         """``now`` as the interface writes it and the database keeps it."""
-        return house_clock.text(self.now)
+        return service_clock.text(self.now)
 
     @property
     def base_url(self) -> str:
-        """Where the caller reaches the house, for addresses in answers; without a slash at the end."""
-        settings = self.world.settings
+        """Where the caller reaches the server, for addresses in answers; without a slash at the end."""
+        settings = self.runtime.settings
         if settings.base_url is None and self._origin is not None and (origin := self._origin()):
             return origin
         return settings.address
 
     @property
-    def dice(self) -> Dice:
-        return self.world.dice
+    def rng(self) -> Rng:
+        return self.runtime.rng

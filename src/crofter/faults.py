@@ -1,4 +1,4 @@
-"""What can be made to go wrong on request: rooms say what and how, the sandbox door lets people ask for it."""
+"""What can be made to go wrong on request: resources say what and how, the sandbox API lets people ask for it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from crofter.context import World
+from crofter.context import Runtime
 from crofter.shapes import Body
 
 
@@ -17,9 +17,9 @@ class FaultKind(Struct, frozen=True):
     name: str
     body: type[Body]
     """What a caller sends, the field ``kind`` apart."""
-    start: Callable[[World, Any], None]
+    start: Callable[[Runtime, Any], None]
     """Make it so. Raises Invalid for an object that is not there."""
-    clear: Callable[[World], None] | None = None
+    clear: Callable[[Runtime], None] | None = None
     """Undo every one of this kind, if it is of the kind that lasts."""
     ends: tuple[str, ...] = ()
     """Kinds that it puts an end to: what comes back after an outage is no fault that holds."""

@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crofter.dice import Dice
+from crofter.rng import Rng
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -36,16 +36,16 @@ class Unopenable(Exception):
 
 
 class Keyring:
-    """The master keys of the house, and the keys for hashing that outlive them.
+    """The master keys of the server, and the keys for hashing that outlive them.
 
     Every value is sealed with a key of its own, and that key is wrapped by the current master. Changing the master
     so means to wrap short keys again, never to touch the values. Former masters open until that is done.
     """
 
-    def __init__(self, master: bytes, dice: Dice, former: tuple[bytes, ...] = ()) -> None:
+    def __init__(self, master: bytes, rng: Rng, former: tuple[bytes, ...] = ()) -> None:
         if any(len(one) < KEY for one in (master, *former)):
             raise ValueError("the secret key must have at least 32 bytes")
-        self._dice = dice
+        self._rng = rng
         self._masters = {_derive(one, b"name")[:ID]: _derive(one, b"sealing") for one in (*former, master)}
         self.current = _derive(master, b"name")[:ID]
         """Names the master that new values are sealed with."""
@@ -61,13 +61,13 @@ class Keyring:
         return hashlib.blake2b(token.encode("utf-8", "surrogatepass"), key=self.pepper, digest_size=32).digest()
 
     def chain(self, content: bytes) -> bytes:
-        """A mark that only the house can make, for records that must not be altered."""
+        """A mark that only the server can make, for records that must not be altered."""
         return hashlib.blake2b(content, key=self.audit, digest_size=32).digest()
 
     def seal(self, value: bytes, place: str) -> bytes:
         """Encrypt a value for one place (table, row, column); it opens nowhere else."""
-        key = self._dice.bytes(KEY)
-        nonce = self._dice.bytes(NONCE)
+        key = self._rng.bytes(KEY)
+        nonce = self._rng.bytes(NONCE)
         return self._wrap(key) + nonce + _cipher(key).encrypt(nonce, value, place.encode())
 
     def open(self, sealed: bytes, place: str) -> bytes:
@@ -88,7 +88,7 @@ class Keyring:
         return MARK + self.current
 
     def _wrap(self, key: bytes) -> bytes:
-        nonce = self._dice.bytes(NONCE)
+        nonce = self._rng.bytes(NONCE)
         return self.header + nonce + _cipher(self._masters[self.current]).encrypt(nonce, key, self.header)
 
     def _unwrap(self, sealed: bytes) -> bytes:
@@ -118,14 +118,14 @@ def _refusals() -> tuple[type[Exception], ...]:
     return (InvalidTag, ValueError)
 
 
-def new_token(dice: Dice, kind: str) -> str:
+def new_token(rng: Rng, kind: str) -> str:
     """A token that secret scanners recognise: prefix, 178 random bits, checksum."""
-    body = TOKEN_PREFIXES[kind] + dice.letters(30, _ALPHABET)
+    body = TOKEN_PREFIXES[kind] + rng.letters(30, _ALPHABET)
     return body + _checksum(body)
 
 
 def well_formed(token: str) -> bool:
-    """Whether the checksum of a token that the house made is right."""
+    """Whether the checksum of a token that the server made is right."""
     return len(token) == 40 and hmac.compare_digest(_checksum(token[:34]).encode(), token[34:].encode())
 
 
@@ -141,16 +141,16 @@ def _checksum(body: str) -> str:
 # ---- where masters come from ----------------------------------------------------------------------------------------
 
 
-def read_masters(path: Path, dice: Dice) -> list[bytes]:
+def read_masters(path: Path, rng: Rng) -> list[bytes]:
     """The keys in a file that only its owner reads, the current one first; made on the first start."""
     if not path.exists():
-        write_masters(path, [dice.hex(2 * KEY)])
+        write_masters(path, [rng.hex(2 * KEY)])
     return [from_text(line) for line in _lines(path)]
 
 
-def add_master(path: Path, dice: Dice) -> None:
+def add_master(path: Path, rng: Rng) -> None:
     """Put a new current key before those of the file; they stay until everything is sealed anew."""
-    write_masters(path, [dice.hex(2 * KEY), *_lines(path)])
+    write_masters(path, [rng.hex(2 * KEY), *_lines(path)])
 
 
 def drop_former_masters(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Naming an object without knowing its room."""
+"""Naming an object without knowing its resource."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Entity(Struct, frozen=True):
 
 
 class Kind(Struct, frozen=True):
-    """One sort of object, with the few things other rooms may ask about it."""
+    """One sort of object, with the few things other resources may ask about it."""
 
     name: str
     """As grants and events call it: ``compute``, ``volume``."""
@@ -88,7 +88,7 @@ class Kind(Struct, frozen=True):
 
 
 class Kinds:
-    """Every kind of the house, and who may do what to one."""
+    """Every kind of the server, and who may do what to one."""
 
     def __init__(self, kinds: Sequence[Kind], permits: Callable[[Context, str, int, str], bool]) -> None:
         self._by_name = {kind.name: kind for kind in kinds}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.drivers.mail import Mail, Mailer, Outbox, Smtp, Undeliverable
 from crofter.engine.operation import Failed, Operation, Sleep, step
 from crofter.engine.queue import enqueue
-from crofter.engine.work import Work
+from crofter.engine.step_context import StepContext
 
 _FIRST_WAIT = 30
 _LONGEST_WAIT = 3600
@@ -29,38 +29,38 @@ def send(ctx: Context, to: str, subject: str, text: str) -> str:
     """Send a mail if and only if the caller's transaction commits; its message id.
 
     A mail server gets it at least once, and knows a repetition by its id. What goes to the outbox is
-    written here and now: it leaves the house no more than any other row.
+    written here and now: it leaves the server no more than any other row.
     """
-    message_id = f"<{ctx.dice.hex(32)}@crofter>"
+    message_id = f"<{ctx.rng.hex(32)}@crofter>"
     subject = " ".join(subject.split())  # customers write some of it, and a header is one line
-    mailer = driver(ctx.world)
+    mailer = driver(ctx.runtime)
     if isinstance(mailer, Outbox):
         mailer.keep(ctx.db, Mail(message_id, to, subject, text))
         return message_id
-    sealed = ctx.world.keyring.seal(text.encode(), _place(message_id))
+    sealed = ctx.runtime.keyring.seal(text.encode(), _place(message_id))
     enqueue(ctx, SEND, Letter(message_id, to, subject, sealed.hex()))
     return message_id
 
 
-def driver(world: World) -> Mailer:
+def driver(runtime: Runtime) -> Mailer:
     """The one that the settings name."""
-    found: Mailer | None = world.services.get("mail")
+    found: Mailer | None = runtime.services.get("mail")
     if found is None:
-        settings = world.settings
+        settings = runtime.settings
         if settings.mail == "outbox":
-            found = Outbox(world.database, world.clock, world.keyring)
+            found = Outbox(runtime.database, runtime.clock, runtime.keyring)
         else:
             found = Smtp(settings.mail, settings.mail_from)
-        found = world.services.setdefault("mail", found)
+        found = runtime.services.setdefault("mail", found)
     return found
 
 
 @step(deadline=60.0, retries=3)
-def deliver(work: Work) -> Sleep | None:
+def deliver(work: StepContext) -> Sleep | None:
     letter: Letter = work.args
-    text = work.world.keyring.open(bytes.fromhex(letter.sealed), _place(letter.message_id)).decode()
+    text = work.runtime.keyring.open(bytes.fromhex(letter.sealed), _place(letter.message_id)).decode()
     try:
-        driver(work.world).send(Mail(letter.message_id, letter.to, letter.subject, text))
+        driver(work.runtime).send(Mail(letter.message_id, letter.to, letter.subject, text))
     except Undeliverable as error:
         raise Failed(str(error)) from error
     except OSError:  # smtplib's own errors are among these: away, busy, or asking to come back
@@ -76,5 +76,5 @@ def _place(message_id: str) -> str:
     return f"mail:{message_id}:text"
 
 
-SEND = Operation(kind="mail.send", args=Letter, lane="bulk", keep=False, steps=(deliver,), erased=("sealed",))
+SEND = Operation(kind="mail.send", args=Letter, queue="bulk", keep=False, steps=(deliver,), erased=("sealed",))
 OPERATIONS = (SEND,)

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from crofter.context import World
-from crofter.dice import Dice
+from crofter.context import Runtime
 from crofter.errors import TooMany
+from crofter.rng import Rng
 
 MIN_LENGTH = 8
 MAX_LENGTH = 128
@@ -72,13 +72,13 @@ class Passwords:
         return self._nobody
 
 
-def of(world: World) -> Passwords:
-    """The house's own, shared so that there is one queue."""
-    found: Passwords | None = world.services.get("passwords")
+def of(runtime: Runtime) -> Passwords:
+    """The server's own, shared so that there is one queue."""
+    found: Passwords | None = runtime.services.get("passwords")
     if found is None:
-        settings = world.settings
+        settings = runtime.settings
         found = Passwords(cheap=settings.sandbox, memory=settings.password_memory, passes=settings.password_passes)
-        found = world.services.setdefault("passwords", found)
+        found = runtime.services.setdefault("passwords", found)
     return found
 
 
@@ -106,6 +106,6 @@ def guessable(password: str, *known: str) -> str | None:
     return warning or "This password is too easy to guess"
 
 
-def readable(dice: Dice) -> str:
+def readable(rng: Rng) -> str:
     """A password that a person can type from a screen: four groups of five, 98 bits."""
-    return "-".join(dice.letters(5, _READABLE) for _ in range(4))
+    return "-".join(rng.letters(5, _READABLE) for _ in range(4))

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Column, LargeBinary, Table, Text, bindparam, cast, func, select, update
 
-from crofter.context import World
+from crofter.context import Runtime
 from crofter.db import Row, Sealed, Session, metadata, query, table
 from crofter.engine.tables import operation
 from crofter.errors import Unavailable
@@ -23,19 +23,19 @@ _IN_TEXT = re.compile(MARK.hex() + f"[0-9a-f]{{{2 * (OVERHEAD - len(MARK))},}}")
 
 # Tokens cannot be hashed again, since nobody knows them, and a chain of marks cannot be made again without trusting
 # what it marks. So the keys for both are kept here, sealed, from the first master on.
-house_key = table(
+hash_key = table(
     "house_key",
     Column("name", Text, primary_key=True),
     Column("value", Sealed, nullable=False),
 )
 
 
-class HouseKey(Row):
+class HashKey(Row):
     name: str
     value: bytes
 
 
-_KEYS = query(select(house_key.c.name, house_key.c.value), HouseKey)
+_KEYS = query(select(hash_key.c.name, hash_key.c.value), HashKey)
 
 
 def settle(keyring: Keyring, db: Session) -> None:
@@ -43,7 +43,7 @@ def settle(keyring: Keyring, db: Session) -> None:
     kept = {row.name: bytes(row.value) for row in db.all(_KEYS)}
     if not kept:
         for name, value in (("pepper", keyring.pepper), ("audit", keyring.audit)):
-            db.insert(house_key, name=name, value=keyring.seal(value, f"house_key:{name}"))
+            db.insert(hash_key, name=name, value=keyring.seal(value, f"house_key:{name}"))
         return
     try:
         opened = {name: keyring.open(value, f"house_key:{name}") for name, value in kept.items()}
@@ -65,18 +65,18 @@ class Rotated(Struct):
     left: list[Left] = []
 
 
-def rotate(world: World) -> Rotated:
+def rotate(runtime: Runtime) -> Rotated:
     """Wrap everything sealed with a former master under the current one, a batch per transaction.
 
     May be stopped and run again. When nothing is left, the former master can be thrown away.
     """
     done = Rotated()
     for place, column in _sealed_columns():
-        while _batch(world, place, column, done):
+        while _batch(runtime, place, column, done):
             pass
     for place, name in DOCUMENTS:
-        with world.database.write() as db:
-            _documents(world.keyring, db, place, name, done)
+        with runtime.database.write() as db:
+            _documents(runtime.keyring, db, place, name, done)
     return done
 
 
@@ -87,7 +87,7 @@ def _sealed_columns() -> Iterator[tuple[Table, Column[Any]]]:
                 yield place, column
 
 
-def _batch(world: World, place: Table, column: Column[Any], done: Rotated) -> bool:
+def _batch(runtime: Runtime, place: Table, column: Column[Any], done: Rotated) -> bool:
     """Whether there may be more."""
     keys = list(place.primary_key.columns)
     old = select(*keys, column).where(
@@ -96,13 +96,13 @@ def _batch(world: World, place: Table, column: Column[Any], done: Rotated) -> bo
     found = query(old.order_by(*keys).limit(BATCH + len(done.left)), lambda *values: values)
     known = {(one.table, one.column, one.key) for one in done.left}
     moved = 0
-    with world.database.write() as db:
-        for *key, sealed in db.all(found, header=world.keyring.header):
+    with runtime.database.write() as db:
+        for *key, sealed in db.all(found, header=runtime.keyring.header):
             if (place.name, column.name, tuple(key)) in known:
                 continue
             moved += 1
             try:
-                anew = world.keyring.rewrap(bytes(sealed))
+                anew = runtime.keyring.rewrap(bytes(sealed))
             except Unopenable:
                 done.left.append(Left(place.name, column.name, tuple(key)))
                 continue

@@ -9,17 +9,17 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.registry import Collector
 
-from crofter.context import World
+from crofter.context import Runtime
 from crofter.edge.observe import BUCKETS, Counts
 from crofter.engine.metrics import depth
 from crofter.engine.worker import Worker
 from crofter.errors import Problem
 
 
-def render(counts: Counts, world: World, worker: Worker) -> bytes:
+def render(counts: Counts, runtime: Runtime, worker: Worker) -> bytes:
     registry = CollectorRegistry()
     registry.register(RequestCollector(counts))
-    registry.register(EngineCollector(world, worker))
+    registry.register(EngineCollector(runtime, worker))
     return generate_latest(registry)
 
 
@@ -42,8 +42,8 @@ class RequestCollector(Collector):
 
 
 class EngineCollector(Collector):
-    def __init__(self, world: World, worker: Worker) -> None:
-        self._world = world
+    def __init__(self, runtime: Runtime, worker: Worker) -> None:
+        self._world = runtime
         self._worker = worker
 
     def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
@@ -53,9 +53,9 @@ class EngineCollector(Collector):
         for name, amount in sorted(self._worker.metrics.snapshot().items()):
             counted.add_metric([name], amount)
         yield counted
-        waiting = GaugeMetricFamily("crofter_queue_depth", "Operations not yet ended.", labels=["lane", "state"])
+        waiting = GaugeMetricFamily("crofter_queue_depth", "Operations not yet ended.", labels=["queue", "state"])
         oldest = GaugeMetricFamily(
-            "crofter_queue_age_seconds", "House time since the oldest fell due.", labels=["lane"]
+            "crofter_queue_age_seconds", "Service time since the oldest fell due.", labels=["queue"]
         )
         try:
             with self._world.database.read() as db:
@@ -65,9 +65,9 @@ class EngineCollector(Collector):
         now = self._world.clock.now()
         ages: dict[str, float] = {}
         for row in rows:
-            waiting.add_metric([row.lane, row.state], row.amount)
-            ages[row.lane] = max(ages.get(row.lane, 0.0), (now - row.oldest_due) / 1000)
-        for lane, age in ages.items():
-            oldest.add_metric([lane], age)
+            waiting.add_metric([row.queue, row.state], row.amount)
+            ages[row.queue] = max(ages.get(row.queue, 0.0), (now - row.oldest_due) / 1000)
+        for queue, age in ages.items():
+            oldest.add_metric([queue], age)
         yield waiting
         yield oldest

@@ -1,1 +1,1 @@
-"""Secrets that are followed through a whole house, and looked for wherever they must not be."""
+"""Secrets that are followed through a whole server, and looked for wherever they must not be."""

@@ -9,7 +9,7 @@ import httpx2
 import pyotp
 from stdnum import luhn
 
-from tests.canaries.house import House
+from tests.canaries.application import Application
 
 SCRIPT = """#!/bin/sh
 # <UDF name="word" label="A word" />
@@ -20,96 +20,99 @@ _CARDS = ("402987611735284", "417650983241706")
 """Without the last digit, which follows from the others."""
 
 
-def live(house: House, client: httpx2.Client) -> None:
+def live(application: Application, client: httpx2.Client) -> None:
     """Every write-only field of the interface, each with a canary of its own."""
-    machines(house, client)
-    cards(house, client)
-    experts(house, client)
-    tokens(house, client)
-    second_factor(house, client)
+    machines(application, client)
+    cards(application, client)
+    experts(application, client)
+    tokens(application, client)
+    second_factor(application, client)
     belongings(client)
 
 
-def settle(house: House) -> None:
-    with httpx2.Client(base_url=house.url, timeout=60) as door:
-        assert door.post("/_sandbox/settle", json={}).status_code == 200
+def settle(application: Application) -> None:
+    with httpx2.Client(base_url=application.url, timeout=60) as sandbox:
+        assert sandbox.post("/_sandbox/settle", json={}).status_code == 200
 
 
-def machines(house: House, client: httpx2.Client) -> None:
+def machines(application: Application, client: httpx2.Client) -> None:
     images, then = "'[\"any/all\"]'", "'2026-01-01T00:00:00'"
-    house.store.run(
+    application.store.run(
         [
             "INSERT INTO stackscript (account_id, username, label, images, script, user_defined_fields, is_public,"
             f" created, updated) VALUES (1, 'admin', 'setup', {images}, '{SCRIPT}', '[]', false, {then}, {then})"
         ]
     )
     path = "/v4/compute/instances"
-    made = _deploy(house, client, "create_instance", path, type="g6-standard-1", region="us-east")
+    made = _deploy(application, client, "create_instance", path, type="g6-standard-1", region="us-east")
     own = f"{path}/{made['id']}"
-    _deploy(house, client, "rebuild_instance", f"{own}/rebuild", booted=False)
+    _deploy(application, client, "rebuild_instance", f"{own}/rebuild", booted=False)
     disks = client.get(f"{own}/disks").json()["data"]
     for disk in disks[1:]:
         assert client.delete(f"{own}/disks/{disk['id']}").status_code == 200
-    settle(house)
+    settle(application)
     assert client.post(f"{own}/disks/{disks[0]['id']}/resize", json={"size": 10000}).status_code == 200
-    settle(house)
-    password = house.canary("reset_instance_password root_pass")
-    house.send(client, f"{own}/password", {"root_pass": password}, password)
-    settle(house)
-    disk = _deploy(house, client, "create_disk", f"{own}/disks", size=8000)
-    password = house.canary("reset_disk_password password")
-    house.send(client, f"{own}/disks/{disk['id']}/password", {"password": password}, password)
-    settle(house)
+    settle(application)
+    password = application.canary("reset_instance_password root_pass")
+    application.send(client, f"{own}/password", {"root_pass": password}, password)
+    settle(application)
+    disk = _deploy(application, client, "create_disk", f"{own}/disks", size=8000)
+    password = application.canary("reset_disk_password password")
+    application.send(client, f"{own}/disks/{disk['id']}/password", {"password": password}, password)
+    settle(application)
 
 
-def _deploy(house: House, client: httpx2.Client, operation: str, path: str, **body: Any) -> Any:
-    password = house.canary(f"{operation} root_pass")
-    words = house.canary(f"{operation} stackscript_data"), house.canary(f"{operation} stackscript_data, a password")
+def _deploy(application: Application, client: httpx2.Client, operation: str, path: str, **body: Any) -> Any:
+    password = application.canary(f"{operation} root_pass")
+    words = (
+        application.canary(f"{operation} stackscript_data"),
+        application.canary(f"{operation} stackscript_data, a password"),
+    )
     script = {"stackscript_id": 1, "stackscript_data": {"word": words[0], "db_password": words[1]}}
     sent = {"image": "compute/debian11", "root_pass": password, **script, **body}
-    made = house.send(client, path, sent, password, *words)
-    settle(house)
+    made = application.send(client, path, sent, password, *words)
+    settle(application)
     return made
 
 
-def cards(house: House, client: httpx2.Client) -> None:
+def cards(application: Application, client: httpx2.Client) -> None:
     def card(operation: str, path: str, begun: str, cvv: str) -> dict[str, Any]:
-        number = house.known(f"{operation} {path}card_number", begun + luhn.calc_check_digit(begun), shown=4)
-        house.known(f"{operation} {path}cvv", cvv)
+        number = application.known(f"{operation} {path}card_number", begun + luhn.calc_check_digit(begun), shown=4)
+        application.known(f"{operation} {path}cvv", cvv)
         return {"card_number": number, "cvv": cvv, "expiry_month": 12, "expiry_year": 2099}
 
     body = card("update_credit_card", "", _CARDS[0], _CVVS[0])
-    house.send(client, "/v4/account/credit-card", body, body["card_number"], body["cvv"])
+    application.send(client, "/v4/account/credit-card", body, body["card_number"], body["cvv"])
     body = card("create_payment_method", "data.", _CARDS[1], _CVVS[1])
     sent = {"type": "credit_card", "is_default": True, "data": body}
-    house.send(client, "/v4/account/payment-methods", sent, body["card_number"], body["cvv"])
-    cvv = house.known("create_payment cvv", _CVVS[2])
-    house.send(client, "/v4/account/payments", {"usd": "5.00", "cvv": cvv}, cvv)
+    application.send(client, "/v4/account/payment-methods", sent, body["card_number"], body["cvv"])
+    cvv = application.known("create_payment cvv", _CVVS[2])
+    application.send(client, "/v4/account/payments", {"usd": "5.00", "cvv": cvv}, cvv)
 
 
-def experts(house: House, client: httpx2.Client) -> None:
+def experts(application: Application, client: httpx2.Client) -> None:
     assert client.post("/v4/account/settings/managed-enable", json={}).status_code == 200
     path = "/v4/managed/credentials"
 
     def entrust(operation: str, at: str) -> Any:
-        username, password = house.canary(f"{operation} username"), house.canary(f"{operation} password")
+        username, password = application.canary(f"{operation} username"), application.canary(f"{operation} password")
         sent = {"label": "of the database", "username": username, "password": password}
-        return house.send(client, at, sent, username, password)
+        return application.send(client, at, sent, username, password)
 
     made = entrust("create_managed_credential", path)
     entrust("update_managed_credential_secrets", f"{path}/{made['id']}/update")
     assert client.get(f"{path}/sshkey").status_code == 200
 
 
-def tokens(house: House, client: httpx2.Client) -> None:
+def tokens(application: Application, client: httpx2.Client) -> None:
     named = {"Idempotency-Key": "a token of mine"}
     for _ in range(2):  # the second answer is the first one, kept
         answer = client.post("/v4/profile/tokens", json={"label": "mine"}, headers=named)
-        house.excuse("TokenView.token")
-    token = house.learn("TokenView.token", answer.json()["token"], shown=16)
-    house.spoil(client, "/v4/profile/tokens", {"label": "mine", "token": token}, token)
-    house.again.append(lambda: _token(house, client))
-    assert house.client(token).get("/v4/profile").status_code == 200
+        application.excuse("TokenView.token")
+    token = application.learn("TokenView.token", answer.json()["token"], shown=16)
+    application.spoil(client, "/v4/profile/tokens", {"label": "mine", "token": token}, token)
+    application.again.append(lambda: _token(application, client))
+    assert application.client(token).get("/v4/profile").status_code == 200
 
 
 def belongings(client: httpx2.Client) -> None:
@@ -126,19 +129,19 @@ def belongings(client: httpx2.Client) -> None:
         assert answer.status_code == 200, f"{path}: {answer.text}"
 
 
-def _token(house: House, client: httpx2.Client) -> httpx2.Response:
-    named = {"Idempotency-Key": house.name("key")}
+def _token(application: Application, client: httpx2.Client) -> httpx2.Response:
+    named = {"Idempotency-Key": application.name("key")}
     return client.post("/v4/profile/tokens", json={"label": "another"}, headers=named)
 
 
-def second_factor(house: House, client: httpx2.Client) -> None:
+def second_factor(application: Application, client: httpx2.Client) -> None:
     code = "0"
     while int(code) % 2 == 0:  # as sizes and prices of six digits are, which stand in the database as well
         secret = client.post("/v4/profile/tfa-enable", json={}).json()["secret"]
         code = pyotp.TOTP(secret).now()
-    house.learn("TwoFactorSecretView.secret", secret, also=(base64.b32decode(secret),))
-    house.known("confirm_two_factor tfa_code", code)
-    answer = house.send(client, "/v4/profile/tfa-enable-confirm", {"tfa_code": code}, code)
-    house.learn("TwoFactorScratchView.scratch", answer["scratch"])
-    house.spoil(client, "/v4/profile/tfa-enable-confirm", {"tfa_code": answer["scratch"]}, answer["scratch"])
+    application.learn("TwoFactorSecretView.secret", secret, also=(base64.b32decode(secret),))
+    application.known("confirm_two_factor tfa_code", code)
+    answer = application.send(client, "/v4/profile/tfa-enable-confirm", {"tfa_code": code}, code)
+    application.learn("TwoFactorScratchView.scratch", answer["scratch"])
+    application.spoil(client, "/v4/profile/tfa-enable-confirm", {"tfa_code": answer["scratch"]}, answer["scratch"])
     assert client.post("/v4/profile/tfa-disable", json={}).status_code == 200

@@ -9,9 +9,9 @@ from typing import Any
 from msgspec import Struct
 from msgspec import inspect as shape
 
-from crofter.corridor import ENDPOINTS
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.openapi.schemas import NOT_JSON, answered
+from crofter.registry import ENDPOINTS
 from crofter.shapes import Page
 
 TELLING = re.compile("pass|secret|token|cvv|card_num|scratch|credential|key|code|pin$|auth|private")

@@ -1,4 +1,4 @@
-"""Where secrets must not be: all that a house leaves behind, read as bytes."""
+"""Where secrets must not be: all that a server leaves behind, read as bytes."""
 
 from __future__ import annotations
 

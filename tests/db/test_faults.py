@@ -10,7 +10,7 @@ import apsw
 import httpx2
 import pytest
 
-from crofter.db import lite
+from crofter.db import sqlite
 from tests.cloud import ADMIN, Cloud
 from tests.databases import PostgresServer
 from tests.db.test_transactions import limit_pages
@@ -53,8 +53,8 @@ def burst(cloud: Cloud, names: list[str]) -> dict[str, httpx2.Response]:
 
 
 def test_a_full_disk_refuses_writes_serves_reads_and_recovers(own_cloud: Cloud) -> None:
-    database = own_cloud.world.database
-    assert isinstance(database, lite.SqliteDatabase)
+    database = own_cloud.runtime.database
+    assert isinstance(database, sqlite.SqliteDatabase)
     own_cloud.freeze()
     acknowledged = {"before"} if create(own_cloud.admin, "before").status_code == 200 else set()
     limit_pages(database, 4)
@@ -74,8 +74,8 @@ def test_a_full_disk_refuses_writes_serves_reads_and_recovers(own_cloud: Cloud) 
 def test_a_writer_who_does_not_get_a_turn_is_told_to_come_back(
     own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with monkeypatch.context() as impatient, own_cloud.world.database.write():
-        impatient.setattr(lite, "WRITE_WAIT", 0.05)
+    with monkeypatch.context() as impatient, own_cloud.runtime.database.write():
+        impatient.setattr(sqlite, "WRITE_WAIT", 0.05)
         answers = burst(own_cloud, [f"locked {number}" for number in range(12)])
         assert all(map(refused_politely, answers.values()))
         assert own_cloud.admin.get("/v4/tags").json()["results"] == 0  # who only looks does not wait
@@ -83,10 +83,10 @@ def test_a_writer_who_does_not_get_a_turn_is_told_to_come_back(
 
 
 def test_a_lock_of_another_program_is_not_waited_for_in_vain(own_cloud: Cloud) -> None:
-    database = own_cloud.world.database
-    assert isinstance(database, lite.SqliteDatabase)
+    database = own_cloud.runtime.database
+    assert isinstance(database, sqlite.SqliteDatabase)
     other = apsw.Connection(str(database.path))
-    with database._turn:  # else the house might be writing just now
+    with database._turn:  # else the server might be writing just now
         database._writer.set_busy_timeout(50)
         other.execute("BEGIN IMMEDIATE")
     assert refused_politely(create(own_cloud.admin, "locked"))
@@ -174,7 +174,7 @@ def test_a_restart_of_postgresql_under_load_loses_and_doubles_nothing(own_server
 
 def test_a_store_that_was_moved_away_is_no_fault_of_ours(own_cloud: Cloud) -> None:
     own_cloud.freeze()
-    folder = own_cloud.world.database.path.parent  # type: ignore[attr-defined]
+    folder = own_cloud.runtime.database.path.parent  # type: ignore[attr-defined]
     folder.rename(elsewhere := folder.with_name(f"{folder.name}-away"))
     try:
         assert refused_politely(create(own_cloud.admin, "lost"))

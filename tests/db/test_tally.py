@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from sqlalchemy import insert
 
-from crofter.db import Clash, Database, Session, query
-from crofter.db.lite import SqliteDatabase
+from crofter.db import Database, Duplicate, Session, query
+from crofter.db.sqlite import SqliteDatabase
 from crofter.db.tally import BLOCK_BITS, Tally, exact
 from crofter.resources.account.store import account
 from crofter.resources.tags.store import _TALLY, tag
@@ -35,32 +35,32 @@ def real(db: Session) -> dict[tuple[int, int], int]:
     return dict(found)
 
 
-def shake(db: Session, owners: list[int], dice: random.Random, ids: set[int]) -> None:
+def shake(db: Session, owners: list[int], rng: random.Random, ids: set[int]) -> None:
     """One random change: some rows come, some go, some change hands."""
-    choice = dice.randrange(4)
+    choice = rng.randrange(4)
     if choice < 2 or not ids:
-        for number in dice.sample(range(1, SPAN), 20):
+        for number in rng.sample(range(1, SPAN), 20):
             if number not in ids:
-                db.insert(tag, id=number, account_id=dice.choice(owners), label=f"tag {number}")
+                db.insert(tag, id=number, account_id=rng.choice(owners), label=f"tag {number}")
                 ids.add(number)
     elif choice == 2:
-        for number in dice.sample(sorted(ids), min(15, len(ids))):
+        for number in rng.sample(sorted(ids), min(15, len(ids))):
             db.delete(tag, id=number)
             ids.discard(number)
     else:
-        for number in dice.sample(sorted(ids), min(10, len(ids))):
-            db.update(tag, {"id": number}, account_id=dice.choice(owners))
+        for number in rng.sample(sorted(ids), min(10, len(ids))):
+            db.update(tag, {"id": number}, account_id=rng.choice(owners))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_counts_stay_exact_while_rows_come_go_and_move(database: Database, seed: int) -> None:
-    dice, ids = random.Random(seed), set[int]()
+    rng, ids = random.Random(seed), set[int]()
     with database.write() as db:
         owners = accounts(db, 3)
     for _ in range(10):
         with database.write() as db:
-            for _ in range(dice.randrange(1, 6)):  # some of it comes and goes at once
-                shake(db, owners, dice, ids)
+            for _ in range(rng.randrange(1, 6)):  # some of it comes and goes at once
+                shake(db, owners, rng, ids)
         with database.read() as db:
             assert counted(db) == real(db)
     assert len(ids) > 50
@@ -79,7 +79,7 @@ def test_a_change_that_is_taken_back_was_never_counted(database: Database) -> No
     with database.write() as db:
         owner = accounts(db, 1)[0]
         db.insert(tag, account_id=owner, label="stays")
-    with pytest.raises(Clash):
+    with pytest.raises(Duplicate):
         tags(database, owner, "goes", "stays")
     with database.read() as db:
         assert _TALLY.total(db, owner) == 1
@@ -99,7 +99,7 @@ def test_a_missing_trigger_would_be_seen(database: Database) -> None:
 def test_a_row_that_comes_uncounted_would_be_seen(database: Database) -> None:
     with database.write() as db:
         db.insert(tag, account_id=accounts(db, 1)[0], label="there")
-        db.late.clear()
+        db.deferred_writes.clear()
     with database.read() as db:
         assert counted(db) != real(db)
 
@@ -112,9 +112,9 @@ def test_no_other_way_leads_into_a_counted_table() -> None:
 def test_what_is_committed_together_is_counted_together(sqlite_database: SqliteDatabase) -> None:
     with sqlite_database.write() as db:
         owner = accounts(db, 1)[0]
-    with sqlite_database.together():
+    with sqlite_database.batch():
         tags(sqlite_database, owner, "one", "two")
-        with pytest.raises(Clash):
+        with pytest.raises(Duplicate):
             tags(sqlite_database, owner, "three", "two")
         tags(sqlite_database, owner, "four")
     with sqlite_database.read() as db:

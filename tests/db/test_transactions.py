@@ -12,9 +12,9 @@ import apsw
 import pytest
 from sqlalchemy import bindparam, select
 
-from crofter.db import Clash, Database, Session, meta, query
-from crofter.db.database import Spoilt
-from crofter.db.lite import SqliteDatabase
+from crofter.db import Database, Duplicate, Session, meta, query
+from crofter.db.database import BatchAborted
+from crofter.db.sqlite import SqliteDatabase
 from crofter.errors import NotFound, Unavailable
 
 _NAMES = query(select(meta.meta.c.name).order_by(meta.meta.c.name))
@@ -88,7 +88,7 @@ def test_a_reader_sees_one_moment(database: Database) -> None:
 
 def test_a_doubled_value_is_a_clash(database: Database) -> None:
     add(database, "one")
-    with pytest.raises(Clash):
+    with pytest.raises(Duplicate):
         add(database, "two", "one")
     assert names(database) == ["one"]
 
@@ -109,7 +109,7 @@ def test_a_reader_cannot_write(database: Database) -> None:
 
 def test_writes_together_are_there_at_once_when_the_block_has_ended(database: Database) -> None:
     with heard(database) as topics:
-        with database.together():
+        with database.batch():
             add(database, "one")
             assert names(database) == ["one"]  # the next part builds on it
             add(database, "two")
@@ -120,11 +120,11 @@ def test_writes_together_are_there_at_once_when_the_block_has_ended(database: Da
 
 
 def test_each_part_stands_or_falls_alone(database: Database) -> None:
-    with heard(database) as topics, database.together():
+    with heard(database) as topics, database.batch():
         add(database, "one")
         with pytest.raises(Given):
             add(database, "gone", give_up=True)
-        with pytest.raises(Clash):
+        with pytest.raises(Duplicate):
             add(database, "gone too", "one")
         add(database, "two")
     assert names(database) == ["one", "two"]
@@ -132,35 +132,35 @@ def test_each_part_stands_or_falls_alone(database: Database) -> None:
 
 
 def test_a_hopeful_part_that_fails_early_harms_nobody(sqlite_database: SqliteDatabase) -> None:
-    with sqlite_database.together(hopeful=True) as turn:
+    with sqlite_database.batch(optimistic=True) as turn:
         add(sqlite_database, "one")
-        with pytest.raises(Clash):
+        with pytest.raises(Duplicate):
             add(sqlite_database, "one")
-        assert not turn.spoilt
+        assert not turn.aborted
         add(sqlite_database, "two")
     assert elsewhere(sqlite_database) == ["one", "two"]
 
 
 def test_a_hopeful_part_that_fails_late_before_all_others_harms_nobody(sqlite_database: SqliteDatabase) -> None:
-    with sqlite_database.together(hopeful=True) as turn:
+    with sqlite_database.batch(optimistic=True) as turn:
         with pytest.raises(Given):
             add(sqlite_database, "gone", give_up=True)
-        assert not turn.spoilt
+        assert not turn.aborted
         add(sqlite_database, "one")
     assert elsewhere(sqlite_database) == ["one"]
 
 
 def test_a_hopeful_part_that_fails_late_spoils_all(sqlite_database: SqliteDatabase) -> None:
     def parts() -> None:
-        with sqlite_database.together(hopeful=True) as turn:
+        with sqlite_database.batch(optimistic=True) as turn:
             add(sqlite_database, "one")
             with pytest.raises(Given):
                 add(sqlite_database, "gone", give_up=True)
-            assert turn.spoilt
+            assert turn.aborted
             with pytest.raises(Unavailable):
                 add(sqlite_database, "of no use")
 
-    with heard(sqlite_database) as topics, pytest.raises(Spoilt):
+    with heard(sqlite_database) as topics, pytest.raises(BatchAborted):
         parts()
     assert (elsewhere(sqlite_database), topics) == ([], [])
     add(sqlite_database, "again")
@@ -168,7 +168,7 @@ def test_a_hopeful_part_that_fails_late_spoils_all(sqlite_database: SqliteDataba
 
 
 def test_others_wait_until_all_parts_are_done(sqlite_database: SqliteDatabase) -> None:
-    with sqlite_database.together():
+    with sqlite_database.batch():
         add(sqlite_database, "one")
         thread = threading.Thread(target=add, args=(sqlite_database, "theirs"))
         thread.start()
@@ -178,7 +178,7 @@ def test_others_wait_until_all_parts_are_done(sqlite_database: SqliteDatabase) -
 
 
 def limit_pages(database: SqliteDatabase, more: int) -> None:
-    with database._turn:  # in a house, others write by the same connection
+    with database._turn:  # in a server, others write by the same connection
         used = database._writer.execute("PRAGMA page_count").fetchone()[0]
         database._writer.execute(f"PRAGMA max_page_count={used + more}")
 
@@ -193,7 +193,7 @@ def test_a_full_disk_takes_all_parts_with_it_and_says_so(sqlite_database: Sqlite
     limit_pages(sqlite_database, 30)
 
     def parts() -> None:
-        with sqlite_database.together():
+        with sqlite_database.batch():
             add(sqlite_database, "one")
             with pytest.raises(Unavailable):
                 grow(sqlite_database, 200, "big")
@@ -248,7 +248,7 @@ def test_a_transaction_that_was_given_up_unnoticed_leaves_no_trace(sqlite_databa
     def carried_on() -> None:
         with sqlite_database.write() as db:
             db.insert(meta.meta, name="early", value=1)
-            db.late["last"] = Last()
+            db.deferred_writes["last"] = Last()
             db.raw("ROLLBACK")  # as SQLite does by itself when the disk is full
 
     with pytest.raises(Unavailable):
@@ -258,7 +258,7 @@ def test_a_transaction_that_was_given_up_unnoticed_leaves_no_trace(sqlite_databa
 
 def test_a_write_within_a_shared_write_is_refused(sqlite_database: SqliteDatabase) -> None:
     def nested() -> None:
-        with sqlite_database.together(), sqlite_database.write():
+        with sqlite_database.batch(), sqlite_database.write():
             add(sqlite_database, "inner")
 
     with pytest.raises(AssertionError, match="a write within a write"):
@@ -270,7 +270,7 @@ def test_a_commit_that_fails_makes_all_parts_unavailable(
     sqlite_database: SqliteDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def parts() -> None:
-        with sqlite_database.together():
+        with sqlite_database.batch():
             add(sqlite_database, "one")
             add(sqlite_database, "two")
 
@@ -296,7 +296,7 @@ def test_who_is_in_a_hurry_does_not_wait_for_the_disk_and_nobody_else_is(
     tmp_path: Path, postgres_database: Database
 ) -> None:
     for database in (SqliteDatabase(tmp_path), postgres_database):
-        with database.hurry():
+        with database.relaxed_durability():
             with ThreadPoolExecutor(1) as other:
                 assert [_waits_for_the_disk(database), other.submit(_waits_for_the_disk, database).result()] == [
                     False,

@@ -62,7 +62,7 @@ class _ForgetsTheDead(Scene):
 
 
 class _HoldsNothing(Scene):
-    def hold(self, hosts: Iterable[int]) -> None:
+    def lock_hosts(self, hosts: Iterable[int]) -> None:
         """Leaves time for another one to look before either writes."""
 
     def find(self, document: type[D], number: int) -> Thing[D] | None:

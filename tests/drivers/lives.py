@@ -14,7 +14,7 @@ STEPS = ("disk", "size", "seed", "domain", "gone")
 
 
 def create_store(database: Database) -> None:
-    """Only the driver's own tables: it needs nothing else of the house."""
+    """Only the driver's own tables: it needs nothing else of the server."""
     from crofter.db.schema import engine_for  # takes its time, and whoever only works needs none
 
     engine = engine_for(database)

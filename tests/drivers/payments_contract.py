@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 from crofter.drivers.payments import Card, Gateway, InDoubt, Outcome
+from tests.at_once import at_once
 from tests.drivers.payments_bench import Bank
-from tests.together import at_once
 
 Check = Callable[[Bank], None]
 _numbers = itertools.count(1)

@@ -18,7 +18,7 @@ from tests.resources.followers import eventually
 
 LIMITS: dict[str, Any] = {"most_pixels": 1_000_000, "most_bytes": 512 * 1024}
 TAKEN_OVER = "from crofter.drivers.pictures import process; import os, socket, threading; {first}\n"
-TAKEN_OVER += "print('begun', flush=True); {deed}; print('done')"
+TAKEN_OVER += "print('begun', flush=True); {code}; print('done')"
 
 
 @pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF"])
@@ -43,13 +43,13 @@ def test_several_pictures_in_one_file_are_what_cameras_make() -> None:
     assert decodes(target.getvalue(), "JPEG", most_pixels=64)
 
 
-def taken_over(deed: str, *, confined: bool) -> subprocess.CompletedProcess[str]:
-    code = TAKEN_OVER.format(first="process.confine()" if confined else "pass", deed=deed)
+def taken_over(code: str, *, confined: bool) -> subprocess.CompletedProcess[str]:
+    code = TAKEN_OVER.format(first="process.confine()" if confined else "pass", code=code)
     return subprocess.run([sys.executable, "-c", code], env={}, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
-    ("deed", "complaint", "tried_unconfined"),
+    ("code", "complaint", "tried_unconfined"),
     [
         ("open('/etc/passwd')", "Too many open files: '/etc/passwd'", True),
         ("socket.socket()", "Too many open files", True),
@@ -58,12 +58,12 @@ def taken_over(deed: str, *, confined: bool) -> subprocess.CompletedProcess[str]
         ("bytearray(2 << 30)", "MemoryError", False),  # the machine of whoever runs this may not have that much
     ],
 )
-def test_who_takes_over_the_decoder_has_nothing(deed: str, complaint: str, tried_unconfined: bool) -> None:
-    ended = taken_over(deed, confined=True)
+def test_who_takes_over_the_decoder_has_nothing(code: str, complaint: str, tried_unconfined: bool) -> None:
+    ended = taken_over(code, confined=True)
     assert (ended.stdout.split(), ended.returncode) == (["begun"], 1)
     assert complaint in ended.stderr
     if tried_unconfined:
-        free = taken_over(deed, confined=False)
+        free = taken_over(code, confined=False)
         assert (free.stdout.split(), free.returncode) == (["begun", "done"], 0), free.stderr
 
 
@@ -72,7 +72,7 @@ def test_the_decoder_is_left_what_it_needs() -> None:
     assert (ended.stdout.split(), ended.returncode) == (["begun", "done"], 0), ended.stderr
 
 
-def test_it_is_told_nothing_of_the_house(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_told_nothing_of_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CROFTER_SECRET_KEY", "a secret")
     told = "import os, sys; words = repr(dict(os.environ)).encode(); sys.stdin.buffer.read();"
     told += "import struct; sys.stdout.buffer.write(b'-' + struct.pack('>I', len(words)) + words)"

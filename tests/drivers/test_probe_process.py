@@ -1,4 +1,4 @@
-"""The probe process: what it is given, what it tells, and what becomes of the house when it dies."""
+"""The probe process: what it is given, what it tells, and what becomes of the server when it dies."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from crofter.drivers.probes import Ask, Crew
+from crofter.drivers.probes import Ask, ProbeClient
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")
 
 
 @pytest.fixture
-def crew() -> Iterator[Crew]:
-    made = Crew()
+def probe_client() -> Iterator[ProbeClient]:
+    made = ProbeClient()
     yield made
     made.close()
 
@@ -31,22 +31,22 @@ def silent() -> Ask:
     return Ask(0, 2, "url", "http://127.0.0.1:9/", 5, None, (), 0.0)
 
 
-def test_many_are_asked_at_once_and_each_is_answered(crew: Crew) -> None:
+def test_many_are_asked_at_once_and_each_is_answered(probe_client: ProbeClient) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=512) as open_port:
         port = open_port.getsockname()[1]
-        numbers = crew.ask([(f"service {number}", ask(port, group=number)) for number in range(200)])
-        answers, left = crew.collect(numbers, 20)
+        numbers = probe_client.ask([(f"service {number}", ask(port, group=number)) for number in range(200)])
+        answers, left = probe_client.collect(numbers, 20)
     assert left == []
     assert {answer.ok for answer in answers.values()} == {True}
     assert sorted(answers) == numbers
-    assert crew.busy() == set()
+    assert probe_client.busy() == set()
 
 
-def test_it_knows_nothing_of_the_house(crew: Crew, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_knows_nothing_of_the_service(probe_client: ProbeClient, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CROFTER_SECRET_KEY", "a secret")
-    crew.collect(crew.ask([("one", silent())]), 20)
-    assert crew._process is not None
-    folder = Path(f"/proc/{crew._process.pid}")
+    probe_client.collect(probe_client.ask([("one", silent())]), 20)
+    assert probe_client._process is not None
+    folder = Path(f"/proc/{probe_client._process.pid}")
     assert (folder / "environ").read_bytes() == b""
     opened = {os.readlink(one) for one in (folder / "fd").iterdir()}
     assert not [path for path in opened if path.startswith("/") and not path.startswith("/dev/")]
@@ -54,61 +54,61 @@ def test_it_knows_nothing_of_the_house(crew: Crew, monkeypatch: pytest.MonkeyPat
         assert "Uid:\t65534\t65534" in (folder / "status").read_text()
 
 
-def test_a_service_that_does_not_answer_holds_up_no_other(crew: Crew) -> None:
+def test_a_service_that_does_not_answer_holds_up_no_other(probe_client: ProbeClient) -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=512) as quick, socket.socket() as deaf:
         deaf.bind(("127.0.0.1", 0))
         deaf.listen(0)
         dead = deaf.getsockname()[1]
         filler = [socket.create_connection(("127.0.0.1", dead), timeout=1)]  # its queue is full now
-        slow = crew.ask([(f"slow {number}", ask(dead, 1, 30)) for number in range(50)])
-        numbers = crew.ask([(f"quick {number}", ask(quick.getsockname()[1], 2)) for number in range(50)])
-        answers, left = crew.collect(numbers, 20)
+        slow = probe_client.ask([(f"slow {number}", ask(dead, 1, 30)) for number in range(50)])
+        numbers = probe_client.ask([(f"quick {number}", ask(quick.getsockname()[1], 2)) for number in range(50)])
+        answers, left = probe_client.collect(numbers, 20)
         assert left == []
         assert all(answer.ok for answer in answers.values())
-        assert crew.collect(slow, 0)[1]
-        assert len(crew.busy()) > 0
+        assert probe_client.collect(slow, 0)[1]
+        assert len(probe_client.busy()) > 0
         filler[0].close()
 
 
-def test_when_it_dies_what_was_asked_is_lost_and_the_next_question_starts_it_again(crew: Crew) -> None:
+def test_when_it_dies_what_was_asked_is_lost_and_the_next_question_starts_it_again(probe_client: ProbeClient) -> None:
     with socket.create_server(("127.0.0.1", 0)) as open_port:
         port = open_port.getsockname()[1]
-        assert crew.collect(crew.ask([("one", ask(port))]), 20)[0]
-        assert crew._process is not None
-        first = crew._process.pid
+        assert probe_client.collect(probe_client.ask([("one", ask(port))]), 20)[0]
+        assert probe_client._process is not None
+        first = probe_client._process.pid
         with socket.socket() as deaf:
             deaf.bind(("127.0.0.1", 0))
             deaf.listen(0)
             filler = socket.create_connection(deaf.getsockname(), timeout=1)
-            lost = crew.ask([("two", ask(deaf.getsockname()[1], timeout=60))])
+            lost = probe_client.ask([("two", ask(deaf.getsockname()[1], timeout=60))])
             os.kill(first, signal.SIGKILL)
-            assert crew.collect(lost, 20) == ({}, [])
+            assert probe_client.collect(lost, 20) == ({}, [])
             filler.close()
-        answers, _ = crew.collect(crew.ask([("three", ask(port))]), 20)
+        answers, _ = probe_client.collect(probe_client.ask([("three", ask(port))]), 20)
         assert [answer.ok for answer in answers.values()] == [True]
-        assert crew._process is not None
-        assert crew._process.pid != first
+        assert probe_client._process is not None
+        assert probe_client._process.pid != first
 
 
-def test_what_died_with_it_is_not_thought_to_be_under_way(crew: Crew) -> None:
+def test_what_died_with_it_is_not_thought_to_be_under_way(probe_client: ProbeClient) -> None:
     """Even if the next question comes before its death has been told."""
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         port = deaf.getsockname()[1]
         for _ in range(5):
-            crew.ask([("hangs", Ask(0, 1, "url", f"http://127.0.0.1:{port}/", 60, None, LOOPBACK, 0.0))])
+            probe_client.ask([("hangs", Ask(0, 1, "url", f"http://127.0.0.1:{port}/", 60, None, LOOPBACK, 0.0))])
             with deaf.accept()[0]:
-                process = crew._process
+                process = probe_client._process
                 assert process is not None
                 process.kill()
                 process.wait()
-            crew.collect(crew.ask([("answers", ask(port))]), 20)
+            probe_client.collect(probe_client.ask([("answers", ask(port))]), 20)
             deaf.accept()[0].close()
-            assert crew.busy() == set()
+            assert probe_client.busy() == set()
 
 
-def test_it_ends_with_the_house(crew: Crew) -> None:
-    crew.collect(crew.ask([("one", silent())]), 20)
-    process = crew._process
+def test_it_ends_with_the_service(probe_client: ProbeClient) -> None:
+    probe_client.collect(probe_client.ask([("one", silent())]), 20)
+    process = probe_client._process
     assert process is not None
     assert process.stdin is not None
     process.stdin.close()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from crofter.drivers.probes import Crew
+from crofter.drivers.probes import ProbeClient
 from crofter.drivers.probes.addresses import Refused, judge, networks, parse
 from crofter.drivers.probes.looking import look
 from crofter.drivers.probes.wire import Answer, Ask
@@ -100,7 +100,7 @@ def test_the_table_is_long_enough() -> None:
 
 def test_a_listener_on_this_machine_is_never_reached() -> None:
     """The whole table once more, with the port of a real listener, through the real process and the real network."""
-    crew = Crew()
+    probe_client = ProbeClient()
     with socket.create_server(("::", 0), family=socket.AF_INET6, dualstack_ipv6=True, backlog=512) as listening:
         listening.setblocking(False)
         port = listening.getsockname()[1]
@@ -108,15 +108,15 @@ def test_a_listener_on_this_machine_is_never_reached() -> None:
         tcp = [re.sub(r":(80|22)$", f":{port}", address) for address in CONNECTIONS]
         assert sum(f":{port}" in address for address in (*urls, *tcp)) > 90
         asks = [asked(url) for url in urls] + [asked(address, "tcp") for address in tcp]
-        answers, left = crew.collect(crew.ask([(ask.address, ask) for ask in asks]), 60)
+        answers, left = probe_client.collect(probe_client.ask([(ask.address, ask) for ask in asks]), 60)
         assert (len(answers), left) == (len(asks), [])
         assert [answer.detail for answer in answers.values() if not refused(answer)] == []
         with pytest.raises(BlockingIOError):
             listening.accept()
-        welcome = crew.ask([("itself", asked(f"127.0.0.1:{port}", "tcp", allowed=LOOPBACK))])
-        assert [answer.ok for answer in crew.collect(welcome, 20)[0].values()] == [True]
+        welcome = probe_client.ask([("itself", asked(f"127.0.0.1:{port}", "tcp", allowed=LOOPBACK))])
+        assert [answer.ok for answer in probe_client.collect(welcome, 20)[0].values()] == [True]
         listening.accept()[0].close()  # so it would have been seen
-    crew.close()
+    probe_client.close()
 
 
 @pytest.mark.parametrize("address", [*URLS, *ODD_URLS])

@@ -14,7 +14,7 @@ def restricted(
     cloud: Cloud, username: str, *, of: str, globally: dict[str, Any] | None = None, **grants: dict[int, str]
 ) -> Client:
     """A restricted user on the account of ``of``, with ``kind={id: level}`` grants."""
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         owner = db.one(store.BY_USERNAME, username=of)
         user_id = db.insert(
             store.user,

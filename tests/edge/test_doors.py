@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from crofter.edge import doors
+from crofter.edge import mounts
 from crofter.login.app import LoginApp
+from tests.at_once import at_once
 from tests.cloud import Cloud
-from tests.together import at_once
 
 
 def test_however_many_ask_first_it_is_made_once() -> None:
     made: list[object] = []
 
-    @doors.once
+    @mounts.once
     def make() -> object:
         made.append(object())
         time.sleep(0.05)  # long enough for the others to ask, too
@@ -40,7 +40,7 @@ def test_the_login_service_is_opened_once(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(LoginApp, "__init__", count)
     cloud = Cloud()
     try:
-        answers = at_once(*[partial(cloud.door.get, "/login/style.css")] * 6)
+        answers = at_once(*[partial(cloud.sandbox.get, "/login/style.css")] * 6)
         assert [answer.status_code for answer in answers] == [200] * 6
         assert len(made) == 1
     finally:

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from crofter.edge import filters
-from crofter.journal import event
+from crofter.events import event
 from tests.cloud import Cloud
 from tests.edge import filter_model as model
 from tests.edge.test_paging import account_of
@@ -27,22 +27,22 @@ FIELDS = ("id", "action", "created", "entity.id", "entity.type")
 
 
 @pytest.fixture
-def journal(cloud: Cloud, alice: Client) -> tuple[Client, list[model.Item]]:
+def events(cloud: Cloud, alice: Client) -> tuple[Client, list[model.Item]]:
     """Eighty events of many sorts, and how they are shown."""
     cloud.freeze()
-    now = cloud.door.get("/_sandbox/clock").json()["now"]
-    dice, account_id = random.Random(1), account_of(cloud, "alice")
+    now = cloud.sandbox.get("/_sandbox/clock").json()["now"]
+    rng, account_id = random.Random(1), account_of(cloud, "alice")
     moments = [now[:11] + f"00:00:{second:02}" for second in range(6)]
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         for _ in range(80):
-            kind, number = dice.choice(TYPES), dice.choice(ENTITY_IDS)
+            kind, number = rng.choice(TYPES), rng.choice(ENTITY_IDS)
             db.insert(
                 event,
                 account_id=account_id,
                 username="alice",
-                action=dice.choice(ACTIONS),
+                action=rng.choice(ACTIONS),
                 status="notification",
-                created=dice.choice(moments),
+                created=rng.choice(moments),
                 entity_type=kind,
                 entity_id=None if kind is None or number is None else json.dumps(number),
                 entity_label=None if kind is None else "label",
@@ -132,19 +132,19 @@ def differences(client: Client, items: list[model.Item], examples: int) -> None:
     compared()
 
 
-def test_a_filter_finds_what_its_words_mean(journal: tuple[Client, list[model.Item]]) -> None:
-    differences(*journal, examples=150)
+def test_a_filter_finds_what_its_words_mean(events: tuple[Client, list[model.Item]]) -> None:
+    differences(*events, examples=150)
 
 
 def test_a_filter_that_forgets_what_is_missing_would_be_seen(
-    journal: tuple[Client, list[model.Item]], monkeypatch: pytest.MonkeyPatch
+    events: tuple[Client, list[model.Item]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from crofter.resources.events.store import ALL
 
     monkeypatch.setattr(filters, "or_", lambda *parts: parts[0])
     monkeypatch.setattr(ALL, "_shapes", type(ALL._shapes)())
     with pytest.raises(AssertionError):
-        differences(*journal, examples=150)
+        differences(*events, examples=150)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_a_neighbours_events_are_never_found(cloud: Cloud, alice: Client, mallor
 def test_a_filter_that_takes_long_holds_nobody_up(
     cloud: Cloud, alice: Client, mallory: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    performer = cloud.house.app.parts.performer
+    performer = cloud.application.app.parts.performer
     begun, over = threading.Event(), threading.Event()
 
     def perform(endpoint: Any, values: Any, request: Any) -> Any:

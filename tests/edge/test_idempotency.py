@@ -9,8 +9,8 @@ import pytest
 from httpx2 import Client, Response
 
 from crofter.edge import idempotency
+from tests.at_once import at_once
 from tests.cloud import Cloud
-from tests.together import at_once
 from tests.told import errors
 
 DAY = 24 * 3600
@@ -57,7 +57,7 @@ def test_keys_are_each_users_own(alice: Client, mallory: Client) -> None:
     assert mallory.get("/v4/tags").json()["results"] == 1
 
 
-def test_a_key_is_kept_for_a_day_of_house_time(cloud: Cloud, alice: Client) -> None:
+def test_a_key_is_kept_for_a_day_of_service_time(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
     create(alice, "web")
     cloud.advance(DAY - 1)
@@ -110,7 +110,7 @@ def test_a_key_that_is_not_kept_would_be_seen(alice: Client, monkeypatch: pytest
 
 def test_what_is_kept_is_sealed(cloud: Cloud, alice: Client) -> None:
     create(alice, "canary-4711")
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         rows = db.raw("SELECT answer, fingerprint FROM answered_request").fetchall()
     assert len(rows) == 1
     assert all(b"canary" not in bytes(value) for value in rows[0])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from crofter.corridor import ENDPOINTS
-from crofter.edge.legible import legible, words_of
+from crofter.edge.redact import redact_path, words_of
+from crofter.registry import ENDPOINTS
 
 WORDS = words_of(("v4/v4beta", *(one.path for one in ENDPOINTS)))
 BY_NAME = {one.name: one for one in ENDPOINTS}
@@ -33,4 +33,4 @@ BY_NAME = {one.name: one for one in ENDPOINTS}
     ],
 )
 def test_names_are_logged_when_they_were_names(path: str, operation: str | None, refused: bool, logged: str) -> None:
-    assert legible(path, BY_NAME[operation] if operation else None, WORDS, refused=refused) == logged
+    assert redact_path(path, BY_NAME[operation] if operation else None, WORDS, refused=refused) == logged

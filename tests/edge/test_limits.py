@@ -1,4 +1,4 @@
-"""Rate limits, on the house clock."""
+"""Rate limits, on the service clock."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def limited(_limited: Cloud) -> Cloud:
     return _limited
 
 
-def standing(answer: Response) -> tuple[int, int, int]:
+def rate_status(answer: Response) -> tuple[int, int, int]:
     """Status, limit and what remains of it."""
     return (
         answer.status_code,
@@ -42,17 +42,17 @@ def standing(answer: Response) -> tuple[int, int, int]:
 
 
 def exhaust(client: Client, path: str = "/v4/tags") -> list[tuple[int, int, int]]:
-    return [standing(client.get(path)) for _ in range(GENERAL)]
+    return [rate_status(client.get(path)) for _ in range(GENERAL)]
 
 
 def test_each_request_is_counted_until_none_remains(limited: Cloud) -> None:
     assert exhaust(limited.admin) == [(200, GENERAL, left) for left in (4, 3, 2, 1, 0)]
     refused = limited.admin.get("/v4/tags")
-    assert standing(refused) == (429, GENERAL, 0)
+    assert rate_status(refused) == (429, GENERAL, 0)
     assert errors(refused) == [(None, "Too many requests")]
 
 
-def test_the_window_ends_with_the_house_clock_to_the_second(limited: Cloud) -> None:
+def test_the_window_ends_with_the_service_clock_to_the_second(limited: Cloud) -> None:
     exhaust(limited.admin)
     refused = limited.admin.get("/v4/tags")
     assert refused.headers["retry-after"] == str(WINDOW)
@@ -61,7 +61,7 @@ def test_the_window_ends_with_the_house_clock_to_the_second(limited: Cloud) -> N
     assert (late.status_code, late.headers["retry-after"]) == (429, "1")
     assert late.headers["x-ratelimit-reset"] == refused.headers["x-ratelimit-reset"]
     limited.advance(1)
-    assert standing(limited.admin.get("/v4/tags")) == (200, GENERAL, GENERAL - 1)
+    assert rate_status(limited.admin.get("/v4/tags")) == (200, GENERAL, GENERAL - 1)
 
 
 def test_a_refused_request_does_nothing(limited: Cloud) -> None:
@@ -75,10 +75,10 @@ def test_tokens_are_counted_apart_and_strangers_by_their_address(limited: Cloud)
     exhaust(limited.admin)
     other = limited.client(limited.token("admin"))
     assert other.get("/v4/tags").status_code == 200
-    assert standing(limited.door.get("/v4/regions")) == (200, GENERAL, GENERAL - 1)
+    assert rate_status(limited.sandbox.get("/v4/regions")) == (200, GENERAL, GENERAL - 1)
     for _ in range(GENERAL - 1):
-        assert limited.door.get("/v4/tags").status_code == 401
-    assert limited.door.get("/v4/regions").status_code == 429
+        assert limited.sandbox.get("/v4/tags").status_code == 401
+    assert limited.sandbox.get("/v4/regions").status_code == 429
 
 
 def test_the_limit_comes_before_the_token_and_after_the_route(limited: Cloud) -> None:
@@ -95,7 +95,7 @@ def test_a_new_made_up_token_each_time_does_not_help(limited: Cloud, path: str, 
     exhaust(limited.admin)
     told = [limited.client(f"made up {number}").get(path).status_code for number in range(GENERAL + 2)]
     assert told == [status] * GENERAL + [429, 429]
-    assert limited.door.get("/v4/regions").status_code == 429
+    assert limited.sandbox.get("/v4/regions").status_code == 429
     limited.advance(WINDOW)
     assert limited.client("made up").get(path).status_code == status
 
@@ -110,8 +110,8 @@ def test_good_tokens_cost_their_address_nothing_and_do_not_suffer_from_it(limite
         assert limited.client(limited.token("admin")).get("/v4/tags").status_code == 200
     assert limited.admin.get("/v4/tags").status_code == 200
     for _ in range(GENERAL):
-        assert limited.door.get("/v4/tags").status_code == 401
-    assert standing(limited.admin.get("/v4/tags")) == (200, GENERAL, GENERAL - 2)
+        assert limited.sandbox.get("/v4/tags").status_code == 401
+    assert rate_status(limited.admin.get("/v4/tags")) == (200, GENERAL, GENERAL - 2)
 
 
 def test_a_token_that_is_good_no_more_counts_against_its_address(limited: Cloud) -> None:
@@ -120,19 +120,19 @@ def test_a_token_that_is_good_no_more_counts_against_its_address(limited: Cloud)
     assert gone.get("/v4/tags").status_code == 200
     assert limited.admin.delete(f"/v4/profile/tokens/{made['id']}").status_code == 200
     assert [gone.get("/v4/tags").status_code for _ in range(3)] == [401] * 3
-    assert standing(limited.door.get("/v4/regions")) == (200, GENERAL, GENERAL - 3)
+    assert rate_status(limited.sandbox.get("/v4/regions")) == (200, GENERAL, GENERAL - 3)
 
 
 def test_nobody_uses_up_the_requests_of_an_address_by_naming_it(limited: Cloud) -> None:
-    limits = limited.house.app.parts.limits
+    limits = limited.application.app.parts.limits
     for number in range(GENERAL):
         limits.admit("general", "192.0.2.1", f"198.51.100.{number}")
-    standing, _ = limits.admit("general", None, "192.0.2.1")
-    assert standing.remaining == GENERAL - 1
+    rate_status, _ = limits.admit("general", None, "192.0.2.1")
+    assert rate_status.remaining == GENERAL - 1
 
 
 def test_good_tokens_cost_their_address_nothing_even_when_they_first_come_together(limited: Cloud) -> None:
-    limits = limited.house.app.parts.limits
+    limits = limited.application.app.parts.limits
     charged = [limits.admit("general", "token", "192.0.2.1")[1] for _ in range(3)]
     for one in charged:
         limits.settle("token", "192.0.2.1", charged=one, good=True)
@@ -142,7 +142,7 @@ def test_good_tokens_cost_their_address_nothing_even_when_they_first_come_togeth
 
 def test_good_tokens_do_not_fill_the_memory(limited: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limiting, "_MANY", 10)
-    limits = limited.house.app.parts.limits
+    limits = limited.application.app.parts.limits
     for number in range(100):
         limits.settle(f"token {number}" + "x" * 60_000, "192.0.2.1", charged=False, good=True)
     assert 0 < len(limits._good) <= 10
@@ -161,13 +161,13 @@ def test_some_endpoints_have_a_narrower_limit_of_their_own(limited: Cloud) -> No
 def test_without_a_limit_the_headers_are_there_and_nothing_is_counted(cloud: Cloud) -> None:
     for _ in range(3):
         answer = cloud.admin.get("/v4/tags")
-        assert standing(answer) == (200, 1600, 1600)
+        assert rate_status(answer) == (200, 1600, 1600)
         assert 0 < int(answer.headers["retry-after"]) <= 120
 
 
 def test_counters_of_made_up_tokens_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "_MANY", 100)
-    storage = counting.HouseStorage(Clock())
+    storage = counting.ClockStorage(Clock())
     for number in range(1000):
         storage.incr(f"token {number}", 60)
     assert storage.get("token 999") == 1

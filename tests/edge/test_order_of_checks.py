@@ -21,13 +21,13 @@ def refusal(answer: Response) -> tuple[int, str]:
 
 @pytest.mark.parametrize("header", ["", "Bearer", "Basic abc", "Bearer x", "bearer  y", "Token z"])
 def test_what_is_no_known_token_is_refused_with_a_challenge(cloud: Cloud, header: str) -> None:
-    answer = cloud.door.get("/v4/tags", headers={"Authorization": header} if header else {})
+    answer = cloud.sandbox.get("/v4/tags", headers={"Authorization": header} if header else {})
     assert refusal(answer) == (401, "Invalid Token")
     assert answer.headers["www-authenticate"] == "Bearer"
 
 
 def test_the_word_bearer_is_read_in_any_case(cloud: Cloud) -> None:
-    assert cloud.door.get("/v4/tags", headers={"Authorization": f"BEARER {cloud.token('admin')}"}).status_code == 200
+    assert cloud.sandbox.get("/v4/tags", headers={"Authorization": f"BEARER {cloud.token('admin')}"}).status_code == 200
 
 
 def test_a_token_ends_with_its_time(cloud: Cloud) -> None:
@@ -55,20 +55,20 @@ def test_writing_covers_reading(cloud: Cloud) -> None:
 
 
 def test_the_route_comes_before_the_token(cloud: Cloud) -> None:
-    assert refusal(cloud.door.get("/v4/nowhere")) == (404, "Not found")
+    assert refusal(cloud.sandbox.get("/v4/nowhere")) == (404, "Not found")
 
 
 def test_the_method_comes_before_the_token(cloud: Cloud) -> None:
-    assert refusal(cloud.door.patch("/v4/tags")) == (405, "Method Not Allowed")
+    assert refusal(cloud.sandbox.patch("/v4/tags")) == (405, "Method Not Allowed")
 
 
 def test_an_id_that_cannot_be_one_is_no_route(cloud: Cloud) -> None:
-    assert refusal(cloud.door.get("/v4/account/events/abc")) == (404, "Not found")
+    assert refusal(cloud.sandbox.get("/v4/account/events/abc")) == (404, "Not found")
 
 
 def test_the_token_comes_before_object_and_body(cloud: Cloud) -> None:
-    assert cloud.door.delete("/v4/tags/none").status_code == 401
-    assert cloud.door.post("/v4/tags", **BAD_BODY).status_code == 401  # type: ignore[arg-type]
+    assert cloud.sandbox.delete("/v4/tags/none").status_code == 401
+    assert cloud.sandbox.post("/v4/tags", **BAD_BODY).status_code == 401  # type: ignore[arg-type]
 
 
 def test_the_scope_comes_before_object_and_body(cloud: Cloud) -> None:
@@ -103,7 +103,7 @@ def test_the_body_comes_before_the_state(alice: Client) -> None:
 
 def test_a_public_endpoint_needs_no_token_and_minds_no_bad_one(cloud: Cloud) -> None:
     for headers in ({}, {"Authorization": "Bearer bad"}):
-        assert cloud.door.get("/v4/regions", headers=headers).status_code == 200
+        assert cloud.sandbox.get("/v4/regions", headers=headers).status_code == 200
 
 
 def test_somebody_elses_object_cannot_be_told_from_none(cloud: Cloud, alice: Client, mallory: Client) -> None:

@@ -23,13 +23,13 @@ def labels(client: Client, **asked: object) -> list[str]:
 def account_of(cloud: Cloud, username: str) -> int:
     from crofter.resources.users.store import BY_USERNAME
 
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         return db.one(BY_USERNAME, username=username).account_id
 
 
 def fill(cloud: Cloud, account_id: int, ids: list[int]) -> None:
     """Tags with these ids, named for them."""
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         for number in ids:
             db.insert(tag, id=number, account_id=account_id, label=f"tag-{number:08}")
 
@@ -130,12 +130,12 @@ def test_a_wrong_place_for_a_deep_page_would_be_seen(
 
 
 def test_a_deep_page_holds_while_rows_come_and_go(cloud: Cloud, alice: Client) -> None:
-    account_id, dice = account_of(cloud, "alice"), random.Random(4)
+    account_id, rng = account_of(cloud, "alice"), random.Random(4)
     ids = spread(1500, 5)
     fill(cloud, account_id, ids)
     for _ in range(3):
-        gone = set(dice.sample(ids, 200))
-        with cloud.world.database.write() as db:
+        gone = set(rng.sample(ids, 200))
+        with cloud.runtime.database.write() as db:
             for number in gone:
                 db.delete(tag, account_id=account_id, id=number)
         ids = [number for number in ids if number not in gone]

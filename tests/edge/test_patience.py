@@ -11,7 +11,7 @@ from httpx2 import Client
 
 from crofter.edge import hub as hubs
 from crofter.edge import server
-from crofter.edge.server import PatientProtocol
+from crofter.edge.server import BoundedProtocol
 from tests.cloud import ADMIN, Cloud
 from tests.edge.answers import CLOSED, connect, receive, request
 from tests.resources.followers import eventually
@@ -23,7 +23,7 @@ SHORT = 0.4
 @pytest.fixture
 def own_cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
     """A cloud with little patience."""
-    monkeypatch.setattr(PatientProtocol, "receive_seconds", SHORT)
+    monkeypatch.setattr(BoundedProtocol, "receive_seconds", SHORT)
     monkeypatch.setattr(server, "UPLOAD_SECONDS", 2 * SHORT)
     cloud = Cloud()
     yield cloud
@@ -67,7 +67,7 @@ def test_a_request_that_does_not_arrive_is_not_waited_for(own_cloud: Cloud, sent
 
 
 def test_dripping_is_cut_off_by_the_deadline_and_no_sooner(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PatientProtocol, "receive_seconds", 3 * SHORT)
+    monkeypatch.setattr(BoundedProtocol, "receive_seconds", 3 * SHORT)
     began = time.monotonic()
     with connect(own_cloud.url) as connection:
         connection.sendall(b"GET /v4/tags HTTP/1.1\r\n")
@@ -107,7 +107,7 @@ def test_a_long_wait_for_an_answer_is_no_slowness(own_cloud: Cloud) -> None:
 
 
 def test_without_a_deadline_the_slow_would_be_held(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(PatientProtocol, "_arm", lambda _self, _seconds: None)
+    monkeypatch.setattr(BoundedProtocol, "_arm", lambda _self, _seconds: None)
     with connect(own_cloud.url, timeout=3 * SHORT) as connection:
         connection.sendall(SLOW["slow header"][0])
         with pytest.raises(TimeoutError):
@@ -116,13 +116,13 @@ def test_without_a_deadline_the_slow_would_be_held(own_cloud: Cloud, monkeypatch
 
 def test_one_peer_has_only_so_many_connections(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "CONNECTIONS_PER_PEER", 10)
-    monkeypatch.setattr(PatientProtocol, "receive_seconds", 20)
+    monkeypatch.setattr(BoundedProtocol, "receive_seconds", 20)
     held = [connect(own_cloud.url, peer=OTHER_PEER) for _ in range(15)]
-    seen = []
+    read_after = []
     for connection in held:
         connection.sendall(request("GET", "/v4/regions"))
-        seen.append(receive(connection).status)
-    assert seen == [200] * 10 + [CLOSED] * 5
+        read_after.append(receive(connection).status)
+    assert read_after == [200] * 10 + [CLOSED] * 5
     for connection in held:
         connection.close()
     eventually(lambda: _answers(own_cloud))
@@ -149,8 +149,8 @@ def narrow() -> Iterator[Cloud]:
 
 
 def test_more_than_it_can_do_at_once_is_refused_with_a_time_to_come_back(narrow: Cloud) -> None:
-    app = narrow.house.app
-    with narrow.world.database.write():  # so that nobody else can
+    app = narrow.application.app
+    with narrow.runtime.database.write():  # so that nobody else can
         writing = [connect(narrow.url) for _ in range(2)]
         for number, connection in enumerate(writing):
             connection.sendall(request("POST", "/v4/tags", token=ADMIN, body=f'{{"label": "tag {number}"}}'))
@@ -158,7 +158,7 @@ def test_more_than_it_can_do_at_once_is_refused_with_a_time_to_come_back(narrow:
         refused = narrow.admin.get("/v4/tags")
         assert (refused.status_code, errors(refused)) == (503, [(None, "The service is busy. Please try again.")])
         assert refused.headers["retry-after"] == "1"
-        assert narrow.door.get("/health/live").status_code == 200
+        assert narrow.sandbox.get("/health/live").status_code == 200
     for connection in writing:
         assert connection.recv(12) == b"HTTP/1.1 200"
         connection.close()
@@ -169,7 +169,7 @@ def test_more_than_it_can_do_at_once_is_refused_with_a_time_to_come_back(narrow:
 @pytest.mark.parametrize("path", ["/v4/account/events?wait=50", "/v4/account/events/stream"])
 def test_who_waits_keeps_nobody_from_being_served(narrow: Cloud, monkeypatch: pytest.MonkeyPatch, path: str) -> None:
     monkeypatch.setattr(hubs, "WAITERS", 5)
-    hub = narrow.house.app.parts.hub
+    hub = narrow.application.app.parts.hub
     waiting: list[socket.socket] = []
     for _ in range(5):
         waiting.append(connect(narrow.url))
@@ -186,7 +186,7 @@ def test_who_waits_keeps_nobody_from_being_served(narrow: Cloud, monkeypatch: py
     for connection in waiting:
         connection.close()
     eventually(lambda: hub.waiting == 0)
-    eventually(lambda: narrow.house.app._busy == 0)
+    eventually(lambda: narrow.application.app._busy == 0)
 
 
 def test_maintenance_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,6 +196,6 @@ def test_maintenance_is_announced(monkeypatch: pytest.MonkeyPatch) -> None:
         assert (answer.status_code, answer.headers["x-maintenance-mode"]) == (503, "Back at noon")
         assert errors(answer) == [(None, "Back at noon")]
         assert isinstance(cloud.admin, Client)
-        assert cloud.door.get("/health/live").status_code == 200
+        assert cloud.sandbox.get("/health/live").status_code == 200
     finally:
         cloud.close()

@@ -19,7 +19,7 @@ def proxied() -> Iterator[Cloud]:
 
 def ask(cloud: Cloud, *forwarded: str) -> str:
     """What is left of a stranger's requests."""
-    answer = cloud.door.get("/v4/regions", headers=[("X-Forwarded-For", one) for one in forwarded])
+    answer = cloud.sandbox.get("/v4/regions", headers=[("X-Forwarded-For", one) for one in forwarded])
     assert answer.status_code == 200
     assert "strict-transport-security" in answer.headers
     return str(answer.headers["x-ratelimit-remaining"])
@@ -45,7 +45,7 @@ def last_writer(cloud: Cloud) -> str:
     """The address in the newest entry of the audit log, once the first user has written something."""
     headers = {"X-Forwarded-For": "192.0.2.77"}
     assert cloud.admin.post("/v4/tags", json={"label": "of-a-caller"}, headers=headers).status_code == 200
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         return str(next(iter(db.raw("SELECT address FROM audit WHERE operation = 'create_tag'")))[0])
 
 

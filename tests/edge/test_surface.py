@@ -85,7 +85,7 @@ def test_head_is_get_without_the_body(alice: Client) -> None:
 
 @pytest.mark.parametrize("path", ["/v4/tags", "/v4/tags/some", "/v4/nowhere", "/v4/account/events/1"])
 def test_anybody_may_ask_for_options(cloud: Cloud, path: str) -> None:
-    answer = cloud.door.options(path, headers={"Origin": "https://console.example", "Authorization": "Bearer bad"})
+    answer = cloud.sandbox.options(path, headers={"Origin": "https://console.example", "Authorization": "Bearer bad"})
     assert answer.status_code == 200
     assert answer.headers["access-control-allow-origin"] == "*"
 
@@ -147,7 +147,7 @@ def statuses(cloud: Cloud, alice: Client) -> dict[int, object]:
     return {
         200: alice.get("/v4/tags"),
         400: alice.post("/v4/tags", json={"label": "taken"}),
-        401: cloud.door.get("/v4/tags"),
+        401: cloud.sandbox.get("/v4/tags"),
         403: reader.post("/v4/tags", json={"label": "mine"}),
         404: alice.get("/v4/tags/none"),
         405: alice.patch("/v4/tags"),
@@ -176,9 +176,9 @@ def test_the_scopes_of_the_token_and_of_the_endpoint_are_told(cloud: Cloud, alic
     some = cloud.client(cloud.token("alice", "events:read_only account:read_only"))
     assert some.get("/v4/tags").headers["x-oauth-scopes"] == "account:read_only events:read_only"
     assert alice.get("/v4/tags").headers["x-oauth-scopes"] == "*"
-    assert cloud.door.get("/v4/tags").headers["x-oauth-scopes"] == "unknown"
-    assert cloud.door.get("/v4/tags").headers["x-accepted-oauth-scopes"] == "account:read_only"
-    assert cloud.door.get("/v4/regions").headers["x-accepted-oauth-scopes"] == "*"
+    assert cloud.sandbox.get("/v4/tags").headers["x-oauth-scopes"] == "unknown"
+    assert cloud.sandbox.get("/v4/tags").headers["x-accepted-oauth-scopes"] == "account:read_only"
+    assert cloud.sandbox.get("/v4/regions").headers["x-accepted-oauth-scopes"] == "*"
 
 
 def test_every_answer_has_an_id_of_its_own(alice: Client) -> None:
@@ -187,7 +187,7 @@ def test_every_answer_has_an_id_of_its_own(alice: Client) -> None:
 
 def test_moments_are_utc_to_the_second_without_a_zone(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
-    now = cloud.door.get("/_sandbox/clock").json()["now"]
+    now = cloud.sandbox.get("/_sandbox/clock").json()["now"]
     alice.post("/v4/tags", json={"label": "production"})
     assert alice.get("/v4/account/events").json()["data"][0]["created"] == now
     assert len(now) == len("2026-03-01T12:00:00")

@@ -8,23 +8,23 @@ from typing import Any
 import pytest
 from sqlalchemy import Boolean, Column, Integer, Text, bindparam, select
 
-from crofter.context import Actor, Context, World
+from crofter.context import Actor, Context, Runtime
 from crofter.db import Database, query
-from crofter.engine import Conductor, Operation, Worker
+from crofter.engine import Operation, TimeTravel, Worker
 from crofter.engine.tables import operation
 from crofter.resources.account.store import account
 from tests.engine.deeds import make_world
 
 
 @pytest.fixture
-def world(database: Database) -> World:
+def runtime(database: Database) -> Runtime:
     return make_world(database)
 
 
 @pytest.fixture
-def alice(world: World) -> Actor:
-    with world.database.write() as db:
-        # Only that there is one matters here, so this does not care what rooms keep of an account.
+def alice(runtime: Runtime) -> Actor:
+    with runtime.database.write() as db:
+        # Only that there is one matters here, so this does not care what resources keep of an account.
         owner = db.insert(account, **{column.name: _anything(column) for column in account.c if column.name != "id"})
     return Actor(owner, 1, "alice", False, 1, frozenset({"*"}))
 
@@ -35,36 +35,38 @@ def _anything(column: Column[Any]) -> Any:
 
 
 class Bench:
-    """A worker and its conductor, with whatever lanes the test wants running in the background."""
+    """A worker and its time traveller, with whatever queues the test wants running in the background."""
 
-    def __init__(self, world: World, operations: tuple[Operation, ...], lanes: dict[str, int], **settings: Any) -> None:
-        self.world = world
-        self.worker = Worker(world, operations, lanes, **settings)
+    def __init__(
+        self, runtime: Runtime, operations: tuple[Operation, ...], pool_sizes: dict[str, int], **settings: Any
+    ) -> None:
+        self.runtime = runtime
+        self.worker = Worker(runtime, operations, pool_sizes, **settings)
         self.worker.start()
-        self.conductor = Conductor(self.worker)
+        self.time_travel = TimeTravel(self.worker)
 
     def write(self, do: Callable[[Context], Any], actor: Actor | None = None) -> Any:
-        with self.world.database.write() as db:
-            return do(Context(self.world, db, actor))
+        with self.runtime.database.write() as db:
+            return do(Context(self.runtime, db, actor))
 
     def operation(self, op_id: int | None, *columns: str) -> Any:
         """These columns of one operation, or None if there is no such row."""
         statement = select(*(operation.c[name] for name in columns)).where(operation.c.id == bindparam("id"))
-        with self.world.database.read() as db:
+        with self.runtime.database.read() as db:
             return db.maybe(query(statement, lambda *values: values), id=op_id)
 
     def states(self) -> list[str]:
-        with self.world.database.read() as db:
+        with self.runtime.database.read() as db:
             return [state for (state,) in db.raw("SELECT state FROM operation ORDER BY id").fetchall()]
 
 
 @pytest.fixture
-def bench(world: World) -> Iterator[Callable[..., Bench]]:
-    """``bench(OPERATION, …, lanes={"std": 2})``: without lanes, only the conductor does anything."""
+def bench(runtime: Runtime) -> Iterator[Callable[..., Bench]]:
+    """``bench(OPERATION, …, queues={"std": 2})``: without queues, only the time traveller does anything."""
     made: list[Bench] = []
 
-    def make(*operations: Operation, lanes: dict[str, int] | None = None, **settings: Any) -> Bench:
-        made.append(Bench(world, operations, lanes or {}, **settings))
+    def make(*operations: Operation, pool_sizes: dict[str, int] | None = None, **settings: Any) -> Bench:
+        made.append(Bench(runtime, operations, pool_sizes or {}, **settings))
         return made[-1]
 
     yield make

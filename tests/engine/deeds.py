@@ -11,16 +11,16 @@ from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, Text
 
 from crofter.clock import Clock
 from crofter.config import Settings
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.db import Database, open_database
-from crofter.dice import Dice
-from crofter.engine import Conductor, Operation, Sleep, Work, Worker, enqueue, step, tx_step
+from crofter.engine import Operation, Sleep, StepContext, TimeTravel, Worker, enqueue, step, tx_step
 from crofter.keyring import Keyring
 from crofter.kinds import Kinds
+from crofter.rng import Rng
 
 effect = Table(
     "effect",
-    MetaData(),  # not a table of the house
+    MetaData(),  # not a table of the server
     Column("op", BigInteger().with_variant(Integer(), "sqlite")),
     Column("step", Text),
     Column("pid", Integer),
@@ -50,47 +50,47 @@ class Trace:
         return sum(line[0] == word and (pid is None or int(line[3]) == pid) for line in self.lines())
 
 
-def make_world(database: Database, trace: Path | None = None) -> World:
-    dice = Dice(7)
+def make_world(database: Database, trace: Path | None = None) -> Runtime:
+    rng = Rng(7)
     services = {"trace": Trace(trace)} if trace else {}
-    return World(Settings(), database, Clock(), dice, Keyring(bytes(32), dice), Kinds((), lambda *_: True), services)
+    return Runtime(Settings(), database, Clock(), rng, Keyring(bytes(32), rng), Kinds((), lambda *_: True), services)
 
 
-def leave(ctx: Context, work: Work, name: str) -> None:
+def leave(ctx: Context, work: StepContext, name: str) -> None:
     ctx.db.insert(effect, op=work.id, step=name, pid=os.getpid())
 
 
-def act(work: Work, seconds: float) -> None:
+def act(work: StepContext, seconds: float) -> None:
     """Something outside the database, of some length."""
-    trace: Trace = work.world.services["trace"]
+    trace: Trace = work.runtime.services["trace"]
     trace.add("begin", work.id, work.step.name, work.key)
     time.sleep(seconds)
     trace.add("end", work.id, work.step.name, work.key)
 
 
 @tx_step()
-def first(ctx: Context, work: Work) -> None:
+def first(ctx: Context, work: StepContext) -> None:
     leave(ctx, work, "first")
 
 
 @step()
-def reach_out(work: Work) -> None:
+def reach_out(work: StepContext) -> None:
     act(work, 0.004)
 
 
 @tx_step()
-def note(ctx: Context, work: Work) -> None:
+def note(ctx: Context, work: StepContext) -> None:
     leave(ctx, work, "note")
 
 
 @step()
-def reach_again(work: Work) -> None:
+def reach_again(work: StepContext) -> None:
     act(work, 0.004)
     work.then(lambda ctx: leave(ctx, work, "reach_again"))
 
 
 @tx_step()
-def last(ctx: Context, work: Work) -> None:
+def last(ctx: Context, work: StepContext) -> None:
     leave(ctx, work, "last")
 
 
@@ -100,7 +100,7 @@ OUTSIDE = ("reach_out", "reach_again")
 
 
 @step()
-def touch(work: Work) -> None:
+def touch(work: StepContext) -> None:
     act(work, 0.002)
 
 
@@ -108,9 +108,9 @@ HOT = Operation(kind="test.hot", args=Nothing, steps=(touch,))
 
 
 @step(deadline=600)
-def hold_on(work: Work) -> Sleep | None:
+def hold_on(work: StepContext) -> Sleep | None:
     """The first holder waits to be let go; whoever comes after it does not."""
-    trace: Trace = work.world.services["trace"]
+    trace: Trace = work.runtime.services["trace"]
     trace.add("holding", work.id, "hold_on", work.key)
     while work.epoch == 1 and not trace.path.with_suffix(".gate").exists():
         time.sleep(0.01)
@@ -121,7 +121,7 @@ HOLD = Operation(kind="test.hold", args=Nothing, steps=(hold_on, last))
 
 
 @step()
-def die(work: Work) -> None:
+def die(work: StepContext) -> None:
     os.kill(os.getpid(), 9)
 
 
@@ -139,42 +139,42 @@ def work_until_killed(
     address: str, trace: Path, *, threads: int = 4, lease: float = 15.0, defect: str | None = None, cap: int = 10
 ) -> None:
     """The life of a worker process. Says ``up`` when it works, ``fenced`` and ``ended`` as that happens."""
-    from crofter.engine import run
+    from crofter.engine import runner
     from tests.engine.defects import plant
 
-    run.CRASH_CAP = cap
+    runner.CRASH_CAP = cap
     database = open_at(address)
     if defect:
         plant(defect, database)
     database.signals.start()
-    world = make_world(database, trace)
-    worker = Worker(world, OPERATIONS, {"std": threads}, lease=lease, poll=0.1)
+    runtime = make_world(database, trace)
+    worker = Worker(runtime, OPERATIONS, {"std": threads}, lease=lease, poll=0.1)
     worker.start()
     told = {"fenced": 0, "done": 0, "failed": 0}
-    world.services["trace"].add("up", 0, "-", None)
+    runtime.services["trace"].add("up", 0, "-", None)
     while True:
         time.sleep(0.02)
         for word, amount in told.items():
             if worker.metrics[word] > amount:
                 told[word] = worker.metrics[word]
-                world.services["trace"].add(word, told[word], "-", None)
+                runtime.services["trace"].add(word, told[word], "-", None)
 
 
 def request_killed(address: str, moment: str) -> None:
     """A request that writes a row and queues an operation, and dies before or after its commit."""
     database = open_at(address)
-    world = make_world(database)
+    runtime = make_world(database)
     with database.write() as db:
         db.insert(effect, op=0, step="request", pid=os.getpid())
-        enqueue(Context(world, db), FIVE, Nothing(), key="k")
+        enqueue(Context(runtime, db), FIVE, Nothing(), key="k")
         if moment == "before":
             os.kill(os.getpid(), 9)
     os.kill(os.getpid(), 9)
 
 
 def conduct(address: str) -> None:
-    """A conductor that meets whatever is due within a minute, deadly as it may be."""
+    """A time traveller that meets whatever is due within a minute, deadly as it may be."""
     database = open_at(address)
     worker = Worker(make_world(database), OPERATIONS, {})
     worker.start()
-    Conductor(worker).advance(60)
+    TimeTravel(worker).advance(60)

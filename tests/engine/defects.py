@@ -11,8 +11,8 @@ from sqlalchemy import bindparam, func, literal_column, select, update
 from crofter.context import Context
 from crofter.db import Database, Query, Session, query
 from crofter.engine import queue
+from crofter.engine.step_context import StepContext
 from crofter.engine.tables import CLAIMED, Claimed, operation
-from crofter.engine.work import Work
 from tests.engine import deeds
 
 
@@ -58,11 +58,11 @@ def effect_late(database: Database) -> None:
     """The cursor commits first, the effect in a second transaction: killed in between, the effect never comes."""
     real = deeds.leave
 
-    def leave_later(ctx: Context, work: Work, name: str) -> None:
+    def leave_later(ctx: Context, work: StepContext, name: str) -> None:
         def leave() -> None:
             time.sleep(0.01)
             with database.write() as other:
-                real(Context(ctx.world, other), work, name)
+                real(Context(ctx.runtime, other), work, name)
 
         ctx.db.after.append(leave)
 
@@ -76,23 +76,23 @@ def claim_without_order() -> Query[Claimed]:
     ready = (
         select(one.c.id)
         .where(one.c.state.in_(_words("queued", "waiting")), one.c.due <= bindparam("now"))
-        .where(one.c.lane == bindparam("lane"), (one.c.state == "waiting") | one.c.key.not_in(taken))
+        .where(one.c.queue == bindparam("queue"), (one.c.state == "waiting") | one.c.key.not_in(taken))
     )
     return _claim(ready.order_by(one.c.due, one.c.id))
 
 
 def no_order(_: Database) -> None:
     """On PostgreSQL a head that is just being taken is skipped, and its successor passes it."""
-    queue.CLAIM_LANE = claim_without_order()
+    queue.CLAIM_QUEUE = claim_without_order()
 
 
 def no_exclusion(_: Database) -> None:
     """A claim that does not ask whether the key is taken. Meant for a database without the referee's index."""
     one = operation.alias("one")
     ready = select(one.c.id).where(
-        one.c.state.in_(_words("queued", "waiting")), one.c.due <= bindparam("now"), one.c.lane == bindparam("lane")
+        one.c.state.in_(_words("queued", "waiting")), one.c.due <= bindparam("now"), one.c.queue == bindparam("queue")
     )
-    queue.CLAIM_LANE = _claim(ready.order_by(one.c.due, one.c.id))
+    queue.CLAIM_QUEUE = _claim(ready.order_by(one.c.due, one.c.id))
 
 
 def _claim(ready: Any) -> Query[Claimed]:

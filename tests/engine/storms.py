@@ -22,7 +22,7 @@ from tests.engine import deeds
 from tests.engine.deeds import Nothing, Trace
 
 _fork = multiprocessing.get_context("forkserver")
-_fork.set_forkserver_preload(["tests.engine.deeds", "tests.engine.defects", "crofter.db.postgres", "crofter.db.lite"])
+_fork.set_forkserver_preload(["tests.engine.deeds", "tests.engine.defects", "crofter.db.postgres", "crofter.db.sqlite"])
 PATIENCE = 60.0
 """Seconds until a test that waits for something gives up. Never a measure of anything."""
 
@@ -53,7 +53,7 @@ class Audit(Struct, frozen=True):
         return {name: getattr(self, name) for name in wrong if getattr(self, name)}
 
 
-class Crew:
+class WorkerFleet:
     """Worker processes on one database, which this process looks at but never works on."""
 
     def __init__(self, address: str, folder: Path, **settings: Any) -> None:
@@ -85,11 +85,11 @@ class Crew:
     def prepare(self, kind: Operation, keys: Iterable[str | None]) -> list[int]:
         """Queue one operation per key, and let go of the database: on SQLite only one process may have it."""
         database = deeds.open_at(self.address)
-        world = deeds.make_world(database)
+        runtime = deeds.make_world(database)
         with database.write() as db:
             db.raw("CREATE TABLE IF NOT EXISTS effect (op BIGINT, step TEXT, pid INT)")
         with database.write() as db:
-            ids = [enqueue(Context(world, db), kind, Nothing(), key=key) for key in keys]
+            ids = [enqueue(Context(runtime, db), kind, Nothing(), key=key) for key in keys]
         database.close()
         return [one for one in ids if one is not None]
 
@@ -125,7 +125,7 @@ class Crew:
                 os.kill(process.pid, signal.SIGCONT)
                 self.kill(process)
 
-    def storm(self, kind: Operation, keys: list[str], *, workers: int, kills: int, dice: random.Random) -> list[int]:
+    def storm(self, kind: Operation, keys: list[str], *, workers: int, kills: int, rng: random.Random) -> list[int]:
         """Keep ``workers`` at it, kill one of them again and again, and let the last ones finish. The operations."""
         alone = "://" not in self.address
         ids = self.prepare(kind, keys if alone else [])
@@ -134,9 +134,9 @@ class Crew:
         if not alone:
             ids = self.prepare(kind, keys)  # only now: the first worker would be through before the last is up
         while kills and self.live():
-            time.sleep(dice.uniform(0.02, 0.15))
+            time.sleep(rng.uniform(0.02, 0.15))
             busy = [one for one in self.members if one.pid in self._busy()]
-            self.kill(dice.choice(busy or self.members))
+            self.kill(rng.choice(busy or self.members))
             self.hire()
             kills -= 1
         until(lambda: not self.live(), "the last operations", 0.05)

@@ -10,10 +10,10 @@ import pytest
 from msgspec import Struct
 
 from crofter.clock import DAY, HOUR, MINUTE, SECOND, Setting, parse, text
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.db import Database
-from crofter.engine import Chore, Operation, Work, chores, timekeeping, tx_step
-from crofter.engine.chores import following, occurrences
+from crofter.engine import Operation, Schedule, StepContext, schedules, timekeeping, tx_step
+from crofter.engine.schedules import following, occurrences
 from tests.engine.conftest import Bench
 from tests.engine.deeds import make_world
 from tests.engine.storms import until
@@ -33,15 +33,15 @@ def _forget() -> None:
 
 
 @tx_step()
-def note(ctx: Context, work: Work) -> None:
+def note(ctx: Context, work: StepContext) -> None:
     ran.append(f"{work.args.name} of {text(work.vars['occurrence'])}")
 
 
 NOTE = Operation(kind="t.note", args=Named, steps=(note,))
 
 
-def at(house: Bench, moment: int) -> None:
-    timekeeping.put(house.world, Setting("frozen", 0, moment))
+def at(application: Bench, moment: int) -> None:
+    timekeeping.put(application.runtime, Setting("frozen", 0, moment))
 
 
 @pytest.mark.parametrize(
@@ -77,76 +77,76 @@ def test_which_missed_occurrences_are_made_up_for() -> None:
 
 
 @pytest.mark.parametrize(("catchup", "made"), [("all", 3), ("last", 1), ("none", 0)])
-def test_a_house_that_was_down_catches_up(bench: Benches, catchup: chores.Catchup, made: int) -> None:
-    house = bench(NOTE)
-    at(house, NOON)
-    house.write(lambda ctx: chores.plan(ctx, "n", NOTE, Named(), "daily 06:00", catchup=catchup))
-    at(house, NOON + 3 * DAY)
-    assert house.conductor.drain() == made
+def test_a_service_that_was_down_catches_up(bench: Benches, catchup: schedules.Catchup, made: int) -> None:
+    application = bench(NOTE)
+    at(application, NOON)
+    application.write(lambda ctx: schedules.plan(ctx, "n", NOTE, Named(), "daily 06:00", catchup=catchup))
+    at(application, NOON + 3 * DAY)
+    assert application.time_travel.drain() == made
     assert ran == [f"x of 2026-11-{day}T06:00:00" for day in (16, 17, 18)][3 - made :]
 
 
 def test_pumping_from_many_sides_makes_each_occurrence_once(bench: Benches, database: Database) -> None:
-    house = bench(NOTE)
-    at(house, NOON)
+    application = bench(NOTE)
+    at(application, NOON)
     for number in range(8):
-        chore = Chore(f"n{number}", NOTE, "every 60", Named(), "all")
-        house.write(partial(chores.ensure, chores=[chore]))
-    at(house, NOON + 10 * MINUTE)
+        schedule = Schedule(f"n{number}", NOTE, "every 60", Named(), "all")
+        application.write(partial(schedules.ensure, schedules=[schedule]))
+    at(application, NOON + 10 * MINUTE)
     worlds = [make_world(database) for _ in range(4)]
-    for world in worlds:
-        world.services["operations"] = house.worker.book
-        world.clock.setting = house.world.clock.setting
+    for runtime in worlds:
+        runtime.services["operations"] = application.worker.book
+        runtime.clock.setting = application.runtime.clock.setting
     made: list[int] = []
 
-    def pump(world: World) -> None:
-        made.append(chores.pump(world))
+    def pump(runtime: Runtime) -> None:
+        made.append(schedules.pump(runtime))
 
-    threads = [threading.Thread(target=pump, args=(world,)) for world in worlds]
+    threads = [threading.Thread(target=pump, args=(runtime,)) for runtime in worlds]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sum(made) == len(house.states()) == 80
+    assert sum(made) == len(application.states()) == 80
 
 
 def test_without_moving_the_schedule_in_the_same_transaction_dedup_still_holds(bench: Benches) -> None:
-    house = bench(NOTE)
-    at(house, NOON)
-    house.write(lambda ctx: chores.plan(ctx, "n", NOTE, Named(), "every 60"))
-    at(house, NOON + MINUTE)
-    assert chores.pump(house.world) == 1
-    house.write(lambda ctx: ctx.db.raw(f"UPDATE schedule SET next_due = {NOON + MINUTE}"))
-    assert chores.pump(house.world) == 0
-    assert len(house.states()) == 1
+    application = bench(NOTE)
+    at(application, NOON)
+    application.write(lambda ctx: schedules.plan(ctx, "n", NOTE, Named(), "every 60"))
+    at(application, NOON + MINUTE)
+    assert schedules.pump(application.runtime) == 1
+    application.write(lambda ctx: ctx.db.raw(f"UPDATE schedule SET next_due = {NOON + MINUTE}"))
+    assert schedules.pump(application.runtime) == 0
+    assert len(application.states()) == 1
 
 
 def test_a_changed_rule_starts_afresh_and_an_unchanged_one_keeps_its_time(bench: Benches) -> None:
-    house = bench(NOTE)
-    at(house, NOON)
-    house.write(lambda ctx: chores.ensure(ctx, [Chore("n", NOTE, "every 3600", Named("old"))]))
-    at(house, NOON + 30 * MINUTE)
-    house.write(lambda ctx: chores.ensure(ctx, [Chore("n", NOTE, "every 3600", Named("new"))]))
-    house.conductor.advance(30 * 60)
+    application = bench(NOTE)
+    at(application, NOON)
+    application.write(lambda ctx: schedules.ensure(ctx, [Schedule("n", NOTE, "every 3600", Named("old"))]))
+    at(application, NOON + 30 * MINUTE)
+    application.write(lambda ctx: schedules.ensure(ctx, [Schedule("n", NOTE, "every 3600", Named("new"))]))
+    application.time_travel.advance(30 * 60)
     assert ran == ["new of 2026-11-15T13:00:00"]
-    house.write(lambda ctx: chores.ensure(ctx, [Chore("n", NOTE, "daily 20:00", Named("daily"))]))
-    house.conductor.advance(8 * 3600)
+    application.write(lambda ctx: schedules.ensure(ctx, [Schedule("n", NOTE, "daily 20:00", Named("daily"))]))
+    application.time_travel.advance(8 * 3600)
     assert ran[1:] == ["daily of 2026-11-15T20:00:00"]
-    assert house.write(lambda ctx: chores.unplan(ctx, "n"))
-    assert house.conductor.advance(2 * 86400)[1] == 0
+    assert application.write(lambda ctx: schedules.unplan(ctx, "n"))
+    assert application.time_travel.advance(2 * 86400)[1] == 0
 
 
 def test_a_schedule_waits_its_turn_on_its_key_or_gives_way(bench: Benches) -> None:
     shy = Operation(kind="t.shy", args=Named, steps=(note,), admission="reject")
-    house = bench(NOTE, shy)
-    at(house, NOON)
-    house.write(lambda ctx: chores.plan(ctx, "a", NOTE, Named("a"), "every 60", key="k"))
-    house.write(lambda ctx: chores.plan(ctx, "b", shy, Named("b"), "every 60", key="k"))
-    house.conductor.advance(60)
+    application = bench(NOTE, shy)
+    at(application, NOON)
+    application.write(lambda ctx: schedules.plan(ctx, "a", NOTE, Named("a"), "every 60", key="k"))
+    application.write(lambda ctx: schedules.plan(ctx, "b", shy, Named("b"), "every 60", key="k"))
+    application.time_travel.advance(60)
     assert ran == ["a of 2026-11-15T12:01:00"]
 
 
 def test_chores_run_by_themselves_while_the_clock_runs(bench: Benches) -> None:
-    house = bench(NOTE, lanes={"std": 1}, poll=0.02)
-    house.write(lambda ctx: chores.plan(ctx, "n", NOTE, Named(), "every 0.05"))
+    application = bench(NOTE, pool_sizes={"std": 1}, poll=0.02)
+    application.write(lambda ctx: schedules.plan(ctx, "n", NOTE, Named(), "every 0.05"))
     until(lambda: len(ran) >= 2, "two occurrences")

@@ -7,24 +7,24 @@ from typing import Any
 import apsw
 import pytest
 
-from crofter.context import Context, World
-from crofter.db.lite import SqliteDatabase
+from crofter.context import Context, Runtime
 from crofter.db.postgres import PostgresDatabase
 from crofter.db.query import Compiled
+from crofter.db.sqlite import SqliteDatabase
 from crofter.engine import enqueue, queue
 from tests.engine.deeds import HOT, Nothing, make_world
 from tests.engine.defects import claim_without_order
 
 
-def _claim_beside_a_claim_in_flight(database: PostgresDatabase, world: World) -> Any:
+def _claim_beside_a_claim_in_flight(database: PostgresDatabase, runtime: Runtime) -> Any:
     """Another worker has just taken hold of the head of a key; what does a second one get?"""
     with database.write() as db:
-        head = enqueue(Context(world, db), HOT, Nothing(), key="k")
-        enqueue(Context(world, db), HOT, Nothing(), key="k")
+        head = enqueue(Context(runtime, db), HOT, Nothing(), key="k")
+        enqueue(Context(runtime, db), HOT, Nothing(), key="k")
         db.raw("INSERT INTO worker (id, host, pid, lease) VALUES (7, 'here', 1, 0)")
     with database.write() as first, database.write() as second:
         first.raw("SELECT 1 FROM operation WHERE id = %s FOR UPDATE", (head,))
-        return queue.claim(second, 7, world.clock.now() + 1000, "std")
+        return queue.claim(second, 7, runtime.clock.now() + 1000, "std")
 
 
 def test_a_claim_never_passes_a_head_that_is_just_being_taken(postgres_database: PostgresDatabase) -> None:
@@ -32,14 +32,14 @@ def test_a_claim_never_passes_a_head_that_is_just_being_taken(postgres_database:
 
 
 def test_the_quick_claim_would_pass_it(postgres_database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(queue, "CLAIM_LANE", claim_without_order())
+    monkeypatch.setattr(queue, "CLAIM_QUEUE", claim_without_order())
     assert _claim_beside_a_claim_in_flight(postgres_database, make_world(postgres_database)) is not None
 
 
 FINISHED = 100_000
 BLOCKED = 5_000
 _FILL = (
-    "INSERT INTO operation (kind, version, lane, key, state, due, cursor, input, vars, created, finished)"
+    "INSERT INTO operation (kind, version, queue, key, state, due, cursor, input, vars, created, finished)"
     " SELECT 't.quick', 1, 'std', {key}, '{state}', n + {after}, 'run', '{{}}', '{{}}', n, {finished}"
     " FROM ({numbers}) AS numbers"
 )
@@ -49,9 +49,9 @@ _NUMBERS = {
 }
 
 
-def _fill(world: World, state: str, amount: int, key: str, after: int = 0) -> None:
+def _fill(runtime: Runtime, state: str, amount: int, key: str, after: int = 0) -> None:
     finished = "n" if state == "done" else "NULL"
-    with world.database.write() as db:
+    with runtime.database.write() as db:
         numbers = _NUMBERS[db.dialect].format(n=amount)
         db.raw(_FILL.format(key=key, state=state, finished=finished, numbers=numbers, after=after))
         db.raw("DELETE FROM worker")
@@ -60,10 +60,10 @@ def _fill(world: World, state: str, amount: int, key: str, after: int = 0) -> No
 
 def _claim_sql(dialect: str, blind: bool) -> tuple[str, Any]:
     """The claim; ``blind``, with its states written so that no partial index is seen to fit."""
-    compiled: Compiled = queue.CLAIM_LANE.compiled(dialect)
+    compiled: Compiled = queue.CLAIM_QUEUE.compiled(dialect)
     sql = compiled.sql.replace("one.state IN", "one.state || '' IN") if blind else compiled.sql
     assert blind == (sql != compiled.sql)
-    return sql, compiled.values({"me": 7, "now": 10**9, "lane": "std"})
+    return sql, compiled.values({"me": 7, "now": 10**9, "queue": "std"})
 
 
 def _sqlite_work(database: SqliteDatabase, *, blind: bool = False) -> int:
@@ -85,22 +85,22 @@ def _sqlite_work(database: SqliteDatabase, *, blind: bool = False) -> int:
 
 
 def test_history_costs_a_claim_nothing_on_sqlite(sqlite_database: SqliteDatabase) -> None:
-    world = make_world(sqlite_database)
-    _fill(world, "queued", 10, "'k' || n")
+    runtime = make_world(sqlite_database)
+    _fill(runtime, "queued", 10, "'k' || n")
     young = _sqlite_work(sqlite_database)
-    _fill(world, "done", FINISHED, "'k' || n")
+    _fill(runtime, "done", FINISHED, "'k' || n")
     assert _sqlite_work(sqlite_database) <= young * 1.1
     assert _sqlite_work(sqlite_database, blind=True) > young * 100  # the measure sees it when history is read
 
 
 def test_a_deep_backlog_on_one_key_costs_a_scan_of_itself_at_most_on_sqlite(sqlite_database: SqliteDatabase) -> None:
-    world = make_world(sqlite_database)
-    _fill(world, "queued", 10, "'k' || n", after=BLOCKED)
+    runtime = make_world(sqlite_database)
+    _fill(runtime, "queued", 10, "'k' || n", after=BLOCKED)
     before = _sqlite_work(sqlite_database)
-    _fill(world, "running", 1, "'hot'")
-    _fill(world, "queued", BLOCKED, "'hot'")
+    _fill(runtime, "running", 1, "'hot'")
+    _fill(runtime, "queued", BLOCKED, "'hot'")
     blocked = _sqlite_work(sqlite_database)
-    _fill(world, "done", FINISHED, "'hot'")
+    _fill(runtime, "done", FINISHED, "'hot'")
     assert before < blocked <= before + 60 * BLOCKED  # some instructions per row that is passed over, not rows squared
     assert _sqlite_work(sqlite_database) <= blocked * 1.1
 
@@ -132,11 +132,11 @@ def test_a_claim_touches_no_history_and_a_backlog_once_on_postgresql(
     postgres_database: PostgresDatabase, mode: str
 ) -> None:
     """Also when it is planned without knowing the values, as a statement is that has been used a few times."""
-    world = make_world(postgres_database)
-    _fill(world, "done", FINISHED, "'hot'")
-    _fill(world, "running", 1, "'hot'")
-    _fill(world, "queued", BLOCKED, "'hot'")
-    _fill(world, "queued", 10, "'k' || n", after=BLOCKED)
+    runtime = make_world(postgres_database)
+    _fill(runtime, "done", FINISHED, "'hot'")
+    _fill(runtime, "running", 1, "'hot'")
+    _fill(runtime, "queued", BLOCKED, "'hot'")
+    _fill(runtime, "queued", 10, "'k' || n", after=BLOCKED)
     with postgres_database.write() as db:
         db.raw("ANALYZE operation")
     plan = _postgres_plan(postgres_database, mode)

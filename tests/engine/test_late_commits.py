@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import bindparam, func, select
 
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.db import Database, Session, query
-from crofter.engine import Operation, Sleep, Work, enqueue, queue, tx_step
+from crofter.engine import Operation, Sleep, StepContext, enqueue, queue, tx_step
 from crofter.errors import Unavailable
 from tests.engine import defects
 from tests.engine.conftest import Bench
@@ -88,31 +88,31 @@ class Faulty:
 _EFFECTS = query(select(func.count()).select_from(effect).where(effect.c.step == bindparam("step")))
 
 
-def run_with(fate: Fate, world: World, bench: Benches, kind: Callable[[Faulty], Operation]) -> Bench:
-    faulty = Faulty(world.database, fate)
-    world.database = faulty
+def run_with(fate: Fate, runtime: Runtime, bench: Benches, kind: Callable[[Faulty], Operation]) -> Bench:
+    faulty = Faulty(runtime.database, fate)
+    runtime.database = faulty
     operation = kind(faulty)
-    house = bench(operation)
-    house.write(lambda ctx: ctx.db.raw("CREATE TABLE IF NOT EXISTS effect (op BIGINT, step TEXT, pid INT)"))
-    house.write(lambda ctx: enqueue(ctx, operation, Nothing(), key="k"))
-    house.conductor.settle()
+    application = bench(operation)
+    application.write(lambda ctx: ctx.db.raw("CREATE TABLE IF NOT EXISTS effect (op BIGINT, step TEXT, pid INT)"))
+    application.write(lambda ctx: enqueue(ctx, operation, Nothing(), key="k"))
+    application.time_travel.settle()
     assert not faulty.armed
-    return house
+    return application
 
 
-def effects(house: Bench, name: str) -> int:
-    with house.world.database.read() as db:
+def effects(application: Bench, name: str) -> int:
+    with application.runtime.database.read() as db:
         return int(db.value(_EFFECTS, step=name))
 
 
 def two_steps(faulty: Faulty) -> Operation:
     @tx_step()
-    def first(ctx: Context, work: Work) -> None:
+    def first(ctx: Context, work: StepContext) -> None:
         leave(ctx, work, "first")
         faulty.arm_once()
 
     @tx_step()
-    def second(ctx: Context, work: Work) -> None:
+    def second(ctx: Context, work: StepContext) -> None:
         leave(ctx, work, "second")
 
     return Operation(kind="t.two", args=Nothing, steps=(first, second))
@@ -120,7 +120,7 @@ def two_steps(faulty: Faulty) -> Operation:
 
 def sleeper(faulty: Faulty) -> Operation:
     @tx_step()
-    def sleep_once(ctx: Context, work: Work) -> Sleep | None:
+    def sleep_once(ctx: Context, work: StepContext) -> Sleep | None:
         leave(ctx, work, "sleep_once")
         if work.vars.get("slept"):
             return None
@@ -133,7 +133,7 @@ def sleeper(faulty: Faulty) -> Operation:
 
 def one_step(faulty: Faulty) -> Operation:
     @tx_step()
-    def only(ctx: Context, work: Work) -> None:
+    def only(ctx: Context, work: StepContext) -> None:
         leave(ctx, work, "only")
         faulty.arm_once()
 
@@ -141,30 +141,30 @@ def one_step(faulty: Faulty) -> Operation:
 
 
 @pytest.mark.parametrize("fate", [forgotten, unheard, late])
-def test_a_step_whose_commit_is_in_doubt_takes_effect_once(world: World, bench: Benches, fate: Fate) -> None:
-    house = run_with(fate, world, bench, two_steps)
-    assert (effects(house, "first"), effects(house, "second")) == (1, 1)
-    assert house.states() == ["done"]
-    assert house.worker.metrics["unavailable"] >= 1
+def test_a_step_whose_commit_is_in_doubt_takes_effect_once(runtime: Runtime, bench: Benches, fate: Fate) -> None:
+    application = run_with(fate, runtime, bench, two_steps)
+    assert (effects(application, "first"), effects(application, "second")) == (1, 1)
+    assert application.states() == ["done"]
+    assert application.worker.metrics["unavailable"] >= 1
 
 
 @pytest.mark.parametrize("fate", [forgotten, unheard, late])
-def test_a_sleep_whose_commit_is_in_doubt_is_slept_once(world: World, bench: Benches, fate: Fate) -> None:
-    house = run_with(fate, world, bench, sleeper)
-    assert effects(house, "sleep_once") == 2
-    assert house.states() == ["done"]
+def test_a_sleep_whose_commit_is_in_doubt_is_slept_once(runtime: Runtime, bench: Benches, fate: Fate) -> None:
+    application = run_with(fate, runtime, bench, sleeper)
+    assert effects(application, "sleep_once") == 2
+    assert application.states() == ["done"]
 
 
 @pytest.mark.parametrize("fate", [forgotten, unheard, late])
-def test_an_end_in_doubt_of_an_operation_that_leaves_no_row(world: World, bench: Benches, fate: Fate) -> None:
-    house = run_with(fate, world, bench, one_step)
-    assert effects(house, "only") == 1
-    assert house.states() == []
+def test_an_end_in_doubt_of_an_operation_that_leaves_no_row(runtime: Runtime, bench: Benches, fate: Fate) -> None:
+    application = run_with(fate, runtime, bench, one_step)
+    assert effects(application, "only") == 1
+    assert application.states() == []
 
 
 def test_without_the_cursor_in_the_fence_a_late_commit_counts_twice(
-    world: World, bench: Benches, monkeypatch: pytest.MonkeyPatch
+    runtime: Runtime, bench: Benches, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue, "FENCE", queue.FENCE)  # so that it is put back afterwards
-    defects.no_cursor_in_fence(world.database)
-    assert effects(run_with(late, world, bench, two_steps), "first") == 2
+    defects.no_cursor_in_fence(runtime.database)
+    assert effects(run_with(late, runtime, bench, two_steps), "first") == 2

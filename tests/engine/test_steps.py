@@ -9,12 +9,12 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import bindparam, select
 
-from crofter import journal
+from crofter import events
 from crofter.context import Actor, Context
 from crofter.db import query
-from crofter.engine import Failed, Operation, Sleep, Work, enqueue, step, tx_step
+from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
 from crofter.engine.endings import NEUTRAL
-from crofter.journal import Author
+from crofter.events import Author
 from tests.engine.conftest import Bench
 
 
@@ -24,15 +24,15 @@ class Named(Struct, frozen=True):
 
 
 _EVENT = query(
-    select(journal.event.c.status, journal.event.c.percent, journal.event.c.message, journal.event.c.finished).where(
-        journal.event.c.id == bindparam("id")
+    select(events.event.c.status, events.event.c.percent, events.event.c.message, events.event.c.finished).where(
+        events.event.c.id == bindparam("id")
     ),
     lambda *columns: columns,
 )
 
 
 def event(bench: Bench, event_id: int) -> tuple[Any, ...]:
-    with bench.world.database.read() as db:
+    with bench.runtime.database.read() as db:
         return db.one(_EVENT, id=event_id)
 
 
@@ -41,7 +41,7 @@ def start(bench: Bench, kind: Operation, actor: Actor, args: Named | None = None
 
     def write(ctx: Context) -> tuple[int, int]:
         author = Author(actor.account_id, actor.user_id, actor.username)
-        event_id = journal.write(ctx.db, ctx.now, author, "test", "scheduled")
+        event_id = events.write(ctx.db, ctx.now, author, "test", "scheduled")
         op_id = enqueue(ctx, kind, args or Named(), key="k", event_id=event_id)
         assert op_id is not None
         return op_id, event_id
@@ -54,32 +54,32 @@ def test_steps_run_in_order_and_the_event_follows(bench: Callable[..., Bench], a
     seen: list[Any] = []
 
     @step(weight=30)
-    def fetch(work: Work) -> None:
+    def fetch(work: StepContext) -> None:
         seen.append((work.token, work.args.name, work.actor.username if work.actor else None))
-        seen.append(event(house, event_id)[:2])
+        seen.append(event(application, event_id)[:2])
         work.vars["fetched"] = 1
 
     @tx_step(weight=10)
-    def write(ctx: Context, work: Work) -> None:
+    def write(ctx: Context, work: StepContext) -> None:
         seen.append((work.token, work.vars, ctx.account_id == alice.account_id))
 
     @step(weight=60)
-    def finish(work: Work) -> None:
-        seen.append(event(house, event_id)[:2])
+    def finish(work: StepContext) -> None:
+        seen.append(event(application, event_id)[:2])
 
     kind = Operation(kind="t.order", args=Named, steps=(fetch, write, finish))
-    house = bench(kind)
-    op_id, event_id = start(house, kind, alice, Named("web"))
-    assert event(house, event_id)[:2] == ("scheduled", None)
-    assert house.conductor.drain() == 1
+    application = bench(kind)
+    op_id, event_id = start(application, kind, alice, Named("web"))
+    assert event(application, event_id)[:2] == ("scheduled", None)
+    assert application.time_travel.drain() == 1
     assert seen == [
         (f"op{op_id}.fetch", "web", "alice"),
         ("started", 0),
         (f"op{op_id}.write", {"fetched": 1}, True),
         ("started", 40),
     ]
-    assert event(house, event_id)[:3] == ("finished", 100, "")
-    assert house.operation(op_id, "state", "owner", "error") == ("done", None, None)
+    assert event(application, event_id)[:3] == ("finished", 100, "")
+    assert application.operation(op_id, "state", "owner", "error") == ("done", None, None)
 
 
 def test_a_failed_attempt_is_repeated_later_and_leaves_nothing_behind(
@@ -89,8 +89,8 @@ def test_a_failed_attempt_is_repeated_later_and_leaves_nothing_behind(
     notes: list[dict[str, Any]] = []
 
     @step(retries=3)
-    def stumble(work: Work) -> None:
-        moments.append(work.world.clock.now())
+    def stumble(work: StepContext) -> None:
+        moments.append(work.runtime.clock.now())
         notes.append(dict(work.vars))
         work.vars["dirt"] = True
         work.then(lambda ctx: notes.append({"never": True}))
@@ -100,29 +100,29 @@ def test_a_failed_attempt_is_repeated_later_and_leaves_nothing_behind(
         work.writes.clear()
 
     kind = Operation(kind="t.stumble", args=Named, steps=(stumble,))
-    house = bench(kind)
-    house.conductor.freeze()
-    _, event_id = start(house, kind, alice)
-    house.conductor.settle()
+    application = bench(kind)
+    application.time_travel.freeze()
+    _, event_id = start(application, kind, alice)
+    application.time_travel.settle()
     assert [later - earlier for earlier, later in pairwise(moments)] == [1000, 2000, 4000]
     assert notes == [{}, {}, {}, {}]
-    assert event(house, event_id)[0] == "finished"
-    assert house.worker.metrics["retries"] == 3
+    assert event(application, event_id)[0] == "finished"
+    assert application.worker.metrics["retries"] == 3
 
 
 def test_after_the_last_retry_it_fails_and_the_user_reads_nothing_of_ours(
     bench: Callable[..., Bench], alice: Actor
 ) -> None:
     @tx_step(retries=2)
-    def break_down(ctx: Context, work: Work) -> None:
+    def break_down(ctx: Context, work: StepContext) -> None:
         raise RuntimeError("host 10.0.0.7 is on fire")
 
     kind = Operation(kind="t.break", args=Named, steps=(break_down,))
-    house = bench(kind)
-    op_id, event_id = start(house, kind, alice)
-    house.conductor.settle()
-    assert event(house, event_id)[:3] == ("failed", 0, NEUTRAL)
-    state, error, attempt = house.operation(op_id, "state", "error", "attempt")
+    application = bench(kind)
+    op_id, event_id = start(application, kind, alice)
+    application.time_travel.settle()
+    assert event(application, event_id)[:3] == ("failed", 0, NEUTRAL)
+    state, error, attempt = application.operation(op_id, "state", "error", "attempt")
     assert (state, attempt) == ("failed", 2)
     assert error == "break_down: RuntimeError: host 10.0.0.7 is on fire"
 
@@ -131,64 +131,64 @@ def test_what_cannot_succeed_fails_at_once_with_its_own_words(bench: Callable[..
     told: list[str] = []
 
     @step(weight=50)
-    def prepare(work: Work) -> None:
+    def prepare(work: StepContext) -> None:
         work.vars["prepared"] = 1
 
     @step(weight=50)
-    def refuse(work: Work) -> None:
+    def refuse(work: StepContext) -> None:
         work.vars["refused"] = 1
         raise Failed("The disk is in use.")
 
-    def failed(ctx: Context, work: Work, reason: str) -> None:
+    def failed(ctx: Context, work: StepContext, reason: str) -> None:
         told.append(f"{reason} {work.vars}")
-        journal.record(ctx, "told_in_the_same_transaction")
+        events.record(ctx, "told_in_the_same_transaction")
 
     kind = Operation(kind="t.refuse", args=Named, steps=(prepare, refuse), failed=failed)
-    house = bench(kind)
-    _, event_id = start(house, kind, alice)
-    house.conductor.drain()
+    application = bench(kind)
+    _, event_id = start(application, kind, alice)
+    application.time_travel.drain()
     assert told == ["The disk is in use. {'prepared': 1}"]
-    status, percent, message, finished = event(house, event_id)
+    status, percent, message, finished = event(application, event_id)
     assert (status, percent, message) == ("failed", 50, "The disk is in use.")
     assert finished is not None
 
 
 def test_an_operation_ends_even_if_its_failed_hook_raises(bench: Callable[..., Bench], alice: Actor) -> None:
     @step()
-    def refuse(work: Work) -> None:
+    def refuse(work: StepContext) -> None:
         raise Failed("No.")
 
-    def failed(ctx: Context, work: Work, reason: str) -> None:
-        journal.record(ctx, "rolled_back")
+    def failed(ctx: Context, work: StepContext, reason: str) -> None:
+        events.record(ctx, "rolled_back")
         raise RuntimeError("the hook is broken too")
 
     kind = Operation(kind="t.hook", args=Named, steps=(refuse,), failed=failed)
-    house = bench(kind)
-    op_id, event_id = start(house, kind, alice)
-    house.conductor.drain()
-    assert event(house, event_id)[0] == "failed"
-    assert "the hook is broken too" in house.operation(op_id, "error")[0]
-    with house.world.database.read() as db:
-        assert journal.EVENTS.total(db, alice.account_id) == 1
+    application = bench(kind)
+    op_id, event_id = start(application, kind, alice)
+    application.time_travel.drain()
+    assert event(application, event_id)[0] == "failed"
+    assert "the hook is broken too" in application.operation(op_id, "error")[0]
+    with application.runtime.database.read() as db:
+        assert events.EVENTS.total(db, alice.account_id) == 1
 
 
 def test_sleep_is_durable_keeps_the_key_and_runs_the_same_step_again(bench: Callable[..., Bench], alice: Actor) -> None:
     order: list[str] = []
 
     @step()
-    def boot(work: Work) -> Sleep | None:
+    def boot(work: StepContext) -> Sleep | None:
         work.vars["looks"] = work.vars.get("looks", 0) + 1
         order.append(f"{work.args.name}{work.vars['looks']}")
         return Sleep(10) if work.vars["looks"] < 3 else None
 
     kind = Operation(kind="t.boot", args=Named, steps=(boot,))
-    house = bench(kind)
-    house.conductor.freeze()
-    start(house, kind, alice, Named("a"))
-    start(house, kind, alice, Named("b"))
-    assert house.conductor.advance(19.999)[1] == 0
+    application = bench(kind)
+    application.time_travel.freeze()
+    start(application, kind, alice, Named("a"))
+    start(application, kind, alice, Named("b"))
+    assert application.time_travel.advance(19.999)[1] == 0
     assert order == ["a1", "a2"]
-    _, ended = house.conductor.settle()
+    _, ended = application.time_travel.settle()
     assert order == ["a1", "a2", "a3", "b1", "b2", "b3"]
     assert ended == 2
 
@@ -197,24 +197,24 @@ def test_writes_handed_over_commit_with_the_checkpoint_or_not_at_all(bench: Call
     tries: list[int] = []
 
     def write(ctx: Context) -> None:
-        journal.record(ctx, "written")
+        events.record(ctx, "written")
 
     def stumble(ctx: Context) -> None:
         raise ConnectionError
 
     @step(retries=1)
-    def call(work: Work) -> None:
+    def call(work: StepContext) -> None:
         tries.append(1)
         work.then(write)
         if len(tries) == 1:
             work.then(stumble)
 
     kind = Operation(kind="t.then", args=Named, steps=(call,))
-    house = bench(kind)
-    start(house, kind, alice)
-    house.conductor.settle()
-    with house.world.database.read() as db:
-        assert journal.EVENTS.total(db, alice.account_id) == 2  # the operation's own, and one record
+    application = bench(kind)
+    start(application, kind, alice)
+    application.time_travel.settle()
+    with application.runtime.database.read() as db:
+        assert events.EVENTS.total(db, alice.account_id) == 2  # the operation's own, and one record
     assert len(tries) == 2
 
 
@@ -222,70 +222,70 @@ def test_the_done_hook_belongs_to_the_last_step(bench: Callable[..., Bench], ali
     calls: list[str] = []
 
     @tx_step(retries=1)
-    def only(ctx: Context, work: Work) -> None:
+    def only(ctx: Context, work: StepContext) -> None:
         calls.append("step")
 
-    def done(ctx: Context, work: Work) -> None:
+    def done(ctx: Context, work: StepContext) -> None:
         calls.append("done")
         if len(calls) == 2:
             raise RuntimeError("not yet")
 
     kind = Operation(kind="t.done", args=Named, steps=(only,), done=done)
-    house = bench(kind)
-    op_id, _ = start(house, kind, alice)
-    house.conductor.settle()
+    application = bench(kind)
+    op_id, _ = start(application, kind, alice)
+    application.time_travel.settle()
     assert calls == ["step", "done", "step", "done"]
-    assert house.operation(op_id, "state") == ("done",)
+    assert application.operation(op_id, "state") == ("done",)
 
 
 def test_secrets_are_forgotten_when_it_ends(bench: Callable[..., Bench], alice: Actor) -> None:
     seen: list[str | None] = []
 
     @step()
-    def use(work: Work) -> None:
+    def use(work: StepContext) -> None:
         seen.append(work.args.secret)
 
     kind = Operation(kind="t.secret", args=Named, steps=(use,), erased=("secret",))
-    house = bench(kind)
-    op_id, _ = start(house, kind, alice, Named("web", "sealed"))
-    assert "sealed" in str(house.operation(op_id, "input"))
-    house.conductor.drain()
+    application = bench(kind)
+    op_id, _ = start(application, kind, alice, Named("web", "sealed"))
+    assert "sealed" in str(application.operation(op_id, "input"))
+    application.time_travel.drain()
     assert seen == ["sealed"]
-    assert house.operation(op_id, "input") == ({"name": "web"},)
+    assert application.operation(op_id, "input") == ({"name": "web"},)
 
 
 def test_an_operation_that_is_not_kept_leaves_only_its_event(bench: Callable[..., Bench], alice: Actor) -> None:
     @tx_step()
-    def probe(ctx: Context, work: Work) -> None: ...
+    def probe(ctx: Context, work: StepContext) -> None: ...
 
     kind = Operation(kind="t.probe", args=Named, steps=(probe,), keep=False)
-    house = bench(kind)
-    op_id, event_id = start(house, kind, alice)
-    assert house.conductor.drain() == 0  # not one of those that people wait for
-    assert house.worker.metrics["chores"] == 1
-    assert house.operation(op_id, "state") is None
-    assert event(house, event_id)[0] == "finished"
+    application = bench(kind)
+    op_id, event_id = start(application, kind, alice)
+    assert application.time_travel.drain() == 0  # not one of those that people wait for
+    assert application.worker.metrics["scheduled"] == 1
+    assert application.operation(op_id, "state") is None
+    assert event(application, event_id)[0] == "finished"
 
 
 def test_progress_within_a_step_is_weighed_and_never_goes_back(
     bench: Callable[..., Bench], alice: Actor, monkeypatch: Any
 ) -> None:
-    monkeypatch.setattr("crofter.engine.work.PROGRESS_EVERY", 0.0)
+    monkeypatch.setattr("crofter.engine.step_context.PROGRESS_EVERY", 0.0)
     seen: list[Any] = []
 
     @step(weight=20)
-    def prepare(work: Work) -> None: ...
+    def prepare(work: StepContext) -> None: ...
 
     @step(weight=80)
-    def copy(work: Work) -> None:
+    def copy(work: StepContext) -> None:
         for percent in (0, 50, 25, 100):
             work.progress(percent, rate="8 MB/s", remaining=3.0)
-            seen.append(event(house, event_id)[1])
+            seen.append(event(application, event_id)[1])
 
     kind = Operation(kind="t.copy", args=Named, steps=(prepare, copy))
-    house = bench(kind)
-    _, event_id = start(house, kind, alice)
-    house.conductor.drain()
+    application = bench(kind)
+    _, event_id = start(application, kind, alice)
+    application.time_travel.drain()
     assert seen == [20, 60, 60, 99]
 
 
@@ -293,15 +293,15 @@ def test_progress_is_written_once_a_second(bench: Callable[..., Bench], alice: A
     seen: set[int] = set()
 
     @step()
-    def copy(work: Work) -> None:
+    def copy(work: StepContext) -> None:
         for percent in (30, 31, 32):
             work.progress(percent)
-            seen.add(event(house, event_id)[1])
+            seen.add(event(application, event_id)[1])
 
     kind = Operation(kind="t.throttled", args=Named, steps=(copy,))
-    house = bench(kind)
-    _, event_id = start(house, kind, alice)
-    house.conductor.drain()
+    application = bench(kind)
+    _, event_id = start(application, kind, alice)
+    application.time_travel.drain()
     assert seen == {30}
 
 
@@ -309,11 +309,11 @@ def test_a_renamed_step_is_found_by_its_former_name(bench: Callable[..., Bench],
     ran: list[str] = []
 
     @step()
-    def wipe(work: Work) -> Sleep:
+    def wipe(work: StepContext) -> Sleep:
         return Sleep(5)
 
     @step()
-    def erase(work: Work) -> None:
+    def erase(work: StepContext) -> None:
         work.progress(50)
         ran.append(work.token)
 
@@ -321,10 +321,10 @@ def test_a_renamed_step_is_found_by_its_former_name(bench: Callable[..., Bench],
     after = Operation(kind="t.rename", args=Named, steps=(erase,), aliases={"wipe": "erase"})
     old = bench(before)
     op_id, event_id = start(old, before, alice)
-    old.conductor.drain()
+    old.time_travel.drain()
     old.worker.stop()
     new = bench(after)
-    new.conductor.settle()
+    new.time_travel.settle()
     assert ran == [f"op{op_id}.erase"]
     assert event(new, event_id)[:2] == ("finished", 100)
 
@@ -333,29 +333,29 @@ def test_an_older_version_is_finished_by_its_own_steps(bench: Callable[..., Benc
     ran: list[int] = []
 
     @step()
-    def one(work: Work) -> None:
+    def one(work: StepContext) -> None:
         ran.append(work.operation.version)
 
     versions = [Operation(kind="t.version", args=Named, steps=(one,), version=number) for number in (1, 2)]
-    house = bench(*versions)
+    application = bench(*versions)
     for kind in versions:
-        start(house, kind, alice)
-    house.conductor.drain()
+        start(application, kind, alice)
+    application.time_travel.drain()
     assert ran == [1, 2]
 
 
 def test_work_of_newer_code_is_left_to_who_knows_it(bench: Callable[..., Bench], alice: Actor) -> None:
     @step()
-    def one(work: Work) -> None: ...
+    def one(work: StepContext) -> None: ...
 
     unknown = Operation(kind="t.unknown", args=Named, steps=(one,))
-    house = bench()
-    op_id, _ = start(house, unknown, alice)
-    house.conductor.drain()
-    assert house.operation(op_id, "state", "attempt", "crashes") == ("waiting", 0, 0)
-    house.worker.stop()
+    application = bench()
+    op_id, _ = start(application, unknown, alice)
+    application.time_travel.drain()
+    assert application.operation(op_id, "state", "attempt", "crashes") == ("waiting", 0, 0)
+    application.worker.stop()
     newer = bench(unknown)
-    newer.conductor.settle()
+    newer.time_travel.settle()
     assert newer.operation(op_id, "state") == ("done",)
 
 
@@ -364,22 +364,22 @@ def test_arguments_that_cannot_be_read_fail_the_operation(bench: Callable[..., B
         size: int
 
     @step()
-    def one(work: Work) -> None: ...
+    def one(work: StepContext) -> None: ...
 
-    house = bench(Operation(kind="t.args", args=Other, steps=(one,)))
-    op_id, event_id = start(house, Operation(kind="t.args", args=Named, steps=(one,)), alice)
-    house.conductor.drain()
-    assert house.operation(op_id, "state") == ("failed",)
-    assert event(house, event_id)[2] == NEUTRAL
+    application = bench(Operation(kind="t.args", args=Other, steps=(one,)))
+    op_id, event_id = start(application, Operation(kind="t.args", args=Named, steps=(one,)), alice)
+    application.time_travel.drain()
+    assert application.operation(op_id, "state") == ("failed",)
+    assert event(application, event_id)[2] == NEUTRAL
 
 
 def test_an_exit_inside_a_step_is_a_failure_like_any_other(bench: Callable[..., Bench], alice: Actor) -> None:
     @step(retries=0)
-    def leave(work: Work) -> None:
+    def leave(work: StepContext) -> None:
         raise SystemExit(1)
 
     kind = Operation(kind="t.exit", args=Named, steps=(leave,))
-    house = bench(kind)
-    op_id, _ = start(house, kind, alice)
-    house.conductor.drain()
-    assert house.operation(op_id, "state") == ("failed",)
+    application = bench(kind)
+    op_id, _ = start(application, kind, alice)
+    application.time_travel.drain()
+    assert application.operation(op_id, "state") == ("failed",)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from crofter.login.families import s256
+from crofter.login.token_families import s256
 from tests.cloud import Cloud
 from tests.login.visitor import PASSWORD, Visitor, answer_of, give_password
 
@@ -76,7 +76,7 @@ class App(Struct):
         return self.posts("/oauth/revoke", {"client_id": self.id, "token": token, **changes})
 
     def posts(self, path: str, fields: dict[str, Any]) -> Any:
-        return self.cloud.door.post(path, data={name: value for name, value in fields.items() if value is not None})
+        return self.cloud.sandbox.post(path, data={name: value for name, value in fields.items() if value is not None})
 
 
 def make_app(cloud: Cloud, *, public: bool = False, redirect_uri: str = CALLBACK) -> App:
@@ -89,7 +89,7 @@ def make_app(cloud: Cloud, *, public: bool = False, redirect_uri: str = CALLBACK
 
 
 def _known(cloud: Cloud, username: str) -> bool:
-    return bool(cloud.door.post("/_sandbox/tokens", json={"username": username}).status_code == 200)
+    return bool(cloud.sandbox.post("/_sandbox/tokens", json={"username": username}).status_code == 200)
 
 
 @pytest.fixture

@@ -42,9 +42,9 @@ def test_the_owner_is_told_by_mail_and_on_record(cloud: Cloud, ada: Visitor) -> 
     assert f"{cloud.url}/login/reset" in mail["text"]
     events = cloud.client(cloud.token("ada")).get("/v4/account/events").json()["data"]
     assert [(one["action"], one["username"]) for one in events] == [("profile_update", "ada")]
-    with cloud.world.database.read() as db:
-        deeds = [row[0] for row in db.raw("SELECT operation FROM audit ORDER BY number").fetchall()]
-    assert deeds[-1] == "change_password"
+    with cloud.runtime.database.read() as db:
+        audit_log = [row[0] for row in db.raw("SELECT operation FROM audit ORDER BY number").fetchall()]
+    assert audit_log[-1] == "change_password"
 
 
 @pytest.mark.parametrize(

@@ -57,7 +57,7 @@ def test_the_command_line_signs_in_and_out(cloud: Cloud, ada: Visitor, tmp_path:
     assert mine.get("/v4/profile").json()["username"] == "ada"
     apps = mine.get("/v4/profile/apps").json()["data"]
     assert [(one["label"], one["scopes"]) for one in apps] == [("crofter command line", "account:read_only")]
-    assert mine.get("/v4/account/oauth-clients").json()["results"] == 0  # the house's own, nobody's to change
+    assert mine.get("/v4/account/oauth-clients").json()["results"] == 0  # the server's own, nobody's to change
 
     done = subprocess.run(
         [*CROFTER, "logout", "--url", cloud.url], env=environment(tmp_path), capture_output=True, text=True, check=True
@@ -72,7 +72,7 @@ def test_the_command_line_is_turned_away(cloud: Cloud, ada: Visitor, tmp_path: P
     assert not (tmp_path / "crofter" / "credentials.json").exists()
 
 
-def test_a_house_that_is_not_there_is_said_so(tmp_path: Path) -> None:
+def test_a_service_that_is_not_there_is_said_so(tmp_path: Path) -> None:
     command = [*CROFTER, "login", "--url", "http://127.0.0.1:9", "--no-browser"]
     done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=False)
     assert done.returncode == 1

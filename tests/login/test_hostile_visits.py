@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from crofter.login import app
-from crofter.login.visit import Fields, Visit
+from crofter.login.browser import Fields, Visit
 from tests.cloud import Cloud
 from tests.login.visitor import PASSWORD, Visitor
 
@@ -22,7 +22,7 @@ def visit(cloud: Cloud, cookie: bytes) -> Visit:
         "headers": [(b"cookie", cookie)],
         "scheme": "http",
     }
-    return Visit(cloud.world, scope, "")
+    return Visit(cloud.runtime, scope, "")
 
 
 def test_our_cookies_are_found_among_others_and_taken_as_they_are(cloud: Cloud) -> None:
@@ -68,7 +68,7 @@ def test_a_form_is_read_where_it_holds_nobody_up(
         return read(pairs)
 
     monkeypatch.setattr(app, "_gathered", gathered)
-    answer = cloud.door.post("/login/", content=content, headers={"Content-Type": kind})
+    answer = cloud.sandbox.post("/login/", content=content, headers={"Content-Type": kind})
     assert answer.status_code == status
     assert threads
     assert all(name.startswith("login") for name in threads), threads

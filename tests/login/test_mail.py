@@ -105,7 +105,7 @@ class PostOffice(socketserver.ThreadingTCPServer):
 
     @property
     def address(self) -> str:
-        return f"smtp://house:pass%20word@localhost:{self.server_address[1]}"
+        return f"smtp://sender:pass%20word@localhost:{self.server_address[1]}"
 
     def read(self) -> Any:
         return message_from_bytes(self.mails[-1][1], policy=policy.default)
@@ -120,26 +120,26 @@ def office(tmp_path: Path) -> Iterator[PostOffice]:
 
 
 def test_a_mail_server_gets_the_mail_encrypted_and_knows_us(office: PostOffice) -> None:
-    Smtp(office.address, "crofter <no-reply@house.example>", office.trusting).send(LETTER)
+    Smtp(office.address, "crofter <no-reply@server.example>", office.trusting).send(LETTER)
     [(encrypted, _)] = office.mails
     assert encrypted
-    assert office.words == [b"AUTH PLAIN AGhvdXNlAHBhc3Mgd29yZA==\r\n"]
+    assert office.words == [b"AUTH PLAIN AHNlbmRlcgBwYXNzIHdvcmQ=\r\n"]
     read = office.read()
     assert (read["To"], read["Subject"], read["Message-ID"]) == ("grace@example.com", "Grüße", "<1@crofter>")
-    assert read["From"] == "crofter <no-reply@house.example>"
+    assert read["From"] == "crofter <no-reply@server.example>"
     assert read.get_content().replace("\r\n", "\n").strip() == LETTER.text
 
 
 def test_a_server_that_is_not_who_it_says_gets_nothing(office: PostOffice) -> None:
     with pytest.raises(ssl.SSLError):
-        Smtp(office.address, "x@house.example").send(LETTER)
+        Smtp(office.address, "x@server.example").send(LETTER)
     assert office.mails == []
 
 
 def test_a_server_that_does_not_encrypt_gets_nothing(office: PostOffice) -> None:
     office.encrypts = False
     with pytest.raises(smtplib.SMTPException):
-        Smtp(office.address, "x@house.example", office.trusting).send(LETTER)
+        Smtp(office.address, "x@server.example", office.trusting).send(LETTER)
     assert office.mails == []
 
 
@@ -147,34 +147,34 @@ def test_a_server_that_does_not_encrypt_gets_nothing(office: PostOffice) -> None
 def test_a_refusal_is_for_good_or_for_now(office: PostOffice, verdict: str, for_good: bool) -> None:
     office.verdict = verdict
     with pytest.raises(Undeliverable if for_good else smtplib.SMTPRecipientsRefused):
-        Smtp(office.address, "x@house.example", office.trusting).send(LETTER)
+        Smtp(office.address, "x@server.example", office.trusting).send(LETTER)
 
 
 def test_an_address_that_no_header_carries_is_undeliverable(office: PostOffice) -> None:
     evil = Mail("<1@crofter>", "grace@example.com\nBcc: everybody@example.com", "x", "x")
     with pytest.raises(Undeliverable):
-        Smtp(office.address, "x@house.example", office.trusting).send(evil)
+        Smtp(office.address, "x@server.example", office.trusting).send(evil)
     assert office.mails == []
 
 
 @pytest.fixture
 def posting(cloud: Cloud, office: PostOffice) -> Iterator[Cloud]:
     """A cloud that hands its mail to the office."""
-    cloud.world.services["mail"] = Smtp(office.address, "x@house.example", office.trusting)
+    cloud.runtime.services["mail"] = Smtp(office.address, "x@server.example", office.trusting)
     yield cloud
-    del cloud.world.services["mail"]
+    del cloud.runtime.services["mail"]
 
 
 def write(cloud: Cloud, *, give_up: bool = False) -> str:
-    with cloud.world.database.write() as db:
-        message_id = mail.send(Context(cloud.world, db), "grace@example.com", "Hello", "the text of the letter")
+    with cloud.runtime.database.write() as db:
+        message_id = mail.send(Context(cloud.runtime, db), "grace@example.com", "Hello", "the text of the letter")
         if give_up:
             raise RuntimeError
         return message_id
 
 
 def left(cloud: Cloud) -> list[Any]:
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         return list(db.raw("SELECT state, input FROM operation WHERE kind = 'mail.send'").fetchall())
 
 

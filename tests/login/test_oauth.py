@@ -9,10 +9,10 @@ import pytest
 from authlib.integrations.httpx_client import OAuth2Client
 
 from crofter import audit
+from tests.at_once import at_once
 from tests.cloud import Cloud
 from tests.login.conftest import CALLBACK, VERIFIER, App, make_app
 from tests.login.visitor import PASSWORD, Visitor, answer_of, leap
-from tests.together import at_once
 
 
 def works(cloud: Cloud, token: str) -> bool:
@@ -22,7 +22,7 @@ def works(cloud: Cloud, token: str) -> bool:
 @pytest.mark.parametrize("method", ["client_secret_post", "client_secret_basic", "none"])
 def test_a_client_library_goes_the_whole_way(cloud: Cloud, ada: Visitor, method: str) -> None:
     app = make_app(cloud, public=method == "none")
-    metadata = cloud.door.get("/.well-known/oauth-authorization-server").json()
+    metadata = cloud.sandbox.get("/.well-known/oauth-authorization-server").json()
     client = OAuth2Client(
         client_id=app.id,
         client_secret=None if app.public else app.secret,
@@ -69,13 +69,13 @@ def test_the_answer_has_all_that_clients_look_for(ada: Visitor, app: App) -> Non
 def test_a_form_in_parts_is_understood_too(cloud: Cloud, ada: Visitor, app: App) -> None:
     fields = {"client_id": app.id, "client_secret": app.secret, "code": app.code_from(ada), "code_verifier": VERIFIER}
     parts = {name: (None, value) for name, value in fields.items()}
-    token = cloud.door.post("/oauth/token", files=parts).json()
+    token = cloud.sandbox.post("/oauth/token", files=parts).json()
     assert works(cloud, token["access_token"])
 
 
 def test_browsers_ask_whether_they_may_ask(cloud: Cloud) -> None:
     for path in ("/oauth/token", "/oauth/revoke", "/.well-known/oauth-authorization-server"):
-        answer = cloud.door.options(path)
+        answer = cloud.sandbox.options(path)
         assert answer.status_code == 200
         assert answer.headers["access-control-allow-origin"] == "*"
         assert "access-control-allow-credentials" not in answer.headers
@@ -285,7 +285,7 @@ def test_a_deleted_app_and_an_old_secret_are_worth_nothing(cloud: Cloud, ada: Vi
 
 def test_a_suspended_app_is_not_known(cloud: Cloud, ada: Visitor, app: App) -> None:
     code = app.code_from(ada)
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         db.raw("UPDATE oauth_client SET status = 'suspended'")
     assert app.redeems(code).json()["error"] == "invalid_client"
     assert ada.http.get("/oauth/authorize", params=app.asks()).status_code == 400
@@ -295,7 +295,7 @@ def test_nothing_that_is_given_out_is_kept(cloud: Cloud, ada: Visitor, app: App)
     code = app.code_from(ada)
     token = app.redeems(code).json()
     secrets = [code, token["access_token"], token["refresh_token"], ada.http.cookies["crofter_session"], app.secret]
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         for table in ("authorization_code", "refresh_token", "login_session", "token", "oauth_client", "audit"):
             rows = db.raw(f"SELECT * FROM {table}").fetchall()
             assert rows, table
@@ -307,13 +307,19 @@ def test_all_of_it_is_on_the_audit_log(cloud: Cloud, ada: Visitor, app: App) -> 
     code = app.code_from(ada)
     token = app.redeems(code).json()
     app.revokes(token["access_token"])
-    with cloud.world.database.read() as db:
-        deeds: list[Any] = list(audit.entries(db, _account_of(cloud, "ada")))
-        assert audit.verify(cloud.world.keyring, db) == []
-    assert [one.operation for one in deeds] == ["sign_in_refused", "sign_in", "allow_app", "issue_token", "revoke_app"]
-    assert {one.username for one in deeds} == {"ada"}
+    with cloud.runtime.database.read() as db:
+        audit_log: list[Any] = list(audit.entries(db, _account_of(cloud, "ada")))
+        assert audit.verify(cloud.runtime.keyring, db) == []
+    assert [one.operation for one in audit_log] == [
+        "sign_in_refused",
+        "sign_in",
+        "allow_app",
+        "issue_token",
+        "revoke_app",
+    ]
+    assert {one.username for one in audit_log} == {"ada"}
 
 
 def _account_of(cloud: Cloud, username: str) -> int:
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         return int(db.raw(f"SELECT account_id FROM account_user WHERE username = '{username}'").fetchone()[0])

@@ -126,7 +126,7 @@ def spread(good: dict[str, Any], changes: dict[str, Any]) -> list[tuple[str, str
 
 def posted(cloud: Cloud, path: str, pairs: list[tuple[str, str]]) -> Any:
     headers = {"Content-Type": "application/x-www-form-urlencoded"}
-    return cloud.door.post(path, content=urlencode(pairs), headers=headers)
+    return cloud.sandbox.post(path, content=urlencode(pairs), headers=headers)
 
 
 def said(answer: Any) -> tuple[int, str]:
@@ -239,27 +239,27 @@ def test_a_code_of_one_app_is_worth_nothing_to_another(ada: Visitor, app: App) -
 @pytest.mark.parametrize("header", ["Basic !", "Basic YWJj", "Basic " + base64.b64encode(b"\xff:x").decode()])
 def test_credentials_that_cannot_be_read_are_refused(ada: Visitor, app: App, header: str) -> None:
     fields = {"grant_type": "refresh_token", "refresh_token": "x"}
-    answer = ada.cloud.door.post("/oauth/token", data=fields, headers={"Authorization": header})
+    answer = ada.cloud.sandbox.post("/oauth/token", data=fields, headers={"Authorization": header})
     assert said(answer) == (401, "invalid_client")
 
 
 def test_a_client_is_named_in_one_way_only(ada: Visitor, app: App) -> None:
     fields = {"grant_type": "refresh_token", "refresh_token": "x", "client_secret": app.secret}
-    answer = ada.cloud.door.post("/oauth/token", data=fields, auth=(app.id, app.secret))
+    answer = ada.cloud.sandbox.post("/oauth/token", data=fields, auth=(app.id, app.secret))
     assert said(answer) == (400, "invalid_request")
-    wrong = ada.cloud.door.post("/oauth/token", data={"code": "x"}, auth=(app.id, "wrong"))
+    wrong = ada.cloud.sandbox.post("/oauth/token", data={"code": "x"}, auth=(app.id, "wrong"))
     assert said(wrong) == (401, "invalid_client")
     assert wrong.headers["www-authenticate"] == 'Basic realm="crofter"'
 
 
 def test_a_token_is_not_asked_for_in_other_ways(ada: Visitor, app: App) -> None:
-    door = ada.cloud.door
+    sandbox = ada.cloud.sandbox
     code = app.code_from(ada)
     fields = {"client_id": app.id, "client_secret": app.secret, "code": code, "code_verifier": VERIFIER}
-    assert said(door.post("/oauth/token", json=fields))[0] == 415
-    assert said(door.post("/oauth/token?" + urlencode(fields))) == (400, "invalid_request")
-    assert said(door.get("/oauth/token?" + urlencode(fields)))[0] == 405
-    assert said(door.get("/oauth/revoke"))[0] == 405
+    assert said(sandbox.post("/oauth/token", json=fields))[0] == 415
+    assert said(sandbox.post("/oauth/token?" + urlencode(fields))) == (400, "invalid_request")
+    assert said(sandbox.get("/oauth/token?" + urlencode(fields)))[0] == 405
+    assert said(sandbox.get("/oauth/revoke"))[0] == 405
 
 
 REGISTERED = "http://127.0.0.1:4444/cb?x=1"

@@ -148,7 +148,7 @@ def _wrong(page: Page, cloud: Cloud) -> None:
 def _code(page: Page, cloud: Cloud) -> None:
     person = cloud.client(cloud.token("ada"))
     secret = person.post("/v4/profile/tfa-enable", json={}).json()["secret"]
-    code = pyotp.TOTP(secret).at(cloud.world.clock.now() // 1000)
+    code = pyotp.TOTP(secret).at(cloud.runtime.clock.now() // 1000)
     person.post("/v4/profile/tfa-enable-confirm", json={"tfa_code": code})
     page.goto(f"{cloud.url}/login/")
     sign_in(page)

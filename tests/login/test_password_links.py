@@ -126,7 +126,7 @@ def test_a_link_does_not_open_the_door_without_its_form(cloud: Cloud, ada: Visit
     asks_for_a_mail(ada)
     secret = newest_link(cloud).partition("token=")[2]
     fields = {"token": secret, "password": NEW, "again": NEW}
-    assert cloud.door.post("/login/password", data=fields).status_code == 403
+    assert cloud.sandbox.post("/login/password", data=fields).status_code == 403
     assert ada.signs_in("ada").status_code == 303
 
 
@@ -140,7 +140,7 @@ def test_mails_cannot_be_asked_for_without_end(cloud: Cloud, ada: Visitor) -> No
     assert len(mails(cloud)) == 5
 
 
-def test_a_link_leads_to_the_house_whatever_the_request_says(cloud: Cloud, ada: Visitor) -> None:
+def test_a_link_leads_to_the_service_whatever_the_request_says(cloud: Cloud, ada: Visitor) -> None:
     ada.goes_to("/login/reset")
     ada.sends({"Host": "evil.example"}, username="ada")
     assert newest_link(cloud).startswith(cloud.url)
@@ -149,7 +149,7 @@ def test_a_link_leads_to_the_house_whatever_the_request_says(cloud: Cloud, ada: 
 def test_a_link_is_kept_sealed(cloud: Cloud, ada: Visitor) -> None:
     asks_for_a_mail(ada)
     secret = newest_link(cloud).partition("token=")[2]
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         for table in ("outbox", "password_link", "operation"):
             for row in db.raw(f"SELECT * FROM {table}").fetchall():
                 assert secret not in str(row)

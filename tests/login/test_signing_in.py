@@ -16,9 +16,9 @@ from crofter.db import query
 from crofter.errors import TooMany
 from crofter.login import pages, store
 from crofter.resources.users.store import user
+from tests.at_once import at_once
 from tests.cloud import Cloud
 from tests.login.visitor import PASSWORD, Visitor, leap
-from tests.together import at_once
 
 
 def owner(cloud: Cloud) -> Client:
@@ -65,7 +65,7 @@ def test_a_user_without_a_password_cannot_sign_in(cloud: Cloud, ada: Visitor) ->
 
 def test_a_user_of_a_closed_account_cannot_sign_in(cloud: Cloud, ada: Visitor) -> None:
     ada.signs_in("ada")
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         db.raw("UPDATE account SET closed = " + ("1" if db.dialect == "sqlite" else "true"))
     assert not ada.is_signed_in
     assert ada.signs_in("ada").status_code == 401
@@ -217,13 +217,13 @@ def test_twenty_wrong_attempts_of_an_address_slow_it_down_whoever_is_named(tmp_p
 def test_a_password_hashed_at_another_cost_is_hashed_anew(cloud: Cloud, ada: Visitor) -> None:
     old = passwords.Passwords(memory=2, passes=1).hash(PASSWORD)
     kept = query(select(user.c.password).where(user.c.username == "ada"))
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         db.update(user, {"username": "ada"}, password=old)
     assert ada.signs_in("ada").status_code == 303
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         anew = db.value(kept)
     assert anew != old
-    assert passwords.of(cloud.world).verify(anew, PASSWORD)
+    assert passwords.of(cloud.runtime).verify(anew, PASSWORD)
 
 
 def test_one_password_is_checked_at_a_time_and_twenty_wait() -> None:
@@ -252,19 +252,19 @@ def two_factors(cloud: Cloud) -> tuple[pyotp.TOTP, str]:
     person = owner(cloud)
     secret = person.post("/v4/profile/tfa-enable", json={}).json()["secret"]
     codes = pyotp.TOTP(secret)
-    now = cloud.world.clock.now() // 1000
+    now = cloud.runtime.clock.now() // 1000
     scratch = person.post("/v4/profile/tfa-enable-confirm", json={"tfa_code": codes.at(now)}).json()["scratch"]
     return codes, scratch
 
 
 def code_now(cloud: Cloud, codes: pyotp.TOTP) -> str:
     cloud.advance(60)
-    return codes.at(cloud.world.clock.now() // 1000)
+    return codes.at(cloud.runtime.clock.now() // 1000)
 
 
 def wrong_codes(cloud: Cloud, codes: pyotp.TOTP) -> list[str]:
     """Some that are not right by chance, now or soon."""
-    now = cloud.world.clock.now() // 1000
+    now = cloud.runtime.clock.now() // 1000
     right = {codes.at(now + 30 * steps) for steps in range(-3, 6)}
     return [code for code in map("{:06}".format, range(20)) if code not in right]
 
@@ -307,7 +307,7 @@ def test_codes_cannot_be_guessed_quickly(cloud: Cloud, ada: Visitor) -> None:
     *five, sixth = wrong_codes(cloud, codes)[:6]
     assert [ada.sends(tfa_code=code).status_code for code in five] == [401] * 5
     assert ada.sends(tfa_code=sixth).status_code == 429
-    assert ada.signs_in("ada", tfa_code=codes.at(cloud.world.clock.now() // 1000)).status_code == 429
+    assert ada.signs_in("ada", tfa_code=codes.at(cloud.runtime.clock.now() // 1000)).status_code == 429
 
 
 def test_the_ticket_to_the_second_step_is_good_in_its_own_browser_for_five_minutes(cloud: Cloud, ada: Visitor) -> None:
@@ -356,7 +356,7 @@ def test_what_has_run_out_is_forgotten(cloud: Cloud, ada: Visitor) -> None:
     Visitor(cloud).signs_in("ada", "wrong")
     leap(cloud, 30 * 86400)
     cloud.advance(86400)
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         for table in (store.session, store.attempt, store.device):
             assert db.all(query(select(table), lambda *values: values)) == []
 
@@ -391,7 +391,7 @@ def test_odd_requests_are_answered_in_kind(ada: Visitor) -> None:
 
 def test_only_a_sandbox_without_encryption_sets_cookies_that_travel_openly(cloud: Cloud) -> None:
     from crofter.edge.proxy import reveal
-    from crofter.login.visit import Visit
+    from crofter.login.browser import Visit
 
     scope: dict[str, object] = {
         "method": "GET",
@@ -400,13 +400,13 @@ def test_only_a_sandbox_without_encryption_sets_cookies_that_travel_openly(cloud
         "headers": [],
         "scheme": "https",
     }
-    assert Visit(cloud.world, scope, "").cookie_name("session") == "__Host-crofter_session"
-    assert Visit(cloud.world, {**scope, "scheme": "http"}, "").cookie_name("session") == "crofter_session"
-    settings = msgspec.structs.replace(cloud.world.settings, mode="production", behind_proxy=True)
-    world = msgspec.structs.replace(cloud.world, settings=settings)
+    assert Visit(cloud.runtime, scope, "").cookie_name("session") == "__Host-crofter_session"
+    assert Visit(cloud.runtime, {**scope, "scheme": "http"}, "").cookie_name("session") == "crofter_session"
+    settings = msgspec.structs.replace(cloud.runtime.settings, mode="production", behind_proxy=True)
+    runtime = msgspec.structs.replace(cloud.runtime, settings=settings)
     scope = {**scope, "scheme": "http", "headers": [(b"host", b"cloud.example")]}
     reveal(scope)
-    visit = Visit(world, scope, "")
+    visit = Visit(runtime, scope, "")
     assert visit.cookie_name("session") == "__Host-crofter_session"
     assert visit.origin == "https://cloud.example"
     page = pages.message(visit, "Hello", "")

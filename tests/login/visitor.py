@@ -64,14 +64,14 @@ class Visitor:
 
 
 def give_password(cloud: Cloud, username: str, password: str = PASSWORD) -> None:
-    hashed = passwords.of(cloud.world).hash(password)
-    with cloud.world.database.write() as db:
+    hashed = passwords.of(cloud.runtime).hash(password)
+    with cloud.runtime.database.write() as db:
         assert db.update(user, {"username": username}, password=hashed) == 1
 
 
 def leap(cloud: Cloud, seconds: int) -> None:
     """Move a standing clock without the work of every hour between."""
-    timekeeping.put(cloud.world, Setting("frozen", 0, cloud.world.clock.now() + seconds * 1000))
+    timekeeping.put(cloud.runtime, Setting("frozen", 0, cloud.runtime.clock.now() + seconds * 1000))
 
 
 def answer_of(page: httpx2.Response) -> dict[str, str]:

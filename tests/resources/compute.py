@@ -87,4 +87,4 @@ def entity(told: dict[str, Any] | None) -> tuple[Any, Any, Any, Any] | None:
 
 
 def transitions(cloud: Cloud, **table: dict[str, Any]) -> None:
-    assert cloud.door.put("/_sandbox/transitions", json=table).status_code == 200
+    assert cloud.sandbox.put("/_sandbox/transitions", json=table).status_code == 200

@@ -1,4 +1,4 @@
-"""Clients that follow the journal: by a cursor, and by a stream."""
+"""Clients that follow the event log: by a cursor, and by a stream."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from httpx2 import Client, Response
 
 from crofter.clock import Setting
 from crofter.engine import timekeeping
-from crofter.engine.chores import following
+from crofter.engine.schedules import following
 from crofter.engine.tables import schedule
 from tests.cloud import Cloud
 
@@ -22,16 +22,16 @@ def moment(text: str) -> int:
 
 
 def stand_at(cloud: Cloud, text: str) -> None:
-    """Make the clock stand at a moment, before anything has happened; as if the house had been started then."""
-    timekeeping.put(cloud.world, Setting("frozen", 0, moment(text)))
-    with cloud.world.database.write() as db:
+    """Make the clock stand at a moment, before anything has happened; as if the server had been started then."""
+    timekeeping.put(cloud.runtime, Setting("frozen", 0, moment(text)))
+    with cloud.runtime.database.write() as db:
         for name, rule in db.raw("SELECT name, rule FROM schedule").fetchall():
             db.update(schedule, {"name": name}, next_due=following(rule, moment(text)))
 
 
 def until(cloud: Cloud, text: str) -> None:
     """Let time pass up to a moment, without a client that loses patience."""
-    cloud.house.conductor.advance((moment(text) - cloud.world.clock.now()) / 1000)
+    cloud.application.time_travel.advance((moment(text) - cloud.runtime.clock.now()) / 1000)
 
 
 def instance(client: Client, type: str = "g6-nanode-1", **more: Any) -> int:
@@ -55,7 +55,7 @@ def items(client: Client, invoice_id: int) -> list[dict[str, Any]]:
 
 
 def rows(cloud: Cloud, sql: str) -> list[Sequence[Any]]:
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         return list(db.raw(sql).fetchall())
 
 
@@ -66,7 +66,7 @@ def payers(cloud: Cloud, number: int) -> list[str]:
 
 
 def books_are_in_order(cloud: Cloud) -> None:
-    """What must always hold of the money of the house."""
+    """What must always hold of the money of the server."""
     assert rows(cloud, "SELECT entry FROM ledger GROUP BY entry HAVING sum(amount) <> 0") == []
     assert rows(cloud, "SELECT id FROM invoice WHERE subtotal + tax <> total") == []
     assert (

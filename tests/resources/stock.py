@@ -1,4 +1,4 @@
-"""Objects of rooms whose endpoints that make them are not served yet, written as those will write them."""
+"""Objects of resources whose endpoints that make them are not served yet, written as those will write them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Stock:
     """What one account has."""
 
     def __init__(self, cloud: Cloud, username: str) -> None:
-        self.database = cloud.world.database
+        self.database = cloud.runtime.database
         with self.database.read() as db:
             row = db.raw(f"SELECT id, account_id FROM account_user WHERE username = '{username}'").fetchone()
         self.user_id, self.account_id = int(row[0]), int(row[1])

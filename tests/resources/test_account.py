@@ -9,7 +9,7 @@ import pytest
 from httpx2 import Client
 
 from crofter.context import Context
-from crofter.engine import Sleep, Work
+from crofter.engine import Sleep, StepContext
 from crofter.resources.account import closing
 from crofter.resources.billing import invoicing
 from crofter.resources.instances import rules
@@ -51,7 +51,7 @@ def instance(client: Client, **more: Any) -> dict[str, Any]:
 
 def days(cloud: Cloud, count: int) -> None:
     """Let much time pass, without a client that loses patience."""
-    cloud.house.conductor.advance(count * 86400)
+    cloud.application.time_travel.advance(count * 86400)
 
 
 def restricted(cloud: Cloud, owner: Client, username: str, access: str | None) -> Client:
@@ -265,7 +265,7 @@ def test_cancelling_charges_what_is_owed_removes_everything_and_ends_all_tokens(
     assert letter["subject"].startswith("Invoice #")
     assert "Nothing is due." in letter["text"]
     cloud.settle()
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         assert db.raw(f"SELECT count(*) FROM instance WHERE id = {number}").fetchone()[0] == 0
         account = f"(SELECT id FROM account WHERE euuid = '{euuid}')"
         paid = db.raw(f"SELECT amount FROM payment WHERE account_id = {account}").fetchall()
@@ -317,13 +317,13 @@ def test_nothing_is_billed_after_an_account_was_cancelled(cloud: Cloud, alice: C
     cloud.advance(3600)
     assert alice.post("/v4/account/cancel").status_code == 200
     days(cloud, 70)
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         assert db.raw("SELECT count(*) FROM invoice").fetchone()[0] == 1
 
 
 def test_a_cancelled_account_keeps_no_object_of_any_kind(cloud: Cloud, alice: Client, mallory: Client) -> None:
     def counts() -> list[int]:
-        with cloud.world.database.read() as db:
+        with cloud.runtime.database.read() as db:
             return [int(db.raw(f"SELECT count(*) FROM {table}").fetchone()[0]) for table in tables]
 
     tables = ("volume", "nodebalancer", "firewall", "stackscript")
@@ -359,7 +359,7 @@ def test_a_large_account_is_cleared_away_a_little_at_a_time(
     assert taken == []  # not in the request
     largest = 0
 
-    def some(ctx: Context, work: Work) -> Sleep | None:
+    def some(ctx: Context, work: StepContext) -> Sleep | None:
         nonlocal largest
         before = len(taken)
         result = closing.take_some.run(ctx, work)
@@ -371,7 +371,7 @@ def test_a_large_account_is_cleared_away_a_little_at_a_time(
         cloud.advance(closing.TRY_AGAIN / 1000 + 60)
     assert plant.fired
     assert (largest, sorted(set(taken))) == (2, [2, 3, 4, 5, 6])
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         assert db.raw("SELECT id FROM instance").fetchall() == [(others["id"],)]
         assert db.raw("SELECT count(*) FROM volume").fetchone()[0] == 0
         deletions = "SELECT count(*) FROM event WHERE action = 'compute_delete'"

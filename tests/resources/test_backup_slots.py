@@ -24,9 +24,9 @@ def made(number: int, moment: int) -> Backup:
 
 def weeks(missed: set[int], day: str | None = "Wednesday", seed: int = 1) -> list[list[int]]:
     """For each day, the ages in days of the backups that are kept, newest first."""
-    dice, found, shown = random.Random(seed), [], []
+    rng, found, shown = random.Random(seed), [], []
     for today in range(7 * WEEKS):
-        moment = FIRST + today * clock.DAY + dice.randrange(clock.DAY)  # late on one day, early on the next
+        moment = FIRST + today * clock.DAY + rng.randrange(clock.DAY)  # late on one day, early on the next
         if today not in missed:
             found.insert(0, made(today, moment))
             fills = slots.kept(found, moment, day)
@@ -50,8 +50,8 @@ def test_what_is_kept_for_longer_is_of_the_preferred_day() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_days_without_a_backup_cost_no_more_than_those_days(seed: int) -> None:
-    dice = random.Random(seed)
-    missed = {today for today in range(1, 7 * WEEKS) if dice.random() < 0.1}
+    rng = random.Random(seed)
+    missed = {today for today in range(1, 7 * WEEKS) if rng.random() < 0.1}
     for today, ages in enumerate(weeks(missed, seed=seed)):
         newest = max(one for one in range(today + 1) if one not in missed)
         assert ages[0] == today - newest

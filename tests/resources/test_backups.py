@@ -9,7 +9,7 @@ import pytest
 from httpx2 import Client
 
 from crofter import clock
-from crofter.resources.instances import hands
+from crofter.resources.instances import hypervisor_client
 from tests.cloud import Cloud
 from tests.resources.compute import (
     BUSY,
@@ -44,7 +44,7 @@ def ages(client: Client, own: int, now: int) -> list[int]:
 
 def to_the_twentieth(cloud: Cloud) -> None:
     """On to eight o'clock of the next twentieth of a month."""
-    now = datetime.fromtimestamp(cloud.world.clock.now() / 1000, UTC)
+    now = datetime.fromtimestamp(cloud.runtime.clock.now() / 1000, UTC)
     then = now.replace(day=20, hour=8, minute=0, second=0, microsecond=0)
     while then <= now:
         then = (then + timedelta(days=31)).replace(day=20)
@@ -99,7 +99,7 @@ def test_a_snapshot_is_taken_and_replaced(cloud: Cloud, alice: Client) -> None:
     cloud.settle()
     assert backups(alice, own)["snapshot"]["current"]["id"] == second["id"]
     assert alice.get(f"{URL}/{own}/backups/{done['id']}").status_code == 404
-    assert [one.id for one in hands.hypervisor(cloud.world).list().backups] == [second["id"]]
+    assert [one.id for one in hypervisor_client.hypervisor(cloud.runtime).list().backups] == [second["id"]]
 
 
 def test_a_snapshot_needs_backups_a_label_and_an_idle_instance(cloud: Cloud, alice: Client) -> None:
@@ -163,7 +163,7 @@ def test_enabling_backups_begins_scheduling(cloud: Cloud, alice: Client) -> None
     chosen = view(alice, own)["backups"]["schedule"]
     assert "Scheduling" not in chosen.values()
     assert None not in chosen.values()
-    # Left to the house again, it is chosen again.
+    # Left to the server again, it is chosen again.
     sent = {"backups": {"schedule": {"window": "Scheduling"}}}
     assert alice.put(f"{URL}/{own}", json=sent).json()["backups"]["schedule"]["window"] == "Scheduling"
     cloud.advance(600)
@@ -203,7 +203,7 @@ def test_cancelling_deletes_everything_for_good_and_for_a_day(cloud: Cloud, alic
     told = last(alice, "backups_cancel")
     assert (told["status"], told["entity"]["id"]) == ("notification", own)
     cloud.settle()
-    assert hands.hypervisor(cloud.world).list().backups == ()
+    assert hypervisor_client.hypervisor(cloud.runtime).list().backups == ()
     refused(alice.post(f"{URL}/{own}/backups/cancel"), "Backups are not enabled for this Compute.")
     too_soon = "Backups were cancelled less than 24 hours ago. Please try again later."
     refused(alice.post(f"{URL}/{own}/backups/enable"), too_soon)
@@ -228,7 +228,7 @@ def test_backups_are_taken_daily_in_their_window_and_fill_three_slots(cloud: Clo
             transitions(cloud, compute_reboot={"seconds": 22 * 3600})  # through its window
             act(alice, own, "reboot")
         cloud.advance(DAY)
-        now = cloud.world.clock.now()
+        now = cloud.runtime.clock.now()
         shown = backups(alice, own)["automatic"]
         seen.append(len(shown))
         assert all(one["type"] == "auto" and one["status"] == "successful" for one in shown)
@@ -243,7 +243,7 @@ def test_backups_are_taken_daily_in_their_window_and_fill_three_slots(cloud: Clo
     assert len(days) == 1  # the older ones are of the preferred day
     assert events(alice, "compute_snapshot") == []
     assert view(alice, own)["backups"]["last_successful"] == backups(alice, own)["automatic"][0]["finished"]
-    assert len(hands.hypervisor(cloud.world).list().backups) == len(backups(alice, own)["automatic"])
+    assert len(hypervisor_client.hypervisor(cloud.runtime).list().backups) == len(backups(alice, own)["automatic"])
 
 
 def test_the_backup_of_the_day_waits_its_turn_and_no_second_one_behind_it(cloud: Cloud, alice: Client) -> None:
@@ -257,7 +257,7 @@ def test_the_backup_of_the_day_waits_its_turn_and_no_second_one_behind_it(cloud:
     assert backups(alice, own)["automatic"] == []
     transitions(cloud)
     cloud.settle()
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         assert db.raw("SELECT count(*) FROM backup").fetchone()[0] == 1
     assert len(backups(alice, own)["automatic"]) == 1
 
@@ -285,7 +285,7 @@ def test_a_region_that_is_away_piles_up_no_backups(cloud: Cloud, alice: Client) 
 
 def taken(cloud: Cloud, own: int) -> list[str]:
     """How far each of the automatic backups of an instance has come, of all that ever were."""
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         found = db.raw("SELECT state, key FROM operation WHERE kind = 'backups_automatic' ORDER BY id").fetchall()
     return [state for state, key in found if key == f"compute:{own}"]
 
@@ -294,5 +294,5 @@ def test_backups_that_fail_every_day_are_not_piled_up(cloud: Cloud, alice: Clien
     cloud.freeze()
     create(alice, backups_enabled=True)
     cloud.advance(5 * DAY)
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         assert db.raw("SELECT count(*) FROM backup").fetchone()[0] == 1

@@ -167,7 +167,7 @@ def test_a_card_number_is_kept_nowhere(cloud: Cloud, alice: Client, caplog: pyte
     broken = alice.post("/v4/account/credit-card", content=json.dumps({**CARD, "card_number": number})[:-1])
     for text in (shown, wrong.text, broken.text, caplog.text):
         assert number not in text
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         for row in _everything(db):
             assert number not in row
             assert not re.search(rf"(?<!\w){cvv}(?!\w)", row)
@@ -275,11 +275,11 @@ class Moody(SimulatedGateway):
 
 @pytest.fixture
 def moody(cloud: Cloud) -> Any:
-    before = cloud.world.services["payments"]
-    gateway = Moody(cloud.world.database)
-    cloud.world.services["payments"] = gateway
+    before = cloud.runtime.services["payments"]
+    gateway = Moody(cloud.runtime.database)
+    cloud.runtime.services["payments"] = gateway
     yield gateway
-    cloud.world.services["payments"] = before
+    cloud.runtime.services["payments"] = before
 
 
 def test_an_answer_that_got_lost_is_looked_up(alice: Client, moody: Moody) -> None:
@@ -313,7 +313,7 @@ def test_an_end_that_is_in_doubt_is_on_record(cloud: Cloud, alice: Client, moody
     cloud.advance(3600)
     moody.lost = "there"
     assert alice.post("/v4/account/cancel", json={"comments": "Bye."}).status_code == 503
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         found = db.raw("SELECT path, fields FROM audit WHERE operation = 'cancel_account'").fetchall()
     assert [(path, json.loads(fields)) for path, fields in found] == [("/v4/account/cancel", ["comments"])]
 
@@ -324,12 +324,12 @@ def test_what_nobody_came_back_for_is_called_off_so_that_it_cannot_happen_later(
     cloud.freeze()
     moody.lost = "there"
     assert alice.post("/v4/account/payments", json={"usd": "20.00"}).status_code == 503
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         key, token = db.raw("SELECT key, token FROM charge").fetchone()
         euuid = db.raw("SELECT euuid FROM account WHERE id = 2").fetchone()[0]
     moody.lost = None
     cloud.advance(3600)
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         assert db.raw("SELECT status FROM charge").fetchone()[0] == "declined"
     late = moody.charge(f"{euuid}:{key}", euuid, token, 2000)
     assert late.paid is False
@@ -342,7 +342,7 @@ def test_what_arrived_although_nobody_heard_the_answer_becomes_a_payment(
     cloud.freeze()
     moody.lost = "there"
     assert alice.post("/v4/account/payments", json={"usd": "20.00"}).status_code == 503
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         key, token = db.raw("SELECT key, token FROM charge").fetchone()
         euuid = db.raw("SELECT euuid FROM account WHERE id = 2").fetchone()[0]
     moody.lost = None

@@ -304,7 +304,7 @@ def test_invoices_are_listed_newest_first_and_are_nobody_elses(cloud: Cloud, lat
 def test_an_instance_that_could_not_be_deleted_has_cost_all_the_while(cloud: Cloud, late: Client) -> None:
     number = instance(late, image="compute/debian12", root_pass="correct-horse-battery", backups_enabled=True)
     cloud.settle()
-    cloud.door.put("/_sandbox/transitions", json={"compute_delete": {"fail": "no"}})
+    cloud.sandbox.put("/_sandbox/transitions", json={"compute_delete": {"fail": "no"}})
     done(late.delete(f"/v4/compute/instances/{number}"))
     assert done(late.get("/v4/account/cost"))["hourly"] == 0
     cloud.settle()
@@ -371,7 +371,7 @@ def test_an_operator_has_taxes_and_promotions_of_their_own(tmp_path: Path) -> No
         assert (untaxed["subtotal"], untaxed["tax"], untaxed["total"]) == (0.54, 0, 0.54)
         assert [item["tax"] for item in items(german, untaxed["id"])] == [0]
         sandbox = german.post("/v4/account/promo-codes", json={"promo_code": "SANDBOX-100"})
-        assert errors(sandbox) == [("promo_code", "promo_code is not valid")]  # nor is the house's own code good here
+        assert errors(sandbox) == [("promo_code", "promo_code is not valid")]  # nor is the server's own code good here
         books_are_in_order(cloud)
     finally:
         cloud.close()

@@ -104,32 +104,32 @@ def _hour_by_hour(meters: list[Meter], until: int) -> int:
 
 
 def test_any_history_comes_to_what_counting_hour_by_hour_gives() -> None:
-    dice = random.Random(7)
+    rng = random.Random(7)
     for _ in range(200):
-        began = at("2026-01-01T00:00:00") + dice.randrange(40 * 24 * 3600) * 1000
+        began = at("2026-01-01T00:00:00") + rng.randrange(40 * 24 * 3600) * 1000
         meters: list[Meter] = []
         now = began
-        for number in range(1, dice.randrange(2, 7)):
-            now = max(now, began) + dice.randrange(1, 30 * 24 * 60) * MINUTE
-            price = dice.choice([(7_500, 5_000_000), (15_000, 10_000_000), (60_000, 40_000_000)])
+        for number in range(1, rng.randrange(2, 7)):
+            now = max(now, began) + rng.randrange(1, 30 * 24 * 60) * MINUTE
+            price = rng.choice([(7_500, 5_000_000), (15_000, 10_000_000), (60_000, 40_000_000)])
             chain = None if number == 1 else 1
             meters.append(meter(began, now, number=number, chain=chain, hourly=price[0], monthly=price[1]))
             began += -(-(now - began) // HOUR) * HOUR
-        until = meters[0].began + dice.randrange(1, 130 * 24 * 60) * MINUTE
+        until = meters[0].began + rng.randrange(1, 130 * 24 * 60) * MINUTE
         assert sum(line.amount for line in metering.lines(meters, until)) == _hour_by_hour(meters, until)
 
 
 def test_however_often_it_is_billed_the_sum_is_the_same() -> None:
-    dice = random.Random(11)
+    rng = random.Random(11)
     for _ in range(100):
         began = at("2026-01-10T10:10:10")
-        change = began + dice.randrange(1, 60 * 24 * 60) * MINUTE
+        change = began + rng.randrange(1, 60 * 24 * 60) * MINUTE
         second = began + -(-(change - began) // HOUR) * HOUR
         meters = [meter(began, change), meter(second, number=2, chain=1, hourly=30_000, monthly=20_000_000)]
-        until = change + dice.randrange(1, 60 * 24 * 60) * MINUTE
+        until = change + rng.randrange(1, 60 * 24 * 60) * MINUTE
         whole = sum(line.amount for line in metering.lines(meters, until))
         total = 0
-        for stop in sorted([*(dice.randrange(began, until) for _ in range(5)), until]):
+        for stop in sorted([*(rng.randrange(began, until) for _ in range(5)), until]):
             total += sum(line.amount for line in metering.lines(meters, stop))
             meters = [_billed(one, stop) for one in meters]
         assert total == whole

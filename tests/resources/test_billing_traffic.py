@@ -58,7 +58,7 @@ def test_what_could_not_be_deleted_is_not_counted_twice(stingy: Cloud) -> None:
     stingy.settle()
     until(stingy, "2027-03-08T00:00:00")
     before = used(alice)
-    stingy.door.put("/_sandbox/transitions", json={"compute_delete": {"fail": "no"}})
+    stingy.sandbox.put("/_sandbox/transitions", json={"compute_delete": {"fail": "no"}})
     done(alice.delete(f"/v4/compute/instances/{number}"))
     stingy.settle()
     assert done(alice.get(f"/v4/compute/instances/{number}"))["status"] == "running"
@@ -73,7 +73,7 @@ def test_traffic_is_billed_at_the_end_of_the_month_even_if_nothing_else_is_left_
     until(stingy, "2027-03-20T00:00:00")
     done(alice.delete(f"/v4/compute/instances/{number}"))
     stingy.settle()
-    with stingy.world.database.write() as db:
+    with stingy.runtime.database.write() as db:
         db.raw("UPDATE meter SET billed_until = ended")  # as an invoice in the middle of the month leaves it
     over = done(alice.get("/v4/account/transfer"))["billable"]
     assert over > 10
@@ -127,7 +127,7 @@ def test_what_is_handed_over_after_the_month_was_used_in_the_month(stingy: Cloud
     stingy.settle()
     until(stingy, "2027-03-31T23:00:00")
     over = done(alice.get("/v4/account/transfer"))["billable"]
-    stingy.door.put("/_sandbox/transitions", json={"compute_reboot": {"seconds": 2 * 3600}})
+    stingy.sandbox.put("/_sandbox/transitions", json={"compute_reboot": {"seconds": 2 * 3600}})
     url = "/v4/account/service-transfers"
     token = done(alice.post(url, json={"entities": {"computes": [number]}}))["token"]
     done(bob.post(f"{url}/{token}/accept"))

@@ -8,7 +8,7 @@ import pytest
 from httpx2 import Client
 
 from crofter.drivers.hypervisor import DomainRef
-from crofter.resources.instances import hands
+from crofter.resources.instances import hypervisor_client
 from tests.cloud import Cloud
 from tests.resources.compute import (
     act,
@@ -45,9 +45,9 @@ def add(client: Client, own: int, **body: Any) -> dict[str, Any]:
 
 def machine(cloud: Cloud, own: int) -> Any:
     """What the instance runs with, as the hypervisor knows it."""
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         host = int(db.raw(f"SELECT host FROM instance WHERE id = {own}").fetchone()[0])
-    return hands.hypervisor(cloud.world).observe(DomainRef(host, own)).active
+    return hypervisor_client.hypervisor(cloud.runtime).observe(DomainRef(host, own)).active
 
 
 def test_a_profile_has_defaults_for_everything(cloud: Cloud, alice: Client, own: int) -> None:

@@ -9,7 +9,7 @@ import pytest
 from httpx2 import Client
 
 from crofter.drivers.hypervisor import DiskRef
-from crofter.resources.instances import hands
+from crofter.resources.instances import hypervisor_client
 from tests.cloud import Cloud
 from tests.resources.compute import (
     IMAGE,
@@ -48,10 +48,10 @@ def add(cloud: Cloud, client: Client, own: int, **body: Any) -> dict[str, Any]:
 
 def fingerprint(cloud: Cloud, disk_id: int) -> str | None:
     """What is on a disk, as far as the hypervisor can tell."""
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         sql = f"SELECT host FROM instance WHERE id = (SELECT instance_id FROM disk WHERE id = {disk_id})"
         host = int(db.raw(sql).fetchone()[0])
-    return hands.hypervisor(cloud.world).observe(DiskRef(host, disk_id)).content
+    return hypervisor_client.hypervisor(cloud.runtime).observe(DiskRef(host, disk_id)).content
 
 
 def test_an_empty_disk_is_made(cloud: Cloud, alice: Client, own: int) -> None:
@@ -255,7 +255,7 @@ def test_a_deleted_disk_leaves_the_profiles_that_had_it(cloud: Cloud, alice: Cli
     assert config["devices"]["sdb"] is None
     told = last(alice, "disk_delete")
     assert (told["status"], entity(told["secondary_entity"])[:3]) == ("finished", ("disk", swap["id"], swap["label"]))  # type: ignore[index]
-    assert hands.hypervisor(cloud.world).list().disks[-1].id == root["id"]
+    assert hypervisor_client.hypervisor(cloud.runtime).list().disks[-1].id == root["id"]
 
 
 def test_a_disk_in_use_is_not_deleted(cloud: Cloud, alice: Client) -> None:
@@ -341,7 +341,7 @@ def test_what_fails_leaves_things_as_they_were(
     told = last(alice, action)
     assert (told["status"], told["message"]) == ("failed", "The pool is broken.")
     assert disks(alice, own) == [made | {"updated": disks(alice, own)[0]["updated"]}]
-    assert [one.id for one in hands.hypervisor(cloud.world).list().disks] == [made["id"]]
+    assert [one.id for one in hypervisor_client.hypervisor(cloud.runtime).list().disks] == [made["id"]]
     assert status(alice, own) == "offline"
     act(alice, own, "disks", label="room-for-all", size=51200 - 2000)  # nothing stays reserved
 

@@ -9,21 +9,21 @@ from typing import Any
 import pytest
 from httpx2 import Client
 
-from crofter import journal
+from crofter import events
 from crofter.db import Session
 from crofter.kinds import Entity
 from crofter.resources.users import store as users
+from tests.at_once import at_once
 from tests.cloud import Cloud
 from tests.edge.people import restricted
 from tests.resources.followers import ByCursor, ByStream, Frame, eventually, stream
 from tests.resources.test_events import listed, plant
-from tests.together import at_once
 
 
 @pytest.fixture
 def waiting(cloud: Cloud) -> Any:
     """Until somebody waits on the server."""
-    hub = cloud.house.app.parts.hub
+    hub = cloud.application.app.parts.hub
     eventually(lambda: hub.waiting == 0)  # whoever waited in an earlier test is gone
 
     def until(count: int = 1) -> None:
@@ -111,31 +111,31 @@ def test_a_stream_resumes_after_the_last_event_that_was_received(cloud: Cloud, a
 
 
 def test_a_stream_brings_many_at_once(cloud: Cloud, alice: Client) -> None:
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         author = _author(db, "alice")
-        made = [journal.write(db, cloud.world.clock.now(), author, "compute_boot", "notification") for _ in range(250)]
+        made = [events.write(db, cloud.runtime.clock.now(), author, "compute_boot", "notification") for _ in range(250)]
     with stream(alice, after=0) as found:
         assert [next(found).data["id"] for _ in made] == made
 
 
-def _author(db: Session, username: str) -> journal.Author:
+def _author(db: Session, username: str) -> events.Author:
     user = db.one(users.BY_USERNAME, username=username)
-    return journal.Author(user.account_id, user.id, username)
+    return events.Author(user.account_id, user.id, username)
 
 
 def test_changes_of_an_event_under_way_are_updates_without_an_id(cloud: Cloud, alice: Client) -> None:
     def change(act: Any) -> Frame:
-        with cloud.world.database.write() as db:
+        with cloud.runtime.database.write() as db:
             act(db, _author(db, "alice").account_id)
         return next(found)
 
-    now = cloud.world.clock.now()
+    now = cloud.runtime.clock.now()
     with stream(alice) as found:
         made = plant(cloud, "alice", "compute_reboot", status="scheduled")
         assert next(found).data["status"] == "scheduled"
-        started = change(lambda db, account: journal.started(db, now, account, made))
-        halfway = change(lambda db, account: journal.progress(db, account, made, 50))
-        finished = change(lambda db, account: journal.finished(db, now + 1000, account, made))
+        started = change(lambda db, account: events.started(db, now, account, made))
+        halfway = change(lambda db, account: events.progress(db, account, made, 50))
+        finished = change(lambda db, account: events.finished(db, now + 1000, account, made))
         after = plant(cloud, "alice")
         assert next(found).data["id"] == after
     assert [(frame.id, frame.name) for frame in (started, halfway, finished)] == [(None, "update")] * 3
@@ -148,8 +148,8 @@ def test_a_stream_ends_when_its_token_is_revoked(cloud: Cloud, alice: Client) ->
     with stream(cloud.client(token)) as found:
         made = plant(cloud, "alice")
         assert next(found).data["id"] == made
-        with cloud.world.database.write() as db:
-            assert db.delete(users.token, digest=cloud.world.keyring.digest(token)) == 1
+        with cloud.runtime.database.write() as db:
+            assert db.delete(users.token, digest=cloud.runtime.keyring.digest(token)) == 1
         plant(cloud, "alice")
         assert list(found) == []
 
@@ -176,9 +176,9 @@ def test_a_grant_that_is_taken_back_ends_the_updates_too(cloud: Cloud, alice: Cl
     with stream(bob) as found:
         made = plant(cloud, "alice", status="scheduled", entity=Entity("compute", 7, "web"))
         assert next(found).data["id"] == made
-        with cloud.world.database.write() as db:
+        with cloud.runtime.database.write() as db:
             db.delete(users.grant, kind="compute", object_id=7)
-            journal.started(db, cloud.world.clock.now(), _author(db, "alice").account_id, made)
+            events.started(db, cloud.runtime.clock.now(), _author(db, "alice").account_id, made)
         other = plant(cloud, "alice", entity=Entity("compute", 8, "db"))
         assert next(found).data["id"] == other
 
@@ -214,9 +214,9 @@ def overtaken(cloud: Cloud, alice: Client, patience: float) -> bool:
     inserted, may_commit = threading.Event(), threading.Event()
 
     def slow() -> None:
-        with cloud.world.database.write() as db:
+        with cloud.runtime.database.write() as db:
             author = _author(db, "alice")
-            journal.write(db, cloud.world.clock.now(), author, "slow", "notification")
+            events.write(db, cloud.runtime.clock.now(), author, "slow", "notification")
             inserted.set()
             may_commit.wait(20)
 
@@ -246,8 +246,8 @@ def test_a_writer_that_is_slow_to_commit_is_not_overtaken(cloud: Cloud, alice: C
 def test_an_event_that_was_overtaken_would_be_seen(
     cloud: Cloud, alice: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if cloud.world.database.dialect == "sqlite":
+    if cloud.runtime.database.dialect == "sqlite":
         pytest.skip("SQLite's one writer cannot be overtaken")
-    monkeypatch.setattr(Session, "hold", lambda _self, _account: None)
+    monkeypatch.setattr(Session, "lock_account", lambda _self, _account: None)
     monkeypatch.setattr(Session, "conclude", lambda _self: None)  # the tally's row keeps writers in line too
     assert overtaken(cloud, alice, 20)  # nothing keeps it from committing, however slow it is

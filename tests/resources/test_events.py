@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from httpx2 import Client
 
-from crofter import clock, journal
+from crofter import clock, events
 from crofter.kinds import Entity
 from crofter.resources.users import store as users
 from tests.cloud import Cloud
@@ -42,12 +42,12 @@ def plant(
     status: str = "notification",
     **more: Any,
 ) -> int:
-    """An event, written as a room would."""
-    with cloud.world.database.write() as db:
+    """An event, written as a resource would."""
+    with cloud.runtime.database.write() as db:
         user = db.one(users.BY_USERNAME, username=username)
-        author = journal.Author(user.account_id, user.id, username)
-        now = cloud.world.clock.now() - int(days_ago * clock.DAY)
-        return journal.write(db, now, author, action, status, **more)
+        author = events.Author(user.account_id, user.id, username)
+        now = cloud.runtime.clock.now() - int(days_ago * clock.DAY)
+        return events.write(db, now, author, action, status, **more)
 
 
 def listed(client: Client, **asked: Any) -> list[int]:
@@ -63,7 +63,7 @@ def test_an_event_shows_what_happened(cloud: Cloud, alice: Client) -> None:
     assert list(item) == FIELDS
     assert item == {
         "action": "tag_create",
-        "created": cloud.door.get("/_sandbox/clock").json()["now"],
+        "created": cloud.sandbox.get("/_sandbox/clock").json()["now"],
         "duration": None,
         "entity": {"id": "web", "label": "web", "type": "tag", "url": "/v4/tags/web"},
         "id": item["id"],
@@ -84,19 +84,19 @@ def test_work_that_is_under_way_shows_how_far_it_is(cloud: Cloud, alice: Client)
     cloud.freeze()
     entity = Entity("compute", 7, "web", "/v4/compute/instances/7")
     event_id = plant(cloud, "alice", "compute_migrate", status="scheduled", entity=entity)
-    world, path = cloud.world, f"/v4/account/events/{event_id}"
-    with world.database.write() as db:
+    runtime, path = cloud.runtime, f"/v4/account/events/{event_id}"
+    with runtime.database.write() as db:
         account_id = db.one(users.BY_USERNAME, username="alice").account_id
-        journal.started(db, world.clock.now(), account_id, event_id)
-        journal.progress(db, account_id, event_id, 40, "9 MB/s", 3725)
+        events.started(db, runtime.clock.now(), account_id, event_id)
+        events.progress(db, account_id, event_id, 40, "9 MB/s", 3725)
     cloud.advance(90)
     shown = alice.get(path).json()
     assert (shown["status"], shown["percent_complete"], shown["duration"]) == ("started", 40, 90.0)
     assert (shown["rate"], shown["time_remaining"]) == ("9 MB/s", "01:02:05")
-    with world.database.write() as db:
-        journal.progress(db, account_id, event_id, 30)  # a repeated step takes nothing back
-        journal.finished(db, world.clock.now(), account_id, event_id)
-        journal.failed(db, world.clock.now(), account_id, event_id, "too late")
+    with runtime.database.write() as db:
+        events.progress(db, account_id, event_id, 30)  # a repeated step takes nothing back
+        events.finished(db, runtime.clock.now(), account_id, event_id)
+        events.failed(db, runtime.clock.now(), account_id, event_id, "too late")
     cloud.advance(90)
     shown = alice.get(path).json()
     assert (shown["status"], shown["percent_complete"], shown["duration"]) == ("finished", 100, 90.0)
@@ -132,17 +132,17 @@ def test_what_cannot_be_seen_any_more_is_removed(cloud: Cloud, alice: Client) ->
     plant(cloud, "alice", days_ago=90.1)
     kept = plant(cloud, "alice", days_ago=88)
     cloud.advance(DAY)
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         assert [row[0] for row in db.raw("SELECT id FROM event").fetchall()] == [kept]
 
 
 def deep(cloud: Cloud, alice: Client, count: int) -> list[int]:
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         user = db.one(users.BY_USERNAME, username="alice")
-        author = journal.Author(user.account_id, user.id, "alice")
-        now = cloud.world.clock.now()
-        old = [journal.write(db, now - 91 * clock.DAY, author, "compute_boot", "notification") for _ in range(70)]
-        made = [journal.write(db, now, author, "compute_boot", "notification") for _ in range(count)]
+        author = events.Author(user.account_id, user.id, "alice")
+        now = cloud.runtime.clock.now()
+        old = [events.write(db, now - 91 * clock.DAY, author, "compute_boot", "notification") for _ in range(70)]
+        made = [events.write(db, now, author, "compute_boot", "notification") for _ in range(count)]
     assert old[-1] < made[0]
     return made
 

@@ -36,18 +36,18 @@ def ids(answer: Any) -> list[str]:
 
 
 def account_of(cloud: Cloud, username: str) -> int:
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         return int(db.raw(f"SELECT account_id FROM account_user WHERE username = '{username}'").fetchone()[0])
 
 
 def user_of(cloud: Cloud, username: str) -> int:
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         return int(db.raw(f"SELECT id FROM account_user WHERE username = '{username}'").fetchone()[0])
 
 
 def own_image(cloud: Cloud, username: str, label: str = "golden") -> int:
-    """An image of the user's account, as the rooms that make them will keep it."""
-    with cloud.world.database.write() as db:
+    """An image of the user's account, as the resources that make them will keep it."""
+    with cloud.runtime.database.write() as db:
         return db.insert(
             image,
             account_id=account_of(cloud, username),
@@ -61,7 +61,7 @@ def own_image(cloud: Cloud, username: str, label: str = "golden") -> int:
 
 
 def restrict(cloud: Cloud, username: str, *granted: int) -> None:
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         user_id = user_of(cloud, username)
         db.update(user, {"id": user_id}, restricted=True)
         for object_id in granted:
@@ -166,7 +166,7 @@ def test_images_come_in_pages_across_own_and_official_ones(cloud: Cloud, alice: 
 def test_a_restricted_user_deploys_own_images_that_were_granted(cloud: Cloud, alice: Client) -> None:
     granted, other = own_image(cloud, "alice", "granted"), own_image(cloud, "alice", "other")
     restrict(cloud, "alice", granted)
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         db.update(user, {"id": user_of(cloud, "alice")}, global_grants={"add_computes": True})
     body = {"region": "us-east", "type": "g6-nanode-1", "root_pass": "a-long-Winding-r0ad"}
     made = alice.post("/v4/compute/instances", json={**body, "image": f"private/{granted}"})

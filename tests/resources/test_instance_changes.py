@@ -254,11 +254,11 @@ def test_a_change_that_fails_leaves_everything_as_it_was(
 ) -> None:
     own = deploy(cloud, alice, booted=running)
     before = view(alice, own), disks(alice, own), configs(alice, own)
-    transitions(cloud, **{f"compute_{kind}": {"fail": "There is no room."}})
+    transitions(cloud, **{f"compute_{kind}": {"fail": "There is no resource."}})
     act(alice, own, kind, type=to)
     cloud.settle()
     told = last(alice, f"compute_{kind}")
-    assert (told["status"], told["message"]) == ("failed", "There is no room.")
+    assert (told["status"], told["message"]) == ("failed", "There is no resource.")
     after = view(alice, own), disks(alice, own), configs(alice, own)
     assert after[0] | {"updated": None} == before[0] | {"updated": None}
     assert after[1:] == before[1:]
@@ -385,7 +385,7 @@ def test_a_private_network_stays_out_of_new_regions_and_hangs_loose_in_old_ones(
 
 def test_volumes_must_be_detached_first(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         account = db.raw(f"SELECT account_id FROM instance WHERE id = {own}").fetchone()[0]
         then = {"created": "2026-01-01T00:00:00", "updated": "2026-01-01T00:00:00"}
         db.insert(

@@ -399,11 +399,11 @@ def test_who_owes_money_creates_nothing(cloud: Cloud) -> None:
 def test_the_password_is_written_nowhere(cloud: Cloud, alice: Client) -> None:
     secret = "a-Very-Unlikely-Phrase-77"
     made = create(alice, image=IMAGE, root_pass=secret)
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         (raw,) = db.raw("SELECT input FROM operation WHERE kind = 'compute_create'").fetchone()
     assert secret not in str(raw)
     cloud.settle()
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         (raw,) = db.raw("SELECT input FROM operation WHERE kind = 'compute_create'").fetchone()
     assert "seed" not in str(raw)
     assert secret not in str(events(alice)) + str(view(alice, made["id"]))

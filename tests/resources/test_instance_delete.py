@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from httpx2 import Client
 
-from crofter.resources.instances import hands, sweeping
+from crofter.resources.instances import hypervisor_client, sweeping
 from crofter.resources.volumes.store import volume
 from tests.cloud import Cloud
 from tests.edge.people import restricted
@@ -33,12 +33,12 @@ URL = "/v4/compute/instances"
 
 
 def nothing_left(cloud: Cloud) -> bool:
-    found = hands.hypervisor(cloud.world).list()
+    found = hypervisor_client.hypervisor(cloud.runtime).list()
     return not (found.domains or found.disks or found.backups)
 
 
 def count(cloud: Cloud, table: str) -> int:
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         return int(db.raw(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
@@ -66,7 +66,7 @@ def test_everything_goes_with_it(cloud: Cloud, alice: Client) -> None:
     assert nothing_left(cloud)
     assert bob.get(URL).json()["results"] == 0
     assert count(cloud, "released_address") == 2
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         assert db.raw(f"SELECT count(*) FROM schedule WHERE name = 'backup:{own}'").fetchone()[0] == 0
 
 
@@ -88,7 +88,7 @@ def test_deleting_twice_is_deleting_once(cloud: Cloud, alice: Client) -> None:
 
 def test_its_volumes_are_detached_and_told_of(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, label="web")
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         account = db.raw(f"SELECT account_id FROM instance WHERE id = {own}").fetchone()[0]
         then = {"created": "2026-01-01T00:00:00", "updated": "2026-01-01T00:00:00"}
         common = {"account_id": account, "size": 20, "region": "us-east", "status": "active", **then}
@@ -171,7 +171,7 @@ def test_whatever_is_going_on(cloud: Cloud, alice: Client, job: str, seconds: fl
     (told,) = events(alice, "compute_delete")
     assert told["status"] == "finished"
     assert len(events(alice)) == before + 1
-    report = sweeping.reconcile(cloud.world)
+    report = sweeping.reconcile(cloud.runtime)
     assert (report.orphans, report.missing, report.misplaced, report.stuck) == ([], [], [], [])
     if job != "clone":
         assert nothing_left(cloud)

@@ -10,9 +10,9 @@ import pytest
 from httpx2 import Client
 
 from crofter.resources.instances.ips.store import address_block
+from tests.at_once import at_once
 from tests.cloud import Cloud
 from tests.resources.compute import act, create, deploy, entity, events, last, refused, view
-from tests.together import at_once
 from tests.told import errors
 
 URL = "/v4/compute/instances"
@@ -199,7 +199,7 @@ def test_released_addresses_rest_for_a_day_and_until_they_are_needed(
     cloud: Cloud, alice: Client, mallory: Client
 ) -> None:
     def use_up_the_block() -> None:
-        with cloud.world.database.write() as db:
+        with cloud.runtime.database.write() as db:
             db.update(address_block, {"region": "us-east"}, used=1_000_000)
 
     cloud.freeze()
@@ -217,11 +217,11 @@ def test_released_addresses_rest_for_a_day_and_until_they_are_needed(
 
 def test_a_region_runs_out_of_addresses_politely(cloud: Cloud, alice: Client) -> None:
     create(alice, private_ip=True)
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         db.update(address_block, {"public": False}, used=1_000_000)
     answer = alice.post(URL, json={"type": "g6-nanode-1", "region": "us-east", "private_ip": True})
     refused(answer, "No addresses are left in this region.")
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         db.update(address_block, {"public": True}, used=1_000_000, number=63)
     answer = alice.post(URL, json={"type": "g6-nanode-1", "region": "us-east"})
     refused(answer, "No addresses are left in this region.")

@@ -200,7 +200,7 @@ def test_an_instance_that_goes_frees_its_volumes_and_its_firewalls(cloud: Cloud,
     volume_id, firewall_id = stock.volume(own), stock.firewall(own)
     assert alice.delete(f"/v4/compute/instances/{own}").status_code == 200
     cloud.settle()
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         assert db.raw(f"SELECT instance_id FROM volume WHERE id = {volume_id}").fetchone()[0] is None
         assert db.raw(f"SELECT count(*) FROM firewall WHERE id = {firewall_id}").fetchone()[0] == 1
         assert db.raw(f"SELECT count(*) FROM firewall_device WHERE firewall_id = {firewall_id}").fetchone()[0] == 0

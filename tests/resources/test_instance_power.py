@@ -206,7 +206,7 @@ def test_a_stopped_instance_takes_no_jobs_and_can_be_deleted(cloud: Cloud, alice
             answer = alice.post(f"{URL}/{own}/{path.format(disk=root['id'])}", json=sent)
             assert (answer.status_code, answer.json()) == (400, BUSY), path
     assert alice.delete(f"{URL}/{own}").status_code == 200
-    cloud.door.delete("/_sandbox/faults")
+    cloud.sandbox.delete("/_sandbox/faults")
     cloud.settle()
     assert alice.get(f"{URL}/{own}").status_code == 404
 

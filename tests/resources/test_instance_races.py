@@ -10,13 +10,13 @@ import pytest
 from httpx2 import Client, Response
 
 from crofter.engine import Step
-from crofter.resources.instances import hands, sweeping
+from crofter.resources.instances import hypervisor_client, sweeping
 from crofter.resources.instances.jobs import JOBS
 from crofter.resources.instances.states import Job
+from tests.at_once import at_once
 from tests.cloud import Cloud
 from tests.resources.compute import BUSY, act, create, deploy, disks, events, transitions, view
 from tests.sweep import SCENARIOS, Machine, Scenario, instead, violations
-from tests.together import at_once
 
 URL = "/v4/compute/instances"
 ROUNDS = pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_of_two_snapshots_one_is_taken(cloud: Cloud, alice: Client, rounds: Sequ
         cloud.settle()
         kept = alice.get(f"{URL}/{own}/backups").json()["snapshot"]
         assert (kept["current"]["id"], kept["in_progress"]) == (taken, None)
-        assert [one.id for one in hands.hypervisor(cloud.world).list().backups] == [taken]
+        assert [one.id for one in hypervisor_client.hypervisor(cloud.runtime).list().backups] == [taken]
 
 
 @ROUNDS
@@ -146,7 +146,7 @@ def test_a_deletion_wins_over_every_job(cloud: Cloud, job: Job, rounds: Sequence
         assert told["status"] == "finished", where
         assert {one["status"] for one in events(machine.owner)} <= {"finished", "failed", "notification"}, where
         assert violations(cloud) == [], where
-        assert sweeping.reconcile(cloud.world) == sweeping.Report(), where
+        assert sweeping.reconcile(cloud.runtime) == sweeping.Report(), where
 
 
 @ROUNDS

@@ -44,7 +44,7 @@ def test_a_day_in_points_of_five_minutes(cloud: Cloud, alice: Client) -> None:
     moments = [at for at, _ in data["cpu"]]
     assert len(moments) == 288
     assert {later - earlier for earlier, later in pairwise(moments)} == {300_000}
-    assert cloud.world.clock.now() - 600_000 <= moments[-1] <= cloud.world.clock.now()
+    assert cloud.runtime.clock.now() - 600_000 <= moments[-1] <= cloud.runtime.clock.now()
     assert all(0 < value <= 100 for _, value in data["cpu"])
     assert all(value > 0 for _, value in data["netv4"]["out"])
     assert alice.get(f"{URL}/{own}/stats").json() == answer  # the same whenever it is asked

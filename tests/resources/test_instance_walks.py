@@ -26,7 +26,7 @@ class Walk:
 
     def __init__(self, cloud: Cloud, seed: int) -> None:
         self.cloud = cloud
-        self.dice = random.Random(seed)
+        self.rng = random.Random(seed)
         self.owner: Client = cloud.person(public_ips=3)
         self.said: list[str] = []
 
@@ -37,80 +37,80 @@ class Walk:
         return answer
 
     def fault(self, kind: str, **more: Any) -> None:
-        answer = self.cloud.door.post("/_sandbox/faults", json={"kind": kind, **more})
+        answer = self.cloud.sandbox.post("/_sandbox/faults", json={"kind": kind, **more})
         self.said.append(f"fault {kind} {more} -> {answer.status_code}")
         assert answer.status_code in (200, 400), answer.text
 
     def one_of(self, path: str) -> int:
         """The number of something in a list, or of nothing."""
         found = [one["id"] for one in self.owner.get(path).json().get("data", [])]
-        return int(self.dice.choice([*found, *found, 999999]))
+        return int(self.rng.choice([*found, *found, 999999]))
 
     @property
     def instance(self) -> str:
         return f"{INSTANCES}/{self.one_of(INSTANCES)}"
 
     def step(self) -> None:
-        self.dice.choice(STEPS)(self)
-        if self.dice.random() < 0.7:
-            self.cloud.advance(self.dice.choice((0.05, 0.3, 1, 4)))
+        self.rng.choice(STEPS)(self)
+        if self.rng.random() < 0.7:
+            self.cloud.advance(self.rng.choice((0.05, 0.3, 1, 4)))
 
 
 def _create(walk: Walk) -> None:
     if len(listed(walk.owner, INSTANCES)) >= MOST:
         walk.ask("DELETE", walk.instance)
         return
-    dice = walk.dice
-    body: dict[str, Any] = {"type": dice.choice(TYPES), "region": dice.choice(REGIONS), "booted": dice.random() < 0.7}
-    if dice.random() < 0.8:
-        body |= {"image": dice.choice((IMAGE, "compute/alpine3.15")), "root_pass": PASSWORD}
-    walk.ask("POST", INSTANCES, **body, backups_enabled=dice.random() < 0.7, private_ip=dice.random() < 0.5)
+    rng = walk.rng
+    body: dict[str, Any] = {"type": rng.choice(TYPES), "region": rng.choice(REGIONS), "booted": rng.random() < 0.7}
+    if rng.random() < 0.8:
+        body |= {"image": rng.choice((IMAGE, "compute/alpine3.15")), "root_pass": PASSWORD}
+    walk.ask("POST", INSTANCES, **body, backups_enabled=rng.random() < 0.7, private_ip=rng.random() < 0.5)
 
 
 def _power(walk: Walk) -> None:
-    walk.ask("POST", f"{walk.instance}/{walk.dice.choice(('boot', 'reboot', 'shutdown', 'rescue'))}")
+    walk.ask("POST", f"{walk.instance}/{walk.rng.choice(('boot', 'reboot', 'shutdown', 'rescue'))}")
 
 
 def _change(walk: Walk) -> None:
-    dice, path = walk.dice, walk.instance
-    choices: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("rebuild", {"image": IMAGE, "root_pass": PASSWORD, "booted": dice.random() < 0.5}),
-        ("resize", {"type": dice.choice(TYPES), "allow_auto_disk_resize": dice.random() < 0.7}),
+    rng, path = walk.rng, walk.instance
+    literal_order: tuple[tuple[str, dict[str, Any]], ...] = (
+        ("rebuild", {"image": IMAGE, "root_pass": PASSWORD, "booted": rng.random() < 0.5}),
+        ("resize", {"type": rng.choice(TYPES), "allow_auto_disk_resize": rng.random() < 0.7}),
         ("mutate", {}),
-        ("migrate", {"region": dice.choice(REGIONS)}),
-        ("migrate", {"upgrade": dice.random() < 0.2}),
+        ("migrate", {"region": rng.choice(REGIONS)}),
+        ("migrate", {"upgrade": rng.random() < 0.2}),
         ("password", {"root_pass": PASSWORD}),
     )
-    verb, body = dice.choice(choices)
+    verb, body = rng.choice(literal_order)
     walk.ask("POST", f"{path}/{verb}", **body)
 
 
 def _clone(walk: Walk) -> None:
-    path, body = walk.instance, {"type": walk.dice.choice(TYPES), "region": walk.dice.choice(REGIONS)}
-    if walk.dice.random() < 0.4 or len(listed(walk.owner, INSTANCES)) >= MOST:
+    path, body = walk.instance, {"type": walk.rng.choice(TYPES), "region": walk.rng.choice(REGIONS)}
+    if walk.rng.random() < 0.4 or len(listed(walk.owner, INSTANCES)) >= MOST:
         body = {"compute_id": walk.one_of(INSTANCES)}
     walk.ask("POST", f"{path}/clone", **body)
 
 
 def _disk(walk: Walk) -> None:
-    dice, path = walk.dice, f"{walk.instance}/disks"
+    rng, path = walk.rng, f"{walk.instance}/disks"
     one = f"{path}/{walk.one_of(path)}"
-    size = dice.choice((100, 5000, 20000, 25000, 50000))
-    choices: tuple[Callable[[], Response], ...] = (
-        lambda: walk.ask("POST", path, label="data", size=size, filesystem=dice.choice(("ext4", "raw", "swap"))),
+    size = rng.choice((100, 5000, 20000, 25000, 50000))
+    literal_order: tuple[Callable[[], Response], ...] = (
+        lambda: walk.ask("POST", path, label="data", size=size, filesystem=rng.choice(("ext4", "raw", "swap"))),
         lambda: walk.ask("POST", path, size=size, image=IMAGE, root_pass=PASSWORD),
         lambda: walk.ask("POST", f"{one}/resize", size=size),
         lambda: walk.ask("POST", f"{one}/clone"),
         lambda: walk.ask("POST", f"{one}/password", password=PASSWORD),
         lambda: walk.ask("DELETE", one),
     )
-    dice.choice(choices)()
+    rng.choice(literal_order)()
 
 
 def _config(walk: Walk) -> None:
     path = walk.instance
     device = {"sda": {"disk_id": walk.one_of(f"{path}/disks")}}
-    if walk.dice.random() < 0.6:
+    if walk.rng.random() < 0.6:
         walk.ask("POST", f"{path}/configs", label="more", devices=device)
     else:
         walk.ask("DELETE", f"{path}/configs/{walk.one_of(f'{path}/configs')}")
@@ -118,7 +118,7 @@ def _config(walk: Walk) -> None:
 
 def _backup(walk: Walk) -> None:
     path = walk.instance
-    verb = walk.dice.choice(("", "", "restore", "restore", "/cancel", "/enable"))
+    verb = walk.rng.choice(("", "", "restore", "restore", "/cancel", "/enable"))
     if verb != "restore":
         walk.ask("POST", f"{path}/backups{verb}", **({} if verb else {"label": "now"}))
         return
@@ -126,32 +126,32 @@ def _backup(walk: Walk) -> None:
     found = [*kept.get("automatic", []), *([kept["snapshot"]["current"]] if "snapshot" in kept else [])]
     number = next((one["id"] for one in found if one), 999999)
     target = walk.one_of(INSTANCES)
-    walk.ask("POST", f"{path}/backups/{number}/restore", compute_id=target, overwrite=walk.dice.random() < 0.6)
+    walk.ask("POST", f"{path}/backups/{number}/restore", compute_id=target, overwrite=walk.rng.random() < 0.6)
 
 
 def _address(walk: Walk) -> None:
     path = walk.instance
-    if walk.dice.random() < 0.5:
-        walk.ask("POST", f"{path}/ips", type="ipv4", public=walk.dice.random() < 0.7)
+    if walk.rng.random() < 0.5:
+        walk.ask("POST", f"{path}/ips", type="ipv4", public=walk.rng.random() < 0.7)
     else:
         shown = walk.owner.get(path).json().get("ipv4") or ["192.0.2.1"]
-        walk.ask("DELETE", f"{path}/ips/{walk.dice.choice(shown)}")
+        walk.ask("DELETE", f"{path}/ips/{walk.rng.choice(shown)}")
 
 
 def _accident(walk: Walk) -> None:
-    dice, own = walk.dice, walk.one_of(INSTANCES)
-    choices: tuple[Callable[[], None], ...] = (
+    rng, own = walk.rng, walk.one_of(INSTANCES)
+    literal_order: tuple[Callable[[], None], ...] = (
         lambda: walk.fault("power_off", compute_id=own),
         lambda: walk.fault("host_maintenance", compute_id=own),
         lambda: walk.fault("host_back", compute_id=own),
-        lambda: walk.fault("region_outage", region=dice.choice(REGIONS)),
-        lambda: walk.fault("region_back", region=dice.choice(REGIONS)),
+        lambda: walk.fault("region_outage", region=rng.choice(REGIONS)),
+        lambda: walk.fault("region_back", region=rng.choice(REGIONS)),
         lambda: walk.fault("migration_pending", compute_id=own),
-        lambda: transitions(walk.cloud, **{dice.choice(FRAGILE): {"fail": "It broke."}}),
+        lambda: transitions(walk.cloud, **{rng.choice(FRAGILE): {"fail": "It broke."}}),
         lambda: transitions(walk.cloud),
         lambda: walk.cloud.advance(86400),
     )
-    dice.choice(choices)()
+    rng.choice(literal_order)()
 
 
 FRAGILE = ("*", "compute_create", "compute_boot", "compute_migrate_datacenter", "compute_resize", "compute_delete")
@@ -165,13 +165,13 @@ def test_a_walk_leaves_nothing_over(cloud: Cloud, seed: int) -> None:
     cloud.freeze()
     for _ in range(60):
         walk.step()
-    assert cloud.door.delete("/_sandbox/faults").status_code == 200
+    assert cloud.sandbox.delete("/_sandbox/faults").status_code == 200
     transitions(cloud)
     cloud.advance(86400)  # what could not be taken off a host is tried again within a day
     cloud.settle()
     told = "\n".join(walk.said)
     assert violations(cloud) == [], told
-    assert sweeping.reconcile(cloud.world) == sweeping.Report(), told
+    assert sweeping.reconcile(cloud.runtime) == sweeping.Report(), told
     assert {one["status"] for one in events(walk.owner)} <= {"finished", "failed", "notification"}, told
     for one in listed(walk.owner, INSTANCES):
         assert one["status"] in ("running", "offline"), told
@@ -179,5 +179,5 @@ def test_a_walk_leaves_nothing_over(cloud: Cloud, seed: int) -> None:
         assert any(not address.startswith("192.168.") for address in one["ipv4"]), told
         walk.ask("DELETE", f"{INSTANCES}/{one['id']}")
     cloud.settle()
-    found = cloud.world.services["hypervisor"].list()
+    found = cloud.runtime.services["hypervisor"].list()
     assert (found.domains, found.disks, found.backups) == ((), (), ()), told

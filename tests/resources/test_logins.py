@@ -18,10 +18,10 @@ DAY = 86400
 
 
 def log_in(cloud: Cloud, username: str, ip: str = "192.0.2.7", *, successful: bool = True) -> int:
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         user = db.one(BY_USERNAME, username=username)
         return note(
-            cloud.world,
+            cloud.runtime,
             db,
             account_id=user.account_id,
             user_id=user.id,
@@ -58,8 +58,8 @@ def test_logins_are_listed_newest_first(cloud: Cloud, alice: Client) -> None:
 
 def age(cloud: Cloud, login_id: int, seconds: int) -> None:
     """Make a login one of long ago: quicker than living through three months."""
-    at = clock.text(cloud.world.clock.now() - seconds * clock.SECOND)
-    with cloud.world.database.write() as db:
+    at = clock.text(cloud.runtime.clock.now() - seconds * clock.SECOND)
+    with cloud.runtime.database.write() as db:
         db.update(login, {"id": login_id}, at=at)
 
 
@@ -114,5 +114,5 @@ def test_logins_that_nobody_can_read_are_forgotten(cloud: Cloud, alice: Client) 
     old, new = log_in(cloud, "alice"), log_in(cloud, "alice")
     age(cloud, old, 91 * DAY)
     cloud.advance(DAY + 60)
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         assert db.column(query(select(login.c.id))) == [new]

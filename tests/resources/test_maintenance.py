@@ -24,7 +24,7 @@ def listed(client: Client, **wanted: Any) -> list[dict[str, Any]]:
 
 
 def tomorrow(cloud: Cloud, hours: int = 24) -> str:
-    return clock.text(cloud.world.clock.now() // 1000 * 1000 + hours * clock.HOUR)
+    return clock.text(cloud.runtime.clock.now() // 1000 * 1000 + hours * clock.HOUR)
 
 
 def test_there_is_none_at_first(cloud: Cloud, alice: Client) -> None:
@@ -128,5 +128,5 @@ def test_maintenance_that_makes_no_sense_is_refused(
     cloud: Cloud, alice: Client, body: dict[str, Any], field: str
 ) -> None:
     own = deploy(cloud, alice)
-    answer = cloud.door.post("/_sandbox/faults", json={"kind": "maintenance", "compute_id": own, **body})
+    answer = cloud.sandbox.post("/_sandbox/faults", json={"kind": "maintenance", "compute_id": own, **body})
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, field)

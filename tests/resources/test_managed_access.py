@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from httpx2 import Client
 
-from crofter.corridor import ENDPOINTS
+from crofter.registry import ENDPOINTS
 from tests.cloud import Cloud
 
 MANAGED = [(one.method, one.path) for one in ENDPOINTS if one.path.startswith("managed/")]

@@ -65,26 +65,26 @@ def test_a_failure_at_a_step_is_made_up_for_by_the_next_round(
     assert (len(issues(dora)), len(tickets(dora)), len(mails(cloud))) == (1, 1, 1)
 
 
-def test_a_house_that_is_killed_over_a_look_takes_it_up_again(tmp_path: Path, server: Server) -> None:
-    """With a real kill, between the attempts of a look: the house dies, and its successor looks again."""
+def test_a_service_that_is_killed_over_a_look_takes_it_up_again(tmp_path: Path, server: Server) -> None:
+    """With a real kill, between the attempts of a look: the server dies, and its successor looks again."""
     data = ("--data", str(tmp_path / "data"))
     server.reply = b""
     with serving(*data) as first:
-        door = first.client(None)
-        door.post("/_sandbox/clock/freeze")
-        owner = door.post("/_sandbox/accounts", json={"username": "dora", "managed": True}).json()["token"]
+        sandbox = first.client(None)
+        sandbox.post("/_sandbox/clock/freeze")
+        owner = sandbox.post("/_sandbox/accounts", json={"username": "dora", "managed": True}).json()["token"]
         dora = first.client(owner)
         dora.post("/v4/managed/contacts", json={"name": "Jo", "email": "jo@example.com", "group": "on-call"})
         watch(dora, server.url, timeout=255, consultation_group="on-call")
-        door.post("/_sandbox/clock/thaw")
+        sandbox.post("/_sandbox/clock/thaw")
         assert server.visited.wait(30)
         first.kill()
     server.stop()
     with serving(*data) as second:
-        door, dora = second.client(None), second.client(owner)
+        sandbox, dora = second.client(None), second.client(owner)
         assert dora.get(f"{PATH}/1").json()["status"] in ("pending", "problem")
-        door.post("/_sandbox/clock/freeze")
-        door.post("/_sandbox/clock/advance", json={"seconds": 150})
+        sandbox.post("/_sandbox/clock/freeze")
+        sandbox.post("/_sandbox/clock/advance", json={"seconds": 150})
         assert status(dora) == "problem"
         assert len(issues(dora)) == len(tickets(dora)) == 1
-        assert len(door.get("/_sandbox/outbox").json()["mails"]) == 1
+        assert len(sandbox.get("/_sandbox/outbox").json()["mails"]) == 1

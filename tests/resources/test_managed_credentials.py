@@ -23,8 +23,8 @@ def dora(cloud: Cloud) -> Client:
 
 
 def decrypted(cloud: Cloud, number: int) -> dict[str, str | None]:
-    with cloud.world.database.write() as db:
-        return rules.decrypt(Context(cloud.world, db), number, by="Eve of Support")
+    with cloud.runtime.database.write() as db:
+        return rules.decrypt(Context(cloud.runtime, db), number, by="Eve of Support")
 
 
 def test_a_credential_is_kept_and_never_shown(cloud: Cloud, dora: Client) -> None:
@@ -33,7 +33,7 @@ def test_a_credential_is_kept_and_never_shown(cloud: Cloud, dora: Client) -> Non
     assert dora.get(PATH).json()["data"] == [made.json()]
     assert dora.get(f"{PATH}/1").json() == made.json()
     assert dora.put(f"{PATH}/1", json={"label": "prod", "password": "x"}).json()["label"] == "prod"
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         stored = db.raw("SELECT username, password FROM managed_credential").fetchone()
     assert b"hunter2" not in bytes(stored[1])
     assert b"admin" not in bytes(stored[0])
@@ -47,9 +47,9 @@ def test_the_staff_decrypts_it_and_that_stays_on_record(cloud: Cloud, dora: Clie
     dora.post(f"{PATH}/1/update", json={"password": "hunter4"})
     assert decrypted(cloud, 1) == {"username": "admin", "password": "hunter4"}
     assert dora.get(f"{PATH}/1").json()["last_decrypted"] is not None
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         entries = [entry for entry in audit.entries(db, 2) if entry.username == "Eve of Support"]
-        assert audit.verify(cloud.world.keyring, db) == []
+        assert audit.verify(cloud.runtime.keyring, db) == []
     assert [entry.path for entry in entries] == ["/v4/managed/credentials/1"] * 3
 
 
@@ -108,7 +108,7 @@ def test_each_account_has_a_key_pair_of_its_own(cloud: Cloud, dora: Client) -> N
     assert other.get(f"{PATH}/sshkey").json()["ssh_key"] != public
     key = load_ssh_public_key(public.encode())
     assert isinstance(key, Ed25519PublicKey)
-    with cloud.world.database.write() as db:
-        private = rules.private_key(Context(cloud.world, db), 2, by="Eve of Support")
+    with cloud.runtime.database.write() as db:
+        private = rules.private_key(Context(cloud.runtime, db), 2, by="Eve of Support")
     signature = load_ssh_private_key(private.encode(), None).sign(b"hello")  # type: ignore[call-arg, union-attr]
     key.verify(signature, b"hello")

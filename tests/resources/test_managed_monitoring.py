@@ -16,7 +16,7 @@ from crofter.context import Context
 from crofter.engine.queue import enqueue
 from crofter.resources.account.rules import disable_managed
 from crofter.resources.managed.services import rounds
-from crofter.resources.support import house
+from crofter.resources.support import staff
 from tests.cloud import Cloud
 from tests.resources.followers import eventually
 from tests.resources.monitoring import PATH, dora, force, issues, server, status, tickets, watch
@@ -27,7 +27,7 @@ __all__ = ["dora", "server"]
 
 
 def closed(cloud: Cloud, issue: int) -> bool:
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         return bool(db.raw(f"SELECT closed IS NOT NULL FROM managed_issue WHERE id = {issue}").fetchone()[0])
 
 
@@ -57,7 +57,7 @@ def test_a_web_server_goes_down_and_comes_up(cloud: Cloud, dora: Client, server:
         "url": f"/v4/support/tickets/{ticket['id']}",
     }
     assert dora.get(f"/v4/managed/issues/{issue['id']}").json() == issue
-    assert (ticket["status"], ticket["closable"], ticket["opened_by"]) == ("new", False, house.MONITORING)
+    assert (ticket["status"], ticket["closable"], ticket["opened_by"]) == ("new", False, staff.MONITORING)
     assert "it could not be reached" in ticket["description"]
     assert sorted(mail["to"] for mail in mails(cloud)) == ["ann@example.com", "jo@example.com"]
     assert {mail["subject"] for mail in mails(cloud)} == {"Managed service web is down"}
@@ -121,7 +121,7 @@ def test_a_secure_server_is_up_with_a_good_certificate_alone(tmp_path: Path) -> 
     finally:
         for server in servers:
             server.stop()
-        rounds.crew(cloud.world).close()
+        rounds.probe_client(cloud.runtime).close()
         cloud.close()
 
 
@@ -186,7 +186,7 @@ def test_a_long_way_is_not_looked_at_minute_by_minute(cloud: Cloud, dora: Client
     cloud.advance(7 * 86400)
     assert (status(dora), server.visits - visits < 20) == ("ok", True)
     server.stop()
-    before = cloud.world.clock.now()
+    before = cloud.runtime.clock.now()
     cloud.advance(7 * 86400)
     assert (status(dora), len(tickets(dora))) == ("problem", 1)
     assert clock.parse(tickets(dora)[0]["opened"]) - before <= clock.MINUTE
@@ -201,8 +201,8 @@ def test_an_outage_on_a_long_way_is_found_when_it_happens(cloud: Cloud, dora: Cl
     cloud.settle()
     watch(dora, f"http://{dora.get(f'/v4/compute/instances/{number}').json()['ipv4'][0]}/")
     cloud.settle()
-    cloud.door.put("/_sandbox/transitions", json={"*": {"seconds": 1}, "compute_migrate": {"seconds": 300}})
-    when = clock.parse(clock.text(cloud.world.clock.now() + clock.DAY))
+    cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 1}, "compute_migrate": {"seconds": 300}})
+    when = clock.parse(clock.text(cloud.runtime.clock.now() + clock.DAY))
     cloud.fault("maintenance", compute_id=number, type="cold_migration", when=clock.text(when))
     cloud.advance(2 * 86400)
     (ticket,) = tickets(dora)
@@ -253,7 +253,7 @@ def test_a_ticket_in_which_people_talk_stays_open_when_the_service_is_back(cloud
 @pytest.mark.parametrize("how", ["deleted", "closed"])
 def test_schedules_come_and_go_with_services(cloud: Cloud, dora: Client, how: str) -> None:
     def planned() -> int:
-        with cloud.world.database.read() as db:
+        with cloud.runtime.database.read() as db:
             return int(db.raw("SELECT count(*) FROM schedule WHERE kind = 'managed.round'").fetchone()[0])
 
     assert planned() == 0
@@ -275,9 +275,9 @@ def test_an_account_that_is_managed_no_longer_is_left_alone_until_it_is_again(cl
     dora = cloud.client(account["token"])
     watch(dora, server.url)
     cloud.settle()
-    with cloud.world.database.write() as db:
-        ctx = Context(cloud.world, db)
-        assert disable_managed(ctx, house.account_of(ctx, account["euuid"]))
+    with cloud.runtime.database.write() as db:
+        ctx = Context(cloud.runtime, db)
+        assert disable_managed(ctx, staff.account_of(ctx, account["euuid"]))
     server.stop()
     cloud.advance(300)
     assert tickets(dora) == []
@@ -305,8 +305,8 @@ def test_a_slow_service_holds_up_no_other(cloud: Cloud, server: Server) -> None:
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         watch(client, f"http://127.0.0.1:{deaf.getsockname()[1]}/", timeout=255)
         watch(client, server.url)
-        with cloud.world.database.write() as db:
-            enqueue(Context(cloud.world, db), rounds.ROUND, rounds.Block(1, 2))
+        with cloud.runtime.database.write() as db:
+            enqueue(Context(cloud.runtime, db), rounds.ROUND, rounds.Block(1, 2))
         assert server.visited.wait(20)
         eventually(lambda: status(client, 2) != "pending")
         assert (status(client, 2), status(client, 1)) == ("ok", "pending")
@@ -316,8 +316,8 @@ def test_who_moves_the_clock_does_not_wait_for_what_was_asked_while_it_ran(cloud
     client = cloud.person(username="dora", managed=True)
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         watch(client, f"http://127.0.0.1:{deaf.getsockname()[1]}/", timeout=255)
-        with cloud.world.database.write() as db:
-            enqueue(Context(cloud.world, db), rounds.ROUND, rounds.Block(1, 1))
+        with cloud.runtime.database.write() as db:
+            enqueue(Context(cloud.runtime, db), rounds.ROUND, rounds.Block(1, 1))
         with deaf.accept()[0]:
             cloud.advance(60)
             assert status(client) == "problem"
@@ -327,9 +327,9 @@ def test_many_services_share_few_operations(cloud: Cloud, dora: Client) -> None:
     for _ in range(20):
         watch(dora, "http://127.0.0.1:9/")
     cloud.settle()
-    before = cloud.house.worker.metrics["claimed"]
+    before = cloud.application.worker.metrics["claimed"]
     cloud.advance(60)
-    assert cloud.house.worker.metrics["claimed"] - before < 10
+    assert cloud.application.worker.metrics["claimed"] - before < 10
 
 
 def test_a_probe_process_that_dies_over_a_look_makes_no_outage(cloud: Cloud, dora: Client) -> None:
@@ -342,7 +342,7 @@ def test_a_probe_process_that_dies_over_a_look_makes_no_outage(cloud: Cloud, dor
         moving = threading.Thread(target=cloud.advance, args=(5,))
         moving.start()
         with deaf.accept()[0]:  # somebody waits for an answer now
-            process = rounds.crew(cloud.world).process_id
+            process = rounds.probe_client(cloud.runtime).process_id
             assert process is not None
             os.kill(process, signal.SIGKILL)
             moving.join(20)
@@ -350,15 +350,15 @@ def test_a_probe_process_that_dies_over_a_look_makes_no_outage(cloud: Cloud, dor
         assert (status(dora), tickets(dora), mails(cloud)) == ("ok", [], [])
     cloud.advance(60)
     assert (status(dora), len(tickets(dora))) == ("problem", 1)
-    assert rounds.crew(cloud.world).process_id not in (None, process)
+    assert rounds.probe_client(cloud.runtime).process_id not in (None, process)
 
 
 def test_what_was_asked_before_a_reset_keeps_no_service_waiting_after_it(cloud: Cloud) -> None:
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         address = f"http://127.0.0.1:{deaf.getsockname()[1]}/"
         watch(cloud.person(username="dora", managed=True), address, timeout=255)
-        with cloud.world.database.write() as db:
-            enqueue(Context(cloud.world, db), rounds.ROUND, rounds.Block(1, 1))
+        with cloud.runtime.database.write() as db:
+            enqueue(Context(cloud.runtime, db), rounds.ROUND, rounds.Block(1, 1))
         with deaf.accept()[0]:
             cloud.reset()
             cloud.freeze()

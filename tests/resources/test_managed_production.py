@@ -43,7 +43,7 @@ def sent(cloud: Cloud, address: str, service_type: str = "url", **more: Any) -> 
         "http://2130706433/",
     ],
 )
-def test_an_address_of_the_house_is_refused(production: Cloud, address: str) -> None:
+def test_an_address_of_the_service_is_refused(production: Cloud, address: str) -> None:
     answer = sent(production, address)
     assert answer.status_code == 400
     [(field, reason)] = errors(answer)
@@ -51,7 +51,7 @@ def test_an_address_of_the_house_is_refused(production: Cloud, address: str) -> 
     assert reason.startswith("address is not valid: ")
 
 
-def test_a_plain_connection_to_the_house_is_refused(production: Cloud) -> None:
+def test_a_plain_connection_to_the_service_is_refused(production: Cloud) -> None:
     reason = "address is not valid: 127.0.0.1 is not a public address"
     refused(sent(production, "127.0.0.1:22", "tcp"), reason, "address")
     assert sent(production, "example.org:6379", "tcp").status_code == 200

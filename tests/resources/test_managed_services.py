@@ -126,7 +126,7 @@ def test_the_sandbox_says_how_a_service_is_found_until_it_says_otherwise(cloud: 
     assert status(dora) == "problem"
     cloud.advance(600)
     assert len(issues(dora)) == len(tickets(dora)) == 1
-    listed = cloud.door.get("/_sandbox/faults").json()
+    listed = cloud.sandbox.get("/_sandbox/faults").json()
     assert listed == [{"id": 2, "kind": "probe", "service_id": 1, "result": "down"}]
     force(cloud, 1, "up")
     cloud.advance(60)
@@ -139,15 +139,15 @@ def test_without_a_fault_the_service_is_really_looked_at(cloud: Cloud, dora: Cli
     force(cloud, 1, "down")
     cloud.settle()
     assert status(dora) == "problem"
-    assert cloud.door.request("DELETE", "/_sandbox/faults").json() == {}
-    assert cloud.door.get("/_sandbox/faults").json() == []
+    assert cloud.sandbox.request("DELETE", "/_sandbox/faults").json() == {}
+    assert cloud.sandbox.get("/_sandbox/faults").json() == []
     cloud.advance(60)
     assert status(dora) == "ok"
 
 
 def test_a_fault_of_a_service_that_is_not_there_is_refused(cloud: Cloud) -> None:
     def refused(**fault: Any) -> list[tuple[str | None, str]]:
-        answer = cloud.door.post("/_sandbox/faults", json=fault)
+        answer = cloud.sandbox.post("/_sandbox/faults", json=fault)
         assert answer.status_code == 400
         return errors(answer)
 

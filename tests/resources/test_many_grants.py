@@ -10,8 +10,8 @@ from httpx2 import Client
 from sqlalchemy import Text, cast, exists, select
 
 from crofter.db import query
-from crofter.db.lite import SqliteDatabase
 from crofter.db.query import Query
+from crofter.db.sqlite import SqliteDatabase
 from crofter.kinds import Entity
 from crofter.resources.events import store as events
 from crofter.resources.support import store as support

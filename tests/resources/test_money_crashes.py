@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from crofter import corridor
+from crofter import registry
 from crofter.engine import Operation, Step
 from crofter.resources.billing.charging import UNDER_WAY
 from tests.cloud import Cloud
@@ -23,12 +23,12 @@ from tests.resources.town import (
 from tests.sweep import planted
 from tests.told import errors
 
-ROOMS = ("crofter.resources.billing.", "crofter.resources.transfers.")
+API_MODULES = ("crofter.resources.billing.", "crofter.resources.transfers.")
 POINTS: list[tuple[Operation, Step]] = [
     (operation, step)
-    for operation in corridor.OPERATIONS
+    for operation in registry.OPERATIONS
     for step in operation.steps
-    if step.run.__module__.startswith(ROOMS)
+    if step.run.__module__.startswith(API_MODULES)
 ]
 IDS = [f"{operation.kind}.{step.name}" for operation, step in POINTS]
 
@@ -86,7 +86,7 @@ def test_a_gateway_that_fails_for_an_hour_takes_the_money_of_an_invoice_once(clo
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_payment_over_which_the_house_dies_is_made_once_or_never(cloud: Cloud, when: str) -> None:
+def test_a_payment_over_which_the_service_dies_is_made_once_or_never(cloud: Cloud, when: str) -> None:
     town = Town(cloud)
     asked = {"json": {"usd": "20.00"}, "headers": {"Idempotency-Key": "march"}}
     with dying(cloud, when):
@@ -106,7 +106,7 @@ def test_a_payment_over_which_the_house_dies_is_made_once_or_never(cloud: Cloud,
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_an_account_over_whose_end_the_house_dies_is_charged_once_and_can_be_ended(cloud: Cloud, when: str) -> None:
+def test_an_account_over_whose_end_the_service_dies_is_charged_once_and_can_be_ended(cloud: Cloud, when: str) -> None:
     town = Town(cloud)
     use(town)
     town.until("2027-03-31T20:30:00")

@@ -10,9 +10,9 @@ from httpx2 import Client, Response
 
 from crofter.resources.billing.charging import UNDER_WAY
 from crofter.resources.transfers.rules import NOT_PENDING
+from tests.at_once import at_once
 from tests.cloud import Cloud
 from tests.resources.money import CARD, books_are_in_order, done, instance, payers, rows, stand_at
-from tests.together import at_once
 from tests.told import errors
 
 ROUNDS = [pytest.param(3, id="few"), pytest.param(60, id="many", marks=pytest.mark.soak)]

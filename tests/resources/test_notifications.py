@@ -9,7 +9,7 @@ from httpx2 import Client
 
 from crofter.context import Context
 from crofter.kinds import Entity
-from crofter.resources.support import house
+from crofter.resources.support import staff
 from tests.cloud import Cloud
 from tests.resources.money import CARD, done, instance
 
@@ -30,11 +30,11 @@ def kinds(client: Client) -> list[tuple[str, str]]:
 
 
 def open_ticket(cloud: Cloud, nature: str, about: Entity | None = None) -> int:
-    with cloud.world.database.write() as db:
-        ctx = Context(cloud.world, db)
+    with cloud.runtime.database.write() as db:
+        ctx = Context(cloud.runtime, db)
         account = db.raw("SELECT account_id FROM account_user WHERE username = 'alice'").fetchone()[0]
-        return house.open_ticket(
-            ctx, account, f"About {nature}", "Read this.", by=house.STAFF, nature=nature, about=about
+        return staff.open_ticket(
+            ctx, account, f"About {nature}", "Read this.", by=staff.STAFF, nature=nature, about=about
         )
 
 
@@ -126,8 +126,8 @@ def test_urgent_tickets_are_told_until_they_are_closed(cloud: Cloud, alice: Clie
         "type": "ticket",
         "url": f"/support/tickets/{important}",
     }
-    with cloud.world.database.write() as db:
-        house.close(Context(cloud.world, db), abuse)
+    with cloud.runtime.database.write() as db:
+        staff.close(Context(cloud.runtime, db), abuse)
     assert kinds(alice) == [("ticket_important", "major")]
 
 
@@ -148,7 +148,7 @@ def test_restricted_users_are_told_of_what_they_may_see(cloud: Cloud, alice: Cli
         cloud.fault("maintenance", compute_id=number, type="reboot", when="2031-01-01T00:00:00", reason="x")
         open_ticket(cloud, "important", Entity("compute", number, "web", f"/v4/compute/instances/{number}"))
     open_ticket(cloud, "abuse")
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         account = db.raw("SELECT account_id FROM account_user WHERE username = 'alice'").fetchone()[0]
         for book, amount in (("owed", 1), ("revenue", -1)):
             db.raw(

@@ -34,7 +34,7 @@ def register(owner: Client, **more: Any) -> dict[str, Any]:
 
 
 def digest(cloud: Cloud, client_id: str) -> bytes:
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         found = db.value(query(select(clients.c.secret_digest).where(clients.c.public_id == client_id)))
     return bytes(found)
 
@@ -71,10 +71,10 @@ def test_the_secret_is_told_when_it_is_reset_and_never_again(cloud: Cloud, alice
     first = alice.post(f"{path}/reset-secret").json()
     assert first == made | {"secret": first["secret"]}
     assert first["secret"].startswith("ccs_")
-    assert digest(cloud, made["id"]) == cloud.world.keyring.digest(first["secret"]) != before
+    assert digest(cloud, made["id"]) == cloud.runtime.keyring.digest(first["secret"]) != before
     second = alice.post(f"{path}/reset-secret").json()
     assert second["secret"] != first["secret"]
-    assert digest(cloud, made["id"]) == cloud.world.keyring.digest(second["secret"])
+    assert digest(cloud, made["id"]) == cloud.runtime.keyring.digest(second["secret"])
     for answer in (alice.get(path), alice.put(path, json={}), alice.get(PATH)):
         assert second["secret"] not in answer.text
         assert "<REDACTED>" in answer.text

@@ -192,12 +192,12 @@ def test_ssh_keys_are_each_users_own(cloud: Cloud, alice: Client, mallory: Clien
 
 def trust(cloud: Cloud, username: str, seconds: int = 3600) -> int:
     """What the login service leaves when somebody ticks "remember me"."""
-    now = cloud.world.clock.now()
-    with cloud.world.database.write() as db:
+    now = cloud.runtime.clock.now()
+    with cloud.runtime.database.write() as db:
         return db.insert(
             device,
             user_id=db.one(BY_USERNAME, username=username).id,
-            digest=cloud.world.dice.bytes(32),
+            digest=cloud.runtime.rng.bytes(32),
             user_agent="Firefox",
             created=clock.text(now),
             expiry=clock.text(now + seconds * 1000),

@@ -39,7 +39,7 @@ def test_a_token_is_shown_whole_once_and_works(cloud: Cloud, alice: Client) -> N
 
 def test_a_token_is_nowhere_in_the_database(cloud: Cloud, alice: Client) -> None:
     plain = alice.post("/v4/profile/tokens", json={}, headers={"Idempotency-Key": "one"}).json()["token"]
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         rows = db.all(query(select(token), lambda *values: values))
     assert plain not in repr(rows)
     again = alice.post("/v4/profile/tokens", json={}, headers={"Idempotency-Key": "one"})
@@ -58,7 +58,7 @@ def test_a_revoked_token_is_worthless_at_once(cloud: Cloud, alice: Client) -> No
 
 def test_a_token_ends_when_it_expires(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
-    expiry = clock.text(cloud.world.clock.now() + 60_000)
+    expiry = clock.text(cloud.runtime.clock.now() + 60_000)
     made = alice.post("/v4/profile/tokens", json={"expiry": expiry + "Z"}).json()
     assert made["expiry"] == expiry
     worker = cloud.client(made["token"])
@@ -169,10 +169,10 @@ def authorise(cloud: Cloud, owner: Client, username: str, scopes: str) -> tuple[
     registered = owner.post(
         "/v4/account/oauth-clients", json={"label": "Planner", "redirect_uri": "https://planner.example/cb"}
     ).json()
-    world = cloud.world
-    now = clock.text(world.clock.now())
-    plain = new_token(world.dice, "access")
-    with world.database.write() as db:
+    runtime = cloud.runtime
+    now = clock.text(runtime.clock.now())
+    plain = new_token(runtime.rng, "access")
+    with runtime.database.write() as db:
         user = db.one(BY_USERNAME, username=username)
         client_id = db.value(query(select(client.c.id).where(client.c.public_id == registered["id"])))
         whose = {"account_id": user.account_id, "user_id": user.id, "scopes": scopes, "created": now}
@@ -180,10 +180,10 @@ def authorise(cloud: Cloud, owner: Client, username: str, scopes: str) -> tuple[
         db.insert(
             token,
             authorization_id=app_id,
-            digest=world.keyring.digest(plain),
+            digest=runtime.keyring.digest(plain),
             shown=plain[:16],
             label="Planner",
-            expiry=clock.text(world.clock.now() + 7_200_000),
+            expiry=clock.text(runtime.clock.now() + 7_200_000),
             **whose,
         )
     return app_id, plain
@@ -241,14 +241,14 @@ def test_an_application_cannot_make_tokens_beyond_its_scopes(cloud: Cloud, alice
 def test_a_token_revoked_while_its_request_waits_for_its_turn_is_refused(cloud: Cloud, alice: Client) -> None:
     """The request was let in, another one revoked its token, and only then did it get to write."""
     made = alice.post("/v4/profile/tokens", json={}).json()
-    parts = cloud.house.app.parts
+    parts = cloud.application.app.parts
     headers = {b"authorization": f"Bearer {made['token']}".encode()}
     request = Request("POST", b"/v4/tags", b"", headers, b'{"label": "late"}', "", "")
     match = parts.router.match("POST", b"/v4/tags")
     assert match is not None
     assert match.endpoint is not None
-    with cloud.world.database.read() as db:
-        actor = authenticate(cloud.world, db, made["token"])
+    with cloud.runtime.database.read() as db:
+        actor = authenticate(cloud.runtime, db, made["token"])
     alice.delete(f"/v4/profile/tokens/{made['id']}")
     with pytest.raises(Unauthenticated):
         parts.performer._write(match.endpoint, {}, request, actor, Deferred(match.endpoint, request))

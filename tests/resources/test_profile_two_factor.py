@@ -15,7 +15,7 @@ from tests.told import actions, errors
 
 
 def code(cloud: Cloud, secret: str, steps: int = 0) -> str:
-    return pyotp.TOTP(secret).at(cloud.world.clock.now() // 1000 + 30 * steps)
+    return pyotp.TOTP(secret).at(cloud.runtime.clock.now() // 1000 + 30 * steps)
 
 
 def begin(cloud: Cloud, client: Client) -> str:
@@ -34,8 +34,8 @@ def enable(cloud: Cloud, client: Client) -> tuple[str, str]:
 
 
 def lets_in(cloud: Cloud, given: str, username: str = "alice") -> bool:
-    with cloud.world.database.write() as db:
-        return accepts(cloud.world, db, db.one(BY_USERNAME, username=username).id, given)
+    with cloud.runtime.database.write() as db:
+        return accepts(cloud.runtime, db, db.one(BY_USERNAME, username=username).id, given)
 
 
 def test_two_factor_is_enabled_by_a_code_of_the_new_secret(cloud: Cloud, alice: Client) -> None:
@@ -134,7 +134,7 @@ def test_trust_in_browsers_ends_with_the_factor_that_they_skipped(cloud: Cloud, 
 def test_the_secret_is_sealed_and_the_scratch_code_hashed(cloud: Cloud, alice: Client) -> None:
     secret, scratch = enable(cloud, alice)
     kept = (user.c.tfa_secret, user.c.tfa_scratch)
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         rows = b" ".join(bytes(value) for column in kept for value in db.column(query(select(column))) if value)
     assert len(rows) > 64
     assert secret.encode() not in rows

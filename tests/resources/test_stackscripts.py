@@ -22,7 +22,7 @@ INVALID = [{"field": "stackscript_id", "reason": "stackscript_id is an invalid s
 
 def script_of(cloud: Cloud, username: str, **changes: Any) -> int:
     """A script of the user's account, as it will be kept once scripts can be made through the interface."""
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         row = db.raw(f"SELECT id, account_id FROM account_user WHERE username = '{username}'").fetchone()
         values: dict[str, Any] = {
             "user_id": row[0],
@@ -65,7 +65,7 @@ def test_a_script_is_deployed_with_its_data_and_counted(cloud: Cloud, alice: Cli
 
 def deployments(cloud: Cloud, script_id: int) -> tuple[int, int]:
     """How often it was deployed, and how many of those instances there are."""
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         sql = f"SELECT deployments_total, deployments_active FROM stackscript WHERE id = {script_id}"
         total, active = db.raw(sql).fetchone()
     return total, active
@@ -113,7 +113,7 @@ def test_somebody_elses_script_can_be_deployed_when_it_is_public_only(
 
 def test_a_restricted_user_needs_a_grant_on_an_own_script(cloud: Cloud, alice: Client) -> None:
     granted, other, public = (script_of(cloud, "alice", is_public=public) for public in (False, False, True))
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         user_id = db.raw("SELECT id FROM account_user WHERE username = 'alice'").fetchone()[0]
         db.update(user, {"id": user_id}, restricted=True, global_grants={"add_computes": True})
         db.insert(grant, user_id=user_id, kind="stackscript", object_id=granted, level="read_only")

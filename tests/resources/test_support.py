@@ -10,7 +10,7 @@ import pytest
 from httpx2 import Client
 
 from crofter.context import Context
-from crofter.resources.support import house
+from crofter.resources.support import staff as support_staff
 from tests.cloud import Cloud
 from tests.resources.stock import Stock
 from tests.told import actions, errors, mails
@@ -25,10 +25,10 @@ def opened(client: Client, **more: Any) -> dict[str, Any]:
     return dict(answer.json())
 
 
-def staff(cloud: Cloud, deed: Any, *words: Any, **more: Any) -> Any:
+def staff(cloud: Cloud, entry: Any, *words: Any, **more: Any) -> Any:
     """Do as the support staff does."""
-    with cloud.world.database.write() as db:
-        return deed(Context(cloud.world, db), *words, **more)
+    with cloud.runtime.database.write() as db:
+        return entry(Context(cloud.runtime, db), *words, **more)
 
 
 def restricted(cloud: Cloud, owner: Client, username: str = "bob", **grants: Any) -> Client:
@@ -234,26 +234,34 @@ def test_a_ticket_is_closed_once_and_then_stays_as_it_is(alice: Client) -> None:
 
 def test_the_staff_answers_and_the_customer_hears_of_it_by_mail(cloud: Cloud, alice: Client) -> None:
     opened(alice)
-    staff(cloud, house.answer, 1, "Have you tried turning it off and on again?")
+    staff(cloud, support_staff.answer, 1, "Have you tried turning it off and on again?")
     ticket = alice.get(f"{PATH}/1").json()
-    assert (ticket["status"], ticket["updated_by"]) == ("open", house.STAFF)
+    assert (ticket["status"], ticket["updated_by"]) == ("open", support_staff.STAFF)
     (reply,) = alice.get(f"{PATH}/1/replies").json()["data"]
-    assert (reply["from_compute"], reply["created_by"]) == (True, house.STAFF)
+    assert (reply["from_compute"], reply["created_by"]) == (True, support_staff.STAFF)
     (mail,) = mails(cloud)
     assert mail["to"] == "alice@example.com"
     assert "turning it off" in mail["text"]
     assert actions(alice) == ["ticket_update", "ticket_create"]
-    staff(cloud, house.answer, 1, "So it was that.", close=True)
+    staff(cloud, support_staff.answer, 1, "So it was that.", close=True)
     assert alice.get(f"{PATH}/1").json()["status"] == "closed"
 
 
 def test_what_the_staff_opens_only_the_staff_closes(cloud: Cloud) -> None:
     account = cloud.account(username="alice")
     alice = cloud.client(account["token"])
-    number = staff(cloud, house.account_of, account["euuid"])
-    staff(cloud, house.open_ticket, number, "Spam", "Your server sends spam.", by=house.STAFF, nature="abuse")
+    number = staff(cloud, support_staff.account_of, account["euuid"])
+    staff(
+        cloud,
+        support_staff.open_ticket,
+        number,
+        "Spam",
+        "Your server sends spam.",
+        by=support_staff.STAFF,
+        nature="abuse",
+    )
     ticket = alice.get(f"{PATH}/1").json()
-    assert (ticket["closable"], ticket["status"], ticket["opened_by"]) == (False, "new", house.STAFF)
+    assert (ticket["closable"], ticket["status"], ticket["opened_by"]) == (False, "new", support_staff.STAFF)
     (notice,) = alice.get("/v4/account/notifications").json()["data"]
     assert (notice["type"], notice["severity"]) == ("ticket_abuse", "major")
     assert notice["entity"] == {"id": 1, "label": "Spam", "type": "ticket", "url": "/support/tickets/1"}
@@ -261,7 +269,7 @@ def test_what_the_staff_opens_only_the_staff_closes(cloud: Cloud) -> None:
     assert (refused.status_code, errors(refused)) == (400, [(None, "This ticket can only be closed by support")])
     assert alice.post(f"{PATH}/1/replies", json={"description": "Stopped."}).status_code == 200
     assert alice.get(f"{PATH}/1").json()["status"] == "open"
-    staff(cloud, house.close, 1)
+    staff(cloud, support_staff.close, 1)
     assert alice.get(f"{PATH}/1").json()["status"] == "closed"
     assert alice.get("/v4/account/notifications").json()["data"] == []
 
@@ -299,8 +307,8 @@ def test_a_restricted_user_sees_the_events_of_the_tickets_it_sees(cloud: Cloud, 
     opened(alice)
     opened(alice, compute_id=seen)
     opened(bob)
-    staff(cloud, house.answer, 1, "Not for bob.")
-    staff(cloud, house.answer, 3, "For bob.")
+    staff(cloud, support_staff.answer, 1, "Not for bob.")
+    staff(cloud, support_staff.answer, 3, "For bob.")
     events = bob.get("/v4/account/events", headers={"X-Filter": '{"entity.type": "ticket"}'}).json()["data"]
     assert [(event["action"], event["entity"]["id"]) for event in events] == [
         ("ticket_update", 3),

@@ -6,7 +6,7 @@ import pytest
 from httpx2 import Client
 
 from crofter.drivers.hypervisor import BackupRef, DiskRef, DiskSpec, DomainRef, DomainSpec, Empty, Order
-from crofter.resources.instances import hands, sweeping
+from crofter.resources.instances import hypervisor_client, sweeping
 from crofter.resources.instances.store import instance
 from tests.cloud import Cloud
 from tests.resources.compute import act, create, deploy, status
@@ -16,22 +16,22 @@ NOBODY = Order(operation=10**9, step="stray", fence=1, action="stray")
 
 
 def host_of(cloud: Cloud, own: int) -> int:
-    with cloud.world.database.read() as db:
+    with cloud.runtime.database.read() as db:
         return int(db.raw(f"SELECT host FROM instance WHERE id = {own}").fetchone()[0])
 
 
 def forge(cloud: Cloud, own: int, **values: object) -> None:
     """Write a row as a bug would."""
-    with cloud.world.database.write() as db:
+    with cloud.runtime.database.write() as db:
         db.update(instance, {"id": own}, **values)
 
 
-def test_a_house_in_order_has_nothing_to_report(cloud: Cloud, alice: Client) -> None:
+def test_a_service_in_order_has_nothing_to_report(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, backups_enabled=True)
     act(alice, own, "backups", label="x")
     create(alice)
     cloud.settle()
-    assert sweeping.reconcile(cloud.world) == sweeping.Report()
+    assert sweeping.reconcile(cloud.runtime) == sweeping.Report()
 
 
 def test_nothing_is_reported_of_what_is_under_way(cloud: Cloud, alice: Client) -> None:
@@ -46,34 +46,34 @@ def test_nothing_is_reported_of_what_is_under_way(cloud: Cloud, alice: Client) -
         cloud.freeze()
         act(alice, own, path, **body)
         for _ in range(12):
-            assert sweeping.reconcile(cloud.world) == sweeping.Report(), path
+            assert sweeping.reconcile(cloud.runtime) == sweeping.Report(), path
             cloud.advance(0.25)
         cloud.settle()
-        assert sweeping.reconcile(cloud.world) == sweeping.Report(), path
+        assert sweeping.reconcile(cloud.runtime) == sweeping.Report(), path
 
 
 def test_what_nobody_knows_is_reported_and_left_alone(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     host = host_of(cloud, own)
-    driver = hands.hypervisor(cloud.world)
+    driver = hypervisor_client.hypervisor(cloud.runtime)
     driver.ensure_domain(DomainRef(host, 4711), DomainSpec(1, 1024), NOBODY)
     driver.ensure_disk(DiskRef(host, 4712), DiskSpec(100), Empty(), NOBODY)
     driver.ensure_backup(BackupRef(host, 4713), (), NOBODY)
     cloud.advance(60)
-    report = sweeping.reconcile(cloud.world)
+    report = sweeping.reconcile(cloud.runtime)
     assert report.orphans == [f"i-4711 on host {host}", f"d4712 on host {host}", f"bk4713 on host {host}"]
     assert (report.missing, report.misplaced, report.stuck) == ([], [], [])
     cloud.advance(3 * 24 * 3600)
-    assert sweeping.reconcile(cloud.world).orphans == report.orphans
+    assert sweeping.reconcile(cloud.runtime).orphans == report.orphans
 
 
 def test_what_is_not_where_it_should_be_is_reported(cloud: Cloud, alice: Client) -> None:
     own, lost = deploy(cloud, alice), deploy(cloud, alice)
-    host, driver = host_of(cloud, own), hands.hypervisor(cloud.world)
+    host, driver = host_of(cloud, own), hypervisor_client.hypervisor(cloud.runtime)
     driver.ensure_gone(DomainRef(host_of(cloud, lost), lost), NOBODY)
     forge(cloud, own, host=host + 1)
     cloud.advance(60)
-    report = sweeping.reconcile(cloud.world)
+    report = sweeping.reconcile(cloud.runtime)
     assert report.misplaced[0] == f"i-{own} on host {host}, not {host + 1}"
     assert len(report.misplaced) == 3  # and its two disks
     assert report.missing == [f"i-{lost} on host {host_of(cloud, lost)}"]
@@ -82,7 +82,7 @@ def test_what_is_not_where_it_should_be_is_reported(cloud: Cloud, alice: Client)
 def test_a_host_that_is_away_makes_nothing_missing(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     cloud.fault("region_outage", region="us-east")
-    report = sweeping.reconcile(cloud.world)
+    report = sweeping.reconcile(cloud.runtime)
     assert (report.orphans, report.missing, report.misplaced) == ([], [], [])
     assert host_of(cloud, own) in report.unreachable
 
@@ -104,5 +104,5 @@ def test_an_instance_that_somebody_is_at_work_on_is_let_be(cloud: Cloud, alice: 
     own = deploy(cloud, alice)
     cloud.freeze()
     act(alice, own, "reboot")
-    assert sweeping.repair(cloud.world) == []
+    assert sweeping.repair(cloud.runtime) == []
     assert status(alice, own) == "rebooting"

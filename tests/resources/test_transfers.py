@@ -389,7 +389,7 @@ def test_a_busy_instance_is_waited_for(cloud: Cloud, alice: Client, bob: Client)
     number = instance(alice, image="compute/debian12", root_pass=ROOT)
     cloud.settle()
     token = offer(alice, number)["token"]
-    cloud.door.put("/_sandbox/transitions", json={"compute_reboot": {"seconds": 60}})
+    cloud.sandbox.put("/_sandbox/transitions", json={"compute_reboot": {"seconds": 60}})
     done(alice.post(f"/v4/compute/instances/{number}/reboot"))
     assert accept(bob, token).status_code == 200
     cloud.advance(20)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from httpx2 import Client
 
-from crofter import corridor
+from crofter import registry
 from crofter.resources.users.grants.shapes import KINDS
 from tests.cloud import Cloud
 from tests.resources.stock import Stock
@@ -291,11 +291,11 @@ def test_a_change_of_restriction_starts_from_nothing(cloud: Cloud, alice: Client
 
 
 ABSENT = {"domain", "longview"}
-"""Kinds of object that this house has none of."""
+"""Kinds of object that this server has none of."""
 
 
 def test_every_kind_that_can_be_granted_is_known() -> None:
-    assert {kind.name for kind in corridor.KINDS} == set(KINDS) - ABSENT
+    assert {kind.name for kind in registry.KINDS} == set(KINDS) - ABSENT
 
 
 def one_of_each(cloud: Cloud, owner: Client, username: str) -> dict[str, int]:

@@ -75,7 +75,7 @@ def test_a_shutdown_is_no_accident(cloud: Cloud, alice: Client) -> None:
     cloud.settle()
     cloud.advance(7200)
     assert (status(alice, own), events(alice, "lassie_reboot")) == ("offline", [])
-    answer = cloud.door.post("/_sandbox/faults", json={"kind": "power_off", "compute_id": own})
+    answer = cloud.sandbox.post("/_sandbox/faults", json={"kind": "power_off", "compute_id": own})
     refused(answer, "The machine is not on.", "compute_id")
 
 
@@ -155,8 +155,8 @@ def test_mending_everything_brings_hosts_and_regions_back(cloud: Cloud, alice: C
     cloud.fault("host_maintenance", compute_id=own)
     cloud.fault("region_outage", region="us-west")
     assert alice.get("/v4/regions/us-west").json()["status"] == "outage"
-    assert len(cloud.door.get("/_sandbox/faults").json()) > 0
-    assert cloud.door.delete("/_sandbox/faults").status_code == 200
+    assert len(cloud.sandbox.get("/_sandbox/faults").json()) > 0
+    assert cloud.sandbox.delete("/_sandbox/faults").status_code == 200
     cloud.settle()
     assert status(alice, own) == "running"
     assert alice.get("/v4/regions/us-west").json()["status"] == "ok"
@@ -185,12 +185,12 @@ def test_a_region_that_is_away_changes_no_status(cloud: Cloud, alice: Client) ->
 def test_faults_of_what_is_not_there_are_refused(
     cloud: Cloud, alice: Client, body: dict[str, object], field: str
 ) -> None:
-    answer = cloud.door.post("/_sandbox/faults", json=body)
+    answer = cloud.sandbox.post("/_sandbox/faults", json=body)
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, field)
 
 
 def test_an_instance_that_was_never_put_anywhere_has_no_host_to_lose(cloud: Cloud, alice: Client) -> None:
     own = create(alice)["id"]
-    answer = cloud.door.post("/_sandbox/faults", json={"kind": "host_maintenance", "compute_id": own})
+    answer = cloud.sandbox.post("/_sandbox/faults", json={"kind": "host_maintenance", "compute_id": own})
     refused(answer, "The Compute is not on a host yet", "compute_id")
     assert view(alice, own)["status"] == "offline"

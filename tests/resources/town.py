@@ -36,7 +36,7 @@ class Town:
         self.cloud = cloud
         stand_at(cloud, at)
         cloud.settle()  # what was to be done in the months that were skipped
-        assert cloud.door.put("/_sandbox/transitions", json={"*": {"seconds": 0}}).status_code == 200
+        assert cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 0}}).status_code == 200
         self.alice, self.bob = cloud.person(username="alice"), cloud.person(username="bob-receives")
         done(self.alice.put("/v4/account", json={"country": "DE"}))
         self.compute = 0
@@ -161,8 +161,8 @@ def is_billed_later(town: Town, step: Step) -> None:
 
 def use_much(town: Town) -> None:
     instance(town.alice, "g6-standard-16")
-    with town.cloud.world.database.write() as db:
-        began = town.cloud.world.clock.now() - 120 * 3_600_000  # as if it were there for five days
+    with town.cloud.runtime.database.write() as db:
+        began = town.cloud.runtime.clock.now() - 120 * 3_600_000  # as if it were there for five days
         db.raw(f"UPDATE meter SET began = {began}, billed_until = {began}")
 
 
@@ -188,17 +188,17 @@ def is_billed_the_next_morning(town: Town, _step: Step) -> None:
 
 
 class Dying(SimulatedGateway):
-    """A gateway over which the house dies, before or after a charge; or which it does not hear any more."""
+    """A gateway over which the server dies, before or after a charge; or which it does not hear any more."""
 
     def __init__(self, cloud: Cloud, when: str) -> None:
-        super().__init__(cloud.world.database)
+        super().__init__(cloud.runtime.database)
         self._when = when
 
     def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
         if self._when == "before":
-            raise RuntimeError("the house died here")
+            raise RuntimeError("the server died here")
         super().charge(key, customer, token, cents)
-        raise InDoubt if self._when == "unheard" else RuntimeError("the house died here")
+        raise InDoubt if self._when == "unheard" else RuntimeError("the server died here")
 
     def find(self, key: str) -> Outcome | None:
         raise InDoubt
@@ -206,7 +206,7 @@ class Dying(SimulatedGateway):
 
 @contextmanager
 def dying(cloud: Cloud, when: str) -> Iterator[None]:
-    services = cloud.world.services
+    services = cloud.runtime.services
     before, services["payments"] = services["payments"], Dying(cloud, when)
     try:
         yield

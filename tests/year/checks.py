@@ -20,7 +20,7 @@ PARALLEL = "ip"
 
 
 class Looked(NamedTuple):
-    """The house, and the invoices of each account by date: those that it made, and those that it should have made."""
+    """The server, and the invoices of each account by date: those that it made, and those that it should have made."""
 
     cloud: Cloud
     found: dict[int, dict[int, tuple[int, Bill]]]
@@ -57,7 +57,7 @@ def _holds(check: Callable[[Looked], None], looked: Looked) -> bool:
 
 
 def _look(cloud: Cloud, log: Log) -> Looked:
-    told, now = story(log), cloud.world.clock.now()
+    told, now = story(log), cloud.runtime.clock.now()
     found: dict[int, dict[int, tuple[int, Bill]]] = {}
     wanted: dict[int, dict[int, Bill]] = {}
     for account in log.countries:

@@ -1,4 +1,4 @@
-"""What a house has written down, as one number: all of it, but for what is different each time by nature."""
+"""What a server has written down, as one number: all of it, but for what is different each time by nature."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.resources.money import rows
 DIFFERENT_EACH_TIME = {
     ("account_user", "password"): "each hash of a password has a salt of its own",
     ("worker", "id"): "a process draws its own number, from dice that nobody has seeded",
-    ("worker", "lease"): "processes are alive in real time, whatever the clock of the house says",
+    ("worker", "lease"): "processes are alive in real time, whatever the clock of the server says",
 }
 NOTES = {
     ("clock", "serial"): "settings of the clock are numbered by real time, so that later ones win",
     ("founding", "password"): "as of the user whose password it is",
 }
-"""Of the notes that the house keeps for itself, each a JSON object under a name."""
+"""Of the notes that the server keeps for itself, each a JSON object under a name."""
 
 
 def fingerprint(cloud: Cloud) -> str:

@@ -1,4 +1,4 @@
-"""A year in the lives of some accounts: what they ask for is written down, and what the house tells of it too."""
+"""A year in the lives of some accounts: what they ask for is written down, and what the server tells of it too."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from crofter.resources.billing import services
 from crofter.resources.nodebalancers.store import nodebalancer
 from crofter.resources.volumes.store import volume
 from tests.resources.money import CARD
-from tests.year.houses import BEGINNING, Killed, Shaky
+from tests.year.clouds import BEGINNING, Killed, Shaky
 
 PLANS = ("g6-nanode-1", "g6-standard-1", "g6-standard-2", "g6-standard-6", "g6-dedicated-8")
 COUNTRIES = ("", "DE", "AU", "US", "GB")
@@ -31,7 +31,7 @@ of the two hours the moment of the change was in."""
 
 
 class Event(NamedTuple):
-    """As the journal has it; it is read in time, before it is forgotten."""
+    """As the event log has it; it is read in time, before it is forgotten."""
 
     id: int
     account: int
@@ -71,25 +71,27 @@ class Log:
     """Whether the traffic of each instance is known beforehand; otherwise none of it is beyond the plans."""
     _open: int = 0
 
-    def read(self, house: Shaky | Killed) -> None:
+    def read(self, application: Shaky | Killed) -> None:
         columns = "id, account_id, action, status, created, finished, entity_id"
-        for row in house.rows(f"SELECT {columns} FROM event WHERE id >= {self._open} ORDER BY id"):
+        for row in application.rows(f"SELECT {columns} FROM event WHERE id >= {self._open} ORDER BY id"):
             self.events[row[0]] = Event(*row)
         unfinished = [one.id for one in self.events.values() if one.status in ("scheduled", "started")]
         self._open = min(unfinished, default=max(self.events, default=0))
 
 
 class Year:
-    """Accounts that create, resize, back up, transfer and delete; in a house that dies on them now and then."""
+    """Accounts that create, resize, back up, transfer and delete; in a server that dies on them now and then."""
 
-    def __init__(self, house: Shaky | Killed, seed: int, accounts: int) -> None:
-        self.house = house
-        self.dice = random.Random(seed)
+    def __init__(self, application: Shaky | Killed, seed: int, accounts: int) -> None:
+        self.application = application
+        self.rng = random.Random(seed)
         self.done: Counter[str] = Counter()
-        self.log = Log(loud=isinstance(house, Shaky))
+        self.log = Log(loud=isinstance(application, Shaky))
         self._began: dict[int, list[int]] = {}
         """When each instance, and what hangs on it, began to cost money."""
-        opened = [house.account(username=f"owner-{at}", card=CARDS[at % 4], public_ips=3) for at in range(accounts)]
+        opened = [
+            application.account(username=f"owner-{at}", card=CARDS[at % 4], public_ips=3) for at in range(accounts)
+        ]
         self.numbers = [number for number, _ in opened]
         self.tokens = [token for _, token in opened]
         for at, number in enumerate(self.numbers):
@@ -98,25 +100,25 @@ class Year:
                 assert self._owner(at).put("/v4/account", json={"country": country}).status_code == 200
             if at % 3 == 0:
                 assert self._owner(at).post("/v4/account/promo-codes", json={"promo_code": CODE}).status_code == 200
-                self.log.redeemed[number] = house.now()
+                self.log.redeemed[number] = application.now()
 
     def _owner(self, at: int) -> Client:
-        return self.house.client(self.tokens[at])
+        return self.application.client(self.tokens[at])
 
     def run(self, days: int, deeds: int) -> None:
         end = BEGINNING + days * DAY
-        while self.house.now() < end:
-            self.house.advance(self.dice.randrange(12 * 3600, 84 * 3600))
+        while self.application.now() < end:
+            self.application.advance(self.rng.randrange(12 * 3600, 84 * 3600))
             for _ in range(deeds):
-                self._deed(self.dice.randrange(len(self.tokens)))
-                self.house.settle()
-            self.log.read(self.house)
+                self._deed(self.rng.randrange(len(self.tokens)))
+                self.application.settle()
+            self.log.read(self.application)
         self._end()
 
     def _end(self) -> None:
         """Every month that had begun is billed, and what is under way comes to its end."""
-        self.house.advance(40 * DAY / 1000)
-        self.log.read(self.house)
+        self.application.advance(40 * DAY / 1000)
+        self.log.read(self.application)
         for token in self.log.contents:
             sender = next(one for one in self.log.events.values() if one.entity == f'"{token}"').account
             client = self._owner(self.numbers.index(sender))
@@ -124,30 +126,32 @@ class Year:
             self.log.ended[token] = (found["status"], found["updated"])
 
     def _deed(self, at: int) -> None:
-        self.house.advance(1 - self.house.now() % 1000 / 1000)  # requests come at full seconds, as events tell time
-        deed = self.dice.choice(DEEDS) if self.done["manage"] else "manage"
+        self.application.advance(
+            1 - self.application.now() % 1000 / 1000
+        )  # requests come at full seconds, as events tell time
+        entry = self.rng.choice(DEEDS) if self.done["manage"] else "manage"
         owner = self._owner(at)
         found = owner.get("/v4/compute/instances?page_size=500").json()["data"]
-        number = self.dice.choice(found)["id"] if found else 0
-        if deed == "create" or number or deed in ("volume", "balancer", "pay", "manage"):
-            answer = getattr(self, f"_{deed}")(at, owner, number)
-            self.done[deed] += answer is True or (answer is not None and answer.status_code == 200)
+        number = self.rng.choice(found)["id"] if found else 0
+        if entry == "create" or number or entry in ("volume", "balancer", "pay", "manage"):
+            answer = getattr(self, f"_{entry}")(at, owner, number)
+            self.done[entry] += answer is True or (answer is not None and answer.status_code == 200)
 
     def _hour_ends_soon(self, number: int) -> bool:
-        now = self.house.now()
+        now = self.application.now()
         return any((now - began) % HOUR >= HOUR - SOON for began in (0, *self._began[number]))
 
     # ---- deeds ------------------------------------------------------------------------------------------------------
 
     def _create(self, _at: int, owner: Client, _number: int) -> Response:
-        body = {"region": "us-east", "type": self.dice.choice(PLANS), "backups_enabled": self.dice.random() < 0.3}
-        if self.dice.random() < 0.6:
+        body = {"region": "us-east", "type": self.rng.choice(PLANS), "backups_enabled": self.rng.random() < 0.3}
+        if self.rng.random() < 0.6:
             body |= {"image": "compute/debian11", "root_pass": "Vq7!mmpx-Tolp"}
         answer = owner.post("/v4/compute/instances", json=body)
         if answer.status_code == 200:
             made = answer.json()
             self.log.plans[made["id"]] = [made["type"]]
-            self._began[made["id"]] = [self.house.now()]
+            self._began[made["id"]] = [self.application.now()]
             if "image" in body:
                 self.log.placed.add(made["id"])
             if made["backups"]["enabled"]:
@@ -157,30 +161,30 @@ class Year:
     def _resize(self, _at: int, owner: Client, number: int) -> Response | None:
         if self._hour_ends_soon(number):
             return None
-        plan = self.dice.choice(PLANS)
+        plan = self.rng.choice(PLANS)
         answer = owner.post(f"/v4/compute/instances/{number}/resize", json={"type": plan})
         if answer.status_code == 200:
             self.log.plans[number].append(plan)
         return answer
 
     def _backups(self, _at: int, owner: Client, number: int) -> Response:
-        verb = self.dice.choice(("enable", "cancel"))
-        self._began[number].append(self.house.now())
+        verb = self.rng.choice(("enable", "cancel"))
+        self._began[number].append(self.application.now())
         return owner.post(f"/v4/compute/instances/{number}/backups/{verb}")
 
     def _address(self, _at: int, owner: Client, number: int) -> Response:
         url = f"/v4/compute/instances/{number}/ips"
         held = owner.get(url).json()["ipv4"]["public"]
-        if len(held) > 1 and self.dice.random() < 0.4:
+        if len(held) > 1 and self.rng.random() < 0.4:
             return owner.delete(f"{url}/{held[-1]['address']}")
-        self._began[number].append(self.house.now())
+        self._began[number].append(self.application.now())
         return owner.post(url, json={"type": "ipv4", "public": True})
 
     def _delete(self, _at: int, owner: Client, number: int) -> Response | None:
         return None if self._hour_ends_soon(number) else owner.delete(f"/v4/compute/instances/{number}")
 
     def _rename(self, _at: int, owner: Client, number: int) -> Response:
-        label = f"renamed-{self.dice.randrange(10**6)}"
+        label = f"renamed-{self.rng.randrange(10**6)}"
         return owner.put(f"/v4/compute/instances/{number}", json={"label": label})
 
     def _transfer(self, _at: int, owner: Client, number: int) -> Response | None:
@@ -191,29 +195,29 @@ class Year:
             return None
         token = made.json()["token"]
         self.log.contents[token] = [number]
-        if self.dice.random() < 0.2:
+        if self.rng.random() < 0.2:
             return owner.delete(f"/v4/account/service-transfers/{token}")
-        receiver = self._owner(self.dice.randrange(len(self.tokens)))
+        receiver = self._owner(self.rng.randrange(len(self.tokens)))
         return receiver.post(f"/v4/account/service-transfers/{token}/accept")
 
     def _pay(self, _at: int, owner: Client, _number: int) -> Response | None:
         owed = owner.get("/v4/account").json()["balance"]
         if owed <= 0:
             return None
-        if self.dice.random() < 0.5:
+        if self.rng.random() < 0.5:
             owner.post("/v4/account/credit-card", json=CARD)
         return owner.post("/v4/account/payments", json={"usd": f"{owed:.2f}"})
 
     def _manage(self, _at: int, owner: Client, _number: int) -> Response:
         return owner.post("/v4/account/settings/managed-enable")
 
-    # ---- what no endpoint does yet: as the rooms will say it --------------------------------------------------------
+    # ---- what no endpoint does yet: as the resources will say it ---------------------------------------------------
 
     def _volume(self, at: int, _owner: Client, _number: int) -> bool | None:
         mine = self._still_there("volume", self.numbers[at])
         if mine is None:
-            return self._make(at, "volume", self.dice.randrange(10, 500))
-        return self._end_or_change(mine, self.dice.choice((0, self.dice.randrange(10, 500))))
+            return self._make(at, "volume", self.rng.randrange(10, 500))
+        return self._end_or_change(mine, self.rng.choice((0, self.rng.randrange(10, 500))))
 
     def _balancer(self, at: int, _owner: Client, _number: int) -> bool | None:
         mine = self._still_there("nodebalancer", self.numbers[at])
@@ -224,14 +228,14 @@ class Year:
         return next((one for one in last.values() if one.size), None)
 
     def _context(self, account: int, db: Any) -> Context:
-        assert isinstance(self.house, Shaky)
-        return Context(self.house.cloud.world, db, Actor(account, 0, "", False, 0, frozenset({"*"})))
+        assert isinstance(self.application, Shaky)
+        return Context(self.application.cloud.runtime, db, Actor(account, 0, "", False, 0, frozenset({"*"})))
 
     def _make(self, at: int, what: str, size: int) -> bool | None:
-        if not isinstance(self.house, Shaky):
+        if not isinstance(self.application, Shaky):
             return None
         label = f"{what}-{len(self.log.made)}"
-        with self.house.cloud.world.database.write() as db:
+        with self.application.cloud.runtime.database.write() as db:
             ctx = self._context(self.numbers[at], db)
             same: dict[str, Any] = {"account_id": ctx.account_id, "label": label, "region": "us-east"}
             same |= {"created": ctx.moment, "updated": ctx.moment}
@@ -241,12 +245,12 @@ class Year:
             else:
                 number = db.insert(nodebalancer, hostname=label, ipv4=f"198.51.100.{len(self.log.made)}", **same)
                 services.begin_nodebalancer(ctx, number, label)
-        self.log.made.append(Made(self.house.now(), self.numbers[at], what, number, size))
+        self.log.made.append(Made(self.application.now(), self.numbers[at], what, number, size))
         return True
 
     def _end_or_change(self, mine: Made, size: int) -> bool | None:
-        assert isinstance(self.house, Shaky)
-        with self.house.cloud.world.database.write() as db:
+        assert isinstance(self.application, Shaky)
+        with self.application.cloud.runtime.database.write() as db:
             ctx = self._context(mine.account, db)
             if mine.what == "nodebalancer":
                 services.end_nodebalancer(ctx, mine.number)
@@ -256,5 +260,5 @@ class Year:
             else:
                 services.end_volume(ctx, mine.number)
                 db.delete(volume, id=mine.number)
-        self.log.made.append(mine._replace(at=self.house.now(), size=size))
+        self.log.made.append(mine._replace(at=self.application.now(), size=size))
         return True

@@ -9,7 +9,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from typing import NamedTuple
 
 from crofter.clock import DAY, HOUR
-from tests.year.houses import BEGINNING, GIGABYTE
+from tests.year.clouds import BEGINNING, GIGABYTE
 from tests.year.life import CODE, Log
 from tests.year.story import PROMOTIONS, TAXES, TYPES, Story, Stretch, first_of, micros, month
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from crofter import catalogue
 from crofter.clock import HOUR
 from tests.resources.money import moment
-from tests.year.houses import sent
+from tests.year.clouds import sent
 from tests.year.life import Event, Log
 
 ADDRESS, MANAGED, BALANCER = (1_500, 1_000_000), (150_000, 100_000_000), (15_000, 10_000_000)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from crofter.catalogue.shelf import Entry, Shelf
+from crofter.catalogue.table import CatalogueTable, Entry
 
 BUILT_IN = Path(__file__).parent
 
@@ -19,31 +19,31 @@ class CatalogueError(Exception):
     """The catalogue cannot be used. The text says which file, which entry, and why; one line for each problem."""
 
 
-def read(shelves: Sequence[Shelf], folder: str | None) -> list[list[Entry]]:
-    """The entries of each shelf: from the operator's folder where it has the file, else the built-in ones."""
-    problems = [] if folder is None else _folder_problems(Path(folder), shelves)
+def read(targets: Sequence[CatalogueTable], folder: str | None) -> list[list[Entry]]:
+    """The entries of each catalogue table: from the operator's folder where it has the file, else the built-in ones."""
+    problems = [] if folder is None else _folder_problems(Path(folder), targets)
     found: list[list[Entry]] = []
-    for shelf in shelves:
-        own = Path(folder) / shelf.file if folder is not None else None
-        path = own if own is not None and own.exists() else BUILT_IN / shelf.file
+    for target in targets:
+        own = Path(folder) / target.file if folder is not None else None
+        path = own if own is not None and own.exists() else BUILT_IN / target.file
         wrong: list[str] = []
-        found.append(_entries(shelf, path, wrong))
+        found.append(_entries(target, path, wrong))
         problems += [f"{path}: {one}" for one in wrong]
     if problems:
         raise CatalogueError("\n".join(problems))
     return found
 
 
-def _folder_problems(folder: Path, shelves: Sequence[Shelf]) -> list[str]:
+def _folder_problems(folder: Path, targets: Sequence[CatalogueTable]) -> list[str]:
     """A folder that is not there, or a misspelt file, would silently leave the built-in catalogue in force."""
     if not folder.is_dir():
         return [f"{folder}: the catalogue folder is not there"]
-    known = [shelf.file for shelf in shelves]
+    known = [target.file for target in targets]
     strays = sorted(path.name for path in folder.glob("*.toml") if path.name not in known)
     return [f"{folder / stray}: no catalogue file has this name; there are {', '.join(known)}" for stray in strays]
 
 
-def _entries(shelf: Shelf, path: Path, problems: list[str]) -> list[Entry]:
+def _entries(target: CatalogueTable, path: Path, problems: list[str]) -> list[Entry]:
     try:
         # Decimals, since prices are meant to the last digit.
         document = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
@@ -56,25 +56,25 @@ def _entries(shelf: Shelf, path: Path, problems: list[str]) -> list[Entry]:
     except RecursionError:
         problems.append("is not TOML: nested too deep")
         return []
-    strays = sorted(set(document) - {shelf.name})
+    strays = sorted(set(document) - {target.name})
     if strays:
-        problems.append(f"holds {', '.join(strays)}, which means nothing here; entries stand under [[{shelf.name}]]")
-    listed = document.get(shelf.name, [])
-    if not isinstance(listed, list) or not (listed or shelf.may_be_empty):
-        problems.append(f"has no entries; each stands under [[{shelf.name}]]")
+        problems.append(f"holds {', '.join(strays)}, which means nothing here; entries stand under [[{target.name}]]")
+    listed = document.get(target.name, [])
+    if not isinstance(listed, list) or not (listed or target.may_be_empty):
+        problems.append(f"has no entries; each stands under [[{target.name}]]")
         return []
-    entries = _converted(shelf, listed, problems)
+    entries = _converted(target, listed, problems)
     if not problems:
-        problems += shelf.problems(entries)
-    return sorted(entries, key=shelf.order) if shelf.order else entries
+        problems += target.problems(entries)
+    return sorted(entries, key=target.order) if target.order else entries
 
 
-def _converted(shelf: Shelf, listed: list[Any], problems: list[str]) -> list[Entry]:
+def _converted(target: CatalogueTable, listed: list[Any], problems: list[str]) -> list[Entry]:
     entries: list[Entry] = []
     seen: set[str] = set()
     for number, sent in enumerate(listed, 1):
         try:
-            entry = msgspec.convert(sent, shelf.entry)
+            entry = msgspec.convert(sent, target.entry)
         except (msgspec.ValidationError, ValueError) as error:
             problems.append(f"{_called(sent, number)}: {_reason(error)}")
             continue

@@ -9,33 +9,33 @@ from typing import Any
 from sqlalchemy import Table, bindparam, insert, select, update
 
 from crofter.catalogue import files
-from crofter.catalogue.shelf import Entry, Shelf
+from crofter.catalogue.table import CatalogueTable, Entry
 from crofter.db import Query, Session, query
 
 AT_ONCE = 100
 """Rows that one statement inserts."""
 
 
-def load(db: Session, shelves: Sequence[Shelf], folder: str | None) -> None:
+def load(db: Session, targets: Sequence[CatalogueTable], folder: str | None) -> None:
     """Make the tables what the files say. Nothing is written unless all of them can be used."""
-    for shelf, entries in zip(shelves, files.read(shelves, folder), strict=True):
-        _fill(db, shelf, entries)
+    for target, entries in zip(targets, files.read(targets, folder), strict=True):
+        _fill(db, target, entries)
 
 
-def _fill(db: Session, shelf: Shelf, entries: Sequence[Entry]) -> None:
+def _fill(db: Session, target: CatalogueTable, entries: Sequence[Entry]) -> None:
     """What is no longer in the file loses its place and is offered no more; what else a row holds outlives a start."""
-    known = set(db.column(_slugs(shelf.table, shelf.slug)))
+    known = set(db.column(_slugs(target.table, target.slug)))
     if known:
-        db.run(_unplaced(shelf.table))  # also frees the places, since no two rows may share one
+        db.run(_unplaced(target.table))  # also frees the places, since no two rows may share one
     new: list[dict[str, Any]] = []
     for position, entry in enumerate(entries, 1):
-        values = {"position": position, **shelf.columns(entry)}
+        values = {"position": position, **target.columns(entry)}
         if entry.id in known:
-            db.update(shelf.table, {shelf.slug: entry.id}, **values)
+            db.update(target.table, {target.slug: entry.id}, **values)
         else:
-            new.append({shelf.slug: entry.id, **values})
+            new.append({target.slug: entry.id, **values})
     for first in range(0, len(new), AT_ONCE):
-        _insert(db, shelf.table, new[first : first + AT_ONCE])
+        _insert(db, target.table, new[first : first + AT_ONCE])
 
 
 def _insert(db: Session, table: Table, rows: Sequence[dict[str, Any]]) -> None:

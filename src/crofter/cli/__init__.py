@@ -42,11 +42,11 @@ def parser() -> argparse.ArgumentParser:
             command.add_argument(flag, **options)
     admin.describe(commands.add_parser("admin", help="accounts, users, tokens and keys, on the database itself"))
     for name, words in (("login", "sign in with a browser"), ("logout", "sign out again")):
-        signing = commands.add_parser(name, help=words, description=words)
-        signing.add_argument("--url", help="address of the cloud ($CROFTER_URL, http://127.0.0.1:8420)")
+        login = commands.add_parser(name, help=words, description=words)
+        login.add_argument("--url", help="address of the cloud ($CROFTER_URL, http://127.0.0.1:8420)")
         if name == "login":
-            signing.add_argument("--scopes", default="*", help="what the command line may do (*)")
-            signing.add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
+            login.add_argument("--scopes", default="*", help="what the command line may do (*)")
+            login.add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
     described = commands.add_parser("openapi", help="print the OpenAPI description of the interface")
     described.add_argument("--output", help="file to write it to")
     return built
@@ -62,9 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
         write(asked["output"])
         return
     if command in ("login", "logout"):
-        from crofter.cli import signing  # noqa: PLC0415
+        from crofter.cli import login  # noqa: PLC0415
 
-        sys.exit(signing.login(**asked) if command == "login" else signing.logout(**asked))
+        sys.exit(login.login(**asked) if command == "login" else login.logout(**asked))
     from crofter.config import SettingsError, load  # noqa: PLC0415
 
     if command == "work":

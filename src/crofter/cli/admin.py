@@ -86,7 +86,7 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
         "announce maintenance of an instance, and do it when its time has come",
         (
             ("compute_id", {"type": int, "help": "the instance"}),
-            ("when", {"help": "house time, as 2030-12-31T23:00:00 (UTC)"}),
+            ("when", {"help": "service time, as 2030-12-31T23:00:00 (UTC)"}),
             ("reason", {"help": "what its owner is told"}),
             ("--type", {"choices": ("reboot", "cold_migration", "live_migration"), "default": "reboot"}),
         ),

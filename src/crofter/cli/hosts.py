@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from crofter.assembly import hypervisor
-from crofter.context import World
+from crofter.context import Runtime
 from crofter.resources.instances import sweeping
 
 Asked = dict[str, Any]
@@ -22,11 +22,11 @@ MEANINGS = {
 }
 
 
-def reconcile(world: World, asked: Asked) -> Rows:
+def reconcile(runtime: Runtime, asked: Asked) -> Rows:
     """Only reported. What to do about an orphan is for people to decide."""
-    world.services["hypervisor"] = hypervisor(world)
-    report = msgspec.structs.asdict(sweeping.compare(world))
+    runtime.services["hypervisor"] = hypervisor(runtime)
+    report = msgspec.structs.asdict(sweeping.compare(runtime))
     return [{"what": name, "which": one, "meaning": MEANINGS[name]} for name in MEANINGS for one in report[name]]
 
 
-COMMANDS: dict[str, Callable[[World, Asked], Rows]] = {"hosts reconcile": reconcile}
+COMMANDS: dict[str, Callable[[Runtime, Asked], Rows]] = {"hosts reconcile": reconcile}

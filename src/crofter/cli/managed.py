@@ -7,12 +7,12 @@ from collections.abc import Callable
 import msgspec
 from sqlalchemy import bindparam, or_, select
 
-from crofter import audit, clock, journal
+from crofter import audit, clock, events
 from crofter.cli.staff import Asked, Rows, operator, plain, seeking
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.db import Row, query
 from crofter.errors import Invalid
-from crofter.journal import Author
+from crofter.events import Author
 from crofter.resources.account.rules import ENTITY, disable_managed
 from crofter.resources.account.store import account
 from crofter.resources.instances import store as instances
@@ -21,7 +21,7 @@ from crofter.resources.maintenance import store as maintained
 from crofter.resources.managed.credentials import rules as credentials
 from crofter.resources.managed.credentials.store import credential
 from crofter.resources.managed.services.store import service
-from crofter.resources.support import house
+from crofter.resources.support import staff
 
 
 class _Monitored(Row):
@@ -56,42 +56,42 @@ _CREDENTIALS = query(
 )
 
 
-def list_services(world: World, asked: Asked) -> Rows:
-    with world.database.read() as db:
+def list_services(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.read() as db:
         found = db.all(_SERVICES, everything=not asked["problems"])
     return [{**msgspec.structs.asdict(one), "notes": plain(one.notes or "")} for one in found]
 
 
-def list_credentials(world: World, asked: Asked) -> Rows:
-    with world.database.read() as db:
-        account_id = house.account_of(Context(world, db), asked["euuid"])
+def list_credentials(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.read() as db:
+        account_id = staff.account_of(Context(runtime, db), asked["euuid"])
         return [msgspec.structs.asdict(one) for one in db.all(_CREDENTIALS, account_id=account_id)]
 
 
-def decrypt(world: World, asked: Asked) -> Rows:
-    with world.database.write() as db, seeking(f"credential {asked['id']}"):
-        secrets = credentials.decrypt(Context(world, db), asked["id"], by=operator(asked))
+def decrypt(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.write() as db, seeking(f"credential {asked['id']}"):
+        secrets = credentials.decrypt(Context(runtime, db), asked["id"], by=operator(asked))
     return [dict(secrets) if asked["json"] else {name: plain(value or "") for name, value in secrets.items()}]
 
 
-def ssh_key(world: World, asked: Asked) -> Rows:
-    with world.database.write() as db:
-        ctx = Context(world, db)
-        private = credentials.private_key(ctx, house.account_of(ctx, asked["euuid"]), by=operator(asked))
+def ssh_key(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.write() as db:
+        ctx = Context(runtime, db)
+        private = credentials.private_key(ctx, staff.account_of(ctx, asked["euuid"]), by=operator(asked))
     if asked["json"]:
         return [{"private_key": private}]
     print(private, end="")
     return []
 
 
-def disable(world: World, asked: Asked) -> Rows:
-    with world.database.write() as db:
-        ctx = Context(world, db)
-        account_id = house.account_of(ctx, asked["euuid"])
-        db.hold(account_id)
+def disable(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.write() as db:
+        ctx = Context(runtime, db)
+        account_id = staff.account_of(ctx, asked["euuid"])
+        db.lock_account(account_id)
         if not disable_managed(ctx, account_id):
             raise Invalid("managed service is not enabled on this account")
-        journal.write(db, ctx.now, Author(account_id, None, house.STAFF), "managed_disabled", "notification", ENTITY)
+        events.write(db, ctx.now, Author(account_id, None, staff.STAFF), "managed_disabled", "notification", ENTITY)
         audit.write_staff(ctx, account_id, operator(asked), "managed disable", "/v4/account/settings")
     return [{"disabled": asked["euuid"]}]
 
@@ -99,13 +99,13 @@ def disable(world: World, asked: Asked) -> Rows:
 # ---- maintenance ----------------------------------------------------------------------------------------------------
 
 
-def schedule_maintenance(world: World, asked: Asked) -> Rows:
+def schedule_maintenance(runtime: Runtime, asked: Asked) -> Rows:
     when = _moment(asked["when"])
-    with world.database.write() as db:
-        ctx = Context(world, db)
+    with runtime.database.write() as db:
+        ctx = Context(runtime, db)
         with seeking(f"instance {asked['compute_id']}"):
-            instance = instances.again(ctx, asked["compute_id"])
-        db.hold(instance.account_id)
+            instance = instances.get_unscoped(ctx, asked["compute_id"])
+        db.lock_account(instance.account_id)
         if when <= ctx.now:
             raise Invalid(f"{asked['when']} is over")
         number = maintenance.schedule(ctx, instance, asked["type"], when, asked["reason"])
@@ -120,9 +120,9 @@ def _moment(text: str) -> int:
         raise Invalid(f"{text} is no moment like 2030-12-31T23:00:00") from error
 
 
-def list_maintenance(world: World, asked: Asked) -> Rows:
-    with world.database.read() as db:
-        found = maintained.everybodys(Context(world, db))
+def list_maintenance(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.read() as db:
+        found = maintained.everybodys(Context(runtime, db))
     return [
         {"id": one.id, "compute_id": one.instance_id, "when": one.when_, "type": one.type, "status": one.status}
         | {"label": plain(one.label), "reason": one.reason}
@@ -130,13 +130,13 @@ def list_maintenance(world: World, asked: Asked) -> Rows:
     ]
 
 
-def cancel_maintenance(world: World, asked: Asked) -> Rows:
-    with world.database.write() as db:
-        ctx = Context(world, db)
+def cancel_maintenance(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.write() as db:
+        ctx = Context(runtime, db)
         found = maintained.any_one(ctx, asked["id"])
         if found is None or not maintenance.call_off(ctx, found.id):
             raise Invalid(f"there is no maintenance {asked['id']} that has not begun")
-        _on_record(ctx, asked, instances.again(ctx, found.instance_id).account_id, found.instance_id)
+        _on_record(ctx, asked, instances.get_unscoped(ctx, found.instance_id).account_id, found.instance_id)
     return [{"cancelled": asked["id"]}]
 
 
@@ -145,7 +145,7 @@ def _on_record(ctx: Context, asked: Asked, account_id: int, compute_id: int) -> 
     audit.write_staff(ctx, account_id, operator(asked), f"maintenance {asked['verb']}", path)
 
 
-COMMANDS: dict[str, Callable[[World, Asked], Rows]] = {
+COMMANDS: dict[str, Callable[[Runtime, Asked], Rows]] = {
     "managed services": list_services,
     "managed credentials": list_credentials,
     "managed decrypt": decrypt,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from crofter.corridor import ENDPOINTS
 from crofter.edge.openapi import render
+from crofter.registry import ENDPOINTS
 
 
 def write(output: str | None) -> None:

@@ -1,4 +1,4 @@
-"""What ``crofter admin`` does, on the database itself: for whoever runs the house."""
+"""What ``crofter admin`` does, on the database itself: for whoever runs the server."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from typing import Any
 import msgspec
 
 from crofter import audit, keyring, mail, rotation
-from crofter.assembly import FOUNDING, MASTERS, build_world, found
+from crofter.assembly import FIRST_USER_KEY, MASTERS, bootstrap, build_runtime
 from crofter.cli import hosts, managed, people, staff
 from crofter.config import Settings
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.db import meta
 from crofter.db.schema import SchemaError
-from crofter.dice import Dice
 from crofter.drivers.mail import Outbox
 from crofter.engine import timekeeping
 from crofter.errors import Problem
-from crofter.resources.support import house
+from crofter.resources.support import staff as support_staff
+from crofter.rng import Rng
 
 Asked = dict[str, Any]
 BESIDE = {**staff.COMMANDS, **managed.COMMANDS, **hosts.COMMANDS}
-"""What only makes sense where a house has been founded."""
+"""What only makes sense where a server has been founded."""
 
 
 def run(settings: Settings, asked: Asked) -> int:
@@ -33,34 +33,34 @@ def run(settings: Settings, asked: Asked) -> int:
     try:
         if command == "rotate-key":
             return _rotate_key(settings)
-        world = staff.opened(settings) if command in BESIDE else _opened(settings)
+        runtime = staff.opened(settings) if command in BESIDE else _opened(settings)
         try:
             if command in _COMMANDS:
-                return _COMMANDS[command](world, asked)
+                return _COMMANDS[command](runtime, asked)
             act = BESIDE.get(command) or people.COMMANDS[command]
-            return _show(asked, act(world, asked))
+            return _show(asked, act(runtime, asked))
         finally:
-            world.database.close()
+            runtime.database.close()
     except (Problem, SchemaError, ValueError) as error:
         print(f"crofter: {error}", file=sys.stderr)
         return 1
 
 
-def _opened(settings: Settings, *, beside: bool = True) -> World:
-    """The house, beside the server that may be running; founded here if this is the first anybody does with it."""
-    world = build_world(settings, beside=beside)
-    timekeeping.load(world)
-    with world.database.read() as db:
-        founded = meta.get(db, FOUNDING) is not None
-    first = None if founded else found(world)
+def _opened(settings: Settings, *, beside: bool = True) -> Runtime:
+    """The server, beside the server that may be running; founded here if this is the first anybody does with it."""
+    runtime = build_runtime(settings, beside=beside)
+    timekeeping.load(runtime)
+    with runtime.database.read() as db:
+        founded = meta.get(db, FIRST_USER_KEY) is not None
+    first = None if founded else bootstrap(runtime)
     if first is not None:
         made = f"a new database: user {first.username}, password {first.password}, token {first.token}"
         print(f"crofter: {made}", file=sys.stderr)
-    return world
+    return runtime
 
 
-def _list_mails(world: World, asked: Asked) -> int:
-    mailer = mail.driver(world)
+def _list_mails(runtime: Runtime, asked: Asked) -> int:
+    mailer = mail.driver(runtime)
     mails = mailer.mails() if isinstance(mailer, Outbox) else []
     if asked["json"]:
         return _show(asked, mails)
@@ -69,9 +69,9 @@ def _list_mails(world: World, asked: Asked) -> int:
     return 0
 
 
-def _verify_audit(world: World, asked: Asked) -> int:
-    with world.database.read() as db:
-        broken = audit.verify(world.keyring, db)
+def _verify_audit(runtime: Runtime, asked: Asked) -> int:
+    with runtime.database.read() as db:
+        broken = audit.verify(runtime.keyring, db)
     if broken:
         _show(asked, [msgspec.structs.asdict(one) for one in broken])
         return 1
@@ -79,10 +79,10 @@ def _verify_audit(world: World, asked: Asked) -> int:
     return 0
 
 
-def _show_audit(world: World, asked: Asked) -> int:
+def _show_audit(runtime: Runtime, asked: Asked) -> int:
     """Who did what to an account, the latest last. Users and paths are what people wrote: shown as plain text."""
-    with world.database.read() as db:
-        account_id = house.account_of(Context(world, db), asked["euuid"])
+    with runtime.database.read() as db:
+        account_id = support_staff.account_of(Context(runtime, db), asked["euuid"])
         latest = deque(audit.entries(db, account_id), maxlen=asked["last"])
     names = ("number", "at", "username", "address", "operation", "path", "fields", "events")
     rows = [{name: getattr(entry, name) for name in names} for entry in latest]
@@ -102,16 +102,16 @@ def _rotate_key(settings: Settings) -> int:
     if in_file:
         assert folder is not None
         _opened(settings, beside=False).database.close()  # nobody else is at it, and the key at hand is the right one
-        keyring.add_master(folder / MASTERS, Dice())
+        keyring.add_master(folder / MASTERS, Rng())
     elif not settings.former_secret_keys:
         raise ValueError(
             "put the new key into CROFTER_SECRET_KEY and the old one into CROFTER_FORMER_SECRET_KEYS, then run this"
         )
-    world = _opened(settings, beside=False)
+    runtime = _opened(settings, beside=False)
     try:
-        done = rotation.rotate(world)
+        done = rotation.rotate(runtime)
     finally:
-        world.database.close()
+        runtime.database.close()
     for one in done.left:
         print(f"crofter: {one.table}.{one.column} of {one.key} cannot be opened with any key", file=sys.stderr)
     if in_file and not done.left:
@@ -142,7 +142,7 @@ def _cell(value: Any) -> str:
     return "-" if value is None else str(value)
 
 
-_COMMANDS: dict[str, Callable[[World, Asked], int]] = {
+_COMMANDS: dict[str, Callable[[Runtime, Asked], int]] = {
     "mails list": _list_mails,
     "audit show": _show_audit,
     "audit verify": _verify_audit,

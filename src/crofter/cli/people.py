@@ -12,10 +12,10 @@ from sqlalchemy import bindparam, or_, select
 
 from crofter import audit, clock, passwords
 from crofter.clock import DAY
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.db import Row, query
 from crofter.errors import Invalid, NotFound
-from crofter.journal import record
+from crofter.events import record
 from crofter.kinds import Entity
 from crofter.login import credentials, store
 from crofter.login.store import Person
@@ -33,11 +33,11 @@ Rows = list[dict[str, Any]]
 # ---- accounts and users ---------------------------------------------------------------------------------------------
 
 
-def _create_account(world: World, asked: Asked) -> Rows:
-    with world.database.write() as db:
-        opened = users.open_account(world, db, username=asked["username"], email=asked["email"])
+def _create_account(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.write() as db:
+        opened = users.open_account(runtime, db, username=asked["username"], email=asked["email"])
         person = db.one(store.BY_USERNAME, username=opened.username)
-        ctx = _context(world, db, person.account_id)
+        ctx = _context(runtime, db, person.account_id)
         invitations.invite(ctx, person)
         _audit(ctx, "accounts create")
     return [{"euuid": opened.euuid, "username": opened.username, "token": opened.token}]
@@ -56,15 +56,15 @@ _ACCOUNTS = query(
 )
 
 
-def _list_accounts(world: World, asked: Asked) -> Rows:
-    with world.database.read() as db:
+def _list_accounts(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.read() as db:
         return [msgspec.structs.asdict(one) for one in db.all(_ACCOUNTS)]
 
 
-def _create_user(world: World, asked: Asked) -> Rows:
-    with world.database.write() as db:
+def _create_user(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.write() as db:
         beside = _person(db, asked["beside"])
-        ctx = _context(world, db, beside.account_id)
+        ctx = _context(runtime, db, beside.account_id)
         body = UserCreate(username=asked["username"], email=asked["email"], restricted=asked["restricted"])
         users.check_username(body.username)
         made = users.create(ctx, body)
@@ -88,21 +88,21 @@ _USERS = query(
 )
 
 
-def _list_users(world: World, asked: Asked) -> Rows:
-    with world.database.read() as db:
+def _list_users(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.read() as db:
         return [msgspec.structs.asdict(one) for one in db.all(_USERS)]
 
 
-def _set_password(world: World, asked: Asked) -> Rows:
-    with world.database.read() as db:
+def _set_password(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.read() as db:
         person = _person(db, asked["username"])
-    password = passwords.readable(world.dice) if asked["generate"] else _typed_password()
+    password = passwords.readable(runtime.rng) if asked["generate"] else _typed_password()
     problem = passwords.weakness(password, person.username, person.email)
     if problem is not None:
         raise Invalid(problem, field="password")
-    hashed = passwords.of(world).hash(password)
-    with world.database.write() as db:
-        ctx = _context(world, db, person.account_id)
+    hashed = passwords.of(runtime).hash(password)
+    with runtime.database.write() as db:
+        ctx = _context(runtime, db, person.account_id)
         credentials.replace(ctx, person, hashed)
         _audit(ctx, "users set-password", "password")
     return [{"username": person.username, **({"password": password} if asked["generate"] else {})}]
@@ -120,17 +120,17 @@ def _typed_password() -> str:
 # ---- tokens ---------------------------------------------------------------------------------------------------------
 
 
-def _create_token(world: World, asked: Asked) -> Rows:
+def _create_token(runtime: Runtime, asked: Asked) -> Rows:
     try:
         scopes = " ".join(parse(asked["scopes"]))
     except ValueError as strange:
         raise ValueError(f"{strange} is not a scope") from None
-    with world.database.write() as db:
+    with runtime.database.write() as db:
         person = _person(db, asked["username"])
-        ctx = _context(world, db, person.account_id)
+        ctx = _context(runtime, db, person.account_id)
         expiry = clock.text(ctx.now + asked["days"] * DAY) if asked["days"] else None
         token_id, plain = users.make_token(
-            world, db, person.account_id, person.id, label=asked["label"], scopes=scopes, expiry=expiry
+            runtime, db, person.account_id, person.id, label=asked["label"], scopes=scopes, expiry=expiry
         )
         record(ctx, "token_create", Entity("token", token_id, asked["label"], f"/v4/profile/tokens/{token_id}"))
         _audit(ctx, "tokens create", "scopes", "label", "expiry")
@@ -157,16 +157,16 @@ _TOKENS = query(
 _TOKEN = query(select(token.c.account_id, token.c.label).where(token.c.id == bindparam("id")), lambda *values: values)
 
 
-def _list_tokens(world: World, asked: Asked) -> Rows:
-    with world.database.read() as db:
+def _list_tokens(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.read() as db:
         found = db.all(_TOKENS, everybody=asked["user"] is None, username=asked["user"] or "")
         return [msgspec.structs.asdict(one) for one in found]
 
 
-def _revoke_token(world: World, asked: Asked) -> Rows:
-    with world.database.write() as db:
+def _revoke_token(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.write() as db:
         account_id, label = db.one(_TOKEN, id=asked["id"])
-        ctx = _context(world, db, account_id)
+        ctx = _context(runtime, db, account_id)
         db.delete(token, id=asked["id"])
         record(ctx, "token_delete", Entity("token", asked["id"], label, f"/v4/profile/tokens/{asked['id']}"))
         _audit(ctx, "tokens revoke", "id")
@@ -180,17 +180,17 @@ def _person(db: Any, username: str) -> Person:
     return found
 
 
-def _context(world: World, db: Any, account_id: int) -> Context:
-    """The house itself acts, on somebody's account."""
-    db.hold(account_id)
-    return Context.of_house(world, db, account_id)
+def _context(runtime: Runtime, db: Any, account_id: int) -> Context:
+    """The system itself acts, on somebody's account."""
+    db.lock_account(account_id)
+    return Context.of_system(runtime, db, account_id)
 
 
 def _audit(ctx: Context, command: str, *fields: str) -> None:
     audit.write(ctx, f"admin {command}", "", list(fields))
 
 
-COMMANDS: dict[str, Callable[[World, Asked], Rows]] = {
+COMMANDS: dict[str, Callable[[Runtime, Asked], Rows]] = {
     "accounts create": _create_account,
     "accounts list": _list_accounts,
     "users create": _create_user,

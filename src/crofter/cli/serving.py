@@ -16,7 +16,7 @@ import msgspec
 import uvicorn
 
 from crofter import __version__
-from crofter.assembly import House, build, build_world
+from crofter.assembly import Application, build, build_runtime
 from crofter.catalogue import CatalogueError
 from crofter.cli import logs
 from crofter.config import Settings
@@ -30,18 +30,18 @@ except ImportError:  # not CPython, or not a Unix: the standard loop serves too
     new_event_loop = asyncio.new_event_loop  # type: ignore[assignment]
 
 
-class HouseServer(uvicorn.Server):
+class ApplicationServer(uvicorn.Server):
     """uvicorn that says where it listens, wakes whoever waits when it stops, and exits with 0."""
 
-    def __init__(self, config: uvicorn.Config, house: House, listening: socket.socket) -> None:
+    def __init__(self, config: uvicorn.Config, application: Application, listening: socket.socket) -> None:
         super().__init__(config)
-        self._house = house
+        self._service = application
         self._listening = listening
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if not self.should_exit:
-            print(announcement(self._house, self._listening), flush=True)
+            print(announcement(self._service, self._listening), flush=True)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -54,7 +54,7 @@ class HouseServer(uvicorn.Server):
         if self.should_exit:
             self.force_exit = True  # asked twice
         self.should_exit = True
-        self._house.app.parts.hub.close()
+        self._service.app.parts.hub.close()
 
 
 def serve(settings: Settings) -> int:
@@ -74,7 +74,7 @@ def serve(settings: Settings) -> int:
 
 def migrate(settings: Settings) -> int:
     try:
-        build_world(settings).database.close()
+        build_runtime(settings).database.close()
     except (SchemaError, Unavailable) as error:
         print(f"crofter: {error}", file=sys.stderr)
         return 1
@@ -95,46 +95,46 @@ def _bind(settings: Settings) -> socket.socket:
     return listening
 
 
-def _built(settings: Settings) -> House:
-    house = build(settings)
+def _built(settings: Settings) -> Application:
+    application = build(settings)
     gc.freeze()  # all this lives as long as the process: no collection need look at it again
     gc.set_threshold(10_000)  # a request leaves next to nothing that only a collection can free
     gc.enable()
-    return house
+    return application
 
 
 def _one(settings: Settings, listening: socket.socket) -> int:
-    house = _built(settings)
+    application = _built(settings)
     config = configured(
-        house.app,
+        application.app,
         ssl_certfile=settings.tls_certificate,
         ssl_keyfile=settings.tls_key,
     )
-    server = HouseServer(config, house, listening)
+    server = ApplicationServer(config, application, listening)
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(server.serve(sockets=[listening]))
-    house.world.database.close()
+    application.runtime.database.close()
     return 0 if server.started else 1
 
 
 def _work(settings: Settings) -> int:
     # Held back before any thread starts, so that none of them dies of what this one waits for.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
-    house = _built(settings)
-    for action in house.app.parts.on_start:
+    application = _built(settings)
+    for action in application.app.parts.on_start:
         action()
     print(f"crofter {__version__} works on {_where(settings)}", flush=True)
     signal.sigwait({signal.SIGINT, signal.SIGTERM})
-    for action in house.app.parts.on_stop:
+    for action in application.app.parts.on_stop:
         action()
-    house.world.database.close()
+    application.runtime.database.close()
     return 0
 
 
 def _several(settings: Settings, listening: socket.socket) -> int:
     """Processes that share one listening socket; one that dies is replaced."""
-    world = build_world(settings)  # before any child, so that only one of them finds an old schema
-    world.database.close()
+    runtime = build_runtime(settings)  # before any child, so that only one of them finds an old schema
+    runtime.database.close()
     stopping = False
     children: set[int] = set()
 
@@ -170,9 +170,9 @@ def _where(settings: Settings) -> str:
     return "SQLite, nothing is kept" if settings.folder is None else f"SQLite in {settings.data}"
 
 
-def announcement(house: House, listening: socket.socket) -> str:
+def announcement(application: Application, listening: socket.socket) -> str:
     """What a person needs to go on, printed once the door is open."""
-    settings = house.world.settings
+    settings = application.runtime.settings
     host, port = listening.getsockname()[:2]
     scheme = "https" if settings.tls_certificate else "http"
     address = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
@@ -181,7 +181,7 @@ def announcement(house: House, listening: socket.socket) -> str:
         f"  docs      {address}/docs",
         f"  console   {address}/console/",
     ]
-    login = house.first_login
+    login = application.first_login
     if login is not None:
         lines += [
             f"  user      {login.username}",

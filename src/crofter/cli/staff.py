@@ -13,15 +13,15 @@ from typing import Any
 import msgspec
 
 from crofter import audit
-from crofter.assembly import build_world
+from crofter.assembly import build_runtime
 from crofter.config import Settings
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.engine import timekeeping
 from crofter.errors import Invalid, NotFound
 from crofter.kinds import Entity
 from crofter.resources.instances import store as instances
 from crofter.resources.instances.kind import COMPUTE
-from crofter.resources.support import house, store
+from crofter.resources.support import staff, store
 from crofter.resources.support.shapes import LONGEST, LONGEST_SUMMARY
 from crofter.resources.support.store import Ticket
 
@@ -29,13 +29,13 @@ Asked = dict[str, Any]
 Rows = list[dict[str, Any]]
 
 
-def opened(settings: Settings) -> World:
-    """The house as the running server has it, its clock included."""
+def opened(settings: Settings) -> Runtime:
+    """The server as the running server has it, its clock included."""
     if settings.database is None and not (settings.folder and (settings.folder / "crofter.db").exists()):
         raise ValueError(f"there is no database in {settings.data}")
-    world = build_world(settings, beside=True)
-    timekeeping.load(world)
-    return world
+    runtime = build_runtime(settings, beside=True)
+    timekeeping.load(runtime)
+    return runtime
 
 
 def plain(text: str) -> str:
@@ -75,22 +75,22 @@ def _on_record(ctx: Context, ticket: Ticket, asked: Asked) -> None:
 
 def _ticket(ctx: Context, asked: Asked) -> Ticket:
     with seeking(f"ticket {asked['id']}"):
-        return house.any_ticket(ctx, asked["id"])
+        return staff.any_ticket(ctx, asked["id"])
 
 
-def list_tickets(world: World, asked: Asked) -> Rows:
-    with world.database.read() as db:
-        found = house.queue(Context(world, db), closed=asked["all"])
+def list_tickets(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.read() as db:
+        found = staff.queue(Context(runtime, db), closed=asked["all"])
     return [{**msgspec.structs.asdict(one), "summary": plain(one.summary)} for one in found]
 
 
-def show_ticket(world: World, asked: Asked) -> Rows:
-    with world.database.read() as db:
-        ctx = Context(world, db)
+def show_ticket(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.read() as db:
+        ctx = Context(runtime, db)
         ticket = _ticket(ctx, asked)
-        replies = house.replies(ctx, ticket)
+        replies = staff.replies(ctx, ticket)
         files = store.attached(ctx, [ticket.id]).get(ticket.id, [])
-        euuid = house.euuid_of(ctx, ticket)
+        euuid = staff.euuid_of(ctx, ticket)
     said = [(ticket.opened, ticket.opened_by, ticket.description)]
     said += [(reply.created, reply.created_by, reply.description) for reply in replies]
     if asked["json"]:
@@ -106,48 +106,48 @@ def show_ticket(world: World, asked: Asked) -> Rows:
     return []
 
 
-def answer_ticket(world: World, asked: Asked) -> Rows:
+def answer_ticket(runtime: Runtime, asked: Asked) -> Rows:
     words = _text(asked)
-    with world.database.write() as db:
-        ctx = Context(world, db)
-        _on_record(ctx, house.answer(ctx, _ticket(ctx, asked).id, words, close=asked["close"]), asked)
+    with runtime.database.write() as db:
+        ctx = Context(runtime, db)
+        _on_record(ctx, staff.answer(ctx, _ticket(ctx, asked).id, words, close=asked["close"]), asked)
     return [{"answered": asked["id"]}]
 
 
-def close_ticket(world: World, asked: Asked) -> Rows:
-    with world.database.write() as db:
-        ctx = Context(world, db)
-        _on_record(ctx, house.close(ctx, _ticket(ctx, asked).id), asked)
+def close_ticket(runtime: Runtime, asked: Asked) -> Rows:
+    with runtime.database.write() as db:
+        ctx = Context(runtime, db)
+        _on_record(ctx, staff.close(ctx, _ticket(ctx, asked).id), asked)
     return [{"closed": asked["id"]}]
 
 
-def open_ticket(world: World, asked: Asked) -> Rows:
+def open_ticket(runtime: Runtime, asked: Asked) -> Rows:
     words = _text(asked)
     if not 1 <= len(asked["summary"].strip()) <= LONGEST_SUMMARY:
         raise Invalid(f"a summary has 1 to {LONGEST_SUMMARY} characters")
-    with world.database.write() as db:
-        ctx = Context(world, db)
-        account_id = house.account_of(ctx, asked["euuid"])
+    with runtime.database.write() as db:
+        ctx = Context(runtime, db)
+        account_id = staff.account_of(ctx, asked["euuid"])
         about = None if asked["compute"] is None else _instance(ctx, account_id, asked["compute"])
-        number = house.open_ticket(
-            ctx, account_id, asked["summary"], words, by=house.STAFF, nature=asked["nature"], about=about
+        number = staff.open_ticket(
+            ctx, account_id, asked["summary"], words, by=staff.STAFF, nature=asked["nature"], about=about
         )
-        _on_record(ctx, house.any_ticket(ctx, number), asked)
+        _on_record(ctx, staff.any_ticket(ctx, number), asked)
     return [{"opened": number}]
 
 
 def _instance(ctx: Context, account_id: int, compute_id: int) -> Entity:
     with seeking(f"instance {compute_id}"):
-        found = instances.again(ctx, compute_id)
+        found = instances.get_unscoped(ctx, compute_id)
     if found.account_id != account_id:
         raise Invalid(f"instance {compute_id} is not of this account")
     return COMPUTE.entity(found.id, found.label)
 
 
-def save_attachment(world: World, asked: Asked) -> Rows:
+def save_attachment(runtime: Runtime, asked: Asked) -> Rows:
     """Into a file that only its owner reads, and that nothing would run."""
-    with world.database.write() as db:
-        ctx = Context(world, db)
+    with runtime.database.write() as db:
+        ctx = Context(runtime, db)
         ticket = _ticket(ctx, asked)
         with seeking(f"file {asked['filename']} in ticket {ticket.id}"):
             found = store.any_file(ctx, ticket.id, asked["filename"])
@@ -165,7 +165,7 @@ def _new_file(path: str) -> int:
         raise Invalid(f"cannot write {path}: {error.strerror}") from error
 
 
-COMMANDS: dict[str, Callable[[World, Asked], Rows]] = {
+COMMANDS: dict[str, Callable[[Runtime, Asked], Rows]] = {
     "tickets list": list_tickets,
     "tickets show": show_ticket,
     "tickets answer": answer_ticket,

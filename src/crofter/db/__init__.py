@@ -1,17 +1,19 @@
 """The database: SQLAlchemy Core describes tables and statements, the drivers run them."""
 
 from crofter.db.database import Database
+from crofter.db.locks import Lock
 from crofter.db.opening import open_database
 from crofter.db.query import Query, among, gathered, query, unindexed
-from crofter.db.session import Clash, Session
+from crofter.db.session import Duplicate, Session
 from crofter.db.tables import Flag, Id, Json, Moment, Row, Sealed, Time, identity, metadata, owned, partial_index, table
 
 __all__ = [
-    "Clash",
     "Database",
+    "Duplicate",
     "Flag",
     "Id",
     "Json",
+    "Lock",
     "Moment",
     "Query",
     "Row",

@@ -1,4 +1,4 @@
-"""The few facts about the house itself: its clock, its schema, its sandbox settings."""
+"""The few facts about the system itself: its clock, its schema, its sandbox settings."""
 
 from __future__ import annotations
 

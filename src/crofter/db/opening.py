@@ -18,6 +18,6 @@ def open_database(url: str | None, data: Path | None, *, pool: int = 8, beside: 
         return PostgresDatabase(url, pool=pool)
     if url is not None:
         raise ValueError(f"a database address starts with postgresql://, this one does not: {url.split(':')[0]}:…")
-    from crofter.db.lite import SqliteDatabase  # noqa: PLC0415
+    from crofter.db.sqlite import SqliteDatabase  # noqa: PLC0415
 
     return SqliteDatabase(data, beside=beside)

@@ -13,8 +13,8 @@ from psycopg import IsolationLevel
 from psycopg import errors as pg
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from crofter.db.database import HoldFirst, Together, TryAgain
-from crofter.db.hurry import Hurry
+from crofter.db.database import Batch, LockFirst, TransactionConflict
+from crofter.db.durability import RelaxedDurability
 from crofter.db.session import Driver, Session
 from crofter.db.signals import Signals
 from crofter.errors import Unavailable
@@ -49,7 +49,7 @@ class PostgresDatabase:
         self.address = url
         self.url = "postgresql+psycopg://" + url.partition("://")[2]
         self.signals = PostgresSignals(self)
-        self._hurry = Hurry()
+        self._relaxed = RelaxedDurability()
         self._pool = ConnectionPool(
             url,
             min_size=1,
@@ -79,20 +79,20 @@ class PostgresDatabase:
     @contextmanager
     def write(self) -> Iterator[Session]:
         with self._transaction(read_only=False) as connection:
-            if self._hurry.here:
+            if self._relaxed.here:
                 connection.execute("SET LOCAL synchronous_commit TO off")
             session = _session(connection)
             yield session
             session.conclude()
         session.tell(self.signals)
 
-    def together(self, *, hopeful: bool = False) -> AbstractContextManager[Together]:
-        return nullcontext(Together())  # writers of different accounts do not wait for each other here
+    def batch(self, *, optimistic: bool = False) -> AbstractContextManager[Batch]:
+        return nullcontext(Batch())  # writers of different accounts do not wait for each other here
 
-    in_turn = False
+    holds_writer_lock = False
 
-    def hurry(self) -> AbstractContextManager[None]:
-        return self._hurry.begun()
+    def relaxed_durability(self) -> AbstractContextManager[None]:
+        return self._relaxed.begun()
 
     def connect(self) -> psycopg.Connection[Any]:
         """A connection of one's own, outside the pool and outside transactions."""
@@ -125,7 +125,7 @@ def _holder(connection: psycopg.Connection[Any]) -> Callable[[int], None]:
             # Out of order: two who wait for each other would wait for ever, so this one does not wait.
             found = connection.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", (ACCOUNTS, account_id)).fetchone()
             if found is None or not found[0]:
-                raise HoldFirst(account_id)
+                raise LockFirst(account_id)
         else:
             connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (ACCOUNTS, account_id))
         held.add(account_id)
@@ -138,7 +138,7 @@ def _storage_faults() -> Iterator[None]:
     try:
         yield
     except (pg.SerializationFailure, pg.DeadlockDetected) as error:
-        raise TryAgain from error
+        raise TransactionConflict from error
     except (PoolTimeout, pg.LockNotAvailable, pg.QueryCanceled, pg.DiskFull, pg.ReadOnlySqlTransaction) as error:
         raise Unavailable from error
     except (psycopg.OperationalError, psycopg.InterfaceError, pg.IdleInTransactionSessionTimeout) as error:

@@ -38,7 +38,7 @@ def _to_flag(value: int | None) -> bool | None:
 
 @cache
 def dialect_of(name: str) -> Any:
-    """One database's words, learnt when the first statement is put into them: a house speaks one of the two."""
+    """One database's words, learnt when the first statement is put into them: a server speaks one of the two."""
     if name == "sqlite":
         from sqlalchemy.dialects import sqlite  # noqa: PLC0415
 

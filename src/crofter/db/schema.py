@@ -28,7 +28,7 @@ def known_revisions() -> list[str]:
 def engine_for(database: Database) -> Engine:
     """SQLAlchemy's own engine, for changes of the schema only."""
     if database.dialect == "sqlite":
-        import crofter.db.alchemy  # noqa: F401, PLC0415 - who serves PostgreSQL has no use for it
+        import crofter.db.sqlite_dialect  # noqa: F401, PLC0415 - who serves PostgreSQL has no use for it
     return create_engine(database.url, poolclass=NullPool)
 
 

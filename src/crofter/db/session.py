@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import Table, and_, bindparam, delete, insert, update
 
+from crofter.db.locks import Lock
 from crofter.db.query import Compiled, Query, query
 from crofter.db.signals import Signals
 from crofter.db.tables import INSERTED
@@ -16,7 +17,7 @@ from crofter.errors import NotFound
 R = TypeVar("R")
 
 
-class Clash(Exception):
+class Duplicate(Exception):
     """A row with the same unique value is there already. The transaction can only be given up."""
 
 
@@ -32,35 +33,45 @@ class Driver(NamedTuple):
     """The number of the row that a statement has put in."""
 
 
-class Late(Protocol):
+class DeferredWrite(Protocol):
     """What changes with each of several writes, and is written down once for all of them when they are committed."""
 
     def write(self, db: Session) -> None: ...
 
 
-L = TypeVar("L", bound=Late)
+L = TypeVar("L", bound=DeferredWrite)
 
 
 class Session:
     """Statements on one connection inside one transaction, and what to do once it has committed."""
 
-    __slots__ = ("_driver", "_execute", "_hold", "after", "dialect", "events", "late", "operations", "topics")
+    __slots__ = (
+        "_driver",
+        "_execute",
+        "_lock_account",
+        "after",
+        "deferred_writes",
+        "dialect",
+        "events",
+        "operations",
+        "topics",
+    )
 
     def __init__(self, driver: Driver, execute: Callable[..., Any], hold: Callable[[int], None]) -> None:
         self.dialect = driver.dialect
         self._driver = driver
         self._execute = execute
-        self._hold = hold
+        self._lock_account = hold
         self.topics: set[str] = set()
         self.events: list[int] = []
         """The events that were written, for the audit log."""
         self.operations: list[tuple[Any, Any]] = []
         """The operations that were queued, each with its arguments: what is still to come of this transaction."""
         self.after: list[Callable[[], None]] = []
-        self.late: dict[Hashable, Late] = {}
+        self.deferred_writes: dict[Hashable, DeferredWrite] = {}
         """What is still to be written, by what it is the latest of."""
 
-    def hold(self, account_id: int) -> None:
+    def lock_account(self, account_id: int) -> None:
         """Keep every other writer of this account waiting until this transaction ends.
 
         SQLite has one writer anyway. On PostgreSQL this gives the same promise per account: whatever is
@@ -68,22 +79,26 @@ class Session:
         A transaction that holds several accounts takes them in ascending order; one that cannot know them
         beforehand may have to begin again.
         """
-        self._hold(account_id)
+        self._lock_account(account_id)
+
+    def lock(self, name: Lock) -> None:
+        """Keep every other writer that takes this lock waiting until this transaction ends."""
+        self._lock_account(name)
 
     def signal(self, topic: str) -> None:
         """Tell whoever waits for ``topic``, in every process, once this has committed."""
         self.topics.add(topic)
 
-    def latest(self, key: Hashable, kind: type[L]) -> L | None:
+    def deferred(self, key: Hashable, kind: type[L]) -> L | None:
         """What is to be written late under this key, if anything is yet."""
-        found = self.late.get(key)
+        found = self.deferred_writes.get(key)
         return found if isinstance(found, kind) else None
 
     def conclude(self) -> None:
         """Called by the database just before the transaction commits."""
-        for last in self.late.values():
+        for last in self.deferred_writes.values():
             last.write(self)
-        self.late.clear()
+        self.deferred_writes.clear()
 
     def tell(self, signals: Signals) -> None:
         """Called by the database once the transaction has committed."""
@@ -134,7 +149,7 @@ class Session:
         return self._driver.changed(self._run(compiled, values))
 
     def insert(self, into: Table, **values: Any) -> int:
-        """Insert a row; its id, or 0 where the table has none. Raises Clash."""
+        """Insert a row; its id, or 0 where the table has none. Raises Duplicate."""
         statement, numbered, inserted = _insert(into, tuple(values), self.dialect)
         cursor = self._run(statement, values)
         number = self._driver.numbered(cursor) if numbered else 0
@@ -153,7 +168,7 @@ class Session:
         return self._driver.changed(self._run(compiled, {f"old_{name}": value for name, value in where.items()}))
 
     def raw(self, sql: str, values: Any = ()) -> Any:
-        """SQL in the database's own words, for chores of the database itself."""
+        """SQL in the database's own words, for scheduled work of the database itself."""
         return self._execute(sql, values)
 
     def _run(self, compiled: Compiled, values: dict[str, Any]) -> Any:
@@ -161,7 +176,7 @@ class Session:
             return self._execute(compiled.sql, compiled.values(values))
         except self._driver.clashes as error:
             if "unique" in str(error).lower():
-                raise Clash(str(error)) from error
+                raise Duplicate(str(error)) from error
             raise
 
 

@@ -92,7 +92,7 @@ def _create_index(create: Any, compiler: Any, **kw: Any) -> str:
 
 
 def table(name: str, *parts: Any, sqlite_without_rowid: bool = False) -> Table:
-    """A table of the house: STRICT on SQLite, ids never reused."""
+    """A table of the server: STRICT on SQLite, ids never reused."""
     ids = any(isinstance(part, Column) and part.identity is not None for part in parts)
     return Table(
         name,

@@ -64,7 +64,7 @@ def _place(*, descending: bool) -> Query[_Place]:
 _PLACES = {descending: _place(descending=descending) for descending in (False, True)}
 
 
-class Added(Struct, frozen=True):
+class AddedRows(Struct, frozen=True):
     """How many rows of one block a transaction has inserted so far."""
 
     counted: str
@@ -99,8 +99,8 @@ class Tally:
 
     def _inserted(self, db: Session, row: Mapping[str, Any], number: int) -> None:
         key = ("tally", self.name, row[self._owner], number >> BLOCK_BITS)
-        before = db.latest(key, Added)
-        db.late[key] = Added(*key[1:], amount=before.amount + 1 if before else 1)
+        before = db.deferred(key, AddedRows)
+        db.deferred_writes[key] = AddedRows(*key[1:], amount=before.amount + 1 if before else 1)
 
     def total(self, db: Session, owner: int) -> int:
         return int(db.value(_TOTAL, counted=self.name, owner=owner) or 0)

@@ -1,1 +1,1 @@
-"""What the house orders from the outside world. Drivers know no account, event, request or room."""
+"""What the server orders from the outside world. Drivers know no account, event, request or resource."""

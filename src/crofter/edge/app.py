@@ -18,13 +18,13 @@ from crofter.edge import headers, streams
 from crofter.edge.arguments import Request
 from crofter.edge.endpoint import MAX_JSON, Endpoint
 from crofter.edge.hub import Hub
-from crofter.edge.lane import Lane
-from crofter.edge.limits import RateLimits, Standing
+from crofter.edge.limits import RateLimits, RateLimitStatus
 from crofter.edge.observe import Observer
 from crofter.edge.perform import Answer, Performer, bearer, refused
 from crofter.edge.problems import Fault, MethodNotAllowed, TooLarge
 from crofter.edge.proxy import reveal
 from crofter.edge.router import Router
+from crofter.edge.write_queue import WriteQueue
 from crofter.errors import NotFound, Problem, TooMany, Unavailable
 
 log = logging.getLogger("crofter")
@@ -50,7 +50,7 @@ class Parts(Struct):
     limits: RateLimits
     hub: Hub
     observer: Observer
-    doors: Mapping[str, ASGIApp] = {}
+    mounts: Mapping[str, ASGIApp] = {}
     """Whole applications behind the first segment of a path: health, docs, the sandbox."""
     fault: Callable[[str, str], int | None] = lambda _method, _path: None
     """A status that the next matching call is made to answer with, in sandbox mode."""
@@ -65,10 +65,10 @@ class App:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         self._pool = ThreadPoolExecutor(parts.threads, thread_name_prefix="request")
-        self._proxied = parts.performer.world.settings.behind_proxy
-        self._inline = not parts.performer.world.database.reads_block
-        self._lane = Lane(parts.performer)
-        self._boot = parts.performer.world.dice.hex(8)
+        self._proxied = parts.performer.runtime.settings.behind_proxy
+        self._inline = not parts.performer.runtime.database.reads_block
+        self._write_queue = WriteQueue(parts.performer)
+        self._boot = parts.performer.runtime.rng.hex(8)
         self._serial = itertools.count(1)
         self._busy = 0
 
@@ -85,7 +85,7 @@ class App:
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         self.parts.hub.open()
-        self._lane.open()
+        self._write_queue.open()
         loop = asyncio.get_running_loop()
         for action in self.parts.on_start:
             await loop.run_in_executor(None, action)
@@ -94,20 +94,20 @@ class App:
         self.parts.hub.close()
         for action in self.parts.on_stop:
             await loop.run_in_executor(None, action)
-        self._lane.close()
+        self._write_queue.close()
         self._pool.shutdown(wait=False, cancel_futures=True)
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
-        door = raw_path[1:].split(b"/", 1)[0].decode("latin-1")
-        if door not in ("v4", "v4beta") and door in self.parts.doors:
-            await self.parts.doors[door](scope, receive, send)
+        mount = raw_path[1:].split(b"/", 1)[0].decode("latin-1")
+        if mount not in ("v4", "v4beta") and mount in self.parts.mounts:
+            await self.parts.mounts[mount](scope, receive, send)
             return
         began = time.perf_counter()
         request_id = f"{self._boot}-{next(self._serial):x}"
         endpoint: Endpoint | None = None
-        standing: Standing | None = None
+        rate_status: RateLimitStatus | None = None
         self._busy += 1
         try:
             try:
@@ -121,9 +121,9 @@ class App:
                     answer.headers = [(b"allow", ", ".join(match.allowed).encode())]
                 else:
                     endpoint = match.endpoint
-                    answer, standing = await self._endpoint(endpoint, match.values, scope, receive, request_id)
+                    answer, rate_status = await self._endpoint(endpoint, match.values, scope, receive, request_id)
             except Problem as problem:
-                standing = getattr(problem, "standing", None)
+                rate_status = getattr(problem, "rate_status", None)
                 answer = refused(problem, None)
             except Gone:
                 return
@@ -133,28 +133,28 @@ class App:
             if answer.stream is not None and scope["method"] != "HEAD":
                 answer = await self._stream(endpoint, answer, scope, receive, send, request_id)
             else:
-                await self._send(endpoint, answer, standing, scope, send, request_id)
+                await self._send(endpoint, answer, rate_status, scope, send, request_id)
         finally:
             self._busy -= 1
         self.parts.observer.request(scope, endpoint, answer, request_id, time.perf_counter() - began)
 
     async def _endpoint(
         self, endpoint: Endpoint, values: dict[str, Any], scope: Scope, receive: Receive, request_id: str
-    ) -> tuple[Answer, Standing]:
+    ) -> tuple[Answer, RateLimitStatus]:
         sent = dict(scope["headers"])
         address = scope["client"][0] if scope.get("client") else ""
         token = bearer(sent.get(b"authorization")) or None
-        standing, charged = self.parts.limits.admit(endpoint.rate, token, address)
+        rate_status, charged = self.parts.limits.admit(endpoint.rate, token, address)
         if self._busy > self.parts.max_requests:
             raise Unavailable
         if self.parts.maintenance is not None:
             answer = refused(Unavailable(self.parts.maintenance), None)
             answer.headers = [(b"x-maintenance-mode", self.parts.maintenance.encode("ascii", "replace"))]
-            return answer, standing
+            return answer, rate_status
         path = scope["path"]
         forced = self.parts.fault(scope["method"], path)
         if forced is not None:
-            return streams.forced(forced), standing
+            return streams.forced(forced), rate_status
         read = read_upload if endpoint.upload is not None and endpoint.upload_type.heard_out else read_body
         body = await read(receive, sent, endpoint.max_body) if endpoint.writes else b""
         request = Request(
@@ -173,11 +173,11 @@ class App:
             answer = await self.perform(endpoint, values, request)
         if answer.status < 500:  # else nothing is known about the token
             self.parts.limits.settle(token, address, charged=charged, good=answer.actor is not None)
-        return answer, standing
+        return answer, rate_status
 
     async def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
         answer = await self._perform(endpoint, values, request)
-        if answer.outside is not None or answer.seen is not None:
+        if answer.two_phase is not None or answer.read_after is not None:
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._pool, self.parts.performer.finish, endpoint, request, answer)
         return answer
@@ -189,7 +189,7 @@ class App:
         """
         if self._inline:
             if endpoint.writes and endpoint.upload is None:  # to look through a file takes longer than to write it
-                return await self._lane.perform(endpoint, values, request)
+                return await self._write_queue.perform(endpoint, values, request)
             if not (endpoint.writes or endpoint.slow or b"x-filter" in request.headers):
                 return self.parts.performer.perform(endpoint, values, request)
         loop = asyncio.get_running_loop()
@@ -206,8 +206,8 @@ class App:
         until = time.monotonic() + seconds
         gone = asyncio.ensure_future(streams.disconnected(receive))
         try:
-            with hub.watch(f"events:{answer.actor.account_id}") as bell:
-                gone.add_done_callback(lambda _gone: bell.ring())
+            with hub.watch(f"events:{answer.actor.account_id}") as waiter:
+                gone.add_done_callback(lambda _gone: waiter.wake())
                 while True:
                     # Looked up after the bell was hung, so that nothing falls between.
                     answer = await self.perform(endpoint, values, request)
@@ -215,7 +215,7 @@ class App:
                     if answer.status != 200 or answer.rows or left <= 0 or hub.closing:
                         return answer
                     with self._resting():
-                        await bell.wait(min(left, hub.poll))
+                        await waiter.wait(min(left, hub.poll))
                     if gone.done():
                         raise Gone
         except TooMany as problem:
@@ -237,11 +237,11 @@ class App:
 
         hub = self.parts.hub
         try:
-            with hub.watch(stream.topic) as bell, self._resting():
+            with hub.watch(stream.topic) as waiter, self._resting():
                 answer.content_type = "text/event-stream"
-                built = headers.build(endpoint, answer, self._standing(), request_id, _secure(scope))
+                built = headers.build(endpoint, answer, self._no_limit(), request_id, _secure(scope))
                 await send({"type": "http.response.start", "status": 200, "headers": built})
-                await streams.run(stream, fetch, hub, bell, receive, send)
+                await streams.run(stream, fetch, hub, waiter, receive, send)
         except TooMany as problem:
             answer = refused(problem, answer.actor)
             await self._send(endpoint, answer, None, scope, send, request_id)
@@ -256,19 +256,19 @@ class App:
         finally:
             self._busy += 1
 
-    def _standing(self) -> Standing:
+    def _no_limit(self) -> RateLimitStatus:
         return self.parts.limits.unlimited()
 
     async def _send(
         self,
         endpoint: Endpoint | None,
         answer: Answer,
-        standing: Standing | None,
+        rate_status: RateLimitStatus | None,
         scope: Scope,
         send: Send,
         request_id: str,
     ) -> None:
-        built = headers.build(endpoint, answer, standing or self._standing(), request_id, _secure(scope))
+        built = headers.build(endpoint, answer, rate_status or self._no_limit(), request_id, _secure(scope))
         if answer.status != 204:
             built.append((b"content-length", b"%d" % len(answer.body)))
         if isinstance(answer.problem, TooLarge):

@@ -12,8 +12,8 @@ import msgspec
 from crofter.context import Context
 from crofter.edge import bodies
 from crofter.edge.endpoint import Endpoint, Upload
+from crofter.edge.partial_validation import all_reasons
 from crofter.edge.problems import UnsupportedMediaType
-from crofter.edge.remainders import all_reasons
 from crofter.errors import Invalid, Problem, Reason
 from crofter.shapes import Body
 

@@ -12,7 +12,7 @@ from typing import Any, Generic, NoReturn, TypeVar
 import msgspec
 from msgspec import inspect as shape
 
-from crofter.edge import choices
+from crofter.edge import literal_order
 from crofter.errors import Invalid, Reason
 from crofter.shapes import Body
 
@@ -236,7 +236,7 @@ class _Plan:
     def __init__(self, body: type[Body]) -> None:
         info = shape.type_info(body)
         assert isinstance(info, shape.StructType)
-        choices.learn(body)
+        literal_order.learn(body)
         self.info = info
         self.names = [field.encode_name for field in info.fields]
         self.checks = [
@@ -369,7 +369,7 @@ def _bounds(kind: Any, value: Any) -> str | None:
         if _outside(len(value), kind):
             return _span("Must have", kind.min_length, kind.max_length, " items")
     elif isinstance(kind, shape.LiteralType) and value not in kind.values:
-        return "Must be one of " + ", ".join(str(option) for option in choices.in_order(kind.values))
+        return "Must be one of " + ", ".join(str(option) for option in literal_order.in_order(kind.values))
     return None
 
 

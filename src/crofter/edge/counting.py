@@ -17,8 +17,8 @@ _MANY = 20_000
 """So many counters are kept at most: somebody who makes up tokens must not fill our memory."""
 
 
-class HouseStorage(Storage):
-    """Counters in memory that run out by the house clock."""
+class ClockStorage(Storage):
+    """Counters in memory that run out by the service clock."""
 
     def __init__(self, clock: Clock) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class Counting:
     """One window per limit and caller."""
 
     def __init__(self, clock: Clock) -> None:
-        self._storage = HouseStorage(clock)
+        self._storage = ClockStorage(clock)
         self._window = FixedWindowRateLimiter(self._storage)
 
     @staticmethod

@@ -36,8 +36,8 @@ the order as <code>+order_by</code> and <code>+order</code>.</p>
 
 def page(document: dict[str, Any]) -> bytes:
     info = document["info"]
-    rooms = _rooms(document)
-    main = "\n".join(_room(document, tag, rooms[tag["name"]]) for tag in document["tags"])
+    operations = _by_tag(document)
+    main = "\n".join(_section(document, tag, operations[tag["name"]]) for tag in document["tags"])
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -53,8 +53,8 @@ def page(document: dict[str, Any]) -> bytes:
 <p>{escape(info["summary"])} Version {escape(info["version"])}, interface {escape(info["x-spec-version"])}.
 For programs: <a href="/openapi.json">openapi.json</a>.</p>
 </header>
-<nav aria-label="Operations by room">
-{_contents(document, rooms)}
+<nav aria-label="Operations by tag">
+{_contents(document, operations)}
 </nav>
 <main id="main" tabindex="-1">
 <h2 id="about">About</h2>
@@ -68,12 +68,12 @@ For programs: <a href="/openapi.json">openapi.json</a>.</p>
 """.encode()
 
 
-def _rooms(document: dict[str, Any]) -> dict[str, list[tuple[str, str, Operation]]]:
-    rooms: dict[str, list[tuple[str, str, Operation]]] = {tag["name"]: [] for tag in document["tags"]}
+def _by_tag(document: dict[str, Any]) -> dict[str, list[tuple[str, str, Operation]]]:
+    operations: dict[str, list[tuple[str, str, Operation]]] = {tag["name"]: [] for tag in document["tags"]}
     for path, methods in document["paths"].items():
         for method, operation in methods.items():
-            rooms[operation["tags"][0]].append((method.upper(), path, operation))
-    return rooms
+            operations[operation["tags"][0]].append((method.upper(), path, operation))
+    return operations
 
 
 def _paragraphs(text: str) -> str:
@@ -86,30 +86,30 @@ def _words(text: str) -> str:
     return "".join(f"<code>{part}</code>" if odd % 2 else part for odd, part in enumerate(marked))
 
 
-def _contents(document: dict[str, Any], rooms: dict[str, list[tuple[str, str, Operation]]]) -> str:
+def _contents(document: dict[str, Any], operations: dict[str, list[tuple[str, str, Operation]]]) -> str:
     parts = []
     for tag in document["tags"]:
         name = tag["name"]
         links = "".join(
             f'<li><a href="#{escape(operation["operationId"])}"><span class="method">{method}</span> '
             f"<code>{escape(path)}</code></a></li>"
-            for method, path, operation in rooms[name]
+            for method, path, operation in operations[name]
         )
         parts.append(
-            f"<details><summary>{escape(_title(name))} ({len(rooms[name])})</summary><ul>{links}</ul></details>"
+            f"<details><summary>{escape(_title(name))} ({len(operations[name])})</summary><ul>{links}</ul></details>"
         )
     return "\n".join(parts)
 
 
-def _title(room: str) -> str:
-    return room.replace("_", " ").capitalize()
+def _title(tag: str) -> str:
+    return tag.replace("_", " ").capitalize()
 
 
-def _room(document: dict[str, Any], tag: dict[str, str], operations: Iterable[tuple[str, str, Operation]]) -> str:
+def _section(document: dict[str, Any], tag: dict[str, str], operations: Iterable[tuple[str, str, Operation]]) -> str:
     name = escape(tag["name"])
     listed = "\n".join(_operation(document, *one) for one in operations)
-    return f"""<section aria-labelledby="room-{name}">
-<h2 id="room-{name}">{escape(_title(tag["name"]))}</h2>
+    return f"""<section aria-labelledby="tag-{name}">
+<h2 id="tag-{name}">{escape(_title(tag["name"]))}</h2>
 <p>{_words(tag["description"])}</p>
 {listed}
 </section>"""

@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 MAX_JSON = 1024 * 1024
 
 
-class Found:
+class Lookup:
     """How a path names an object: who looks it up, and by which parts of the path."""
 
     def __init__(self, find: Callable[..., Any], *parts: str) -> None:
@@ -37,7 +37,7 @@ class Upload(Struct, frozen=True):
     """A body that is not JSON, as it came. A subclass may read it, which happens before the transaction begins."""
 
     heard_out: ClassVar[bool] = False
-    """Whether one that is too long is heard to its end and given in part, for the room to say so; 413 otherwise."""
+    """Whether one that is too long is heard to its end and given in part, for the handler to say so; 413 otherwise."""
 
     content_type: str
     content: bytes
@@ -51,7 +51,7 @@ class Reply(Struct, frozen=True):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-class Outside(Struct, Generic[T], frozen=True):
+class TwoPhaseWrite(Struct, Generic[T], frozen=True):
     """An answer that needs the world outside: what was written so far is committed, then ``call`` is made, then
     ``then`` writes down what came of it. Whoever is interrupted in between is found by the intent in the first part.
     A Problem that ``then`` returns is answered as such, and what it wrote down stays written.
@@ -63,7 +63,7 @@ class Outside(Struct, Generic[T], frozen=True):
     """How the account's rates will change, in micro-dollars by the hour and by the month: for plans."""
 
 
-class Seen(Struct, Generic[T], frozen=True):
+class ReadAfterCommit(Struct, Generic[T], frozen=True):
     """An answer that goes through all that the account has: looked up when the change is committed, so that the next
     writer need not wait for it.
     """
@@ -127,7 +127,7 @@ class Endpoint:
         self.page_sizes: tuple[int, int] = options["page_sizes"]
         self.handler = handler
         self.name = handler.__name__
-        self.room = handler.__module__.split(".")[-2]
+        self.tag = handler.__module__.split(".")[-2]
         self.summary = (inspect.getdoc(handler) or "").strip()
         self.writes = self.method in ("POST", "PUT", "DELETE")
         self._read_signature()
@@ -144,14 +144,14 @@ class Endpoint:
     def _read_signature(self) -> None:
         hints = typing.get_type_hints(self.handler, include_extras=True)
         self.answers = hints.pop("return", None)
-        if typing.get_origin(self.answers) is Seen and self.method == "POST":
+        if typing.get_origin(self.answers) is ReadAfterCommit and self.method == "POST":
             raise TypeError(f"{self.name}: what an Idempotency-Key is answered with is kept in the transaction")
-        if typing.get_origin(self.answers) in (Outside, Seen):
+        if typing.get_origin(self.answers) in (TwoPhaseWrite, ReadAfterCommit):
             (self.answers,) = typing.get_args(self.answers)
         hints.pop("ctx", None)
         parts = [segment.strip("{}") for segment in self.path.split("/") if segment.startswith("{")]
         self.parts: dict[str, type] = dict.fromkeys((part.partition(":")[0] for part in parts), str)
-        self.found: dict[str, Found] = {}
+        self.lookups: dict[str, Lookup] = {}
         self.body: type[Body] | None = None
         self.upload: str | None = None
         self.upload_type: type[Upload] = Upload
@@ -164,9 +164,9 @@ class Endpoint:
             self._argument(name, hint, defaults[name].default)
 
     def _argument(self, name: str, hint: Any, default: Any) -> None:
-        found = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Found)), None)
+        found = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Lookup)), None)
         if found is not None:
-            self.found[name] = found
+            self.lookups[name] = found
             self.parts.update(found.types)
         elif name in self.parts:
             self.parts[name] = hint
@@ -234,7 +234,7 @@ def endpoint(
     ``scope``: ``none`` for public, ``*`` for any token, else the scope of the interface.
     ``grant``: what a restricted user needs: ``any`` (nothing), ``unrestricted`` (cannot), ``account:read_only``,
     a global grant such as ``add_computes``, or a permission on the object of the path such as ``compute:read_write``.
-    ``deprecated``: what replaces it. ``events``: the actions it may leave in the journal.
+    ``deprecated``: what replaces it. ``events``: the actions it may leave in the event log.
     ``replies``: the content types of a Reply. ``slow``: a read that takes long, and must not hold up the others.
     ``also``: what else may be wrong with a body, said together with what is wrong with its shape.
     """
@@ -261,6 +261,6 @@ def endpoint(
 
 
 def endpoints_of(module: ModuleType) -> list[Endpoint]:
-    """The endpoints that a room's ``api`` declares, in the order of the file."""
+    """The endpoints that a resource's ``api`` declares, in the order of the file."""
     declared = (getattr(value, "endpoint", None) for value in vars(module).values())
     return [one for one in declared if isinstance(one, Endpoint) and one.handler.__module__ == module.__name__]

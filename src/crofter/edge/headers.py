@@ -7,7 +7,7 @@ from functools import cache, lru_cache
 from crofter import SPEC_VERSION
 from crofter.context import Actor
 from crofter.edge.endpoint import Endpoint
-from crofter.edge.limits import Standing
+from crofter.edge.limits import RateLimitStatus
 from crofter.edge.perform import Answer
 from crofter.errors import ScopeMissing, Unauthenticated, Unavailable
 
@@ -32,20 +32,22 @@ COMMON: tuple[Header, ...] = (
 SECURE: tuple[Header, ...] = (*COMMON, (b"strict-transport-security", b"max-age=31536000"))
 JSON = b"application/json"
 UNAVAILABLE_FOR = 1
-"""Seconds after which a caller who met a busy house should come back."""
+"""Seconds after which a caller who met a busy server should come back."""
 
 
-def build(endpoint: Endpoint | None, answer: Answer, standing: Standing, request_id: str, secure: bool) -> list[Header]:
+def build(
+    endpoint: Endpoint | None, answer: Answer, rate_status: RateLimitStatus, request_id: str, secure: bool
+) -> list[Header]:
     """All headers of an answer, in one list for the server."""
     problem = answer.problem
-    wait = UNAVAILABLE_FOR if isinstance(problem, Unavailable) else standing.seconds
+    wait = UNAVAILABLE_FOR if isinstance(problem, Unavailable) else rate_status.seconds
     built: list[Header] = [
         (b"content-type", answer.content_type.encode() if answer.content_type else JSON),
         (b"x-oauth-scopes", _scopes(answer.actor)),
         (b"x-accepted-oauth-scopes", _accepted(endpoint)),
-        (b"x-ratelimit-limit", b"%d" % standing.limit),
-        (b"x-ratelimit-remaining", b"%d" % standing.remaining),
-        (b"x-ratelimit-reset", b"%d" % standing.reset),
+        (b"x-ratelimit-limit", b"%d" % rate_status.limit),
+        (b"x-ratelimit-remaining", b"%d" % rate_status.remaining),
+        (b"x-ratelimit-reset", b"%d" % rate_status.reset),
         (b"retry-after", b"%d" % wait),
         (b"x-request-id", request_id.encode()),
         *(SECURE if secure else COMMON),

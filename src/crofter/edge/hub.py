@@ -14,30 +14,30 @@ WAITERS = 100
 CROWDED = f"Too many requests are waiting: at most {WAITERS} at a time"
 
 
-class Bell:
-    """Rung when its topic is heard, or when the house closes."""
+class Waiter:
+    """Rung when its topic is heard, or when the server closes."""
 
     def __init__(self) -> None:
-        self._rung = asyncio.Event()
+        self._woken = asyncio.Event()
 
-    def ring(self) -> None:
-        self._rung.set()
+    def wake(self) -> None:
+        self._woken.set()
 
     async def wait(self, seconds: float) -> None:
         """Until rung or until the time is up; what happened is for the caller to look up."""
         try:
             async with asyncio.timeout(max(0.0, seconds)):
-                await self._rung.wait()
+                await self._woken.wait()
         except TimeoutError:
             pass
-        self._rung.clear()
+        self._woken.clear()
 
 
 class Hub:
     """Everybody who waits in this process, by topic."""
 
     def __init__(self, signals: Signals, topics: tuple[str, ...]) -> None:
-        self._bells: dict[str, set[Bell]] = {}
+        self._waiters: dict[str, set[Waiter]] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self.closing = False
         self.poll = 15.0
@@ -50,33 +50,33 @@ class Hub:
 
     def close(self) -> None:
         self.closing = True
-        for bells in self._bells.values():
-            for bell in bells:
-                bell.ring()
+        for waiters in self._waiters.values():
+            for waiter in waiters:
+                waiter.wake()
 
     @property
     def waiting(self) -> int:
-        return sum(len(bells) for bells in self._bells.values())
+        return sum(len(waiters) for waiters in self._waiters.values())
 
     @contextmanager
-    def watch(self, topic: str) -> Iterator[Bell]:
-        bell = Bell()
-        if len(self._bells.get(topic, ())) >= WAITERS:
+    def watch(self, topic: str) -> Iterator[Waiter]:
+        waiter = Waiter()
+        if len(self._waiters.get(topic, ())) >= WAITERS:
             raise TooMany(CROWDED)
-        self._bells.setdefault(topic, set()).add(bell)
+        self._waiters.setdefault(topic, set()).add(waiter)
         try:
-            yield bell
+            yield waiter
         finally:
-            bells = self._bells[topic]
-            bells.discard(bell)
-            if not bells:
-                del self._bells[topic]
+            waiters = self._waiters[topic]
+            waiters.discard(waiter)
+            if not waiters:
+                del self._waiters[topic]
 
     def _heard(self, topic: str) -> None:
         """Called from any thread, after a commit."""
-        if topic in self._bells and self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._ring, topic)
+        if topic in self._waiters and self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._wake, topic)
 
-    def _ring(self, topic: str) -> None:
-        for bell in self._bells.get(topic, ()):
-            bell.ring()
+    def _wake(self, topic: str) -> None:
+        for waiter in self._waiters.get(topic, ()):
+            waiter.wake()

@@ -62,7 +62,7 @@ def earlier(ctx: Context, key: str, print_: bytes) -> tuple[int, bytes] | None:
         return None
     if bytes(kept.fingerprint) != print_:
         raise Conflict("Idempotency-Key was used with another request", field="Idempotency-Key")
-    return kept.status, ctx.world.keyring.open(bytes(kept.answer), _place(ctx, key))
+    return kept.status, ctx.runtime.keyring.open(bytes(kept.answer), _place(ctx, key))
 
 
 def keep(ctx: Context, key: str, print_: bytes, status: int, answer: bytes) -> None:
@@ -73,7 +73,7 @@ def keep(ctx: Context, key: str, print_: bytes, status: int, answer: bytes) -> N
         idempotency_key=key,
         fingerprint=print_,
         status=status,
-        answer=ctx.world.keyring.seal(answer, _place(ctx, key)),
+        answer=ctx.runtime.keyring.seal(answer, _place(ctx, key)),
         answered=ctx.now,
     )
 

@@ -1,4 +1,4 @@
-"""Rate limits on the house clock, and where each caller stands."""
+"""Rate limits on the service clock, and where each caller stands."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TELLING = 100
 _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 
 
-class Standing(NamedTuple):
+class RateLimitStatus(NamedTuple):
     """Where a caller stands, for the headers of every answer."""
 
     limit: int
@@ -47,14 +47,14 @@ class RateLimits:
         told = _SHOWN.fullmatch(shown)
         assert told is not None
         self._amount, self._window = int(told[1]), int(told[2]) * _SECONDS[told[3]]
-        self._idle: tuple[int, Standing] = (-1, Standing(0, 0, 0, 0))
+        self._idle: tuple[int, RateLimitStatus] = (-1, RateLimitStatus(0, 0, 0, 0))
 
     def clear(self) -> None:
         self._good.clear()
         if self._counting is not None:
             self._counting.clear()
 
-    def admit(self, name: str, token: str | None, address: str) -> tuple[Standing, bool]:
+    def admit(self, name: str, token: str | None, address: str) -> tuple[RateLimitStatus, bool]:
         """Count one request by its token; and by its address too, as long as the token is not known to be good.
 
         Otherwise whoever makes up a token for each request is never stopped. Tells whether the address was charged.
@@ -83,7 +83,7 @@ class RateLimits:
         if charged and "general" in self._limits:
             self._counting.forgive(self._limits["general"], "general", address)
 
-    def hit(self, name: str, caller: Any) -> Standing:
+    def hit(self, name: str, caller: Any) -> RateLimitStatus:
         """Count one request of ``caller``; TooMany carries the standing that refuses it."""
         if self._counting is None:
             return self.unlimited()
@@ -94,19 +94,19 @@ class RateLimits:
             return self.unlimited()
         return self._count(self._counting, name, item, caller)
 
-    def _count(self, counting: Counting, name: str, item: RateLimitItem, caller: Any) -> Standing:
+    def _count(self, counting: Counting, name: str, item: RateLimitItem, caller: Any) -> RateLimitStatus:
         count = counting.hit(item, name, caller)
         left = max(0, int(count.reset - self._clock.now() / 1000 + 0.999))
-        standing = Standing(count.amount, count.remaining, int(count.reset), left)
+        rate_status = RateLimitStatus(count.amount, count.remaining, int(count.reset), left)
         if not count.allowed:
             problem = TooMany()
-            problem.standing = standing  # type: ignore[attr-defined]
+            problem.rate_status = rate_status  # type: ignore[attr-defined]
             raise problem
-        return standing
+        return rate_status
 
-    def unlimited(self) -> Standing:
+    def unlimited(self) -> RateLimitStatus:
         second = self._clock.now() // 1000
         if self._idle[0] != second:
             reset = (second // self._window + 1) * self._window
-            self._idle = (second, Standing(self._amount, self._amount, reset, reset - second))
+            self._idle = (second, RateLimitStatus(self._amount, self._amount, reset, reset - second))
         return self._idle[1]

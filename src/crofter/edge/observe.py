@@ -10,8 +10,8 @@ import msgspec
 
 from crofter.clock import Clock, text
 from crofter.edge.endpoint import Endpoint
-from crofter.edge.legible import legible
 from crofter.edge.perform import Answer
+from crofter.edge.redact import redact_path
 
 _encode = msgspec.json.Encoder().encode
 
@@ -82,7 +82,7 @@ class Observer:
             time=text(self._clock.now()),
             request=request_id,
             method=scope["method"],
-            path=legible(scope["path"], endpoint, self.words, refused=answer.problem is not None),
+            path=redact_path(scope["path"], endpoint, self.words, refused=answer.problem is not None),
             status=answer.status,
             ms=round(seconds * 1000, 2),
             address=scope["client"][0] if scope.get("client") else "",

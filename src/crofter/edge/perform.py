@@ -11,12 +11,12 @@ from typing import Any
 import msgspec
 
 from crofter import audit
-from crofter.context import Actor, Context, World
+from crofter.context import Actor, Context, Runtime
 from crofter.db import Session
-from crofter.db.database import HoldFirst, TryAgain
+from crofter.db.database import LockFirst, TransactionConflict
 from crofter.edge import idempotency, planning
 from crofter.edge.arguments import Deferred, Request, read_query
-from crofter.edge.endpoint import Endpoint, NoContent, Outside, Reply, Seen, Stream
+from crofter.edge.endpoint import Endpoint, NoContent, ReadAfterCommit, Reply, Stream, TwoPhaseWrite
 from crofter.edge.listing import Listing
 from crofter.edge.problems import Fault, body_of, status_of
 from crofter.errors import Forbidden, Invalid, Problem, ScopeMissing, Unauthenticated, Unavailable
@@ -32,9 +32,9 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Access(msgspec.Struct, frozen=True):
-    """How the house knows its people. The edge asks; the rooms answer."""
+    """How the server knows its people. The edge asks; the resources answer."""
 
-    authenticate: Callable[[World, Session, str], Actor | None]
+    authenticate: Callable[[Runtime, Session, str], Actor | None]
     permits: Callable[[Context, str, int, str], bool]
     permits_globally: Callable[..., bool]
 
@@ -48,8 +48,8 @@ class Answer(msgspec.Struct, gc=False):
     rows: int = 0
     stream: Stream | None = None
     problem: Problem | None = None
-    outside: Outside[Any] | None = None
-    seen: Seen[Any] | None = None
+    two_phase: TwoPhaseWrite[Any] | None = None
+    read_after: ReadAfterCommit[Any] | None = None
     fields: list[str] = []
     """The names of what was sent, for the record of a write that is not done yet."""
 
@@ -57,8 +57,8 @@ class Answer(msgspec.Struct, gc=False):
 class Performer:
     """Runs endpoints: authenticates, finds objects, reads bodies, and turns whatever happens into an answer."""
 
-    def __init__(self, world: World, access: Access, rates: planning.Rates = lambda _ctx: (0, 0)) -> None:
-        self.world = world
+    def __init__(self, runtime: Runtime, access: Access, rates: planning.Rates = lambda _ctx: (0, 0)) -> None:
+        self.runtime = runtime
         self.access = access
         self.rates = rates
 
@@ -66,15 +66,15 @@ class Performer:
         actor: Actor | None = None
         try:
             if not endpoint.writes:
-                with self.world.database.read() as db:
+                with self.runtime.database.read() as db:
                     actor = self._actor(endpoint, request, db)
                     _admit(endpoint, actor)
                     return self._run(endpoint, values, request, self._context(db, actor, request), None)
-            with self.world.database.read() as db:
+            with self.runtime.database.read() as db:
                 actor = self._actor(endpoint, request, db)
             _admit(endpoint, actor)
             body = Deferred(endpoint, request)
-            return self._again_and_again(lambda first: self._write(endpoint, values, request, actor, body, first))
+            return self._retry_on_conflict(lambda first: self._write(endpoint, values, request, actor, body, first))
         except planning.Undone as undone:
             return Answer(200, undone.body, actor, headers=[planning.APPLIED])
         except Problem as problem:
@@ -83,15 +83,15 @@ class Performer:
             log.exception("request %s failed", request.id)
             return refused(Fault(), actor)
 
-    def _again_and_again(
-        self, write: Callable[[Set[int]], Answer], lost: tuple[type[Exception], ...] = (TryAgain,)
+    def _retry_on_conflict(
+        self, write: Callable[[Set[int]], Answer], lost: tuple[type[Exception], ...] = (TransactionConflict,)
     ) -> Answer:
         """A write that lost against another one has left no trace, and is done once more."""
         first: set[int] = set()
         for _ in range(TRIES):
             try:
                 return write(first)
-            except HoldFirst as wanted:
+            except LockFirst as wanted:
                 first.add(wanted.account_id)
             except lost:
                 continue
@@ -99,12 +99,12 @@ class Performer:
 
     def _context(self, db: Session, actor: Actor | None, request: Request) -> Context:
         return Context(
-            self.world, db, actor, address=request.address, request_id=request.id, origin=lambda: _origin(request)
+            self.runtime, db, actor, address=request.address, request_id=request.id, origin=lambda: _origin(request)
         )
 
     def _actor(self, endpoint: Endpoint, request: Request, db: Session) -> Actor | None:
         presented = bearer(request.headers.get(b"authorization"))
-        actor = self.access.authenticate(self.world, db, presented) if presented else None
+        actor = self.access.authenticate(self.runtime, db, presented) if presented else None
         if actor is None and not endpoint.public:
             raise Unauthenticated
         return actor
@@ -119,41 +119,42 @@ class Performer:
         first: Set[int] = frozenset(),
     ) -> Answer:
         key = request.headers.get(b"idempotency-key") if endpoint.method == "POST" and actor else None
-        with self.world.database.write() as db:
+        with self.runtime.database.write() as db:
             if actor is not None:
                 for account_id in sorted({actor.account_id, *first}):
-                    db.hold(account_id)
-                if not self.world.database.in_turn:
+                    db.lock_account(account_id)
+                if not self.runtime.database.holds_writer_lock:
                     actor = self._actor(endpoint, request, db)  # it may have been revoked while we waited our turn
             ctx = self._context(db, actor, request)
             if actor is not None and planning.wanted(request.headers):
                 run = partial(self._run, endpoint, values, request, ctx, body)
-                raise planning.Undone(planning.plan(ctx, endpoint, lambda: run().outside, self.rates))
+                raise planning.Undone(planning.plan(ctx, endpoint, lambda: run().two_phase, self.rates))
             if key is None:
                 return self._change(endpoint, values, request, ctx, body)
             name, print_ = (
                 idempotency.checked(key),
-                idempotency.fingerprint(self.world.keyring, endpoint.method, request.path, request.body),
+                idempotency.fingerprint(self.runtime.keyring, endpoint.method, request.path, request.body),
             )
             earlier = idempotency.earlier(ctx, name, print_)
             if earlier is not None:
                 return Answer(earlier[0], earlier[1], actor, headers=[(b"idempotent-replayed", b"true")])
             answer = self._change(endpoint, values, request, ctx, body)
-            if answer.outside is None:
+            if answer.two_phase is None:
                 idempotency.keep(ctx, name, print_, answer.status, answer.body)
             return answer
 
     def finish(self, endpoint: Endpoint, request: Request, begun: Answer) -> Answer:
         """The second half of a write: what no transaction may wait for."""
-        actor, outside = begun.actor, begun.outside
+        actor, two_phase = begun.actor, begun.two_phase
         try:
-            if begun.seen is not None:
-                return self._again_and_again(lambda _first: self._look(request, begun))
-            assert outside is not None
-            result = outside.call()
+            if begun.read_after is not None:
+                return self._retry_on_conflict(lambda _first: self._look(request, begun))
+            assert two_phase is not None
+            result = two_phase.call()
             # What has happened outside must be written down here, even if that takes a while.
-            return self._again_and_again(
-                lambda first: self._conclude(endpoint, request, begun, result, first), (TryAgain, Unavailable)
+            return self._retry_on_conflict(
+                lambda first: self._conclude(endpoint, request, begun, result, first),
+                (TransactionConflict, Unavailable),
             )
         except Problem as problem:
             return refused(problem, actor)
@@ -162,19 +163,19 @@ class Performer:
             return refused(Fault(), actor)
 
     def _look(self, request: Request, begun: Answer) -> Answer:
-        assert begun.seen is not None
-        with self.world.database.read() as db:
-            return answered(begun.seen.look(self._context(db, begun.actor, request)), begun.actor)
+        assert begun.read_after is not None
+        with self.runtime.database.read() as db:
+            return answered(begun.read_after.look(self._context(db, begun.actor, request)), begun.actor)
 
     def _conclude(self, endpoint: Endpoint, request: Request, begun: Answer, result: Any, first: Set[int]) -> Answer:
-        actor, outside = begun.actor, begun.outside
-        assert outside is not None
+        actor, two_phase = begun.actor, begun.two_phase
+        assert two_phase is not None
         assert actor is not None
-        with self.world.database.write() as db:
+        with self.runtime.database.write() as db:
             for account_id in sorted({actor.account_id, *first}):
-                db.hold(account_id)
+                db.lock_account(account_id)
             ctx = self._context(db, actor, request)
-            outcome = outside.then(ctx, result)
+            outcome = two_phase.then(ctx, result)
             # On record even if it is refused now: what was written down before the world was asked stays written.
             audit.write(ctx, endpoint.name, request.path.decode("latin-1"), begun.fields)
             if isinstance(outcome, Problem):
@@ -182,7 +183,7 @@ class Performer:
             answer = answered(outcome, actor)
             key = request.headers.get(b"idempotency-key")
             if key is not None:
-                print_ = idempotency.fingerprint(self.world.keyring, endpoint.method, request.path, request.body)
+                print_ = idempotency.fingerprint(self.runtime.keyring, endpoint.method, request.path, request.body)
                 idempotency.keep(ctx, idempotency.checked(key), print_, answer.status, answer.body)
             return answer
 
@@ -190,10 +191,10 @@ class Performer:
         self, endpoint: Endpoint, values: dict[str, Any], request: Request, ctx: Context, body: Deferred
     ) -> Answer:
         answer = self._run(endpoint, values, request, ctx, body)
-        if answer.outside is not None:
+        if answer.two_phase is not None:
             answer.fields = body.fields()
         # Of a write in two halves each goes on record; the first one if it has promised anything.
-        if ctx.caller is not None and (answer.outside is None or ctx.db.operations):
+        if ctx.caller is not None and (answer.two_phase is None or ctx.db.operations):
             audit.write(ctx, endpoint.name, request.path.decode("latin-1"), body.fields())
         return answer
 
@@ -201,7 +202,7 @@ class Performer:
         self, endpoint: Endpoint, values: dict[str, Any], request: Request, ctx: Context, body: Deferred | None
     ) -> Answer:
         arguments: dict[str, Any] = {name: values[name] for name in endpoint.plain}
-        for name, found in endpoint.found.items():
+        for name, found in endpoint.lookups.items():
             arguments[name] = found.find(ctx, *(values[part] for part in found.parts))
         if ctx.caller is not None and ctx.caller.restricted:
             self._check_grant(endpoint, values, ctx)
@@ -254,10 +255,10 @@ def answered(result: Any, actor: Actor | None) -> Answer:
         return Answer(200, result.content, actor, content_type=result.content_type, headers=headers)
     if isinstance(result, NoContent):
         return Answer(204, b"", actor)
-    if isinstance(result, Outside):
-        return Answer(202, b"{}", actor, outside=result)
-    if isinstance(result, Seen):
-        return Answer(202, b"{}", actor, seen=result)
+    if isinstance(result, TwoPhaseWrite):
+        return Answer(202, b"{}", actor, two_phase=result)
+    if isinstance(result, ReadAfterCommit):
+        return Answer(202, b"{}", actor, read_after=result)
     if isinstance(result, Stream):
         return Answer(200, b"", actor, stream=result)
     return Answer(200, _encode(result), actor)

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 from sqlalchemy import select
 
-from crofter import journal
+from crofter import events
 from crofter.context import Context
 from crofter.db import Row, among, query
-from crofter.edge.endpoint import Endpoint, Outside
+from crofter.edge.endpoint import Endpoint, TwoPhaseWrite
 from crofter.money import dollars
 from crofter.shapes import View
 
@@ -69,9 +69,9 @@ class _Told(Row):
 
 
 _EVENTS = query(
-    select(*(journal.event.c[name] for name in _Told.__struct_fields__))
-    .where(among(journal.event.c.id, "ids"))
-    .order_by(journal.event.c.id),
+    select(*(events.event.c[name] for name in _Told.__struct_fields__))
+    .where(among(events.event.c.id, "ids"))
+    .order_by(events.event.c.id),
     _Told,
 )
 _encode = msgspec.json.Encoder().encode
@@ -83,18 +83,18 @@ def wanted(headers: Mapping[bytes, bytes]) -> bool:
     return asked is not None and any(one.partition(b";")[0].strip().lower() == PREFERENCE for one in asked.split(b","))
 
 
-def plan(ctx: Context, endpoint: Endpoint, run: Callable[[], Outside[Any] | None], rates: Rates) -> bytes:
+def plan(ctx: Context, endpoint: Endpoint, run: Callable[[], TwoPhaseWrite[Any] | None], rates: Rates) -> bytes:
     """Run the handler, and say what came of it. The caller undoes it."""
     before = rates(ctx)
-    outside = run()
+    two_phase = run()
     after = rates(ctx)
     later = [operation.cost(ctx, args) for operation, args in ctx.db.operations if operation.cost is not None]
-    if outside is not None:
-        later.append(outside.cost(ctx))
+    if two_phase is not None:
+        later.append(two_phase.cost(ctx))
     told = ctx.db.all(_EVENTS, ids=ctx.db.events)
     changed = (after[place] - before[place] + sum(one[place] for one in later) for place in (0, 1))
     found = Plan(
-        events=list(endpoint.events) if outside is not None else [one.action for one in told],
+        events=list(endpoint.events) if two_phase is not None else [one.action for one in told],
         objects=_objects(told),
         price=PriceChange(*(dollars(amount) for amount in changed)),
         valid=True,

@@ -38,7 +38,7 @@ _TOO_MUCH = _farewell(b"431 Request Header Fields Too Large", "Request headers a
 _NO_REQUEST = _farewell(b"400 Bad Request", "Invalid HTTP request")
 
 
-class PatientProtocol(HttpToolsProtocol):
+class BoundedProtocol(HttpToolsProtocol):
     """uvicorn waits for ever for a request to arrive, and takes as many headers as come; this does not."""
 
     receive_seconds = RECEIVE_SECONDS
@@ -149,10 +149,10 @@ class PatientProtocol(HttpToolsProtocol):
 
 
 def configured(app: Any, **more: Any) -> uvicorn.Config:
-    """uvicorn as the house runs it."""
+    """uvicorn as the server runs it."""
     return uvicorn.Config(
         app,
-        http=PatientProtocol,
+        http=BoundedProtocol,
         ws="none",
         lifespan="on",
         log_config=None,

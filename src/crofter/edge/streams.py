@@ -9,7 +9,7 @@ from typing import Any
 
 from crofter.context import Context
 from crofter.edge.endpoint import Frame, Stream
-from crofter.edge.hub import Bell, Hub
+from crofter.edge.hub import Hub, Waiter
 from crofter.edge.perform import Answer, Performer
 from crofter.edge.problems import body_of
 from crofter.errors import Problem, Reason
@@ -25,11 +25,11 @@ def frame(item: Frame) -> bytes:
 
 def fetch(performer: Performer, stream: Stream, presented: str, position: Any) -> tuple[list[Frame], Any] | None:
     """What is new since ``position``; None once the token is no longer good."""
-    world = performer.world
+    runtime = performer.runtime
     try:
-        with world.database.read() as db:
-            actor = performer.access.authenticate(world, db, presented)
-            return None if actor is None else stream.fetch(Context(world, db, actor), position)
+        with runtime.database.read() as db:
+            actor = performer.access.authenticate(runtime, db, presented)
+            return None if actor is None else stream.fetch(Context(runtime, db, actor), position)
     except Problem:
         return [], position  # the store is away for a moment; the next look finds what was missed
 
@@ -38,15 +38,15 @@ async def run(
     stream: Stream,
     fetch_new: Callable[[Any], Awaitable[tuple[list[Frame], Any] | None]],
     hub: Hub,
-    bell: Bell,
+    waiter: Waiter,
     receive: Callable[[], Awaitable[Any]],
     send: Callable[[Any], Awaitable[None]],
 ) -> None:
-    """Send what is there, then whatever comes, until the client, the token or the house is gone."""
+    """Send what is there, then whatever comes, until the client, the token or the server is gone."""
     gone = asyncio.ensure_future(disconnected(receive))
     position = stream.start
     try:
-        gone.add_done_callback(lambda _gone: bell.ring())
+        gone.add_done_callback(lambda _gone: waiter.wake())
         await send(_chunk(b": open\n\n"))
         while not gone.done() and not hub.closing:
             found = await fetch_new(position)
@@ -55,7 +55,7 @@ async def run(
             frames, position = found
             await send(_chunk(b"".join(map(frame, frames)) if frames else b": still here\n\n"))
             if not frames or len(frames) < 100:
-                await bell.wait(min(hub.poll, HEARTBEAT))
+                await waiter.wait(min(hub.poll, HEARTBEAT))
         await send({"type": "http.response.body", "body": b""})
     finally:
         gone.cancel()

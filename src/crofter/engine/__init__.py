@@ -1,23 +1,23 @@
-"""Durable operations. Knows no resource: rooms declare what is to be done, the engine sees that it is."""
+"""Durable operations. Knows no resource: resources declare what is to be done, the engine sees that it is."""
 
-from crofter.engine.chores import Chore
-from crofter.engine.conductor import Conductor
 from crofter.engine.endings import cancel
 from crofter.engine.operation import Failed, Nothing, Operation, Sleep, Step, step, tx_step
 from crofter.engine.queue import admit, enqueue, prune
-from crofter.engine.work import Work
-from crofter.engine.worker import LANES, Worker
+from crofter.engine.schedules import Schedule
+from crofter.engine.step_context import StepContext
+from crofter.engine.time_travel import TimeTravel
+from crofter.engine.worker import POOL_SIZES, Worker
 
 __all__ = [
-    "LANES",
-    "Chore",
-    "Conductor",
+    "POOL_SIZES",
     "Failed",
     "Nothing",
     "Operation",
+    "Schedule",
     "Sleep",
     "Step",
-    "Work",
+    "StepContext",
+    "TimeTravel",
     "Worker",
     "admit",
     "cancel",

@@ -1,4 +1,4 @@
-"""How an operation ends: its row, its event and its room are told in one transaction."""
+"""How an operation ends: its row, its event and its resource are told in one transaction."""
 
 from __future__ import annotations
 
@@ -6,48 +6,50 @@ import logging
 
 from sqlalchemy import bindparam, select
 
-from crofter import journal
+from crofter import events
 from crofter.context import Context
 from crofter.db import query
 from crofter.engine import queue, timekeeping
 from crofter.engine.operation import Operation, book
+from crofter.engine.step_context import StepContext
 from crofter.engine.tables import CLAIMED, Claimed, operation
-from crofter.engine.work import Work
 
 NEUTRAL = "The operation could not be completed."
-"""What users read when the reason is a matter of the house."""
+"""What users read when the reason is a matter of the server."""
 CANCELLED = "The operation was cancelled."
 
 log = logging.getLogger("crofter.engine")
 
 
-def done(ctx: Context, work: Work) -> None:
+def done(ctx: Context, work: StepContext) -> None:
     kind = work.operation
     if kind.done is not None:
         kind.done(ctx, work)
-    now = timekeeping.now(ctx.world, ctx.db)
+    now = timekeeping.now(ctx.runtime, ctx.db)
     if kind.keep:
         changes = {"state": "done", "vars": work.vars, "owner": None, "finished": now, "error": None}
         queue.save(ctx.db, work.id, work.epoch, **changes, **_without_secrets(kind, work))
     else:
         ctx.db.delete(operation, id=work.id)
     if work.event_id is not None and work.account_id is not None:
-        journal.finished(ctx.db, now, work.account_id, work.event_id)
+        events.finished(ctx.db, now, work.account_id, work.event_id)
 
 
-def unsuccessful(ctx: Context, work: Work, state: str, reason: str, error: str | None, *, hook: bool = True) -> None:
+def unsuccessful(
+    ctx: Context, work: StepContext, state: str, reason: str, error: str | None, *, hook: bool = True
+) -> None:
     """End as ``failed`` or ``cancelled``; the user reads ``reason``, operators read ``error``."""
     kind = work.operation
     if hook and kind.failed is not None:
         kind.failed(ctx, work, reason)
-    now = timekeeping.now(ctx.world, ctx.db)
+    now = timekeeping.now(ctx.runtime, ctx.db)
     changes = {"state": state, "vars": work.vars, "owner": None, "finished": now, "error": error}
     queue.save(ctx.db, work.id, work.epoch, **changes, **_without_secrets(kind, work))
     if work.event_id is not None and work.account_id is not None:
-        journal.failed(ctx.db, now, work.account_id, work.event_id, reason)
+        events.failed(ctx.db, now, work.account_id, work.event_id, reason)
 
 
-def _without_secrets(kind: Operation, work: Work) -> dict[str, object]:
+def _without_secrets(kind: Operation, work: StepContext) -> dict[str, object]:
     if not kind.erased:
         return {}
     return {"input": {name: value for name, value in work.input.items() if name not in kind.erased}}
@@ -65,18 +67,18 @@ def cancel(ctx: Context, op_id: int) -> bool:
     """
     row = ctx.db.maybe(_UNLOCKED, id=op_id)
     if row is not None and row.account_id is not None:
-        ctx.db.hold(row.account_id)  # before the row, as everywhere: two locks in one order
+        ctx.db.lock_account(row.account_id)  # before the row, as everywhere: two locks in one order
     row = ctx.db.maybe(_LOCKED, id=op_id)
     seen = queue.look(ctx.db, op_id)
     if row is None or seen is None or seen.state in ("done", "failed", "cancelled"):
         return False
-    kind = book(ctx.world).find(row.kind, row.version)
+    kind = book(ctx.runtime).find(row.kind, row.version)
     if seen.state == "queued" and kind is not None:
-        unsuccessful(ctx, Work(ctx.world, kind, row), "cancelled", CANCELLED, None)
+        unsuccessful(ctx, StepContext(ctx.runtime, kind, row), "cancelled", CANCELLED, None)
         return True
     changes: dict[str, object] = {"cancel": True}
     if seen.state == "waiting":
-        changes["due"] = timekeeping.now(ctx.world, ctx.db)
+        changes["due"] = timekeeping.now(ctx.runtime, ctx.db)
     queue.save(ctx.db, row.id, row.epoch, **changes)
-    ctx.db.signal(f"{queue.TOPIC}:{row.lane}")
+    ctx.db.signal(f"{queue.TOPIC}:{row.queue}")
     return True

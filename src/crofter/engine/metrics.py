@@ -15,7 +15,7 @@ from crofter.engine.tables import operation
 class Metrics:
     """Counts since the start of this process.
 
-    ``claimed``, ``done``, ``chores`` (done, and told elsewhere), ``failed``, ``cancelled``, ``slept``,
+    ``claimed``, ``done``, ``scheduled`` (done, and told elsewhere), ``failed``, ``cancelled``, ``slept``,
     ``retries``, ``hung`` (a step past its deadline), ``fenced`` (work thrown away because another worker had
     taken over), ``reaps`` (operations taken back from dead workers), ``returned`` (handed back on pause or
     stop), ``unavailable`` (a claim or checkpoint that had to wait for the database).
@@ -43,9 +43,9 @@ class Metrics:
 
 
 class Depth(Row):
-    """How much work of one lane is in one state, and when the oldest of it fell due (house time)."""
+    """How much work of one queue is in one state, and when the oldest of it fell due (service time)."""
 
-    lane: str
+    queue: str
     state: str
     amount: int
     oldest_due: int
@@ -54,13 +54,13 @@ class Depth(Row):
 def _depth(*states: str) -> Query[Depth]:
     return query(
         select(
-            operation.c.lane,
+            operation.c.queue,
             operation.c.state,
             func.count().label("amount"),
             func.min(operation.c.due).label("oldest_due"),
         )
         .where(state_in(operation, *states))
-        .group_by(operation.c.lane, operation.c.state),
+        .group_by(operation.c.queue, operation.c.state),
         Depth,
     )
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from crofter.context import Context, World
-    from crofter.engine.work import Work
+    from crofter.context import Context, Runtime
+    from crofter.engine.step_context import StepContext
 
-Lane = Literal["std", "probe", "billing", "bulk"]
+QueueName = Literal["std", "probe", "billing", "bulk"]
 
 
 class Nothing(Struct, frozen=True):
@@ -19,7 +19,7 @@ class Nothing(Struct, frozen=True):
 
 
 class Sleep(Struct, frozen=True):
-    """Returned by a step: run me again after this much house time. The key stays taken meanwhile."""
+    """Returned by a step: run me again after this much service time. The key stays taken meanwhile."""
 
     seconds: float
 
@@ -42,37 +42,37 @@ class Step(Struct, frozen=True):
 
 def step(
     *, weight: int = 10, deadline: float = 120.0, retries: int = 5
-) -> Callable[[Callable[[Work], Sleep | None]], Step]:
+) -> Callable[[Callable[[StepContext], Sleep | None]], Step]:
     """A step that acts outside the database. Runs at least once, so it must be safe to repeat."""
 
-    def make(run: Callable[[Work], Sleep | None]) -> Step:
+    def make(run: Callable[[StepContext], Sleep | None]) -> Step:
         return Step(run.__name__, run, True, weight, deadline, retries)
 
     return make
 
 
-def tx_step(*, weight: int = 10, retries: int = 5) -> Callable[[Callable[[Context, Work], Sleep | None]], Step]:
+def tx_step(*, weight: int = 10, retries: int = 5) -> Callable[[Callable[[Context, StepContext], Sleep | None]], Step]:
     """A step that only writes rows. Runs inside the checkpoint's transaction, so its writes happen exactly once."""
 
-    def make(run: Callable[[Context, Work], Sleep | None]) -> Step:
+    def make(run: Callable[[Context, StepContext], Sleep | None]) -> Step:
         return Step(run.__name__, run, False, weight, 0.0, retries)
 
     return make
 
 
 class Operation(Struct, frozen=True, kw_only=True):
-    """A kind of durable work. Declared once per room, listed in the corridor."""
+    """A kind of durable work. Declared once per resource, listed in the registry."""
 
     kind: str
     args: type[Struct]
     steps: tuple[Step, ...]
     version: int = 1
-    lane: Lane = "std"
+    queue: QueueName = "std"
     admission: Literal["queue", "reject"] = "queue"
     """Whether a request waits its turn behind other work on the key, or is refused as busy."""
-    done: Callable[[Context, Work], None] | None = None
+    done: Callable[[Context, StepContext], None] | None = None
     """Runs in the transaction of the last step."""
-    failed: Callable[[Context, Work, str], None] | None = None
+    failed: Callable[[Context, StepContext, str], None] | None = None
     """Runs in the transaction that records the failure or the cancellation."""
     aliases: dict[str, str] = {}
     """Former names of steps, for operations that were under way when a step was renamed."""
@@ -107,7 +107,7 @@ class Operation(Struct, frozen=True, kw_only=True):
 
 
 class Book:
-    """Every operation of the house, by kind and version."""
+    """Every operation of the server, by kind and version."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         self._versions: dict[str, dict[int, Operation]] = {}
@@ -129,7 +129,7 @@ class Book:
         return versions.get(version or 0) or versions[max(versions)]
 
 
-def book(world: World) -> Book:
+def book(runtime: Runtime) -> Book:
     """The operations this process knows. Put there by the worker, which every process has."""
-    found: Any = world.services.get("operations")
+    found: Any = runtime.services.get("operations")
     return found if isinstance(found, Book) else Book(())

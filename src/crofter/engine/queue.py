@@ -22,13 +22,13 @@ from sqlalchemy import (
 )
 
 from crofter import clock
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.db import Id, Query, Row, Session, query
 from crofter.engine import timekeeping
 from crofter.engine.operation import Operation
 from crofter.engine.tables import CLAIMED, Claimed, operation, worker
 from crofter.errors import Busy
-from crofter.journal import Author
+from crofter.events import Author
 
 TOPIC = "operations"
 KEPT = 90 * clock.DAY
@@ -54,9 +54,9 @@ def state_in(rows: Any, *states: str) -> ColumnElement[bool]:
 
 _INSERT: Query[Any] = query(
     text(
-        "INSERT INTO operation (kind, version, lane, key, dedup, state, due, cursor, input, vars,"
+        "INSERT INTO operation (kind, version, queue, key, dedup, state, due, cursor, input, vars,"
         " account_id, user_id, username, event_id, created)"
-        " VALUES (:kind, :version, :lane, :key, :dedup, 'queued', :due, :cursor, :input, :vars,"
+        " VALUES (:kind, :version, :queue, :key, :dedup, 'queued', :due, :cursor, :input, :vars,"
         " :account_id, :user_id, :username, :event_id, :created)"
         " ON CONFLICT (dedup) DO NOTHING RETURNING id"
     )
@@ -83,8 +83,8 @@ _LIVE = query(
 def admit(ctx: Context, key: str) -> None:
     """Refuse with Busy while an earlier operation on ``key`` is queued or under way."""
     if ctx.caller is not None:
-        ctx.db.hold(ctx.account_id)  # two requests must not both find the key free
-    if ctx.db.value(_LIVE, key=key, now=timekeeping.now(ctx.world, ctx.db)) is not None:
+        ctx.db.lock_account(ctx.account_id)  # two requests must not both find the key free
+    if ctx.db.value(_LIVE, key=key, now=timekeeping.now(ctx.runtime, ctx.db)) is not None:
         raise Busy
 
 
@@ -102,21 +102,21 @@ def enqueue(
 ) -> int | None:
     """Write an operation in the caller's transaction: it exists if and only if that commits.
 
-    Returns its id, or None if one with the same ``dedup`` is known already. ``due`` is house time; the
+    Returns its id, or None if one with the same ``dedup`` is known already. ``due`` is service time; the
     author is the caller unless another is named.
     """
-    moment = timekeeping.now(ctx.world, ctx.db)
+    moment = timekeeping.now(ctx.runtime, ctx.db)
     if kind.admission == "reject" and key is not None and (due is None or due <= moment):
         admit(ctx, key)
     if author is None and ctx.caller is not None:
         author = Author(ctx.actor.account_id, ctx.actor.user_id or None, ctx.actor.username)
-    what = {"kind": kind.kind, "version": kind.version, "lane": kind.lane, "cursor": kind.steps[0].name}
+    what = {"kind": kind.kind, "version": kind.version, "queue": kind.queue, "cursor": kind.steps[0].name}
     who = {"account_id": None, "user_id": None, "username": None} if author is None else msgspec.to_builtins(author)
     notes = {"input": msgspec.to_builtins(args), "vars": vars or {}}
     when = {"due": moment if due is None else due, "created": ctx.now}
     found: int | None = ctx.db.value(_INSERT, key=key, dedup=dedup, event_id=event_id, **what, **who, **notes, **when)
     if found is not None:
-        ctx.db.signal(f"{TOPIC}:{kind.lane}")
+        ctx.db.signal(f"{TOPIC}:{kind.queue}")
         ctx.db.operations.append((kind, args))
     return found
 
@@ -124,7 +124,7 @@ def enqueue(
 # ---- the worker's side --------------------------------------------------------------------------------------------
 
 
-def _first(*, one_lane: bool) -> Any:
+def _first(*, one_queue: bool) -> Any:
     """The first operation that may run: due, its key free, and nothing of its key ahead of it.
 
     Both halves of the key's condition are needed. On PostgreSQL SKIP LOCKED passes over a head that another
@@ -142,8 +142,8 @@ def _first(*, one_lane: bool) -> Any:
         one.c.due <= bindparam("now"),
         or_(state_in(one, "waiting"), one.c.key.is_(None), one.c.key.not_in(taken) & ~earlier),
     )
-    if one_lane:
-        ready = ready.where(one.c.lane == bindparam("lane"))
+    if one_queue:
+        ready = ready.where(one.c.queue == bindparam("queue"))
     return ready.order_by(one.c.due, one.c.id).limit(1).with_for_update(skip_locked=True).cte("first")
 
 
@@ -162,19 +162,19 @@ def _claim(first: Any) -> Query[Claimed]:
     )
 
 
-CLAIM_LANE = _claim(_first(one_lane=True))
-CLAIM_ANY = _claim(_first(one_lane=False))
+CLAIM_QUEUE = _claim(_first(one_queue=True))
+CLAIM_ANY = _claim(_first(one_queue=False))
 # Held until the claim commits: whoever wants to bury this worker waits, and then sees what it claimed.
 _ALIVE = query(select(worker.c.id).where(worker.c.id == bindparam("me")).with_for_update(read=True, key_share=True))
 
 
-def claim(db: Session, me: int, now: int, lane: str | None = None) -> Claimed | None:
-    """The next operation, now ours; of one lane, or of any. Raises Clash when a race for a key was lost."""
+def claim(db: Session, me: int, now: int, queue: str | None = None) -> Claimed | None:
+    """The next operation, now ours; of one queue, or of any. Raises Duplicate when a race for a key was lost."""
     if db.value(_ALIVE, me=me) is None:
         raise Unregistered
-    if lane is None:
+    if queue is None:
         return db.maybe(CLAIM_ANY, me=me, now=now)
-    return db.maybe(CLAIM_LANE, me=me, now=now, lane=lane)
+    return db.maybe(CLAIM_QUEUE, me=me, now=now, queue=queue)
 
 
 FENCE = query(
@@ -197,7 +197,7 @@ def fence(db: Session, op_id: int, epoch: int, cursor: str) -> bool:
     return bool(cancel)
 
 
-class Seen(Row):
+class OperationState(Row):
     state: str
     cursor: str
     epoch: int
@@ -208,11 +208,11 @@ _SEEN = query(
     select(operation.c.state, operation.c.cursor, operation.c.epoch, operation.c.cancel).where(
         operation.c.id == bindparam("id")
     ),
-    Seen,
+    OperationState,
 )
 
 
-def look(db: Session, op_id: int) -> Seen | None:
+def look(db: Session, op_id: int) -> OperationState | None:
     return db.maybe(_SEEN, id=op_id)
 
 
@@ -228,7 +228,7 @@ _NEXT = select(func.min(operation.c.due)).where(
     state_in(operation, "queued", "waiting"), operation.c.due > bindparam("now")
 )
 _NEXT_ANY = query(_NEXT)
-_NEXT_LANE = query(_NEXT.where(operation.c.lane == bindparam("lane")))
+_NEXT_IN_QUEUE = query(_NEXT.where(operation.c.queue == bindparam("queue")))
 _LISTED = query(select(worker.c.id).where(worker.c.id == bindparam("id")))
 _ELSEWHERE = query(
     select(operation.c.id)
@@ -248,9 +248,11 @@ _PRUNE: Query[Any] = query(
 )
 
 
-def next_due(db: Session, now: int, lane: str | None = None) -> int | None:
+def next_due(db: Session, now: int, queue: str | None = None) -> int | None:
     """The first moment after ``now`` at which an operation falls due."""
-    found: int | None = db.value(_NEXT_ANY, now=now) if lane is None else db.value(_NEXT_LANE, now=now, lane=lane)
+    found: int | None = (
+        db.value(_NEXT_ANY, now=now) if queue is None else db.value(_NEXT_IN_QUEUE, now=now, queue=queue)
+    )
     return found
 
 
@@ -269,11 +271,11 @@ def unsettled(db: Session, now: int) -> bool:
     return db.value(_UNDER_WAY) is not None or db.value(_DUE, now=now) is not None
 
 
-def prune(world: World, *, batch: int = 1000) -> int:
-    """Forget operations that ended long ago; how many they were. For a chore to call."""
-    before, gone = world.clock.now() - KEPT, 0
+def prune(runtime: Runtime, *, batch: int = 1000) -> int:
+    """Forget operations that ended long ago; how many they were. For a schedule to call."""
+    before, gone = runtime.clock.now() - KEPT, 0
     while True:
-        with world.database.write() as db:
+        with runtime.database.write() as db:
             count = db.run(_PRUNE, before=before, batch=batch)
         gone += count
         if count < batch:

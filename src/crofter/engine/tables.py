@@ -15,7 +15,7 @@ operation = table(
     identity(),
     Column("kind", Text, nullable=False),
     Column("version", Integer, nullable=False),
-    Column("lane", Text, nullable=False),
+    Column("queue", Text, nullable=False),
     Column("key", Text),
     Column("dedup", Text, unique=True),
     Column("state", Text, nullable=False),
@@ -39,7 +39,7 @@ operation = table(
     CheckConstraint("state IN ('queued', 'running', 'waiting', 'done', 'failed', 'cancelled')", name="state"),
     # The referee: whatever the code believes, one key has one holder.
     partial_index("op_one_per_key", "key", unique=True, where="state IN ('running', 'waiting')"),
-    partial_index("op_ready", "lane", "due", "id", where="state IN ('queued', 'waiting')"),
+    partial_index("op_ready", "queue", "due", "id", where="state IN ('queued', 'waiting')"),
     partial_index("op_fifo", "key", "due", "id", where="state = 'queued'"),
     partial_index("op_owner", "owner", where="state = 'running'"),
 )
@@ -50,7 +50,7 @@ worker = table(
     Column("id", Id, primary_key=True, autoincrement=False),
     Column("host", Text, nullable=False),
     Column("pid", Integer, nullable=False),
-    Column("lease", Time, nullable=False),  # machine time: house time may jump
+    Column("lease", Time, nullable=False),  # machine time: service time may jump
 )
 
 schedule = table(
@@ -72,7 +72,7 @@ class Claimed(Row):
     id: int
     kind: str
     version: int
-    lane: str
+    queue: str
     key: str | None
     cursor: str
     input: dict[str, Any]

@@ -1,4 +1,4 @@
-"""The worker of this process: threads per lane that claim and do operations, and a pulse that says so."""
+"""The worker of this process: threads per queue that claim and do operations, and a heartbeat that says so."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 
 from crofter.clock import SECOND
-from crofter.context import World
-from crofter.db import Clash
-from crofter.engine import chores, queue, timekeeping
-from crofter.engine.grip import STORAGE, log
+from crofter.context import Runtime
+from crofter.db import Duplicate
+from crofter.engine import queue, schedules, timekeeping
+from crofter.engine.claim import STORAGE, log
+from crofter.engine.heartbeat import Heartbeat
 from crofter.engine.metrics import Metrics
 from crofter.engine.operation import Book, Operation
-from crofter.engine.pulse import Pulse
 from crofter.engine.queue import TOPIC, Unregistered
-from crofter.engine.run import Run
+from crofter.engine.runner import Runner
 from crofter.errors import Unavailable
 
-LANES: dict[str, int] = {"std": 4, "probe": 2, "billing": 1, "bulk": 2}
-"""Threads per lane. Slow or plentiful work has lanes of its own, so that a reboot never waits behind it."""
+POOL_SIZES: dict[str, int] = {"std": 4, "probe": 2, "billing": 1, "bulk": 2}
+"""Threads per queue. Slow or plentiful work has queues of its own, so that a reboot never waits behind it."""
 BEAT = 0.25
 
 
-class Lane:
-    """The threads of one lane. One of them at a time watches for work; the others wait for its turn."""
+class WorkerPool:
+    """The threads of one queue. One of them at a time watches for work; the others wait for its turn."""
 
     def __init__(self, name: str, size: int) -> None:
         self.name = name
@@ -34,23 +34,23 @@ class Lane:
 
 
 class Worker:
-    """Does operations in the background. With no lanes it only lends its name to a conductor."""
+    """Does operations in the background. With no queues it only lends its name to a time traveller."""
 
     def __init__(
         self,
-        world: World,
+        runtime: Runtime,
         operations: Iterable[Operation],
-        lanes: Mapping[str, int] = LANES,
+        pool_sizes: Mapping[str, int] = POOL_SIZES,
         *,
         lease: float = 15.0,
         poll: float = 1.0,
     ) -> None:
-        self.world = world
+        self.runtime = runtime
         self.metrics = Metrics()
         self.book = Book(operations)
-        world.services["operations"] = self.book
-        self.pulse = Pulse(world, self.metrics, lease)
-        self._lanes = [Lane(name, size) for name, size in lanes.items()]
+        runtime.services["operations"] = self.book
+        self.heartbeat = Heartbeat(runtime, self.metrics, lease)
+        self._pools = [WorkerPool(name, size) for name, size in pool_sizes.items()]
         self._poll = poll
         self._stopping = threading.Event()
         self._finished = threading.Event()
@@ -58,24 +58,24 @@ class Worker:
         self._busy = 0
         """Background threads that are claiming or working; guarded by the gate, as are the next two."""
         self._paused = 0
-        self._runs: dict[Run, Lane | None] = {}
+        self._runs: dict[Runner, WorkerPool | None] = {}
         self._threads: list[threading.Thread] = []
         self._deaf: list[Callable[[], None]] = []
 
     # ---- its life ---------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        timekeeping.load(self.world)
-        self.pulse.sign_in()
-        self.pulse.mind_the_clock()
-        signals = self.world.database.signals
+        timekeeping.load(self.runtime)
+        self.heartbeat.sign_in()
+        self.heartbeat.mind_the_clock()
+        signals = self.runtime.database.signals
         self._deaf = [signals.listen(TOPIC, self._wake), signals.listen(timekeeping.CLOCK, self._clock_was_set)]
-        self._spawn("pulse", self._beat)
-        if self._lanes:
-            self._spawn("chores", self._pump)
-        for lane in self._lanes:
-            for _ in range(lane.size):
-                self._spawn_for(lane)
+        self._spawn("heartbeat", self._beat)
+        if self._pools:
+            self._spawn("scheduled", self._pump)
+        for pool in self._pools:
+            for _ in range(pool.size):
+                self._spawn_for(pool)
 
     def stop(self, grace: float = 10.0) -> None:
         """Finish the steps under way within ``grace`` seconds, hand back the rest, and sign out."""
@@ -97,7 +97,7 @@ class Worker:
         self._finished.set()
         for thread in self._threads:
             thread.join(timeout=0.0 if left else 5.0)
-        self.pulse.sign_out()
+        self.heartbeat.sign_out()
 
     def pause(self) -> None:
         """Claim nothing more, and wait until what is under way has come to a checkpoint."""
@@ -123,8 +123,8 @@ class Worker:
         self._threads.append(thread)
         thread.start()
 
-    def _spawn_for(self, lane: Lane) -> None:
-        self._spawn(f"lane {lane.name}", lambda: self._serve(lane))
+    def _spawn_for(self, pool: WorkerPool) -> None:
+        self._spawn(f"queue {pool.name}", lambda: self._serve(pool))
 
     # ---- hearing ----------------------------------------------------------------------------------------------------
 
@@ -132,55 +132,55 @@ class Worker:
         if self._paused:
             return  # who resumes wakes everybody
         name = topic.partition(":")[2]
-        for lane in self._lanes:
-            if name in ("", lane.name):
-                lane.news.set()
+        for pool in self._pools:
+            if name in ("", pool.name):
+                pool.news.set()
 
     def _clock_was_set(self, _topic: str) -> None:
         if self._paused:
-            return  # a conductor of this process moves it, and says so itself
+            return  # a time traveller of this process moves it, and says so itself
         with suppress(*STORAGE):  # the next claim reads it anyway
-            timekeeping.load(self.world)
+            timekeeping.load(self.runtime)
 
-    # ---- the threads of a lane --------------------------------------------------------------------------------------
+    # ---- the threads of a queue --------------------------------------------------------------------------------------
 
-    def _serve(self, lane: Lane) -> None:
-        while (run := self._next(lane)) is not None:
+    def _serve(self, pool: WorkerPool) -> None:
+        while (run := self._next(pool)) is not None:
             run.go(self._yielding)
             if run.taken:
-                return  # it hung, and the pulse has given this seat to another thread
+                return  # it hung, and the heartbeat has given this seat to another thread
             self.let_go(run)
-            # It may be due again soon, and its key may be free for work of any lane.
-            self._wake(TOPIC if run.row.key is not None else f"{TOPIC}:{lane.name}")
+            # It may be due again soon, and its key may be free for work of any queue.
+            self._wake(TOPIC if run.row.key is not None else f"{TOPIC}:{pool.name}")
 
     def _yielding(self) -> bool:
         """Whether work under way is to be put down at its next checkpoint."""
-        return self._barred() or self.world.clock.setting.mode == "frozen"
+        return self._barred() or self.runtime.clock.setting.mode == "frozen"
 
     def _barred(self) -> bool:
         return self._paused > 0 or self._stopping.is_set()
 
-    def _next(self, lane: Lane) -> Run | None:
-        with lane.turn:
+    def _next(self, pool: WorkerPool) -> Runner | None:
+        with pool.turn:
             while not self._stopping.is_set():
-                lane.news.clear()
-                run, patience = self._try(lane)
+                pool.news.clear()
+                run, patience = self._try(pool)
                 if run is not None:
                     return run
-                lane.news.wait(patience)
+                pool.news.wait(patience)
         return None
 
-    def _try(self, lane: Lane) -> tuple[Run | None, float]:
-        """A run of this lane, or how long there will be none unless somebody wakes us."""
-        run: Run | None = None
+    def _try(self, pool: WorkerPool) -> tuple[Runner | None, float]:
+        """A run of this queue, or how long there will be none unless somebody wakes us."""
+        run: Runner | None = None
         patience = self._poll
         if self._enter():
             try:
-                run, patience = self.claim(lane)
+                run, patience = self.claim(pool)
             except STORAGE:
                 self.metrics.add("unavailable")
             except Exception:
-                log.exception("lane %s could not claim", lane.name)  # and must live to try again
+                log.exception("queue %s could not claim", pool.name)  # and must live to try again
             finally:
                 if run is None:
                     self._leave()
@@ -200,70 +200,70 @@ class Worker:
 
     # ---- claiming ---------------------------------------------------------------------------------------------------
 
-    def claim(self, lane: Lane | None = None) -> tuple[Run | None, float]:
-        """The next operation, of one lane or, for a conductor, of any; or how many seconds there is none."""
+    def claim(self, pool: WorkerPool | None = None) -> tuple[Runner | None, float]:
+        """The next operation, of one queue or, for a time traveller, of any; or how many seconds there is none."""
         while True:
             if self._stopping.is_set():
                 raise Unavailable
             try:
-                with self.world.database.write() as db:
-                    now = timekeeping.now(self.world, db)
-                    if lane is not None and self.world.clock.setting.mode == "frozen":
-                        return None, self._poll  # time stands: only a conductor moves things
-                    name = lane.name if lane else None
-                    row = queue.claim(db, self.pulse.id, now, name)
-                    due = None if row or lane is None else queue.next_due(db, now, name)
+                with self.runtime.database.write() as db:
+                    now = timekeeping.now(self.runtime, db)
+                    if pool is not None and self.runtime.clock.setting.mode == "frozen":
+                        return None, self._poll  # time stands: only a time traveller moves things
+                    name = pool.name if pool else None
+                    row = queue.claim(db, self.heartbeat.id, now, name)
+                    due = None if row or pool is None else queue.next_due(db, now, name)
                 break
-            except Clash:
+            except Duplicate:
                 continue  # a race for a key was lost, and the index has said so
             except Unregistered:
-                self.pulse.sign_in()
+                self.heartbeat.sign_in()
         if row is None:
             return None, self._poll if due is None else min(self._poll, (due - now) / SECOND)
-        run = Run(self.world, self.book.find(row.kind, row.version), row, self.metrics)
+        run = Runner(self.runtime, self.book.find(row.kind, row.version), row, self.metrics)
         with self._gate:
-            self._runs[run] = lane
+            self._runs[run] = pool
         self.metrics.add("claimed")
         return run, 0.0
 
-    def let_go(self, run: Run) -> Lane | None:
-        """The thread that had claimed it is through with it. The lane whose seat is free now, if it had one."""
+    def let_go(self, run: Runner) -> WorkerPool | None:
+        """The thread that had claimed it is through with it. The queue whose seat is free now, if it had one."""
         with self._gate:
-            lane = self._runs.pop(run, None)
-            if lane is not None:
+            pool = self._runs.pop(run, None)
+            if pool is not None:
                 self._busy -= 1
                 self._gate.notify_all()
-            return lane
+            return pool
 
     # ---- the other threads ------------------------------------------------------------------------------------------
 
     def _beat(self) -> None:
         while not self._finished.wait(BEAT):
             try:
-                self.pulse.beat(self._held())
+                self.heartbeat.beat(self._held())
                 for run in tuple(self._runs):
                     if run.take_if_hung():
                         self._replace(run)
             except Exception:
-                log.exception("the pulse stumbled")
+                log.exception("the heartbeat stumbled")
 
     def _held(self) -> set[tuple[int, int]]:
         with self._gate:
             return {(run.row.id, run.row.epoch) for run in self._runs}
 
-    def _replace(self, run: Run) -> None:
+    def _replace(self, run: Runner) -> None:
         """Give the seat of a thread that hangs to a new one."""
-        lane = self.let_go(run)
-        if lane is not None and not self._stopping.is_set():
-            self._spawn_for(lane)
+        pool = self.let_go(run)
+        if pool is not None and not self._stopping.is_set():
+            self._spawn_for(pool)
 
     def _pump(self) -> None:
         while not self._stopping.wait(self._poll):
             if not self._enter():
                 continue
             try:
-                if self.world.clock.setting.mode == "real":
-                    chores.pump(self.world)
+                if self.runtime.clock.setting.mode == "real":
+                    schedules.pump(self.runtime)
             except STORAGE:
                 self.metrics.add("unavailable")
             except Exception:

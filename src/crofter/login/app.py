@@ -15,17 +15,17 @@ from starlette.datastructures import Headers
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.responses import Response
 
-from crofter.context import World
+from crofter.context import Runtime
 from crofter.edge.app import Gone, read_body
-from crofter.edge.legible import words_of
 from crofter.edge.limits import RateLimits
 from crofter.edge.observe import Observer
 from crofter.edge.perform import Answer
 from crofter.edge.problems import Fault, MethodNotAllowed, TooLarge, UnsupportedMediaType, status_of
+from crofter.edge.redact import words_of
 from crofter.errors import Invalid, NotFound, Problem, TooMany, Unavailable
-from crofter.login import changing, consent, exchange, forgotten, pages, signin
-from crofter.login.families import Refusal
-from crofter.login.visit import Fields, Visit
+from crofter.login import consent, exchange, pages, password_change, password_reset, signin
+from crofter.login.browser import Fields, Visit
+from crofter.login.token_families import Refusal
 
 log = logging.getLogger("crofter")
 
@@ -38,10 +38,10 @@ Handler = Callable[[Visit], Response]
 ROUTES: dict[str, dict[str, Handler]] = {
     "/login": {"GET": signin.show, "POST": signin.submit},
     "/login/logout": {"GET": signin.ask_to_leave, "POST": signin.leave},
-    "/login/reset": {"GET": forgotten.ask, "POST": forgotten.mail_link},
-    "/login/password": {"GET": forgotten.choose, "POST": forgotten.set_password},
-    "/login/change": {"GET": changing.show, "POST": changing.submit},
-    "/.well-known/change-password": {"GET": changing.well_known},
+    "/login/reset": {"GET": password_reset.ask, "POST": password_reset.mail_link},
+    "/login/password": {"GET": password_reset.choose, "POST": password_reset.set_password},
+    "/login/change": {"GET": password_change.show, "POST": password_change.submit},
+    "/.well-known/change-password": {"GET": password_change.well_known},
     "/login/style.css": {"GET": pages.stylesheet},
     "/oauth/authorize": {"GET": consent.show, "POST": consent.decide},
     "/oauth/token": {"POST": exchange.token, "OPTIONS": exchange.preflight},
@@ -59,13 +59,13 @@ _ERRORS = {429: "temporarily_unavailable", 500: "server_error", 503: "temporaril
 
 
 class LoginApp:
-    def __init__(self, world: World, limits: RateLimits, observer: Observer) -> None:
-        self._world = world
+    def __init__(self, runtime: Runtime, limits: RateLimits, observer: Observer) -> None:
+        self._world = runtime
         self._limits = limits
         self._observer = observer
         observer.words |= words_of(ROUTES)
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="login")
-        self._boot = world.dice.hex(8)
+        self._boot = runtime.rng.hex(8)
         self._serial = itertools.count(1)
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -118,8 +118,8 @@ def _refused(visit: Visit, problem: Problem) -> Response:
     if isinstance(problem, MethodNotAllowed):
         response.headers["allow"] = ", ".join(ROUTES[visit.path.rstrip("/")])
     if isinstance(problem, (TooMany, Unavailable)):
-        standing = getattr(problem, "standing", None)
-        response.headers["retry-after"] = str(standing.seconds if standing else 1)
+        rate_status = getattr(problem, "rate_status", None)
+        response.headers["retry-after"] = str(rate_status.seconds if rate_status else 1)
     if isinstance(problem, TooLarge):
         response.headers["connection"] = "close"
     return response

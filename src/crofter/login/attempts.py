@@ -6,7 +6,7 @@ from limits import parse
 from msgspec import Struct
 
 from crofter.clock import MINUTE, SECOND
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.errors import TooMany
 from crofter.login import store
 
@@ -31,13 +31,13 @@ class Subject(Struct, frozen=True):
     window: int
 
 
-def subjects(world: World, limit: str, who: str) -> list[Subject]:
+def subjects(runtime: Runtime, limit: str, who: str) -> list[Subject]:
     """``who`` under a named limit, or nobody where that limit is off."""
-    words = world.settings.rate_limits.get(limit)
+    words = runtime.settings.rate_limits.get(limit)
     if words is None:
         return []
     item = parse(words)
-    return [Subject(world.keyring.digest(f"attempts {limit} {who}"), item.amount, item.get_expiry() * SECOND)]
+    return [Subject(runtime.keyring.digest(f"attempts {limit} {who}"), item.amount, item.get_expiry() * SECOND)]
 
 
 def count(ctx: Context, counted: list[Subject]) -> None:

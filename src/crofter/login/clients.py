@@ -5,14 +5,14 @@ from __future__ import annotations
 import hmac
 
 from crofter.config import is_loopback
-from crofter.context import Context, World
-from crofter.db import Clash
+from crofter.context import Context, Runtime
+from crofter.db import Duplicate
 from crofter.login import store
 from crofter.login.store import Client
 from crofter.resources.oauth.store import client as clients
 
 COMMAND_LINE = "00000000000000000c11"
-# Clients of the house itself: known everywhere, owned by no account, changed by nobody.
+# Clients of the server itself: known everywhere, owned by no account, changed by nobody.
 BUILT_IN = {COMMAND_LINE: ("crofter command line", "http://127.0.0.1/callback")}
 
 
@@ -22,33 +22,33 @@ def find(ctx: Context, public_id: str) -> Client | None:
     return found if found is not None and found.status == "active" else None
 
 
-def ensure_built_in(world: World, public_id: str) -> None:
-    """A client of the house gets its row when it is first used."""
+def ensure_built_in(runtime: Runtime, public_id: str) -> None:
+    """A client of the server gets its row when it is first used."""
     if public_id not in BUILT_IN:
         return
-    with world.database.read() as db:
+    with runtime.database.read() as db:
         if db.maybe(store.CLIENT, public_id=public_id) is not None:
             return
     label, redirect_uri = BUILT_IN[public_id]
     try:
-        with world.database.write() as db:
-            ctx = Context(world, db)
+        with runtime.database.write() as db:
+            ctx = Context(runtime, db)
             db.insert(
                 clients,
                 public_id=public_id,
                 label=label,
                 redirect_uri=redirect_uri,
                 public=True,
-                secret_digest=world.keyring.digest(world.dice.hex(64)),
+                secret_digest=runtime.keyring.digest(runtime.rng.hex(64)),
                 status="active",
                 created=ctx.moment,
             )
-    except Clash:
+    except Duplicate:
         pass  # another request was quicker
 
 
-def knows_secret(world: World, client: Client, secret: str) -> bool:
-    return hmac.compare_digest(world.keyring.digest(secret), bytes(client.secret_digest))
+def knows_secret(runtime: Runtime, client: Client, secret: str) -> bool:
+    return hmac.compare_digest(runtime.keyring.digest(secret), bytes(client.secret_digest))
 
 
 def may_answer_at(client: Client, uri: str) -> bool:

@@ -6,16 +6,16 @@ from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
-from crofter.login import asking, families, pages, scopes, signin
-from crofter.login.asking import Asked, SentBack, Unanswerable
+from crofter.login import authorization_request, pages, scopes, signin, token_families
+from crofter.login.authorization_request import Asked, SentBack, Unanswerable
+from crofter.login.browser import Visit
 from crofter.login.exchange import refuse
-from crofter.login.families import Refusal
-from crofter.login.visit import Visit
+from crofter.login.token_families import Refusal
 
 
 def show(visit: Visit) -> Response:
     try:
-        asked = asking.read(visit)
+        asked = authorization_request.read(visit)
     except Unanswerable as problem:
         return _told(visit, problem)
     except SentBack as back:
@@ -42,14 +42,16 @@ def decide(visit: Visit) -> Response:
         return pages.redirect(visit, _here(visit))  # signed out meanwhile: in again, then asked again
     visit.check_form()
     try:
-        asked = asking.read(visit)
+        asked = authorization_request.read(visit)
     except Unanswerable as problem:
         return _told(visit, problem)
     except SentBack as back:
         return pages.redirect(visit, back.location, 302)
     if visit.field("decision") != "allow":
         words = "The user said no."
-        denied = asking.answer(visit, asked.redirect_uri, asked.state, error="access_denied", error_description=words)
+        denied = authorization_request.answer(
+            visit, asked.redirect_uri, asked.state, error="access_denied", error_description=words
+        )
         return pages.redirect(visit, denied, 302)
     return pages.redirect(visit, _allowed(visit, asked), 302)
 
@@ -59,9 +61,9 @@ def _allowed(visit: Visit, asked: Asked) -> str:
     assert user is not None
     granted = scopes.reduced(asked.scopes, set(visit.form.get("read_only", [])))
     code = visit.write(
-        lambda ctx: families.allow(ctx, asked.client, user, granted, asked.redirect_uri, asked.challenge)
+        lambda ctx: token_families.allow(ctx, asked.client, user, granted, asked.redirect_uri, asked.challenge)
     )
-    return asking.answer(visit, asked.redirect_uri, asked.state, code=code)
+    return authorization_request.answer(visit, asked.redirect_uri, asked.state, code=code)
 
 
 def _here(visit: Visit) -> str:

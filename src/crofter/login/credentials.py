@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crofter import mail
 from crofter.context import Context
-from crofter.journal import Author, write
+from crofter.events import Author, write
 from crofter.kinds import Entity
 from crofter.login import sessions
 from crofter.login.store import Person
@@ -36,4 +36,4 @@ def replace(ctx: Context, person: Person, hashed: str) -> None:
 def _words(ctx: Context, person: Person) -> str:
     where = f", from the address {ctx.address}" if ctx.address else ""
     moment = ctx.moment.replace("T", " ")
-    return _CHANGED.format(username=person.username, moment=moment, where=where, url=ctx.world.settings.address)
+    return _CHANGED.format(username=person.username, moment=moment, where=where, url=ctx.runtime.settings.address)

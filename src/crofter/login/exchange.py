@@ -8,10 +8,10 @@ from urllib.parse import unquote_plus
 
 from starlette.responses import Response
 
-from crofter.login import clients, families, pages, scopes
-from crofter.login.families import Issued, Refusal
+from crofter.login import clients, pages, scopes, token_families
+from crofter.login.browser import Visit
 from crofter.login.store import Client
-from crofter.login.visit import Visit
+from crofter.login.token_families import Issued, Refusal
 from crofter.scopes import READ, RESOURCES, WRITE
 
 
@@ -45,7 +45,7 @@ def token(visit: Visit) -> Response:
             "access_token": outcome.access,
             "refresh_token": outcome.refresh,
             "token_type": "bearer",
-            "expires_in": families.ACCESS_LIFE // 1000,
+            "expires_in": token_families.ACCESS_LIFE // 1000,
             "scope": outcome.scopes,
             "scopes": outcome.scopes,
         },
@@ -63,9 +63,9 @@ def _exchange(visit: Visit) -> Issued | Refusal:
     if kind == "authorization_code":
         code = _required(sent, "code")
         redirect_uri, verifier = sent.get("redirect_uri"), sent.get("code_verifier")
-        return visit.write(lambda ctx: families.redeem(ctx, client, code, redirect_uri, verifier))
+        return visit.write(lambda ctx: token_families.redeem(ctx, client, code, redirect_uri, verifier))
     plain, narrower = _required(sent, "refresh_token"), _narrower(sent)
-    return visit.write(lambda ctx: families.renew(ctx, client, plain, narrower))
+    return visit.write(lambda ctx: token_families.renew(ctx, client, plain, narrower))
 
 
 def revoke(visit: Visit) -> Response:
@@ -76,7 +76,7 @@ def revoke(visit: Visit) -> Response:
         plain = _required(sent, "token")
     except Refused as refused:
         return refuse(visit, refused.refusal, **refused.headers)
-    visit.write(lambda ctx: families.revoke(ctx, client, plain))
+    visit.write(lambda ctx: token_families.revoke(ctx, client, plain))
     return pages.json(visit, {})
 
 
@@ -146,11 +146,11 @@ def _client(visit: Visit, sent: dict[str, str], *, proven: bool) -> Client:
         name, secret = _required(sent, "client_id"), sent.get("client_secret", "")
     # A browser would ask a person for a password if it saw this, so it is said only to who used the header.
     challenge = {"www-authenticate": 'Basic realm="crofter"'} if by_header else {}
-    clients.ensure_built_in(visit.world, name)
+    clients.ensure_built_in(visit.runtime, name)
     client = visit.read(lambda ctx: clients.find(ctx, name))
     if client is None:
         raise Refused("invalid_client", "The client is not known.", 401, **challenge)
-    if secret and not clients.knows_secret(visit.world, client, secret):
+    if secret and not clients.knows_secret(visit.runtime, client, secret):
         raise Refused("invalid_client", "The client secret is wrong.", 401, **challenge)
     if proven and not secret and not client.public:
         raise Refused("invalid_client", "client_secret is required", 401, **challenge)

@@ -10,7 +10,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import Response
 
-from crofter.login.visit import Visit
+from crofter.login.browser import Visit
 
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'{more};"

@@ -48,7 +48,7 @@ class Line(Struct, frozen=True):
 
 
 def wanted(text: str) -> list[str]:
-    """The scopes that a client asks for, each resource once, in the house's order; ValueError names a strange one."""
+    """The scopes that a client asks for, each resource once, in the server's order; ValueError names a strange one."""
     asked = set(parse(text))
     if EVERYTHING in asked:
         return [EVERYTHING]

@@ -18,11 +18,11 @@ _TOUCH = MINUTE
 
 def begin(ctx: Context, person: Person) -> str:
     """A new session; what the browser is to show again."""
-    secret = ctx.dice.hex(64)
+    secret = ctx.rng.hex(64)
     ctx.db.insert(
         store.session,
         user_id=person.id,
-        digest=ctx.world.keyring.digest(secret),
+        digest=ctx.runtime.keyring.digest(secret),
         created=ctx.moment,
         last_seen=ctx.moment,
     )
@@ -32,7 +32,7 @@ def begin(ctx: Context, person: Person) -> str:
 def find(ctx: Context, secret: str) -> SignedIn | None:
     return ctx.db.maybe(
         store.SESSION,
-        digest=ctx.world.keyring.digest(secret),
+        digest=ctx.runtime.keyring.digest(secret),
         idle=clock.text(ctx.now - IDLE),
         absolute=clock.text(ctx.now - ABSOLUTE),
     )
@@ -47,7 +47,7 @@ def touch(ctx: Context, session: SignedIn) -> None:
 
 
 def end(ctx: Context, secret: str) -> None:
-    ctx.db.delete(store.session, digest=ctx.world.keyring.digest(secret))
+    ctx.db.delete(store.session, digest=ctx.runtime.keyring.digest(secret))
 
 
 def end_all(ctx: Context, user_id: int) -> None:
@@ -58,11 +58,11 @@ def end_all(ctx: Context, user_id: int) -> None:
 
 def trust(ctx: Context, person: Person, user_agent: str) -> str:
     """Remember a browser; what it is to show again."""
-    secret = ctx.dice.hex(64)
+    secret = ctx.rng.hex(64)
     ctx.db.insert(
         device,
         user_id=person.id,
-        digest=ctx.world.keyring.digest(secret),
+        digest=ctx.runtime.keyring.digest(secret),
         user_agent=user_agent,
         created=ctx.moment,
         expiry=clock.text(ctx.now + TRUSTED),
@@ -77,7 +77,7 @@ def trusted(ctx: Context, person: Person, secret: str | None) -> int | None:
     if not secret:
         return None
     found: int | None = ctx.db.value(
-        store.DEVICE, digest=ctx.world.keyring.digest(secret), user_id=person.id, moment=ctx.moment
+        store.DEVICE, digest=ctx.runtime.keyring.digest(secret), user_id=person.id, moment=ctx.moment
     )
     return found
 

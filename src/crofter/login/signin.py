@@ -16,9 +16,9 @@ from crofter.context import Context
 from crofter.keyring import Unopenable
 from crofter.login import attempts, pages, sessions, store
 from crofter.login.attempts import Subject, Wait
-from crofter.login.deeds import put_on_record
+from crofter.login.audit_log import put_on_record
+from crofter.login.browser import Visit
 from crofter.login.store import Person
-from crofter.login.visit import Visit
 from crofter.resources.logins import rules as history
 from crofter.resources.profile.two_factor import rules as two_factor
 from crofter.resources.users.store import user as users
@@ -91,13 +91,13 @@ def _with_password(visit: Visit) -> Response:
     counted = _counted(visit, typed, device_id)
     visit.write(lambda ctx: attempts.count(ctx, counted))
     kept = person.password if person else None
-    if not passwords.of(visit.world).verify(kept, password) or person is None or kept is None:
+    if not passwords.of(visit.runtime).verify(kept, password) or person is None or kept is None:
         visit.write(lambda ctx: _note(ctx, person, successful=False) if person else attempts.touch(ctx, counted))
         return form(visit, _target(visit), problem=WRONG, status=401)
     if person.tfa_enabled and device_id is None and not visit.field("tfa_code"):
         visit.write(lambda ctx: attempts.take_back(ctx, counted))
         return _ask_for_code(visit, person, remember=bool(visit.field("remember_me")))
-    anew = passwords.of(visit.world).hash(password) if passwords.of(visit.world).outdated(kept) else None
+    anew = passwords.of(visit.runtime).hash(password) if passwords.of(visit.runtime).outdated(kept) else None
     return _enter(visit, person, counted, device_id, remember=bool(visit.field("remember_me")), anew=anew)
 
 
@@ -125,7 +125,7 @@ def _enter(
     def change(ctx: Context) -> tuple[str, str | None] | None:
         code = visit.field("tfa_code")
         asked = person.tfa_enabled and device_id is None
-        if asked and not two_factor.accepts(ctx.world, ctx.db, person.id, code):
+        if asked and not two_factor.accepts(ctx.runtime, ctx.db, person.id, code):
             _note(ctx, person, successful=False)
             return None
         attempts.forget(ctx, counted[:1])
@@ -152,8 +152,8 @@ def _enter(
 
 
 def _ask_for_code(visit: Visit, person: Person, *, remember: bool, problem: str = "", status: int = 200) -> Response:
-    ticket = Ticket(person.id, remember, visit.world.clock.now() + TICKET_LIFE)
-    sealed = visit.world.keyring.seal(msgspec.json.encode(ticket), _place(visit))
+    ticket = Ticket(person.id, remember, visit.runtime.clock.now() + TICKET_LIFE)
+    sealed = visit.runtime.keyring.seal(msgspec.json.encode(ticket), _place(visit))
     return pages.page(
         visit,
         "code.html",
@@ -167,10 +167,10 @@ def _ask_for_code(visit: Visit, person: Person, *, remember: bool, problem: str 
 def _opened(visit: Visit, text: str) -> Ticket | None:
     try:
         sealed = base64.urlsafe_b64decode(text)
-        ticket = msgspec.json.decode(visit.world.keyring.open(sealed, _place(visit)), type=Ticket)
+        ticket = msgspec.json.decode(visit.runtime.keyring.open(sealed, _place(visit)), type=Ticket)
     except (Unopenable, binascii.Error, ValueError):
         return None
-    return ticket if ticket.until > visit.world.clock.now() else None
+    return ticket if ticket.until > visit.runtime.clock.now() else None
 
 
 def _place(visit: Visit) -> str:
@@ -202,13 +202,13 @@ def _leave(visit: Visit, ctx: Context) -> None:
 def _counted(visit: Visit, username: str, device_id: int | None) -> list[Subject]:
     """A trusted browser has attempts of its own, so that strangers cannot use up those of its owner."""
     who = f"device {device_id}" if device_id is not None else f"user {username}"
-    by_name = attempts.subjects(visit.world, "login", who)
-    return by_name + attempts.subjects(visit.world, "login_address", visit.address)
+    by_name = attempts.subjects(visit.runtime, "login", who)
+    return by_name + attempts.subjects(visit.runtime, "login_address", visit.address)
 
 
 def _note(ctx: Context, person: Person, *, successful: bool) -> None:
     history.note(
-        ctx.world,
+        ctx.runtime,
         ctx.db,
         account_id=person.account_id,
         user_id=person.id,
@@ -217,8 +217,8 @@ def _note(ctx: Context, person: Person, *, successful: bool) -> None:
         ip=ctx.address,
         successful=successful,
     )
-    deed = "sign_in" if successful else "sign_in_refused"
-    put_on_record(ctx, person.account_id, person.id, person.username, deed, "/login/")
+    entry = "sign_in" if successful else "sign_in_refused"
+    put_on_record(ctx, person.account_id, person.id, person.username, entry, "/login/")
 
 
 def _target(visit: Visit) -> str:

@@ -235,8 +235,8 @@ TAKE_BACK = query(
 )
 
 
-def _forget(forgotten: Table, column: str) -> Query[Any]:
-    return query(delete(forgotten).where(forgotten.c[column] < bindparam("before")))
+def _forget(password_reset: Table, column: str) -> Query[Any]:
+    return query(delete(password_reset).where(password_reset.c[column] < bindparam("before")))
 
 
 # A used code is remembered as long as its family lives: whoever shows it again has stolen it.

@@ -1,1 +1,1 @@
-"""The rooms of the house: one per resource, all with the same furniture."""
+"""The resources of the server: one per resource, all with the same furniture."""

@@ -1,1 +1,1 @@
-"""The sandbox door: what a real cloud does not let you do. Mounted in sandbox mode only."""
+"""The sandbox API: what a real cloud does not let you do. Mounted in sandbox mode only."""

@@ -1,4 +1,4 @@
-"""The HTTP side of the sandbox door: no token, loopback peers only, JSON in and out."""
+"""The HTTP side of the sandbox API: no token, loopback peers only, JSON in and out."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ import msgspec
 from crofter.config import is_loopback
 from crofter.edge import bodies
 from crofter.edge.app import Gone, read_body
-from crofter.edge.doors import reply
+from crofter.edge.mounts import reply
 from crofter.edge.problems import Fault, MethodNotAllowed, body_of, status_of
 from crofter.errors import Forbidden, Invalid, NotFound, Problem
-from crofter.sandbox.desk import Desk
+from crofter.sandbox.control import SandboxControl
 from crofter.sandbox.shapes import Advance, NewAccount, NewToken, Settle
 from crofter.shapes import Body
 
@@ -29,25 +29,25 @@ Route = tuple[type[Body] | type[bytes] | None, Callable[..., Any]]
 class SandboxApp:
     """Each call by path and method, with the body that it takes."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, control: SandboxControl) -> None:
+        self._desk = control
         self._routes: dict[str, dict[str, Route]] = {
-            "": {"GET": (None, desk.state)},
-            "reset": {"POST": (None, desk.reset)},
-            "accounts": {"POST": (NewAccount, desk.open_account)},
-            "tokens": {"POST": (NewToken, desk.issue_token)},
-            "clock": {"GET": (None, desk.clock)},
-            "clock/freeze": {"POST": (None, desk.freeze)},
-            "clock/thaw": {"POST": (None, desk.thaw)},
-            "clock/advance": {"POST": (Advance, desk.advance)},
-            "settle": {"POST": (Settle, desk.settle)},
-            "transitions": {"GET": (None, desk.transitions), "PUT": (Body, desk.set_transitions)},
+            "": {"GET": (None, control.state)},
+            "reset": {"POST": (None, control.reset)},
+            "accounts": {"POST": (NewAccount, control.open_account)},
+            "tokens": {"POST": (NewToken, control.issue_token)},
+            "clock": {"GET": (None, control.clock)},
+            "clock/freeze": {"POST": (None, control.freeze)},
+            "clock/thaw": {"POST": (None, control.thaw)},
+            "clock/advance": {"POST": (Advance, control.advance)},
+            "settle": {"POST": (Settle, control.settle)},
+            "transitions": {"GET": (None, control.transitions), "PUT": (Body, control.set_transitions)},
             "faults": {
-                "GET": (None, desk.list_faults),
-                "POST": (bytes, desk.add_fault),
-                "DELETE": (None, desk.clear_faults),
+                "GET": (None, control.list_faults),
+                "POST": (bytes, control.add_fault),
+                "DELETE": (None, control.clear_faults),
             },
-            "outbox": {"GET": (None, desk.outbox)},
+            "outbox": {"GET": (None, control.outbox)},
         }
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -69,7 +69,7 @@ class SandboxApp:
         except Gone:
             pass
         except Exception:
-            log.exception("the sandbox door failed")
+            log.exception("the sandbox API failed")
             await reply(send, 500, body_of(Fault().reasons))
 
 

@@ -1,4 +1,4 @@
-"""The table of faults: calls that fail on request, and whatever the rooms can make go wrong."""
+"""The table of faults: calls that fail on request, and whatever the resources can make go wrong."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from crofter.context import World
+from crofter.context import Runtime
 from crofter.db import meta
 from crofter.edge import bodies
 from crofter.errors import Invalid
@@ -19,15 +19,15 @@ TABLE = "faults"
 
 
 class Held(msgspec.Struct):
-    """What is in force in the whole house. Faults of HTTP are of one process, and stand in its memory."""
+    """What is in force in the whole server. Faults of HTTP are of one process, and stand in its memory."""
 
     last: int = 0
     faults: list[dict[str, Any]] = []
 
 
 class Faults:
-    def __init__(self, world: World, kinds: Sequence[FaultKind] = ()) -> None:
-        self._world = world
+    def __init__(self, runtime: Runtime, kinds: Sequence[FaultKind] = ()) -> None:
+        self._world = runtime
         self._kinds = {kind.name: kind for kind in kinds}
         self._calls: dict[int, HttpFault] = {}
         self._left: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""What is sent to the sandbox door."""
+"""What is sent to the sandbox API."""
 
 from __future__ import annotations
 

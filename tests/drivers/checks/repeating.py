@@ -8,9 +8,9 @@ from functools import partial
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor import DiskRef, DiskSpec, Empty, Seed
+from tests.at_once import at_once
 from tests.drivers.bench import Yard
 from tests.drivers.verbs import Ordered
-from tests.together import at_once
 
 Setup = Callable[[Yard], Ordered]
 

@@ -1,4 +1,4 @@
-"""The hypervisor: what drivers promise, and the words they share with the house."""
+"""The hypervisor: what drivers promise, and the words they share with the server."""
 
 from crofter.drivers.hypervisor.contract import Hypervisor, Order
 from crofter.drivers.hypervisor.errors import Absent, DriverError, Refused, Stale, Unreachable

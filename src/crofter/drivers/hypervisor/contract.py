@@ -1,6 +1,6 @@
 """What every hypervisor driver promises. ``tests/drivers/contract.py`` holds a driver to it.
 
-The house decides what should be; a driver makes it so, and tells what is. Four rules carry the rest:
+The server decides what should be; a driver makes it so, and tells what is. Four rules carry the rest:
 
 - **The same order is the same work.** A verb may be repeated, by another worker, from another process, after
   a crash: work that was begun is not begun again, and work that was done is not done twice.

@@ -1,4 +1,4 @@
-"""What a hypervisor tells: how far work has come, and what is really there. Times are house milliseconds."""
+"""What a hypervisor tells: how far work has come, and what is really there. Times are server milliseconds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Progress(Struct, frozen=True):
     done: bool = True
     percent: int = 100
     remaining: float = 0.0
-    """Seconds of house time until it is worth asking again."""
+    """Seconds of service time until it is worth asking again."""
     rate: float | None = None
     """MB per second, where something is copied."""
     failure: str | None = None

@@ -1,4 +1,4 @@
-"""Mails that are kept in a table and sent to nobody, for sandboxes and for houses without a mail server."""
+"""Mails that are kept in a table and sent to nobody, for sandboxes and for servers without a mail server."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@
   up by its key, never assumed.
 - **What is called off stays off.** A charge that never arrived can be refused for ever, so that a request which was
   stuck on its way does no harm when it arrives after all.
-- **A card number goes in and never comes out.** The house keeps the gateway's token for it, and nothing else.
+- **A card number goes in and never comes out.** The server keeps the gateway's token for it, and nothing else.
 """
 
 from __future__ import annotations

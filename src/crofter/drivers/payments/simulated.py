@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import Column, Integer, Text, bindparam, select
 
-from crofter.db import Clash, Database, Flag, Id, Row, Session, query, table
+from crofter.db import Database, Duplicate, Flag, Id, Row, Session, query, table
 from crofter.drivers.payments.contract import Card, KeptCard, Outcome
 
 DECLINED_NUMBERS = ("4000000000000002", "4000000000009995")
@@ -81,7 +81,7 @@ class SimulatedGateway:
                         db.insert(charge, key=key, customer=customer, token=token, cents=cents, paid=paid)
                         known = _Charge(key, paid)
                 return _outcome(known)
-            except Clash:
+            except Duplicate:
                 continue  # somebody else asked for the same at the same time
 
     def _told_to_fail(self, db: Session, customer: str) -> bool:

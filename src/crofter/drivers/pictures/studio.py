@@ -1,4 +1,4 @@
-"""The house's side of the process for pictures: a new one for each, a few at a time, and none for long."""
+"""The server's side of the process for pictures: a new one for each, a few at a time, and none for long."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _place() -> Iterator[None]:
 
 def _told(words: bytes, most: int) -> bytes:
     """What a new process answers, as far as that is no longer than it may be."""
-    # Nothing of the house goes with it: no variables, no open files, no terminal.
+    # Nothing of the server goes with it: no variables, no open files, no terminal.
     process = subprocess.Popen(
         COMMAND,
         stdin=subprocess.PIPE,

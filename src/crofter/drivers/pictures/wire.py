@@ -1,4 +1,4 @@
-"""What the house and the process for pictures say to each other."""
+"""What the server and the process for pictures say to each other."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Places:
             self.leave(group)
 
 
-class Lookout:
+class ProbeServer:
     """Answers what it is asked, each as soon as it is known, in no particular order."""
 
     def __init__(self, output: int) -> None:
@@ -129,7 +129,7 @@ async def serve(source: int, output: int) -> None:
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb"))
-    lookout = Lookout(output)
+    lookout = ProbeServer(output)
     with contextlib.suppress(asyncio.IncompleteReadError, BrokenPipeError):
         while True:
             size = length(await reader.readexactly(HEAD.size))

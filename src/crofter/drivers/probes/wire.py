@@ -1,4 +1,4 @@
-"""What the house and the probe process say to each other: frames of JSON with their length before them."""
+"""What the server and the probe process say to each other: frames of JSON with their length before them."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
             "x-spec-version": SPEC_VERSION,
         },
         "servers": [{"url": "/", "description": "Where this document was found."}],
-        "tags": _rooms(endpoints),
+        "tags": _by_tag(endpoints),
         "paths": _paths(endpoints, schemas),
         "components": {
             "schemas": dict(sorted({**schemas.components, **filters, **SCHEMAS}.items())),
@@ -70,13 +70,13 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
     }
 
 
-def _rooms(endpoints: Sequence[Endpoint]) -> list[dict[str, str]]:
-    """Each room with the first words of its modules."""
-    modules = sorted({(one.room, one.handler.__module__) for one in endpoints})
+def _by_tag(endpoints: Sequence[Endpoint]) -> list[dict[str, str]]:
+    """Each tag with the first words of its modules."""
+    modules = sorted({(one.tag, one.handler.__module__) for one in endpoints})
     described: dict[str, list[str]] = {}
-    for room, module in modules:
-        described.setdefault(room, []).append((sys.modules[module].__doc__ or "").strip())
-    return [{"name": room, "description": " ".join(words)} for room, words in described.items()]
+    for tag, module in modules:
+        described.setdefault(tag, []).append((sys.modules[module].__doc__ or "").strip())
+    return [{"name": tag, "description": " ".join(words)} for tag, words in described.items()]
 
 
 def _paths(endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def _paths(endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:
 def _operation(one: Endpoint, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:
     summary, _, more = one.summary.partition("\n")
     description = " ".join(filter(None, (more.strip(), f"Deprecated: use {one.deprecated}." if one.deprecated else "")))
-    operation: dict[str, Any] = {"operationId": one.name, "tags": [one.room], "summary": summary}
+    operation: dict[str, Any] = {"operationId": one.name, "tags": [one.tag], "summary": summary}
     if description:
         operation["description"] = description
     if one.deprecated:

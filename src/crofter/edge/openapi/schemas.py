@@ -67,7 +67,7 @@ def _shapes(one: Endpoint) -> Iterator[Any]:
 
 
 def _names(components: dict[str, Schema]) -> dict[str, str]:
-    """What each component is called: as its class, with its room before it where two rooms use the same name."""
+    """What each component is called: its class, after its package where two share one."""
     names = {key: _name(schema.get("title", key)) for key, schema in components.items()}
     often = Counter(names.values())
     return {key: name if often[name] == 1 else _room(key) + name for key, name in names.items()}

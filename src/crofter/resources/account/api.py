@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crofter.context import Context
-from crofter.edge.endpoint import Outside, Seen, endpoint
+from crofter.edge.endpoint import ReadAfterCommit, TwoPhaseWrite, endpoint
 from crofter.resources.account import rules
 from crofter.resources.account.shapes import (
     AccountTransfer,
@@ -29,10 +29,10 @@ def view_account(ctx: Context) -> AccountView:
     events=("account_update",),
     also=rules.complaints,
 )
-def update_account(ctx: Context, body: AccountUpdate) -> Seen[AccountView]:
+def update_account(ctx: Context, body: AccountUpdate) -> ReadAfterCommit[AccountView]:
     """Change contact and billing data of the account."""
     rules.update(ctx, body)
-    return Seen(rules.view)
+    return ReadAfterCommit(rules.view)
 
 
 @endpoint(
@@ -41,7 +41,7 @@ def update_account(ctx: Context, body: AccountUpdate) -> Seen[AccountView]:
     grant="unrestricted",
     events=("payment_submitted", "compute_delete"),
 )
-def cancel_account(ctx: Context, body: Cancel) -> Outside[Cancelled]:
+def cancel_account(ctx: Context, body: Cancel) -> TwoPhaseWrite[Cancelled]:
     """Charge what is owed, remove all services, and close the account."""
     return rules.cancel(ctx, [] if body.comments is None else ["comments"])
 

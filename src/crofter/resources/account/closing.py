@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crofter import clock
 from crofter.context import Context
-from crofter.engine import Operation, Sleep, Work, tx_step
+from crofter.engine import Operation, Sleep, StepContext, tx_step
 from crofter.engine.operation import Nothing
 from crofter.engine.queue import enqueue
 
@@ -19,14 +19,16 @@ def clear_away(ctx: Context) -> None:
 
 
 @tx_step()
-def take_some(ctx: Context, work: Work) -> Sleep | None:
+def take_some(ctx: Context, work: StepContext) -> Sleep | None:
     reached: dict[str, int] = work.vars.setdefault("reached", {})
-    return Sleep(0) if ctx.world.kinds.remove_some(ctx, reached, AT_ONCE) else None
+    return Sleep(0) if ctx.runtime.kinds.remove_some(ctx, reached, AT_ONCE) else None
 
 
-def take_up_later(ctx: Context, work: Work, _reason: str) -> None:
+def take_up_later(ctx: Context, work: StepContext, _reason: str) -> None:
     """Nothing of it must live on, since nobody pays for it."""
     enqueue(ctx, CLEAR, work.args, due=ctx.now + TRY_AGAIN, vars=work.vars)
 
 
-CLEAR = Operation(kind="account.clear", args=Nothing, lane="bulk", steps=(take_some,), failed=take_up_later, keep=False)
+CLEAR = Operation(
+    kind="account.clear", args=Nothing, queue="bulk", steps=(take_some,), failed=take_up_later, keep=False
+)

@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from crofter import audit
 from crofter.context import Context
-from crofter.db.database import TryAgain
-from crofter.edge.endpoint import Outside
+from crofter.db.database import TransactionConflict
+from crofter.edge.endpoint import TwoPhaseWrite
 from crofter.errors import Conflict, Invalid, Problem, Reason, Unauthenticated, Unavailable
-from crofter.journal import record
+from crofter.events import record
 from crofter.money import dollars
 from crofter.resources.account import checks, closing, store
 from crofter.resources.account.shapes import (
@@ -142,7 +142,7 @@ class _Last(Struct, frozen=True):
     charge: str | None
 
 
-def cancel(ctx: Context, sent: list[str]) -> Outside[Cancelled]:
+def cancel(ctx: Context, sent: list[str]) -> TwoPhaseWrite[Cancelled]:
     """The last invoice is made and charged; only if that works is the account closed.
 
     All that comes after this transaction. What it takes grows with the account, and who only plans can do without.
@@ -151,9 +151,9 @@ def cancel(ctx: Context, sent: list[str]) -> Outside[Cancelled]:
 
     def ask() -> tuple[_Last, Any]:
         last = _made_last(ctx, sent)
-        return last, None if last.charge is None else charging.ask(ctx.world, last.charge)
+        return last, None if last.charge is None else charging.ask(ctx.runtime, last.charge)
 
-    return Outside(ask, lambda after, found: _charged(after, *found), cost=_cost_of_all)
+    return TwoPhaseWrite(ask, lambda after, found: _charged(after, *found), cost=_cost_of_all)
 
 
 def _must_not_be_paying(ctx: Context) -> None:
@@ -163,21 +163,21 @@ def _must_not_be_paying(ctx: Context) -> None:
 
 def _made_last(begun: Context, sent: list[str]) -> _Last:
     """The last invoices, and the intent to take what is owed: in a transaction of their own."""
-    world, actor = begun.world, begun.actor
-    with world.database.read() as db:
-        stretches = invoicing.last_stretches(Context(world, db, actor), actor.account_id)
+    runtime, actor = begun.runtime, begun.actor
+    with runtime.database.read() as db:
+        stretches = invoicing.last_stretches(Context(runtime, db, actor), actor.account_id)
     try:
-        with world.database.write() as db:
-            db.hold(actor.account_id)
-            ctx = Context(world, db, actor, address=begun.address, request_id=begun.request_id)
+        with runtime.database.write() as db:
+            db.lock_account(actor.account_id)
+            ctx = Context(runtime, db, actor, address=begun.address, request_id=begun.request_id)
             if store.one(db, actor.account_id).closed:
                 raise Unauthenticated  # somebody else was quicker
             _must_not_be_paying(ctx)
             numbers = invoicing.make_last(ctx, actor.account_id, stretches)
-            key = charging.intend_balance(ctx, actor.account_id, f"cancel:{ctx.dice.hex(32)}")
+            key = charging.intend_balance(ctx, actor.account_id, f"cancel:{ctx.rng.hex(32)}")
             if key is not None:  # a promise goes on record, whatever comes of it
                 audit.write(ctx, "cancel_account", "/v4/account/cancel", sent)
-    except TryAgain:
+    except TransactionConflict:
         raise Unavailable from None
     return _Last(stretches[-1].until, numbers, key)
 

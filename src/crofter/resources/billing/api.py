@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, Header, Outside, Reply, endpoint
+from crofter.edge.endpoint import Header, Lookup, Reply, TwoPhaseWrite, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.billing import documents, listings, promotions, rules, store
 from crofter.resources.billing.listings import Invoice, Payment
@@ -22,9 +22,9 @@ from crofter.resources.billing.shapes import (
 )
 from crofter.shapes import Page
 
-TheInvoice = Annotated[Invoice, Found(listings.one_invoice, "invoice_id")]
-ThePayment = Annotated[Payment, Found(listings.one_payment, "payment_id")]
-TheMethod = Annotated[store.Method, Found(store.method, "payment_method_id")]
+TheInvoice = Annotated[Invoice, Lookup(listings.one_invoice, "invoice_id")]
+ThePayment = Annotated[Payment, Lookup(listings.one_payment, "payment_id")]
+TheMethod = Annotated[store.Method, Lookup(store.method, "payment_method_id")]
 Key = Annotated[str | None, Header("idempotency-key")]
 
 
@@ -91,7 +91,7 @@ def _file(content: bytes, kind: str, invoice: Invoice, ending: str) -> Reply:
     events=("credit_card_updated",),
     also=rules.card_complaints,
 )
-def update_credit_card(ctx: Context, body: CardBody) -> Outside[None]:
+def update_credit_card(ctx: Context, body: CardBody) -> TwoPhaseWrite[None]:
     """Add or replace the card on file."""
     return rules.replace_card(ctx, body)
 
@@ -111,7 +111,7 @@ def list_payment_methods(ctx: Context, listing: Listing) -> Page[PaymentMethodVi
     events=("payment_method_add",),
     also=rules.method_complaints,
 )
-def create_payment_method(ctx: Context, body: PaymentMethodCreate) -> Outside[None]:
+def create_payment_method(ctx: Context, body: PaymentMethodCreate) -> TwoPhaseWrite[None]:
     """Add a card."""
     return rules.create_method(ctx, body)
 
@@ -155,7 +155,7 @@ def list_payments(ctx: Context, listing: Listing) -> Page[PaymentView]:
     grant="account:read_write",
     events=("payment_submitted",),
 )
-def create_payment(ctx: Context, body: PaymentCreate, key: Key = None) -> Outside[PaymentView]:
+def create_payment(ctx: Context, body: PaymentCreate, key: Key = None) -> TwoPhaseWrite[PaymentView]:
     """Pay from a card on file."""
     return rules.pay(ctx, body, key)
 

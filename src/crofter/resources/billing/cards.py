@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from crofter import clock
-from crofter.context import World
+from crofter.context import Runtime
 from crofter.db import Session
 from crofter.drivers.payments import SimulatedGateway
 from crofter.errors import Invalid
@@ -19,19 +19,19 @@ from crofter.shapes import Body
 SHOWN = {"valid": ("sim_card_", "1111"), "declined": ("sim_declined_", "0002")}
 
 
-def give(world: World, db: Session, euuid: str, card: str) -> None:
+def give(runtime: Runtime, db: Session, euuid: str, card: str) -> None:
     """A card on file from the start: one that can be charged, one that cannot, or none."""
     account = accounts.by_euuid(db, euuid)
     if card == "none" or account is None:
         return
     prefix, last_four = SHOWN[card]
-    moment = clock.text(world.clock.now())
+    moment = clock.text(runtime.clock.now())
     db.insert(
         store.payment_method,
         account_id=account.id,
         type="credit_card",
         is_default=True,
-        token=prefix + world.dice.hex(24),
+        token=prefix + runtime.rng.hex(24),
         card_type="Visa",
         last_four=last_four,
         expiry=f"12/{int(moment[:4]) + 5}",
@@ -44,18 +44,18 @@ class CardDeclined(Body):
     times: Annotated[int, Meta(ge=1, le=1000)] = 1
 
 
-def _decline(world: World, body: CardDeclined) -> None:
-    with world.database.read() as db:
+def _decline(runtime: Runtime, body: CardDeclined) -> None:
+    with runtime.database.read() as db:
         if accounts.by_euuid(db, body.euuid) is None:
             raise Invalid("euuid is not valid", field="euuid")
-    gateway = world.services["payments"]
+    gateway = runtime.services["payments"]
     if not isinstance(gateway, SimulatedGateway):
         raise Invalid("Only the simulated gateway can be made to decline", field="kind")
     gateway.decline_next(body.euuid, body.times)
 
 
-def _mend(world: World) -> None:
-    gateway = world.services["payments"]
+def _mend(runtime: Runtime) -> None:
+    gateway = runtime.services["payments"]
     if isinstance(gateway, SimulatedGateway):
         gateway.mend()
 

@@ -6,12 +6,12 @@ from msgspec import Struct
 from sqlalchemy import bindparam, func, select
 
 from crofter import clock
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.db import Row, Session, query
 from crofter.drivers.payments import Gateway, InDoubt, Outcome
-from crofter.engine import Operation, Sleep, Work, enqueue, step
+from crofter.engine import Operation, Sleep, StepContext, enqueue, step
 from crofter.errors import Conflict, Unavailable
-from crofter.journal import Author, write
+from crofter.events import Author, write
 from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
 from crofter.resources.billing import store
@@ -62,8 +62,8 @@ PENDING = select(func.coalesce(func.sum(store.charge.c.amount), 0)).where(
 _PENDING = query(PENDING)
 
 
-def gateway(world: World) -> Gateway:
-    found: Gateway = world.services["payments"]
+def gateway(runtime: Runtime) -> Gateway:
+    found: Gateway = runtime.services["payments"]
     return found
 
 
@@ -103,25 +103,25 @@ def intend_balance(ctx: Context, account_id: int, key: str, *, patience: int = L
     return intend(ctx, account_id, key, owed, method.token, patience=patience)
 
 
-def ask(world: World, key: str) -> Outcome:
+def ask(runtime: Runtime, key: str) -> Outcome:
     """Charge once, however often this is called. Outside any transaction."""
-    with world.database.read() as db:
+    with runtime.database.read() as db:
         found = db.one(_CHARGE, key=key)
     if found.status != "pending":
         return Outcome(found.status == "paid")
     try:
-        return gateway(world).charge(found.name, found.euuid, found.token, found.amount // CENT)
+        return gateway(runtime).charge(found.name, found.euuid, found.token, found.amount // CENT)
     except InDoubt:
-        known = look_up(world, found.name)
+        known = look_up(runtime, found.name)
         if known is None:
             raise Unavailable(UNCONFIRMED) from None
         return known
 
 
-def look_up(world: World, name: str) -> Outcome | None:
+def look_up(runtime: Runtime, name: str) -> Outcome | None:
     """What became of a charge; None if nobody can tell, or it never arrived."""
     try:
-        return gateway(world).find(name)
+        return gateway(runtime).find(name)
     except InDoubt:
         return None
 
@@ -149,14 +149,14 @@ def settle(ctx: Context, key: str, outcome: Outcome, user: Author | None = None)
 
 
 @step(retries=50)
-def look_after(work: Work) -> Sleep | None:
+def look_after(work: StepContext) -> Sleep | None:
     """What never arrived at the gateway is called off, so that it never will."""
     with work.read() as ctx:
         found = ctx.db.maybe(_CHARGE, key=work.args.key)
     if found is None or found.status != "pending":
         return None
     try:
-        outcome = gateway(work.world).call_off(found.name)
+        outcome = gateway(work.runtime).call_off(found.name)
     except InDoubt:
         return Sleep(ASK_AGAIN)
     work.then(lambda ctx: _settled(ctx, found.key, outcome))
@@ -167,11 +167,11 @@ def _settled(ctx: Context, key: str, outcome: Outcome) -> None:
     settle(ctx, key, outcome)
 
 
-def given_up(ctx: Context, work: Work, _reason: str) -> None:
+def given_up(ctx: Context, work: StepContext, _reason: str) -> None:
     """A charge that nobody knows the fate of keeps an account from paying and from closing."""
     enqueue(ctx, FOLLOW_UP, work.args, due=ctx.now + TRY_AGAIN)
 
 
 FOLLOW_UP = Operation(
-    kind="billing.follow_up", args=Args, steps=(look_after,), lane="billing", failed=given_up, keep=False
+    kind="billing.follow_up", args=Args, steps=(look_after,), queue="billing", failed=given_up, keep=False
 )

@@ -8,8 +8,8 @@ from crofter import clock, mail
 from crofter.context import Context
 from crofter.drivers.hypervisor import Unreachable
 from crofter.drivers.payments import Outcome
-from crofter.engine import Chore, Nothing, Operation, Sleep, Work, enqueue, step, tx_step
-from crofter.journal import Author
+from crofter.engine import Nothing, Operation, Schedule, Sleep, StepContext, enqueue, step, tx_step
+from crofter.events import Author
 from crofter.money import to_the_cent
 from crofter.resources.account import store as accounts
 from crofter.resources.billing import charging, metering, meters, store, traffic
@@ -50,7 +50,7 @@ def make(ctx: Context, account_id: int, period: str, until: int, gigabytes: int 
         tax=made.tax,
         total=made.total,
         address=accounts.billing_address(account),
-        seller=ctx.world.settings.seller,
+        seller=ctx.runtime.settings.seller,
     )
     _add_items(ctx, number, made)
     legs = {"owed": made.total, "revenue": -made.subtotal - made.credit, "promotion": made.credit, "tax": -made.tax}
@@ -106,7 +106,7 @@ def make_last(ctx: Context, account_id: int, stretches: list[Stretch]) -> list[i
 
 
 @step(retries=10)
-def measure(work: Work) -> Sleep | None:
+def measure(work: StepContext) -> Sleep | None:
     """The traffic of a whole month is known only to the hosts. One that does not answer is waited for, for a day."""
     if "#" in work.args.period:
         return None
@@ -121,7 +121,7 @@ def measure(work: Work) -> Sleep | None:
 
 
 @tx_step()
-def invoice(ctx: Context, work: Work) -> Sleep | None:
+def invoice(ctx: Context, work: StepContext) -> Sleep | None:
     if "number" in work.vars:
         return None  # it was made before, and only its money is wanting
     account_id = work.args.account_id
@@ -139,16 +139,16 @@ def invoice(ctx: Context, work: Work) -> Sleep | None:
 
 
 @step(retries=20)
-def collect(work: Work) -> Sleep | None:
+def collect(work: StepContext) -> Sleep | None:
     """Take what is owed from the default card; a failure is told by what stays owed."""
     key = work.vars.get("key")
     if key is not None:
-        outcome = charging.ask(work.world, str(key))
+        outcome = charging.ask(work.runtime, str(key))
         work.then(lambda ctx: _collected(ctx, work, outcome))
     return None
 
 
-def _collected(ctx: Context, work: Work, outcome: Outcome) -> None:
+def _collected(ctx: Context, work: StepContext, outcome: Outcome) -> None:
     charging.settle(ctx, str(work.vars["key"]), outcome)
     tell(ctx, work.args.account_id, int(work.vars["number"]))
 
@@ -161,7 +161,7 @@ def tell(ctx: Context, account_id: int, number: int) -> None:
     mail.send(ctx, account.email, f"Invoice #{number}", f"Invoice #{number} is ready.\n{standing}\n")
 
 
-def invoice_given_up(ctx: Context, work: Work, _reason: str) -> None:
+def invoice_given_up(ctx: Context, work: StepContext, _reason: str) -> None:
     """It is taken up later with what it knows: nothing is made twice, and who pays is told when that is settled."""
     enqueue(ctx, INVOICE, work.args, key=work.key, due=ctx.now + charging.TRY_AGAIN, vars=work.vars)
 
@@ -170,7 +170,7 @@ INVOICE = Operation(
     kind="billing.invoice",
     args=Args,
     steps=(measure, invoice, collect),
-    lane="billing",
+    queue="billing",
     failed=invoice_given_up,
     keep=False,
 )
@@ -188,7 +188,7 @@ def _begin(ctx: Context, account_id: int, period: str, until: int) -> None:
 
 
 @tx_step()
-def close_month(ctx: Context, work: Work) -> Sleep | None:
+def close_month(ctx: Context, work: StepContext) -> Sleep | None:
     """One invoice for each account that used something in the month that has just ended."""
     until = int(work.vars["occurrence"])
     month = metering.month_of(until - 1)
@@ -199,13 +199,13 @@ def close_month(ctx: Context, work: Work) -> Sleep | None:
     return Sleep(0) if len(found) == BATCH else None
 
 
-def month_given_up(ctx: Context, work: Work, _reason: str) -> None:
+def month_given_up(ctx: Context, work: StepContext, _reason: str) -> None:
     """No month goes by without its invoices: it is taken up later where it was left."""
     enqueue(ctx, CLOSE_MONTH, Nothing(), due=ctx.now + charging.TRY_AGAIN, vars=work.vars)
 
 
 @step()
-def watch_thresholds(work: Work) -> Sleep | None:
+def watch_thresholds(work: StepContext) -> Sleep | None:
     """Who has used so much since the last invoice that the month's end is too far."""
     with work.read() as ctx:
         found = ctx.db.column(meters.BILLABLE, after=int(work.vars.get("after", 0)), most=BATCH)
@@ -225,14 +225,14 @@ CLOSE_MONTH = Operation(
     kind="billing.close_month",
     args=Nothing,
     steps=(close_month,),
-    lane="billing",
+    queue="billing",
     failed=month_given_up,
     keep=False,
 )
-THRESHOLDS = Operation(kind="billing.threshold", args=Nothing, steps=(watch_thresholds,), lane="billing", keep=False)
+THRESHOLDS = Operation(kind="billing.threshold", args=Nothing, steps=(watch_thresholds,), queue="billing", keep=False)
 
 OPERATIONS = (INVOICE, CLOSE_MONTH, THRESHOLDS, charging.FOLLOW_UP)
-CHORES = (
-    Chore("billing.close_month", CLOSE_MONTH, "monthly", Nothing(), catchup="all"),
-    Chore("billing.threshold", THRESHOLDS, "daily 03:00", Nothing()),
+SCHEDULES = (
+    Schedule("billing.close_month", CLOSE_MONTH, "monthly", Nothing(), catchup="all"),
+    Schedule("billing.threshold", THRESHOLDS, "daily 03:00", Nothing()),
 )

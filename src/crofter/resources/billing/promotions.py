@@ -10,13 +10,13 @@ from msgspec import Meta
 from sqlalchemy import Column, Index, Integer, Text, bindparam, select
 
 from crofter import clock
-from crofter.catalogue import Entry, Offered, Shelf
-from crofter.catalogue.shelf import Text as Words
-from crofter.catalogue.shelf import TomlMoment, written
+from crofter.catalogue import CatalogueTable, Entry, Offered
+from crofter.catalogue.table import Text as Words
+from crofter.catalogue.table import TomlMoment, written
 from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Row, Session, identity, owned, query, table
 from crofter.errors import Invalid
-from crofter.journal import record
+from crofter.events import record
 from crofter.kinds import Entity
 from crofter.money import micros, to_the_cent
 from crofter.resources.account import store as accounts
@@ -133,7 +133,7 @@ def views(ctx: Context) -> list[Promotion]:
 
 def redeem(ctx: Context, code: str) -> Promotion:
     offer = ctx.db.maybe(_OFFER, code=code)
-    if offer is None or not offer.offered or (offer.sandbox and not ctx.world.settings.sandbox):
+    if offer is None or not offer.offered or (offer.sandbox and not ctx.runtime.settings.sandbox):
         raise Invalid("promo_code is not valid", field="promo_code")
     if offer.ends is not None and ctx.moment >= offer.ends:
         raise Invalid("This promotion has ended.", field="promo_code")
@@ -202,4 +202,4 @@ def _columns(entry: PromotionEntry) -> dict[str, Any]:
     return {name: getattr(entry, name) for name in names} | amounts | {"ends": written(entry.ends)}
 
 
-PROMOTIONS = Shelf("promotions", PromotionEntry, promotion, _columns, may_be_empty=True)
+PROMOTIONS = CatalogueTable("promotions", PromotionEntry, promotion, _columns, may_be_empty=True)

@@ -11,12 +11,12 @@ from typing import Any
 from sqlalchemy import bindparam, func, select
 
 from crofter import clock
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.db import query
 from crofter.drivers.payments import Card, InDoubt, KeptCard, Refused
-from crofter.edge.endpoint import Outside
+from crofter.edge.endpoint import TwoPhaseWrite
 from crofter.errors import Invalid, Problem, Reason, TooMany, Unavailable
-from crofter.journal import Author, event, record
+from crofter.events import Author, event, record
 from crofter.kinds import inaccessible
 from crofter.money import micros, to_the_cent
 from crofter.resources.billing import charging, store
@@ -74,10 +74,10 @@ def method_complaints(ctx: Context, sent: dict[str, Any], wrong: Set[str]) -> It
     yield from card_complaints(ctx, sent.get("data", {}), wrong, "data.")
 
 
-def replace_card(ctx: Context, body: CardBody) -> Outside[None]:
+def replace_card(ctx: Context, body: CardBody) -> TwoPhaseWrite[None]:
     """The card on file becomes this one."""
     _must_not_add_many(ctx)
-    return Outside(_keeper(ctx, body), _replaced)
+    return TwoPhaseWrite(_keeper(ctx, body), _replaced)
 
 
 def _replaced(ctx: Context, kept: KeptCard) -> None:
@@ -86,10 +86,10 @@ def _replaced(ctx: Context, kept: KeptCard) -> None:
     record(ctx, "credit_card_updated", ACCOUNT)
 
 
-def create_method(ctx: Context, body: PaymentMethodCreate) -> Outside[None]:
+def create_method(ctx: Context, body: PaymentMethodCreate) -> TwoPhaseWrite[None]:
     _must_have_room(ctx)
     _must_not_add_many(ctx)
-    return Outside(_keeper(ctx, body.data), lambda after, kept: _created(after, kept, default=body.is_default))
+    return TwoPhaseWrite(_keeper(ctx, body.data), lambda after, kept: _created(after, kept, default=body.is_default))
 
 
 def _created(ctx: Context, kept: KeptCard, *, default: bool) -> None:
@@ -111,12 +111,12 @@ def _must_not_add_many(ctx: Context) -> None:
 def _keeper(ctx: Context, body: CardBody) -> Callable[[], KeptCard]:
     """The call that gives a card to the gateway. What comes back is all that may be kept of it."""
     card = Card(body.card_number, body.cvv, body.expiry_month, body.expiry_year)
-    return partial(_kept, ctx.world, card, ctx.dice.hex(24))
+    return partial(_kept, ctx.runtime, card, ctx.rng.hex(24))
 
 
-def _kept(world: World, card: Card, key: str) -> KeptCard:
+def _kept(runtime: Runtime, card: Card, key: str) -> KeptCard:
     try:
-        return charging.gateway(world).keep(card, key)
+        return charging.gateway(runtime).keep(card, key)
     except Refused as refused:
         raise Invalid(str(refused)) from None
     except InDoubt:
@@ -158,17 +158,17 @@ def make_default(ctx: Context, method: Method) -> None:
 # ---- payments -------------------------------------------------------------------------------------------------------
 
 
-def pay(ctx: Context, body: PaymentCreate, idempotency_key: str | None) -> Outside[PaymentView]:
+def pay(ctx: Context, body: PaymentCreate, idempotency_key: str | None) -> TwoPhaseWrite[PaymentView]:
     amount = micros(Decimal(body.usd.removeprefix("$")))
     least, most = _bounds(store.balance(ctx.db, ctx.account_id))
     if not least <= amount <= most:
         raise Invalid(f"Must be {to_the_cent(least)}-{to_the_cent(most)}", field="usd")
     method = _chosen(ctx, body.payment_method_id)
     _must_not_try_out_cards(ctx)
-    name = charging.fresh(ctx, f"pay:{ctx.actor.user_id}:{idempotency_key or ctx.dice.hex(32)}")
+    name = charging.fresh(ctx, f"pay:{ctx.actor.user_id}:{idempotency_key or ctx.rng.hex(32)}")
     key = charging.intend(ctx, ctx.account_id, name, amount, method.token)
-    world = ctx.world
-    return Outside(lambda: charging.ask(world, key), lambda after, outcome: _paid(after, key, outcome))
+    runtime = ctx.runtime
+    return TwoPhaseWrite(lambda: charging.ask(runtime, key), lambda after, outcome: _paid(after, key, outcome))
 
 
 def _bounds(owed: int) -> tuple[int, int]:
@@ -190,7 +190,7 @@ def _chosen(ctx: Context, method_id: int | None) -> Method:
 
 def _must_not_try_out_cards(ctx: Context) -> None:
     declined = ctx.db.value(_DECLINED, account_id=ctx.account_id, since=ctx.now - clock.HOUR)
-    if int(declined) >= MOST_DECLINED and not ctx.world.settings.sandbox:
+    if int(declined) >= MOST_DECLINED and not ctx.runtime.settings.sandbox:
         raise TooMany
 
 

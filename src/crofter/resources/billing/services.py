@@ -1,4 +1,4 @@
-"""What volumes and load balancers cost, for their rooms to say when one comes and goes."""
+"""What volumes and load balancers cost, for their resources to say when one comes and goes."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from crofter.resources.billing import charging, store
 PAST_DUE = "Your account has a past due balance. Please pay it first."
 
 
-class Standing(Row):
+class AccountStanding(Row):
     """What matters of an account to something new that it gets."""
 
     overdue: int
@@ -27,7 +27,7 @@ COLUMNS = (
     account.c.managed,
     account.c.backups_enabled,
 )
-_STANDING = query(select(*COLUMNS).where(account.c.id == bindparam("account_id")), Standing)
+_STANDING = query(select(*COLUMNS).where(account.c.id == bindparam("account_id")), AccountStanding)
 
 
 def owes(db: Session, account_id: int) -> bool:
@@ -39,7 +39,7 @@ def past_due(db: Session, account_id: int) -> bool:
     return db.one(_STANDING, account_id=account_id).overdue > 0
 
 
-def must_be_paid_up(ctx: Context, found: Standing | None = None) -> None:
+def must_be_paid_up(ctx: Context, found: AccountStanding | None = None) -> None:
     """Nobody who owes money takes on more. ``found``: how they stand, where that is known already."""
     found = found or ctx.db.one(_STANDING, account_id=ctx.account_id)
     if found.overdue > 0:

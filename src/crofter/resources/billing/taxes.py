@@ -8,8 +8,8 @@ from typing import Annotated, Any
 from msgspec import Meta
 from sqlalchemy import Column, Integer, Text, bindparam, select
 
-from crofter.catalogue import Entry, Shelf
-from crofter.catalogue.shelf import Text as Words
+from crofter.catalogue import CatalogueTable, Entry
+from crofter.catalogue.table import Text as Words
 from crofter.db import Row, Session, query, table
 
 CENT = 10_000
@@ -68,4 +68,4 @@ def _columns(entry: TaxEntry) -> dict[str, Any]:
     return {"name": entry.name, "millionths": int(entry.percent * 10_000)}
 
 
-TAXES = Shelf("taxes", TaxEntry, tax, _columns, may_be_empty=True)
+TAXES = CatalogueTable("taxes", TaxEntry, tax, _columns, may_be_empty=True)

@@ -13,7 +13,7 @@ from crofter.db import Row, among, query
 from crofter.drivers.hypervisor import Absent, DomainRef, Unreachable
 from crofter.resources.billing import metering, meters
 from crofter.resources.billing.meters import Left, Meter
-from crofter.resources.instances import hands
+from crofter.resources.instances import hypervisor_client
 from crofter.resources.instances.store import instance
 
 GIGABYTE = 10**9
@@ -129,7 +129,7 @@ def _between(ctx: Context, machine: _Machine, start: int, stop: int, *, exactly:
         return 0
     try:
         ref = DomainRef(machine.host, machine.id)
-        points = hands.hypervisor(ctx.world).history(ref, start, stop, stop - start)
+        points = hypervisor_client.hypervisor(ctx.runtime).history(ref, start, stop, stop - start)
     except Absent:
         return 0
     except Unreachable:

@@ -7,13 +7,13 @@ from typing import Annotated
 from msgspec import Meta
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, Header, Stream, endpoint
+from crofter.edge.endpoint import Header, Lookup, Stream, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.events import rules, store
 from crofter.resources.events.shapes import EventView
 from crofter.shapes import Page
 
-TheEvent = Annotated[store.Event, Found(store.one, "event_id")]
+TheEvent = Annotated[store.Event, Lookup(store.one, "event_id")]
 After = Annotated[int | None, Meta(description="Only events with a greater id, oldest first.")]
 Wait = Annotated[int | None, Meta(description="Seconds to wait, 60 at most, while the list is empty.")]
 LastEventId = Annotated[int | None, Header("last-event-id"), Meta(description="The last event that was received.")]

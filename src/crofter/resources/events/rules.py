@@ -1,4 +1,4 @@
-"""From rows of the journal to what is shown, and the marks that a user leaves on them."""
+"""From rows of the event log to what is shown, and the marks that a user leaves on them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import msgspec
 
 from crofter.context import Context
 from crofter.edge.endpoint import Frame, Stream
-from crofter.journal import topic
+from crofter.events import topic
 from crofter.resources.events import store
 from crofter.resources.events.shapes import EventEntity, EventView, SecondaryEntity
 from crofter.resources.events.store import Event

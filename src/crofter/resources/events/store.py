@@ -1,4 +1,4 @@
-"""Reading the journal, and what each user has read of it."""
+"""Reading the event log, and what each user has read of it."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from crofter.db import Id, Row, Session, among, query, table
 from crofter.db.tally import Tally
 from crofter.edge.filters import Field
 from crofter.edge.listing import Collection
-from crofter.journal import EVENTS as TALLY
-from crofter.journal import WINDOW, event
+from crofter.events import EVENTS as TALLY
+from crofter.events import WINDOW, event
 from crofter.resources.events.shapes import EventView
 from crofter.resources.support.store import SEEN_BY_USER, ticket
 from crofter.resources.users.grants.store import sees

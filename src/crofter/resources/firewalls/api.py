@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.firewalls import store
 from crofter.resources.firewalls.shapes import FirewallView
 from crofter.resources.instances import store as instances
 from crofter.shapes import Page
 
-TheInstance = Annotated[instances.Instance, Found(instances.one, "compute_id")]
+TheInstance = Annotated[instances.Instance, Lookup(instances.one, "compute_id")]
 
 
 @endpoint("GET /v4/compute/instances/{compute_id}/firewalls", scope="computes:read_only", grant="compute:read_only")

@@ -1,4 +1,4 @@
-"""Firewalls, as other rooms may ask about them."""
+"""Firewalls, as other resources may ask about them."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.errors import ScopeMissing
 from crofter.resources.images import rules, store
@@ -13,7 +13,7 @@ from crofter.resources.images.shapes import ImageView
 from crofter.scopes import covers
 from crofter.shapes import Page
 
-TheImage = Annotated[store.Image, Found(store.one, "image_id")]
+TheImage = Annotated[store.Image, Lookup(store.one, "image_id")]
 OWN = "images:read_only"
 """What a token needs for the account's own images."""
 

@@ -1,4 +1,4 @@
-"""Images of accounts, as other rooms may ask about them."""
+"""Images of accounts, as other resources may ask about them."""
 
 from __future__ import annotations
 

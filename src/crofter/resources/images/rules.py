@@ -21,5 +21,5 @@ def must_be_deployable(ctx: Context, image: Image) -> None:
 
 
 def _readable(ctx: Context, image: Image) -> bool:
-    """The house's images are everybody's; for one of the account's a restricted user needs a grant."""
+    """The server's images are everybody's; for one of the account's a restricted user needs a grant."""
     return image.is_public or access.permits(ctx, KIND, image.id, "read_only")

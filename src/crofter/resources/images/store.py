@@ -1,4 +1,4 @@
-"""Images: the house's own, which the catalogue file has, and those of accounts."""
+"""Images: the server's own, which the catalogue file has, and those of accounts."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PRIVATE = "private/"
 image = table(
     "image",
     identity(),
-    # An image of an account is called by its number; one of the house has a name, and no account.
+    # An image of an account is called by its number; one of the server has a name, and no account.
     Column("account_id", Id, ForeignKey("account.id", ondelete="CASCADE")),
     Column("name", Text, unique=True),
     Column("position", Integer, unique=True),
@@ -123,7 +123,7 @@ def _collection(statement: Select[Any]) -> Collection[Image]:
         Image,
         key=image.c.id,
         columns={**columns, "is_public": is_public},
-        # Own images newest first, then the house's in the alphabet's order, which their places follow.
+        # Own images newest first, then the server's in the alphabet's order, which their places follow.
         order=(is_public.asc(), image.c.position.asc(), image.c.id.desc()),
     )
 
@@ -138,7 +138,7 @@ _BY_ID: Query[Image] = query(_SHOWN.where(_OWN, image.c.id == bindparam("image_i
 
 
 def find(ctx: Context, slug: str) -> Image | None:
-    """The image, if it is the house's, offered still or not, or of the caller's account."""
+    """The image, if it is the server's, offered still or not, or of the caller's account."""
     if not slug.startswith(PRIVATE):
         return ctx.db.maybe(_BY_NAME, name=slug)
     number = slug.removeprefix(PRIVATE)

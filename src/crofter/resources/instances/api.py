@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.instances import creation, rules, store
 from crofter.resources.instances.shapes import InstanceCreate, InstanceUpdate, InstanceView, WithConfig
 from crofter.shapes import Page
 
-TheInstance = Annotated[store.Instance, Found(store.one, "compute_id")]
+TheInstance = Annotated[store.Instance, Lookup(store.one, "compute_id")]
 
 
 @endpoint("GET /v4/compute/instances", scope="computes:read_only", grant="any")
@@ -36,7 +36,7 @@ def create_instance(ctx: Context, body: InstanceCreate) -> InstanceView:
 
 
 @endpoint("GET /v4/compute/instances/{compute_id}", scope="computes:read_only", grant="compute:read_only")
-def view_instance(ctx: Context, instance: Annotated[store.Shown, Found(store.shown, "compute_id")]) -> InstanceView:
+def view_instance(ctx: Context, instance: Annotated[store.Shown, Lookup(store.shown, "compute_id")]) -> InstanceView:
     """View one instance."""
     return rules.view(instance)
 

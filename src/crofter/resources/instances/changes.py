@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from crofter.context import Context
 from crofter.errors import Invalid, Reason
-from crofter.journal import record
+from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
@@ -60,7 +60,7 @@ def _about_image(instance: Instance, body: Rebuild, image: Image | None) -> Iter
 
 def resize(ctx: Context, instance: Instance, body: Resize) -> None:
     plan = types.find(ctx, body.type)
-    if plan is None or not plan.offered or (plan.deprecated and not ctx.world.settings.sandbox):
+    if plan is None or not plan.offered or (plan.deprecated and not ctx.runtime.settings.sandbox):
         raise Invalid(NO_TYPE, field="type")
     if plan.slug == instance.type:
         raise Invalid("Compute is already running this service plan.")

@@ -11,7 +11,7 @@ from crofter.context import Context
 from crofter.db import query
 from crofter.engine import enqueue
 from crofter.errors import Forbidden, Invalid, Reason
-from crofter.journal import about, event, write
+from crofter.events import about, event, write
 from crofter.resources.instances import creation, deployment, layout, orders, rules, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.store import KEPT, Config
@@ -119,7 +119,7 @@ def _chosen(body: Clone, own: Own) -> tuple[list[Disk], list[Config]]:
 
 def _existing(ctx: Context, body: Clone, own: Own) -> Instance:
     assert body.compute_id is not None
-    ctx.world.kinds.require(ctx, store.KIND, [body.compute_id], "read_write", field="compute_id")
+    ctx.runtime.kinds.require(ctx, store.KIND, [body.compute_id], "read_write", field="compute_id")
     target = store.one(ctx, body.compute_id)
     if target.status == "running":
         raise Invalid("The Compute that is cloned onto must be powered off.", field="compute_id")

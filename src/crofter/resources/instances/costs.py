@@ -7,7 +7,7 @@ from crofter.resources.account import store as accounts
 from crofter.resources.billing import metering, meters, prices
 from crofter.resources.billing.metering import Metered
 from crofter.resources.billing.prices import Price
-from crofter.resources.billing.standing import Standing, must_be_paid_up
+from crofter.resources.billing.standing import AccountStanding, must_be_paid_up
 from crofter.resources.instances.store import Instance
 from crofter.resources.types import store as types
 from crofter.resources.types.store import Type
@@ -18,7 +18,7 @@ COMPUTE, BACKUP, ADDRESS, MANAGED = "compute", "backup", "ip", "managed"
 EVERYTHING = (COMPUTE, BACKUP, ADDRESS, MANAGED)
 
 
-def begin(ctx: Context, instance: Instance, plan: Type, account: Standing) -> None:
+def begin(ctx: Context, instance: Instance, plan: Type, account: AccountStanding) -> None:
     metering.start(ctx, instance.account_id, _machine(instance, plan))
     if instance.backups_enabled:
         begin_backups(ctx, instance, plan)

@@ -8,10 +8,10 @@ from typing import Any
 from msgspec import Struct
 
 from crofter.context import Context
-from crofter.db import Clash
+from crofter.db import Duplicate
 from crofter.errors import Forbidden, Invalid, Reason
 from crofter.kinds import Entity, inaccessible
-from crofter.resources.billing.standing import Standing
+from crofter.resources.billing.standing import AccountStanding
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
 from crofter.resources.instances import costs, deployment, orders, rules, states, store
@@ -39,7 +39,7 @@ class Plan(Struct):
 
     type: Type
     region: Region
-    account: Standing
+    account: AccountStanding
     image: Image | None = None
     backup: Backup | None = None
 
@@ -109,7 +109,7 @@ def _backup(ctx: Context, backup_id: int) -> Backup | None:
 
 
 def about_place(ctx: Context, plan_type: Type | None, region: Region | None) -> Iterator[Reason]:
-    usable = plan_type is not None and (not plan_type.deprecated or ctx.world.settings.sandbox)
+    usable = plan_type is not None and (not plan_type.deprecated or ctx.runtime.settings.sandbox)
     if not usable:
         yield Reason(NO_TYPE, "type")
     if region is None or CAPABILITY not in region.capabilities:
@@ -166,11 +166,11 @@ def _insert(ctx: Context, body: InstanceCreate, plan: Plan) -> Instance:
 def _labelled(ctx: Context, label: str | None, values: Mapping[str, Any]) -> Instance:
     """A new row; without a label it is called after its number."""
     # Every row has a label of its own from the start; nobody sees this one.
-    first = label or f"new-{ctx.dice.hex(24)}"
+    first = label or f"new-{ctx.rng.hex(24)}"
     row = {**values, "account_id": ctx.account_id, "label": first, "created": ctx.moment, "updated": ctx.moment}
     try:
         number = ctx.db.insert(store.instance, **row)
-    except Clash:
+    except Duplicate:
         raise Invalid(rules.TAKEN, field="label") from None
     if label is None:
         row["label"] = _free_label(ctx, f"compute{number}")

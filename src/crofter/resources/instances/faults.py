@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from msgspec import Meta
 
 from crofter import clock
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.drivers.hypervisor import DriverError
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.errors import Invalid
 from crofter.faults import FaultKind
-from crofter.resources.instances import hands, store, watchdog
+from crofter.resources.instances import hypervisor_client, store, watchdog
 from crofter.resources.instances.store import Instance
 from crofter.resources.maintenance import rules as maintenance
 from crofter.resources.maintenance.shapes import MaintenanceType
@@ -35,85 +35,85 @@ class Maintenance(Body):
     reason: Annotated[str, Meta(max_length=1000)] = "Scheduled maintenance of the host"
 
 
-def _simulated(world: World) -> SimulatedHypervisor:
-    found = hands.hypervisor(world)
+def _simulated(runtime: Runtime) -> SimulatedHypervisor:
+    found = hypervisor_client.hypervisor(runtime)
     if not isinstance(found, SimulatedHypervisor):
         raise Invalid("Only the simulated hypervisor can be made to fail", field="kind")
     return found
 
 
-def _instance(world: World, compute_id: int) -> Instance:
-    with world.database.read() as db:
-        found = hands.exists(Context(world, db), compute_id)
+def _instance(runtime: Runtime, compute_id: int) -> Instance:
+    with runtime.database.read() as db:
+        found = hypervisor_client.exists(Context(runtime, db), compute_id)
     if found is None:
         raise Invalid("compute_id is not valid", field="compute_id")
     return found
 
 
-def _power_off(world: World, body: OfInstance) -> None:
-    _instance(world, body.compute_id)
+def _power_off(runtime: Runtime, body: OfInstance) -> None:
+    _instance(runtime, body.compute_id)
     try:
-        _simulated(world).faults.power_off(body.compute_id)
+        _simulated(runtime).faults.power_off(body.compute_id)
     except DriverError as error:
         raise Invalid(error.reason, field="compute_id") from error
-    watchdog.attend(world)
+    watchdog.attend(runtime)
 
 
 def _host(begins: bool) -> Any:
-    def change(world: World, body: OfInstance) -> None:
-        instance = _instance(world, body.compute_id)
+    def change(runtime: Runtime, body: OfInstance) -> None:
+        instance = _instance(runtime, body.compute_id)
         if instance.host is None:
             raise Invalid("The Compute is not on a host yet", field="compute_id")
-        _simulated(world).faults.maintenance(instance.host, begins=begins)
-        watchdog.attend(world)
-        watchdog.look_at_host(world, instance.host)
+        _simulated(runtime).faults.maintenance(instance.host, begins=begins)
+        watchdog.attend(runtime)
+        watchdog.look_at_host(runtime, instance.host)
 
     return change
 
 
-def _mend_hosts(world: World) -> None:
-    driver = _simulated(world)
+def _mend_hosts(runtime: Runtime) -> None:
+    driver = _simulated(runtime)
     hosts = sorted(driver.faults.world().maintenance)
     driver.faults.mend()
-    watchdog.attend(world)
+    watchdog.attend(runtime)
     for host in hosts:
-        watchdog.look_at_host(world, host)
+        watchdog.look_at_host(runtime, host)
 
 
 def _region(begins: bool) -> Any:
-    def change(world: World, body: OfRegion) -> None:
+    def change(runtime: Runtime, body: OfRegion) -> None:
         try:
-            _simulated(world).faults.outage(body.region, begins=begins)
+            _simulated(runtime).faults.outage(body.region, begins=begins)
         except DriverError as error:
             raise Invalid("region is not valid", field="region") from error
-        with world.database.write() as db:
+        with runtime.database.write() as db:
             db.update(region, {"slug": body.region}, status="outage" if begins else "ok")
 
     return change
 
 
-def _mend_regions(world: World) -> None:
-    driver = _simulated(world)
+def _mend_regions(runtime: Runtime) -> None:
+    driver = _simulated(runtime)
     for slug in sorted(driver.faults.world().outages):
         driver.faults.outage(slug, begins=False)
-    with world.database.write() as db:
+    with runtime.database.write() as db:
         db.update(region, {"status": "outage"}, status="ok")
 
 
-def _migration_pending(world: World, body: OfInstance) -> None:
-    instance = _instance(world, body.compute_id)
-    with world.database.write() as db:
+def _migration_pending(runtime: Runtime, body: OfInstance) -> None:
+    instance = _instance(runtime, body.compute_id)
+    with runtime.database.write() as db:
         db.update(store.instance, {"id": instance.id}, migration_pending=True)
 
 
-def _maintenance(world: World, body: Maintenance) -> None:
-    instance = _instance(world, body.compute_id)
+def _maintenance(runtime: Runtime, body: Maintenance) -> None:
+    instance = _instance(runtime, body.compute_id)
     try:
-        when = world.clock.now() + clock.DAY if body.when is None else clock.parse(body.when)
+        when = runtime.clock.now() + clock.DAY if body.when is None else clock.parse(body.when)
     except ValueError:
         raise Invalid("Must be a date-time", field="when") from None
-    with world.database.write() as db:
-        ctx = watchdog.house_context(world, db, instance)
+    with runtime.database.write() as db:
+        ctx = watchdog.system_context(runtime, db, instance)
         maintenance.schedule(ctx, instance, body.type, when, body.reason)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crofter.engine import Chore, Nothing, Operation
+from crofter.engine import Nothing, Operation, Schedule
 from crofter.resources.instances import sweeping, watchdog
 from crofter.resources.instances.backups import operations as saving
 from crofter.resources.instances.backups import restoring, schedule
@@ -32,9 +32,9 @@ JOBS: tuple[Job, ...] = (
     *deletion.JOBS,
 )
 
-CHORES = (
-    Chore("house.attend", sweeping.ATTEND, "every 21600", Nothing()),
-    Chore("house.sweep", sweeping.SWEEP, "every 86400", Nothing()),
+SCHEDULES = (
+    Schedule("instances.attend", sweeping.ATTEND, "every 21600", Nothing()),
+    Schedule("instances.sweep", sweeping.SWEEP, "every 86400", Nothing()),
 )
 """The simulated hypervisor tells of changes at once; these are the nets below."""
 

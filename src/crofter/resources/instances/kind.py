@@ -1,4 +1,4 @@
-"""Instances, as other rooms may ask about them."""
+"""Instances, as other resources may ask about them."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, select
 from crofter.context import Context
 from crofter.db import query
 from crofter.resources.account.store import account
-from crofter.resources.billing.standing import COLUMNS, Standing
+from crofter.resources.billing.standing import COLUMNS, AccountStanding
 from crofter.resources.regions.store import Region, region
 from crofter.resources.types.store import Type, compute_type
 
@@ -17,7 +17,7 @@ from crofter.resources.types.store import Type, compute_type
 class Order(NamedTuple):
     type: Type | None
     region: Region | None
-    account: Standing
+    account: AccountStanding
 
 
 _TYPE, _REGION = Type.__struct_fields__, Region.__struct_fields__
@@ -26,7 +26,7 @@ _TYPE, _REGION = Type.__struct_fields__, Region.__struct_fields__
 def _order(*found: Any) -> Order:
     type_row, region_row = found[: len(_TYPE)], found[len(_TYPE) : len(_TYPE) + len(_REGION)]
     return Order(
-        _offered(Type(*type_row)), _offered(Region(*region_row)), Standing(*found[len(_TYPE) + len(_REGION) :])
+        _offered(Type(*type_row)), _offered(Region(*region_row)), AccountStanding(*found[len(_TYPE) + len(_REGION) :])
     )
 
 

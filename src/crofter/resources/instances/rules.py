@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from crofter.context import Context
-from crofter.db import Clash
+from crofter.db import Duplicate
 from crofter.errors import Forbidden, Invalid, Reason
-from crofter.journal import record
+from crofter.events import record
 from crofter.resources.instances import costs, deployment, states, store
 from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.configs import store as configs
@@ -84,7 +84,7 @@ def update(ctx: Context, instance: Instance, body: InstanceUpdate) -> InstanceVi
     changes |= {f"backup_{name}": value for name, value in new_schedule.items()}
     try:
         ctx.db.update(store.instance, {"id": instance.id}, **changes, updated=ctx.moment)
-    except Clash:
+    except Duplicate:
         raise Invalid(TAKEN, field="label") from None
     if labels is not None:
         tagging.put_on(ctx, store.KIND, instance.id, labels)

@@ -11,7 +11,7 @@ from crofter.context import Context
 from crofter.db import query
 from crofter.engine import Operation, admit, enqueue
 from crofter.errors import Busy
-from crofter.journal import Author, write
+from crofter.events import Author, write
 from crofter.kinds import Entity
 from crofter.resources.instances import store
 from crofter.resources.instances.shapes import Status

@@ -47,7 +47,7 @@ instance = table(
     Column("last_successful", Moment),
     Column("created", Moment, nullable=False),
     Column("updated", Moment, nullable=False),
-    # Where it lies and how it was last started; for the house, not shown.
+    # Where it lies and how it was last started; for the server, not shown.
     Column("host", Id),
     Column("booted_config", Id),
     Column("backups_cancelled", Moment),
@@ -195,7 +195,7 @@ def made(values: Mapping[str, Any]) -> Instance:
     return Instance(*map(values.get, Instance.__struct_fields__))  # type: ignore[arg-type]
 
 
-def again(ctx: Context, instance_id: int) -> Instance:
+def get_unscoped(ctx: Context, instance_id: int) -> Instance:
     """The instance as it is now, whoever owns it by now; for steps of operations."""
     found = ctx.db.maybe(_ANYONES, id=instance_id)
     if found is None:

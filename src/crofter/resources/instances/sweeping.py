@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from msgspec import Struct
 from sqlalchemy import select, text
 
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.db import Row, Session, query
 from crofter.drivers.hypervisor import BackupRef, DiskRef, DomainRef, ObservedDomain
-from crofter.engine import Nothing, Operation, Sleep, Work, admit, enqueue, step
+from crofter.engine import Nothing, Operation, Sleep, StepContext, admit, enqueue, step
 from crofter.engine.queue import state_in
 from crofter.engine.tables import operation
 from crofter.errors import Busy
-from crofter.resources.instances import hands, states, store, watchdog
+from crofter.resources.instances import hypervisor_client, states, store, watchdog
 from crofter.resources.instances.backups.store import backup
 from crofter.resources.instances.disks.store import disk
 from crofter.resources.instances.operations import deletion
@@ -58,7 +58,7 @@ class Books(Struct):
     """In this state it must be on its host."""
     entries: dict[int, Entry]
     leaving: set[int]
-    refs: Sequence[hands.Thing]
+    refs: Sequence[hypervisor_client.Thing]
     """What the hosts have."""
 
 
@@ -86,20 +86,20 @@ _BACKUPS = query(
 )
 
 
-def reconcile(world: World) -> Report:
+def reconcile(runtime: Runtime) -> Report:
     """Compare, tell the log, and have somebody look at what is stuck."""
-    report = compare(world)
-    report.stuck = _attended(world, report.stuck)
+    report = compare(runtime)
+    report.stuck = _attended(runtime, report.stuck)
     for name in ("orphans", "missing", "misplaced", "stuck"):
         if getattr(report, name):
             log.warning("sweep: %s: %s", name, getattr(report, name))
     return report
 
 
-def compare(world: World) -> Report:
+def compare(runtime: Runtime) -> Report:
     """Only look, and change nothing. What is being made, moved or deleted at this moment is let be."""
-    found = hands.hypervisor(world).list()
-    with world.database.read() as db:
+    found = hypervisor_client.hypervisor(runtime).list()
+    with runtime.database.read() as db:
         purges = [PurgeArgs(one["disks"], one["backups"]) for one in db.column(_LEAVING)]
         disks = {number for one in purges for _, number in one.disks}
         backups = {number for one in purges for _, number in one.backups}
@@ -111,7 +111,7 @@ def compare(world: World) -> Report:
         busy = set(db.column(_BUSY))
         report = Report(unreachable=list(found.unreachable), stuck=_stuck(db, busy))
     for books in all_books:
-        _compare(world, report, books, busy)
+        _compare(runtime, report, books, busy)
     return report
 
 
@@ -119,11 +119,11 @@ def _by_id(entries: list[Entry]) -> dict[int, Entry]:
     return {entry.id: entry for entry in entries}
 
 
-def _compare(world: World, report: Report, books: Books, busy: set[str]) -> None:
+def _compare(runtime: Runtime, report: Report, books: Books, busy: set[str]) -> None:
     for ref in books.refs:
         entry = books.entries.get(ref.id)
         if entry is None:
-            if ref.id not in books.leaving and _is_there(world, ref):
+            if ref.id not in books.leaving and _is_there(runtime, ref):
                 report.orphans.append(f"{ref.name} on host {ref.host}")
         elif entry.host != ref.host and states.key(entry.instance_id) not in busy:
             report.misplaced.append(f"{ref.name} on host {ref.host}, not {entry.host}")
@@ -131,38 +131,38 @@ def _compare(world: World, report: Report, books: Books, busy: set[str]) -> None
     for entry in books.entries.values():
         ref = books.kind(entry.host, entry.id)
         expected = entry.state == books.there and states.key(entry.instance_id) not in busy
-        if expected and entry.id not in known and entry.host not in report.unreachable and not _is_there(world, ref):
+        if expected and entry.id not in known and entry.host not in report.unreachable and not _is_there(runtime, ref):
             report.missing.append(f"{ref.name} on host {ref.host}")
 
 
-def _is_there(world: World, ref: hands.Thing) -> bool:
+def _is_there(runtime: Runtime, ref: hypervisor_client.Thing) -> bool:
     """Looked at once more: it may have come or gone since it was listed."""
-    seen = hands.hypervisor(world).observe(ref)
+    seen = hypervisor_client.hypervisor(runtime).observe(ref)
     return (seen.power if isinstance(seen, ObservedDomain) else seen.presence) != "absent"
 
 
-def repair(world: World) -> list[int]:
+def repair(runtime: Runtime) -> list[int]:
     """Have somebody look at every instance that shows a passing status while nobody is at work on it."""
-    with world.database.read() as db:
+    with runtime.database.read() as db:
         stuck = _stuck(db, set(db.column(_BUSY)))
-    return _attended(world, stuck)
+    return _attended(runtime, stuck)
 
 
 def _stuck(db: Session, busy: set[str]) -> list[int]:
     return [instance_id for instance_id in db.column(_MOVING) if states.key(instance_id) not in busy]
 
 
-def _attended(world: World, stuck: list[int]) -> list[int]:
+def _attended(runtime: Runtime, stuck: list[int]) -> list[int]:
     """Those of them that somebody will look at; the others have been taken up meanwhile."""
-    return [instance_id for instance_id in stuck if _look_at(world, instance_id)]
+    return [instance_id for instance_id in stuck if _look_at(runtime, instance_id)]
 
 
-def _look_at(world: World, instance_id: int) -> bool:
-    with world.database.write() as db:
-        found = hands.exists(Context(world, db), instance_id)
+def _look_at(runtime: Runtime, instance_id: int) -> bool:
+    with runtime.database.write() as db:
+        found = hypervisor_client.exists(Context(runtime, db), instance_id)
         if found is None:
             return False
-        ctx = watchdog.house_context(world, db, found)
+        ctx = watchdog.system_context(runtime, db, found)
         try:
             admit(ctx, states.key(instance_id))
         except Busy:
@@ -174,23 +174,23 @@ def _look_at(world: World, instance_id: int) -> bool:
 
 
 @step(deadline=600)
-def attend_changes(work: Work) -> Sleep | None:
-    watchdog.attend(work.world)
+def attend_changes(work: StepContext) -> Sleep | None:
+    watchdog.attend(work.runtime)
     return None
 
 
 @step(deadline=600)
-def free_the_stuck(work: Work) -> Sleep | None:
-    repair(work.world)
+def free_the_stuck(work: StepContext) -> Sleep | None:
+    repair(work.runtime)
     return None
 
 
 @step(deadline=3600)
-def sweep(work: Work) -> Sleep | None:
-    reconcile(work.world)
+def sweep(work: StepContext) -> Sleep | None:
+    reconcile(work.runtime)
     return None
 
 
-ATTEND = Operation(kind="house.attend", args=Nothing, steps=(attend_changes, free_the_stuck), keep=False)
-SWEEP = Operation(kind="house.sweep", args=Nothing, steps=(sweep,), lane="bulk", keep=False)
+ATTEND = Operation(kind="instances.attend", args=Nothing, steps=(attend_changes, free_the_stuck), keep=False)
+SWEEP = Operation(kind="instances.sweep", args=Nothing, steps=(sweep,), queue="bulk", keep=False)
 OPERATIONS = (ATTEND, SWEEP)

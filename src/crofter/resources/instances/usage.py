@@ -10,7 +10,7 @@ from crofter import clock
 from crofter.context import Context
 from crofter.drivers.hypervisor import Absent, DomainRef, Unreachable, Usage
 from crofter.errors import Invalid
-from crofter.resources.instances import hands
+from crofter.resources.instances import hypervisor_client
 from crofter.resources.instances.shapes import (
     IoStats,
     MonthTransfer,
@@ -61,7 +61,9 @@ def _history(ctx: Context, instance: Instance, start: int, stop: int, step: int)
     if instance.host is None:
         return _nothing(start, stop, step)
     try:
-        return hands.hypervisor(ctx.world).history(DomainRef(instance.host, instance.id), start, stop, step)
+        return hypervisor_client.hypervisor(ctx.runtime).history(
+            DomainRef(instance.host, instance.id), start, stop, step
+        )
     except Absent:
         return _nothing(start, stop, step)  # its host was chosen, and the machine is still to come
     except Unreachable:

@@ -8,13 +8,13 @@ from msgspec import Struct
 from sqlalchemy import bindparam, func, select
 
 from crofter import clock
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.db import Session, meta, query, unindexed
 from crofter.drivers.hypervisor import Change, DomainRef, ObservedDomain
-from crofter.engine import Operation, Sleep, Work, admit, enqueue, step
+from crofter.engine import Operation, Sleep, StepContext, admit, enqueue, step
 from crofter.errors import Busy, Invalid
-from crofter.journal import about, event
-from crofter.resources.instances import hands, rules, states, store
+from crofter.events import about, event
+from crofter.resources.instances import hypervisor_client, rules, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.operations import looking
 from crofter.resources.instances.operations.power import WATCHDOG_BOOT, BootArgs
@@ -42,33 +42,33 @@ _ON_HOST = query(
 )
 
 
-def attend(world: World) -> int:
+def attend(runtime: Runtime) -> int:
     """Look at every machine that went on or off by itself since the last time; how many there were."""
-    with world.database.read() as db:
+    with runtime.database.read() as db:
         last = int(meta.get(db, _CURSOR, 0))
     seen = 0
-    while changes := hands.hypervisor(world).changes(last):
+    while changes := hypervisor_client.hypervisor(runtime).changes(last):
         for change in changes:
-            _look(world, change)
+            _look(runtime, change)
             last = change.number
             seen += 1
     return seen
 
 
-def _look(world: World, change: Change) -> None:
+def _look(runtime: Runtime, change: Change) -> None:
     # Observed before the transaction begins: a driver may keep its own books in the same database.
-    observed = hands.hypervisor(world).observe(change.ref)
-    with world.database.write() as db:
+    observed = hypervisor_client.hypervisor(runtime).observe(change.ref)
+    with runtime.database.write() as db:
         meta.put(db, _CURSOR, change.number)
-        settle(world, db, observed)
+        settle(runtime, db, observed)
 
 
-def settle(world: World, db: Session, observed: ObservedDomain) -> None:
+def settle(runtime: Runtime, db: Session, observed: ObservedDomain) -> None:
     """Show what is so; boot what went off by itself, unless it does that all the time."""
-    instance = hands.exists(Context(world, db), observed.ref.id)
+    instance = hypervisor_client.exists(Context(runtime, db), observed.ref.id)
     if instance is None or observed.power in ("unknown", "absent") or instance.status == "deleting":
         return
-    ctx = house_context(world, db, instance)
+    ctx = system_context(runtime, db, instance)
     try:
         admit(ctx, states.key(instance.id))
     except Busy:
@@ -88,13 +88,13 @@ def _show(ctx: Context, instance: Instance, observed: ObservedDomain, *, by_itse
     if shown != instance.status:
         states.show(ctx, instance.id, shown)
     if by_itself and shown == "offline":
-        _bring_back(ctx, store.again(ctx, instance.id))
+        _bring_back(ctx, store.get_unscoped(ctx, instance.id))
 
 
-def house_context(world: World, db: Session, instance: Instance) -> Context:
-    """The house acting on an account of its own accord."""
-    db.hold(instance.account_id)
-    return Context.of_house(world, db, instance.account_id)
+def system_context(runtime: Runtime, db: Session, instance: Instance) -> Context:
+    """The server acting on an account of its own accord."""
+    db.lock_account(instance.account_id)
+    return Context.of_system(runtime, db, instance.account_id)
 
 
 def _bring_back(ctx: Context, instance: Instance) -> None:
@@ -117,34 +117,34 @@ def _bring_back(ctx: Context, instance: Instance) -> None:
     states.follow(ctx, WATCHDOG_BOOT, instance, args, secondary=configs.entity(config))
 
 
-def look_at(world: World, instance_id: int) -> None:
+def look_at(runtime: Runtime, instance_id: int) -> None:
     """Look at one machine now."""
-    with world.database.read() as db:
-        instance = hands.exists(Context(world, db), instance_id)
+    with runtime.database.read() as db:
+        instance = hypervisor_client.exists(Context(runtime, db), instance_id)
     if instance is None or instance.host is None:
         return
-    observed = hands.hypervisor(world).observe(DomainRef(instance.host, instance.id))
-    with world.database.write() as db:
-        settle(world, db, observed)
+    observed = hypervisor_client.hypervisor(runtime).observe(DomainRef(instance.host, instance.id))
+    with runtime.database.write() as db:
+        settle(runtime, db, observed)
 
 
-def look_at_host(world: World, host: int) -> None:
+def look_at_host(runtime: Runtime, host: int) -> None:
     """Look at every machine of a host that has come or gone."""
-    with world.database.read() as db:
+    with runtime.database.read() as db:
         numbers = db.column(_ON_HOST, host=host)
     for number in numbers:
-        look_at(world, number)
+        look_at(runtime, number)
 
 
 @step()
-def watch(work: Work) -> Sleep | None:
+def watch(work: StepContext) -> Sleep | None:
     """Look once what was under way is over."""
-    instance = hands.exists_now(work)
+    instance = hypervisor_client.exists_now(work)
     if instance is None or instance.host is None or instance.status == "deleting":
         return None
-    observed = hands.hypervisor(work.world).observe(hands.domain(instance))
+    observed = hypervisor_client.hypervisor(work.runtime).observe(hypervisor_client.domain(instance))
     if observed.power == "unknown":
-        return hands.away(work)
+        return hypervisor_client.away(work)
     by_itself = work.args.by_itself and _by_itself(observed)
     work.then(lambda ctx: _show(ctx, instance, observed, by_itself=by_itself))
     return None

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.kernels import store
 from crofter.resources.kernels.shapes import KernelView
 from crofter.shapes import Page
 
-TheKernel = Annotated[store.Kernel, Found(store.one, "kernel_id")]
+TheKernel = Annotated[store.Kernel, Lookup(store.one, "kernel_id")]
 
 
 @endpoint("GET /v4/compute/kernels", scope="none", grant="any")

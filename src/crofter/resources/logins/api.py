@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.logins import rules, store
 from crofter.resources.logins.shapes import LoginView
 from crofter.shapes import Page
 
-TheLogin = Annotated[store.Login, Found(store.one, "login_id")]
-OwnLogin = Annotated[store.Login, Found(store.own, "login_id")]
+TheLogin = Annotated[store.Login, Lookup(store.one, "login_id")]
+OwnLogin = Annotated[store.Login, Lookup(store.own, "login_id")]
 
 
 @endpoint("GET /v4/account/logins", scope="account:read_only", grant="unrestricted")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crofter import clock
-from crofter.context import World
+from crofter.context import Runtime
 from crofter.db import Session
 from crofter.resources.logins import store
 from crofter.resources.logins.shapes import LoginView
@@ -22,7 +22,7 @@ def view(row: Login) -> LoginView:
 
 
 def note(
-    world: World,
+    runtime: Runtime,
     db: Session,
     *,
     account_id: int,
@@ -41,5 +41,5 @@ def note(
         restricted=restricted,
         ip=ip,
         status="successful" if successful else "failed",
-        at=clock.text(world.clock.now()),
+        at=clock.text(runtime.clock.now()),
     )

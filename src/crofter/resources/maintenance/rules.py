@@ -6,13 +6,13 @@ from msgspec import Struct
 
 from crofter import clock
 from crofter.context import Context
-from crofter.engine import Operation, Sleep, Work, enqueue, tx_step
-from crofter.resources.instances import hands, states
+from crofter.engine import Operation, Sleep, StepContext, enqueue, tx_step
+from crofter.resources.instances import hypervisor_client, states
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.operations import moving
 from crofter.resources.instances.operations.power import HOST_REBOOT, BootArgs
 from crofter.resources.instances.store import Instance
-from crofter.resources.instances.watchdog import house_context
+from crofter.resources.instances.watchdog import system_context
 from crofter.resources.maintenance import store
 
 LASTS = 3600
@@ -45,14 +45,14 @@ def call_off(ctx: Context, maintenance_id: int) -> bool:
 
 
 @tx_step()
-def begin(ctx: Context, work: Work) -> Sleep | None:
+def begin(ctx: Context, work: StepContext) -> Sleep | None:
     """The time has come: the instance is rebooted or moved, behind whatever its owner is just doing with it."""
     started = ctx.db.update(store.maintenance, {"id": work.args.maintenance_id, "status": "pending"}, status="started")
-    instance = hands.exists(ctx, work.args.instance_id)
+    instance = hypervisor_client.exists(ctx, work.args.instance_id)
     if not started or instance is None:
         return None  # gone, with its instance
     work.vars["until"] = ctx.now + LASTS * clock.SECOND
-    ctx = house_context(ctx.world, ctx.db, instance)  # whoever has it by now hears of it
+    ctx = system_context(ctx.runtime, ctx.db, instance)  # whoever has it by now hears of it
     config = next((one for one in configs.of(ctx, instance.id) if one.id == instance.booted_config), None)
     if instance.status == "running" and config is not None and work.args.kind == "reboot":
         states.follow(ctx, HOST_REBOOT, instance, BootArgs(instance.id, config.id), secondary=configs.entity(config))
@@ -62,14 +62,14 @@ def begin(ctx: Context, work: Work) -> Sleep | None:
 
 
 @tx_step()
-def wait(ctx: Context, work: Work) -> Sleep | None:
+def wait(ctx: Context, work: StepContext) -> Sleep | None:
     """Shown for a while as started, then over."""
     left = work.vars.get("until", 0) - ctx.now
     return Sleep(left / clock.SECOND) if left > 0 else None
 
 
 @tx_step()
-def end(ctx: Context, work: Work) -> Sleep | None:
+def end(ctx: Context, work: StepContext) -> Sleep | None:
     ctx.db.delete(store.maintenance, id=work.args.maintenance_id)
     return None
 

@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, select
 
 from crofter.context import Context
 from crofter.db import query
-from crofter.edge.endpoint import Found
+from crofter.edge.endpoint import Lookup
 from crofter.errors import Forbidden
 from crofter.resources.account.store import account
 
@@ -21,5 +21,5 @@ def required(ctx: Context) -> None:
         raise Forbidden
 
 
-Member = Annotated[None, Found(required)]
+Member = Annotated[None, Lookup(required)]
 """An argument of endpoints that name no object, for the sake of being looked up first."""

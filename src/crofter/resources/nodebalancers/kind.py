@@ -1,4 +1,4 @@
-"""Load balancers, as other rooms may ask about them."""
+"""Load balancers, as other resources may ask about them."""
 
 from __future__ import annotations
 

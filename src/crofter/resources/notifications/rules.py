@@ -9,10 +9,10 @@ from sqlalchemy import bindparam, select
 
 from crofter.context import Context
 from crofter.db import Row, among, query
-from crofter.journal import event
+from crofter.events import event
 from crofter.kinds import Entity
 from crofter.resources.billing import standing
-from crofter.resources.instances.hands import MOVES
+from crofter.resources.instances.hypervisor_client import MOVES
 from crofter.resources.instances.store import KIND, instance
 from crofter.resources.maintenance import store as maintenance
 from crofter.resources.notifications.shapes import NotificationEntity, NotificationType, NotificationView, Severity

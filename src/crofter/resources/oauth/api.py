@@ -7,15 +7,15 @@ from typing import Annotated
 import msgspec
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, Reply, Upload, endpoint
+from crofter.edge.endpoint import Lookup, Reply, Upload, endpoint
 from crofter.edge.listing import Listing
 from crofter.edge.problems import UnsupportedMediaType
 from crofter.resources.oauth import rules, store
 from crofter.resources.oauth.shapes import OAuthClientCreate, OAuthClientUpdate, OAuthClientView
 from crofter.shapes import Page
 
-TheClient = Annotated[store.Client, Found(store.one, "client_id")]
-TheThumbnail = Annotated[store.Thumbnail, Found(store.thumbnail, "client_id")]
+TheClient = Annotated[store.Client, Lookup(store.one, "client_id")]
+TheThumbnail = Annotated[store.Thumbnail, Lookup(store.thumbnail, "client_id")]
 # Shown to anybody, perhaps on a page of somebody else: it can be looked at, and nothing else.
 HARMLESS = (
     ("cache-control", "public, max-age=300"),

@@ -7,7 +7,7 @@ from typing import Any
 from crofter.context import Context
 from crofter.drivers import pictures
 from crofter.errors import Invalid, Unavailable
-from crofter.journal import record
+from crofter.events import record
 from crofter.keyring import new_token
 from crofter.kinds import Entity
 from crofter.resources.oauth import store
@@ -40,7 +40,7 @@ def thumbnail_url(ctx: Context, public_id: str) -> str:
 
 def create(ctx: Context, body: OAuthClientCreate) -> OAuthClientView:
     """A client with a secret that nobody knows yet: it is told when it is reset."""
-    public_id = ctx.dice.hex(20)
+    public_id = ctx.rng.hex(20)
     ctx.db.insert(
         store.client,
         account_id=ctx.account_id,
@@ -48,7 +48,7 @@ def create(ctx: Context, body: OAuthClientCreate) -> OAuthClientView:
         label=body.label,
         redirect_uri=body.redirect_uri,
         public=body.public,
-        secret_digest=ctx.world.keyring.digest(new_token(ctx.dice, "secret")),
+        secret_digest=ctx.runtime.keyring.digest(new_token(ctx.rng, "secret")),
         status="active",
         created=ctx.moment,
     )
@@ -67,8 +67,8 @@ def update(ctx: Context, client: Client, body: OAuthClientUpdate) -> OAuthClient
 
 def reset_secret(ctx: Context, client: Client) -> OAuthClientView:
     """The new secret, shown this once; the old one is worth nothing from now on."""
-    secret = new_token(ctx.dice, "secret")
-    _change(ctx, client, secret_digest=ctx.world.keyring.digest(secret))
+    secret = new_token(ctx.rng, "secret")
+    _change(ctx, client, secret_digest=ctx.runtime.keyring.digest(secret))
     record(ctx, "oauth_client_secret_reset", _entity(client))
     return view(ctx, client, secret)
 

@@ -12,7 +12,7 @@ from crofter.resources.oauth.shapes import OAuthClientView
 client = table(
     "oauth_client",
     identity(),
-    # Null for a client of the house itself, like the command line's: everybody may use it, nobody owns it.
+    # Null for a client of the server itself, like the command line's: everybody may use it, nobody owns it.
     Column("account_id", Id, ForeignKey("account.id", ondelete="CASCADE")),
     Column("public_id", Text, nullable=False, unique=True),  # 20 hexadecimal characters, the id of the interface
     Column("label", Text, nullable=False),

@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from crofter.context import Context
-from crofter.journal import record
+from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.profile import store
 from crofter.resources.profile.shapes import ProfileUpdate, ProfileView, Referrals
@@ -40,7 +40,7 @@ def _shown(ctx: Context, profile: Profile) -> ProfileView:
 
 def _referrals(ctx: Context, user_id: int) -> Referrals:
     """Nobody is paid for bringing others; the code is there because clients show it."""
-    code = ctx.world.keyring.digest(f"referral:{user_id}").hex()[:40]
+    code = ctx.runtime.keyring.digest(f"referral:{user_id}").hex()[:40]
     return Referrals(code, completed=0, credit=0, pending=0, total=0, url=f"{ctx.base_url}/?r={code}")
 
 

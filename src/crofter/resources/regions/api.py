@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.regions import store
 from crofter.resources.regions.shapes import RegionView
 from crofter.shapes import Page
 
-TheRegion = Annotated[store.Region, Found(store.one, "region_id")]
+TheRegion = Annotated[store.Region, Lookup(store.one, "region_id")]
 
 
 @endpoint("GET /v4/regions", scope="none", grant="any")

@@ -18,7 +18,7 @@ region = table(
     Column("capabilities", Json, nullable=False),
     Column("resolvers_ipv4", Text, nullable=False),
     Column("resolvers_ipv6", Text, nullable=False),
-    # Of the house rather than of the file: an outage outlives a restart.
+    # Of the server rather than of the file: an outage outlives a restart.
     Column("status", Text, nullable=False, server_default="ok"),
     sqlite_without_rowid=True,
 )

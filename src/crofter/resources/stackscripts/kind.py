@@ -1,4 +1,4 @@
-"""StackScripts, as other rooms may ask about them."""
+"""StackScripts, as other resources may ask about them."""
 
 from __future__ import annotations
 

@@ -6,14 +6,14 @@ from typing import Annotated
 from urllib.parse import quote
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, Reply, endpoint
+from crofter.edge.endpoint import Lookup, Reply, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.support import files, rules, store
 from crofter.resources.support.shapes import ReplyCreate, ReplyView, TicketCreate, TicketFile, TicketView
 from crofter.shapes import Page
 
-TheTicket = Annotated[store.Ticket, Found(store.one, "ticket_id")]
-TheFile = Annotated[store.File, Found(store.file, "ticket_id", "filename")]
+TheTicket = Annotated[store.Ticket, Lookup(store.one, "ticket_id")]
+TheFile = Annotated[store.File, Lookup(store.file, "ticket_id", "filename")]
 SIZES = (25, 100)
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import bindparam, select
 from crofter.context import Context
 from crofter.db import query
 from crofter.errors import Invalid, Reason
-from crofter.journal import record
+from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.account.store import account
 from crofter.resources.regions import store as regions
@@ -153,8 +153,8 @@ def _about(ctx: Context, body: TicketCreate) -> Entity | None:
         number: int | None = getattr(body, field)
         if number is None:
             continue
-        ctx.world.kinds.require(ctx, name, [number], "read_only", field=field)
-        kind = ctx.world.kinds.get(name)
+        ctx.runtime.kinds.require(ctx, name, [number], "read_only", field=field)
+        kind = ctx.runtime.kinds.get(name)
         assert kind is not None  # or it would not have been found
         shown = kind.views(ctx, [number]).get(number)
         return kind.entity(number, getattr(shown, "label", None) or getattr(shown, "domain", None))

@@ -35,14 +35,14 @@ ticket = table(
     Column("status", Text, nullable=False),
     Column("opened", Moment, nullable=False),
     Column("opened_by", Text, nullable=False),
-    Column("opener_id", Id),  # null when the house opened it; stays when the user is gone
+    Column("opener_id", Id),  # null when the server opened it; stays when the user is gone
     Column("gravatar_id", Text, nullable=False),
     Column("closed", Moment),
     Column("closable", Flag, nullable=False),
     Column("updated", Moment, nullable=False),
     Column("updated_by", Text),
     Column("entity_type", Text),
-    Column("entity_id", Text),  # a JSON scalar, as in the journal
+    Column("entity_id", Text),  # a JSON scalar, as in the event log
     Column("entity_label", Text),
     Column("entity_url", Text),
     Column("nature", Text, nullable=False),  # customer, managed, monitoring, important, abuse

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.tags import rules, store
 from crofter.resources.tags.shapes import TagCreate, TaggedObject, TagView
 from crofter.shapes import Page
 
-TheTag = Annotated[store.Tag, Found(store.by_label, "label")]
+TheTag = Annotated[store.Tag, Lookup(store.by_label, "label")]
 
 
 @endpoint("GET /v4/tags", scope="account:read_only", grant="any")

@@ -7,7 +7,7 @@ from itertools import groupby
 from urllib.parse import quote
 
 from crofter.context import Context
-from crofter.journal import record
+from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.tags import store
 from crofter.resources.tags.shapes import TagCreate, TaggedObject, TagView
@@ -19,7 +19,7 @@ TAGGABLE = {"computes": "compute", "domains": "domain", "nodebalancers": "nodeba
 
 def create(ctx: Context, body: TagCreate) -> TagView:
     for field, kind in TAGGABLE.items():
-        ctx.world.kinds.require(ctx, kind, getattr(body, field), "read_write", field=field)
+        ctx.runtime.kinds.require(ctx, kind, getattr(body, field), "read_write", field=field)
     tag = _made(ctx, body.label)
     store.attach(ctx, tag.id, ((kind, one) for field, kind in TAGGABLE.items() for one in getattr(body, field)))
     return TagView(tag.label)
@@ -49,7 +49,7 @@ def objects(ctx: Context, rows: list[Tagged]) -> list[TaggedObject]:
     shown: list[TaggedObject] = []
     for kind, group in groupby(rows, key=lambda row: row.kind):
         ids = [row.object_id for row in group]
-        known = ctx.world.kinds.get(kind)
+        known = ctx.runtime.kinds.get(kind)
         found = known.views(ctx, ids) if known else {}
         shown += [TaggedObject(kind, found[one]) for one in ids if one in found]
     return shown

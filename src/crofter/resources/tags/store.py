@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from crofter.context import Context
-from crofter.db import Clash, Id, Row, among, gathered, identity, owned, query, table
+from crofter.db import Duplicate, Id, Row, among, gathered, identity, owned, query, table
 from crofter.db.tally import Tally
 from crofter.edge.filters import Field
 from crofter.edge.listing import Collection
@@ -121,7 +121,7 @@ def find(ctx: Context, label: str) -> Tag | None:
 def insert(ctx: Context, label: str) -> Tag:
     try:
         tag_id = ctx.db.insert(tag, account_id=ctx.account_id, label=label)
-    except Clash:
+    except Duplicate:
         raise Invalid("Label must be unique among your Tags", field="label") from None
     return Tag(tag_id, ctx.account_id, label)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from crofter.edge.endpoint import Found
+from crofter.edge.endpoint import Lookup
 from crofter.resources.transfers import store
 
-TheTransfer = Annotated[store.Transfer, Found(store.one, "token")]
-TheSentTransfer = Annotated[store.Transfer, Found(store.sent, "token")]
+TheTransfer = Annotated[store.Transfer, Lookup(store.one, "token")]
+TheSentTransfer = Annotated[store.Transfer, Lookup(store.sent, "token")]

@@ -9,13 +9,13 @@ from crofter import clock
 from crofter.context import Context
 from crofter.db import query
 from crofter.drivers.hypervisor import Unreachable
-from crofter.engine import Operation, Sleep, Work, admit, step, tx_step
+from crofter.engine import Operation, Sleep, StepContext, admit, step, tx_step
 from crofter.errors import Busy
-from crofter.journal import Author, write
+from crofter.events import Author, write
 from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
 from crofter.resources.billing import meters, traffic
-from crofter.resources.instances import costs, hands, states
+from crofter.resources.instances import costs, hypervisor_client, states
 from crofter.resources.instances import store as instances
 from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.backups.store import backup
@@ -52,7 +52,7 @@ def entity(token: str) -> Entity:
 
 
 @tx_step()
-def wait(ctx: Context, work: Work) -> Sleep | None:
+def wait(ctx: Context, work: StepContext) -> Sleep | None:
     if "begun" in work.vars:
         return None
     work.vars["begun"] = ctx.now
@@ -60,7 +60,7 @@ def wait(ctx: Context, work: Work) -> Sleep | None:
 
 
 @step()
-def count_traffic(work: Work) -> Sleep | None:
+def count_traffic(work: StepContext) -> Sleep | None:
     """The sender pays for what the instances sent and received until now."""
     with work.read() as ctx:
         found = store.any(ctx.db, work.args.token)
@@ -69,20 +69,20 @@ def count_traffic(work: Work) -> Sleep | None:
         try:
             left = traffic.leaving(ctx, found.sender_id, found.computes, exactly=not late)
         except Unreachable:
-            return hands.away(work)
+            return hypervisor_client.away(work)
         work.vars |= {"traffic": to_builtins(left), "counted": ctx.now}
     return None
 
 
 @tx_step()
-def hand_over(ctx: Context, work: Work) -> Sleep | None:
+def hand_over(ctx: Context, work: StepContext) -> Sleep | None:
     """Everything moves, or nothing does."""
     found = store.any(ctx.db, work.args.token)
     if found is None or found.status != "accepted" or found.receiver_id is None:
         return None
     for account_id in sorted((found.sender_id, found.receiver_id)):
-        ctx.db.hold(account_id)
-    seller = Context.of_house(ctx.world, ctx.db, found.sender_id)
+        ctx.db.lock_account(account_id)
+    seller = Context.of_system(ctx.runtime, ctx.db, found.sender_id)
     rows = sorted(instances.these(seller, found.computes), key=lambda row: row.id)
     reason = _obstacle(ctx, seller, found, rows)
     if reason is None and _busy(seller, rows):
@@ -124,7 +124,7 @@ def _move(ctx: Context, row: Instance, receiver_id: int) -> None:
     ctx.db.update(instances.instance, {"id": row.id}, account_id=receiver_id, label=label, updated=ctx.moment)
     for owned in MOVED:
         ctx.db.update(owned, {"instance_id": row.id}, account_id=receiver_id)
-    moved = instances.again(ctx, row.id)
+    moved = instances.get_unscoped(ctx, row.id)
     access.forget(ctx, instances.KIND, row.id)
     tags.detach(ctx, instances.KIND, row.id)
     ctx.db.delete(setting, compute_id=row.id)
@@ -151,12 +151,12 @@ def _fail(ctx: Context, found: Transfer, reason: str) -> None:
         write(ctx.db, ctx.now, author, "entity_transfer_fail", "notification", named, message=reason)
 
 
-def given_up(ctx: Context, work: Work, reason: str) -> None:
+def given_up(ctx: Context, work: StepContext, reason: str) -> None:
     """Nothing has moved, and nothing will: what was accepted must not stay so for ever."""
     found = store.any(ctx.db, work.args.token)
     if found is not None and found.status == "accepted" and found.receiver_id is not None:
         for account_id in sorted((found.sender_id, found.receiver_id)):
-            ctx.db.hold(account_id)
+            ctx.db.lock_account(account_id)
         _fail(ctx, found, reason)
 
 
@@ -191,13 +191,13 @@ COMPLETE = Operation(
 
 
 @tx_step()
-def expire(ctx: Context, work: Work) -> Sleep | None:
+def expire(ctx: Context, work: StepContext) -> Sleep | None:
     """A day has passed and nobody took it."""
     run_out(ctx, work)
     return None
 
 
-def run_out(ctx: Context, work: Work, _reason: str = "") -> None:
+def run_out(ctx: Context, work: StepContext, _reason: str = "") -> None:
     """Whatever became of the operation: the instances must be free for another offer."""
     found = store.any(ctx.db, work.args.token)
     if found is not None and store.leave_pending(ctx, found, "stale", late=True):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from crofter import clock, mail
 from crofter.context import Context
-from crofter.db import Clash
+from crofter.db import Duplicate
 from crofter.engine import enqueue
 from crofter.errors import Invalid, Reason
-from crofter.journal import Author, record, write
+from crofter.events import Author, record, write
 from crofter.kinds import no_permission
 from crofter.resources.account import store as accounts
 from crofter.resources.billing import standing
@@ -46,7 +46,7 @@ def create(ctx: Context, body: TransferCreate) -> TransferView:
         reasons.insert(0, Reason(obstacles.SENDER_OWES))
     if reasons:
         raise Invalid.all(reasons)
-    token = ctx.dice.uuid()
+    token = ctx.rng.uuid()
     values = {"created": ctx.moment, "updated": ctx.moment, "expiry": clock.text(ctx.now + LIFETIME)}
     number = ctx.db.insert(
         store.transfer, token=token, sender_id=ctx.account_id, status="pending", computes=ids, **values
@@ -54,7 +54,7 @@ def create(ctx: Context, body: TransferCreate) -> TransferView:
     try:
         for one in ids:
             ctx.db.insert(store.transfer_claim, instance_id=one, transfer_id=number)
-    except Clash:
+    except Duplicate:
         raise Invalid("A Compute is in another transfer already", field=FIELD) from None
     enqueue(ctx, operations.EXPIRE, Args(token), due=ctx.now + LIFETIME)
     record(ctx, "entity_transfer_create", entity(token))
@@ -79,7 +79,7 @@ def accept(ctx: Context, found: Transfer) -> None:
         raise Invalid("A transfer cannot be accepted by the account that sent it.")
     # Events of both accounts are written, and what the sender has must stay as it is found.
     for account_id in sorted((found.sender_id, ctx.account_id)):
-        ctx.db.hold(account_id)
+        ctx.db.lock_account(account_id)
     if store.one(ctx, found.token).status != "pending":
         raise Invalid(NOT_PENDING)
     _must_be_able_to_take(ctx)
@@ -97,7 +97,7 @@ def _must_be_able_to_take(ctx: Context) -> None:
 
 
 def _must_be_there_to_give(ctx: Context, found: Transfer) -> None:
-    seller = Context.of_house(ctx.world, ctx.db, found.sender_id)
+    seller = Context.of_system(ctx.runtime, ctx.db, found.sender_id)
     rows = instances.these(seller, found.computes)
     reasons = [Reason(text) for text in obstacles.of_moving(seller, rows)]
     if len(rows) != len(found.computes):

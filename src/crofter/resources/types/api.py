@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.types import store
 from crofter.resources.types.shapes import TypeView
 from crofter.shapes import Page
 
-TheType = Annotated[store.Type, Found(store.one, "type_id")]
+TheType = Annotated[store.Type, Lookup(store.one, "type_id")]
 
 
 @endpoint("GET /v4/compute/types", scope="none", grant="any")

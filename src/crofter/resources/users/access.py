@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from crofter import clock, scopes
-from crofter.context import Actor, Context, World
+from crofter.context import Actor, Context, Runtime
 from crofter.db import Session
 from crofter.resources.users import store
 
 
-def authenticate(world: World, db: Session, presented: str) -> Actor | None:
+def authenticate(runtime: Runtime, db: Session, presented: str) -> Actor | None:
     """The actor behind a token that is known, not expired, and of an open account."""
-    row = db.maybe(store.BEARER, digest=world.keyring.digest(presented), moment=clock.text(world.clock.now()))
+    row = db.maybe(store.BEARER, digest=runtime.keyring.digest(presented), moment=clock.text(runtime.clock.now()))
     if row is None:
         return None
     return Actor(row.account_id, row.user_id, row.username, row.restricted, row.token_id, scopes.held(row.scopes))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.users import rules, store
 from crofter.resources.users.shapes import UserCreate, UserUpdate, UserView
 from crofter.shapes import Page
 
-TheUser = Annotated[store.User, Found(store.by_username, "username")]
+TheUser = Annotated[store.User, Lookup(store.by_username, "username")]
 
 
 @endpoint("GET /v4/account/users", scope="account:read_only", grant="unrestricted")

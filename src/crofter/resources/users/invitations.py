@@ -74,15 +74,15 @@ def follow(ctx: Context, user: Invited, before: str) -> None:
 
 
 def _send(ctx: Context, user: Invited, life: int, subject: str, words: str) -> None:
-    secret, expiry = ctx.dice.hex(64), clock.text(ctx.now + life)
+    secret, expiry = ctx.rng.hex(64), clock.text(ctx.now + life)
     ctx.db.delete(store.link, user_id=user.id)  # the latest link is the only one
-    ctx.db.insert(store.link, user_id=user.id, digest=ctx.world.keyring.digest(secret), expiry=expiry)
+    ctx.db.insert(store.link, user_id=user.id, digest=ctx.runtime.keyring.digest(secret), expiry=expiry)
     # From the settings, never from a request: whoever asks must not choose where the link leads.
-    url = f"{ctx.world.settings.address}/login/password?token={secret}"
+    url = f"{ctx.runtime.settings.address}/login/password?token={secret}"
     mail.send(ctx, user.email, subject, words.format(username=user.username, url=url, until=expiry.replace("T", " ")))
 
 
 def holder(ctx: Context, secret: str) -> int | None:
     """The id of the user whose password a link sets, while it is good."""
-    found: int | None = ctx.db.value(store.LINK, digest=ctx.world.keyring.digest(secret), moment=ctx.moment)
+    found: int | None = ctx.db.value(store.LINK, digest=ctx.runtime.keyring.digest(secret), moment=ctx.moment)
     return found

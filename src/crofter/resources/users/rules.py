@@ -7,10 +7,10 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from crofter import clock, passwords
-from crofter.context import Context, World
-from crofter.db import Clash, Session
+from crofter.context import Context, Runtime
+from crofter.db import Duplicate, Session
 from crofter.errors import Invalid
-from crofter.journal import record
+from crofter.events import record
 from crofter.keyring import SHOWN, new_token
 from crofter.kinds import Entity
 from crofter.resources.account.store import account
@@ -39,7 +39,7 @@ def check_username(username: str) -> None:
 
 
 def open_account(
-    world: World,
+    runtime: Runtime,
     db: Session,
     *,
     username: str,
@@ -51,8 +51,8 @@ def open_account(
 ) -> Opened:
     """An account with one unrestricted user, and a token that may do everything that user may."""
     check_username(username)
-    moment = clock.text(world.clock.now())
-    euuid = world.dice.uuid()
+    moment = clock.text(runtime.clock.now())
+    euuid = runtime.rng.uuid()
     account_id = db.insert(
         account,
         euuid=euuid,
@@ -62,7 +62,7 @@ def open_account(
         managed=managed,
         public_ips=public_ips,
     )
-    hashed = passwords.of(world).hash(password) if password else None
+    hashed = passwords.of(runtime).hash(password) if password else None
     try:
         user_id = db.insert(
             store.user,
@@ -73,14 +73,14 @@ def open_account(
             password=hashed,
             created=moment,
         )
-    except Clash:
+    except Duplicate:
         raise Invalid(TAKEN, field="username") from None
     user = User(user_id, account_id, username, email, False)
-    return Opened(euuid, username, issue_token(world, db, user, label="first token", plain=token))
+    return Opened(euuid, username, issue_token(runtime, db, user, label="first token", plain=token))
 
 
 def issue_token(
-    world: World,
+    runtime: Runtime,
     db: Session,
     user: User,
     *,
@@ -90,11 +90,11 @@ def issue_token(
     plain: str | None = None,
 ) -> str:
     """A token of the user. What is returned is nowhere else: only its hash is kept."""
-    return make_token(world, db, user.account_id, user.id, label=label, scopes=scopes, expiry=expiry, plain=plain)[1]
+    return make_token(runtime, db, user.account_id, user.id, label=label, scopes=scopes, expiry=expiry, plain=plain)[1]
 
 
 def make_token(
-    world: World,
+    runtime: Runtime,
     db: Session,
     account_id: int,
     user_id: int,
@@ -105,20 +105,20 @@ def make_token(
     plain: str | None = None,
 ) -> tuple[int, str]:
     """A new token: its id, and the only sight of it."""
-    plain = plain or new_token(world.dice, "personal")
+    plain = plain or new_token(runtime.rng, "personal")
     try:
         token_id = db.insert(
             store.token,
             account_id=account_id,
             user_id=user_id,
-            digest=world.keyring.digest(plain),
+            digest=runtime.keyring.digest(plain),
             shown=plain[: min(SHOWN, len(plain) // 2)],
             label=label,
             scopes=scopes,
-            created=clock.text(world.clock.now()),
+            created=clock.text(runtime.clock.now()),
             expiry=expiry,
         )
-    except Clash:
+    except Duplicate:
         raise Invalid("This token is in use already", field="token") from None
     return token_id, plain
 
@@ -143,7 +143,7 @@ def create(ctx: Context, body: UserCreate) -> UserView:
             restricted=body.restricted,
             created=ctx.moment,
         )
-    except Clash:
+    except Duplicate:
         raise Invalid(TAKEN, field="username") from None
     user = User(user_id, ctx.account_id, body.username, body.email, body.restricted)
     record(ctx, "user_create", entity(user))
@@ -162,7 +162,7 @@ def update(ctx: Context, user: User, body: UserUpdate) -> UserView:
     if changes:
         try:
             ctx.db.update(store.user, {"account_id": ctx.account_id, "id": user.id}, **changes)
-        except Clash:
+        except Duplicate:
             raise Invalid(TAKEN, field="username") from None
     changed = store.by_username(ctx, changes.get("username", user.username))
     record(ctx, "user_update", entity(changed))

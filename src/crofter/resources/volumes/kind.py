@@ -1,4 +1,4 @@
-"""Volumes, as other rooms may ask about them."""
+"""Volumes, as other resources may ask about them."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from crofter.clock import Clock
-from crofter.db import Clash, Database
-from crofter.db.database import TryAgain
+from crofter.db import Database, Duplicate
+from crofter.db.database import TransactionConflict
 from crofter.drivers.hypervisor.errors import Unreachable
 from crofter.drivers.hypervisor.simulated.fleet import Fleet
 from crofter.drivers.hypervisor.simulated.scene import Scene
@@ -43,5 +43,5 @@ def _store_faults() -> Iterator[None]:
         yield
     except Unavailable as error:
         raise Unreachable("The store of the simulated hypervisor does not answer.") from error
-    except (Clash, TryAgain) as error:
+    except (Duplicate, TransactionConflict) as error:
         raise Unreachable("Somebody else was quicker.") from error  # nothing was written; a repeat finds theirs

@@ -48,7 +48,7 @@ class Faults:
         """The guest shuts itself down, or dies."""
         host = self.host_of(domain)
         with self._books.writing() as scene:
-            scene.hold((FAULTS, host))
+            scene.lock_hosts((FAULTS, host))
             thing = _there(scene, domain)
             if thing.doc is None or not thing.doc.on:
                 raise Refused("The machine is not on.")
@@ -58,7 +58,7 @@ class Faults:
         """All machines of the host go off with it, and those that were on come on with it."""
         self._must_know(host)
         with self._books.writing() as scene:
-            scene.hold((FAULTS, host))
+            scene.lock_hosts((FAULTS, host))
             if begins == (host in scene.world.maintenance):
                 return
             changed = scene.world.maintenance ^ {host}
@@ -73,7 +73,7 @@ class Faults:
         """The host does not answer, while its machines run on."""
         self._must_know(host)
         with self._books.writing() as scene:
-            scene.hold((FAULTS,))
+            scene.lock_hosts((FAULTS,))
             hosts = scene.world.unreachable | {host} if begins else scene.world.unreachable - {host}
             world.save(scene.db, replace(scene.world, unreachable=hosts))
 
@@ -82,7 +82,7 @@ class Faults:
         if region not in self._books.fleet.regions:
             raise Absent(f"There is no region {region}.")
         with self._books.writing() as scene:
-            scene.hold((FAULTS,))
+            scene.lock_hosts((FAULTS,))
             regions = scene.world.outages | {region} if begins else scene.world.outages - {region}
             world.save(scene.db, replace(scene.world, outages=regions))
 
@@ -91,7 +91,7 @@ class Faults:
         for host in sorted(self.world().maintenance):
             self.maintenance(host, begins=False)
         with self._books.writing() as scene:
-            scene.hold((FAULTS,))
+            scene.lock_hosts((FAULTS,))
             world.save(scene.db, replace(scene.world, unreachable=frozenset(), outages=frozenset()))
 
     def _must_know(self, host: int) -> None:

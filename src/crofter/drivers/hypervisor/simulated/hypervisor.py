@@ -145,7 +145,7 @@ class SimulatedHypervisor:
     def set_transitions(self, table: dict[str, Transition]) -> Transitions:
         """Replace the table. What is under way already keeps its time."""
         with self._books.writing() as scene:
-            scene.hold((FAULTS,))
+            scene.lock_hosts((FAULTS,))
             changed = replace(scene.world, transitions={"*": world.DEFAULT, **table})
             world.save(scene.db, changed)
             return dict(changed.transitions)
@@ -153,7 +153,7 @@ class SimulatedHypervisor:
     def reset(self) -> None:
         """An empty world again, with the first transitions and no faults."""
         with self._books.writing() as scene:
-            scene.hold((FAULTS,))
+            scene.lock_hosts((FAULTS,))
             scene.clear()
 
     def prune(self, before: int) -> int:

@@ -13,7 +13,7 @@ from crofter.drivers.hypervisor.reports import Progress
 from crofter.drivers.hypervisor.simulated import tables
 from crofter.drivers.hypervisor.simulated.books import Books
 from crofter.drivers.hypervisor.simulated.plans import Plan, Planner
-from crofter.drivers.hypervisor.simulated.scene import NotYet, Scene, Work
+from crofter.drivers.hypervisor.simulated.scene import NotYet, Scene, StepContext
 from crofter.drivers.hypervisor.simulated.things import Thing, Wiring
 from crofter.drivers.hypervisor.specs import Ref
 
@@ -52,7 +52,7 @@ def _perform(books: Books, task: Task) -> Progress:
     if task.anywhere and known is not None and known.doc is not None:
         hosts.add(known.host)
     with books.writing() as scene:
-        scene.hold(hosts)
+        scene.lock_hosts(hosts)
         known = scene.find(task.document, task.ref.id)
         scene.admit(task.document, known, task.order)
         work = _begun(scene, task)
@@ -62,11 +62,11 @@ def _perform(books: Books, task: Task) -> Progress:
         return _begin(scene, task, known, hosts)
 
 
-def _begun(scene: Scene, task: Task) -> Work | None:
+def _begun(scene: Scene, task: Task) -> StepContext | None:
     return scene.begun(task.document.kind, task.ref.id, task.verb, task.order)
 
 
-def _poll(scene: Scene, task: Task, known: Thing[Any], work: Work) -> Progress:
+def _poll(scene: Scene, task: Task, known: Thing[Any], work: StepContext) -> Progress:
     if known.doc is not None:
         scene.fleet.must_reach(scene.world, _whereabouts(task, known))
     return work.progress(scene.now)
@@ -84,8 +84,8 @@ def _begin(scene: Scene, task: Task, known: Thing[Any] | None, hosts: set[int]) 
     plan = task.planner(scene, thing, ends)
     if plan.instant:
         ends, failure = scene.now, None
-    _write_down(scene, task, plan, Work(scene.now, ends, plan.amount, failure))
-    return Work(scene.now, ends, plan.amount, failure).progress(scene.now)
+    _write_down(scene, task, plan, StepContext(scene.now, ends, plan.amount, failure))
+    return StepContext(scene.now, ends, plan.amount, failure).progress(scene.now)
 
 
 def _subject(scene: Scene, task: Task, known: Thing[Any] | None) -> Thing[Any]:
@@ -104,7 +104,7 @@ def _subject(scene: Scene, task: Task, known: Thing[Any] | None) -> Thing[Any]:
     return taken
 
 
-def _write_down(scene: Scene, task: Task, plan: Plan, work: Work) -> None:
+def _write_down(scene: Scene, task: Task, plan: Plan, work: StepContext) -> None:
     order = task.order
     for effect in plan.effects:
         thing = replace(effect.thing, operation=order.operation, fence=order.fence)

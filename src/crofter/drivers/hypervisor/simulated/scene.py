@@ -48,7 +48,7 @@ class Record(Row):
     fence: int
 
 
-class Work(Row):
+class StepContext(Row):
     """A piece of work that was begun."""
 
     begun: int
@@ -82,7 +82,7 @@ _BEGUN = query(
     select(_work.begun, _work.ends, _work.amount, _work.failure).where(
         *_ON_THING, _work.step == bindparam("step"), _work.verb == bindparam("verb")
     ),
-    Work,
+    StepContext,
 )
 _SERVED = query(select(func.count()).select_from(tables.work).where(*_ON_THING))
 _FIRST = query(select(func.min(_work.begun)).where(_work.operation == bindparam("operation")))
@@ -109,7 +109,7 @@ class Scene:
         self.now = clock.now()
         self.world = world.load(db)
 
-    def hold(self, hosts: Iterable[int]) -> None:
+    def lock_hosts(self, hosts: Iterable[int]) -> None:
         """Keep every other writer off these hosts until the transaction ends. SQLite has one writer anyway."""
         if self.db.dialect == "postgresql":
             for host in sorted(set(hosts)):
@@ -159,7 +159,7 @@ class Scene:
                 return domain
         return None
 
-    def begun(self, kind: str, number: int, verb: str, order: Order) -> Work | None:
+    def begun(self, kind: str, number: int, verb: str, order: Order) -> StepContext | None:
         return self.db.maybe(_BEGUN, kind=kind, id=number, verb=verb, operation=order.operation, step=order.step)
 
     def admit(self, document: type[D], known: Thing[D] | None, order: Order) -> None:

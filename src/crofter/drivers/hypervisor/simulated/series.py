@@ -49,10 +49,10 @@ class Wave(Struct, frozen=True):
 
 @lru_cache(maxsize=4096)
 def wave(measure: str, domain: int) -> Wave:
-    dice = digest("wave", measure, domain)
+    rng = digest("wave", measure, domain)
     low, high = MEANS[measure]
-    mean = low + (high - low) * int(dice[:4], 16) / 0xFFFF
-    phases = tuple(2 * math.pi * int(dice[4 + 4 * at : 8 + 4 * at], 16) / 0xFFFF for at in range(len(PERIODS)))
+    mean = low + (high - low) * int(rng[:4], 16) / 0xFFFF
+    phases = tuple(2 * math.pi * int(rng[4 + 4 * at : 8 + 4 * at], 16) / 0xFFFF for at in range(len(PERIODS)))
     return Wave(mean, phases)
 
 

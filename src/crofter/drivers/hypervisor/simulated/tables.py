@@ -1,4 +1,4 @@
-"""Where the simulated world is kept: in the house's database, so that it survives with it and workers share it."""
+"""Where the simulated world is kept: in the server's database, so that it survives with it and workers share it."""
 
 from __future__ import annotations
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.resources.instances.api import TheInstance
 from crofter.resources.instances.backups import rules, store
 from crofter.resources.instances.backups.shapes import BackupsList, BackupView, Restore, SnapshotCreate
 
-TheBackup = Annotated[store.Backup, Found(store.one, "compute_id", "backup_id")]
+TheBackup = Annotated[store.Backup, Lookup(store.one, "compute_id", "backup_id")]
 
 
 @endpoint("GET /v4/compute/instances/{compute_id}/backups", scope="computes:read_only", grant="compute:read_only")

@@ -8,8 +8,8 @@ from msgspec import Struct
 
 from crofter.context import Context
 from crofter.drivers.hypervisor import ObservedBackup
-from crofter.engine import Failed, Operation, Sleep, Work, enqueue, step, tx_step
-from crofter.resources.instances import hands, states, store
+from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
+from crofter.resources.instances import hypervisor_client, states, store
 from crofter.resources.instances.backups import slots
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.backups.store import Backup
@@ -36,10 +36,10 @@ def find(ctx: Context, instance_id: int, backup_id: int) -> Backup | None:
 
 
 @step(weight=5)
-def begin(work: Work) -> Sleep | None:
+def begin(work: StepContext) -> Sleep | None:
     """From now on the backup runs, on the host where the instance is."""
     with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
+        instance = store.get_unscoped(ctx, work.args.instance_id)
         own = disks.of(ctx, instance.id)
     if instance.host is None or not own:
         raise Failed("The instance has no disks to back up.")
@@ -54,22 +54,22 @@ def _running(ctx: Context, backup_id: int, host: int | None) -> None:
 
 
 @step(weight=85)
-def save(work: Work) -> Sleep | None:
+def save(work: StepContext) -> Sleep | None:
     with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
+        instance = store.get_unscoped(ctx, work.args.instance_id)
         own = disks.of(ctx, instance.id)
         backup = find(ctx, instance.id, work.args.backup_id)
     if backup is None:
         raise Failed("The backup was cancelled.")
-    ref = hands.saved(backup)
-    refs = tuple(hands.volume(instance, disk) for disk in own)
-    driver = hands.hypervisor(work.world)
-    waiting = hands.carry_out(work, [lambda order: driver.ensure_backup(ref, refs, order)])
+    ref = hypervisor_client.saved(backup)
+    refs = tuple(hypervisor_client.volume(instance, disk) for disk in own)
+    driver = hypervisor_client.hypervisor(work.runtime)
+    waiting = hypervisor_client.carry_out(work, [lambda order: driver.ensure_backup(ref, refs, order)])
     if waiting is not None:
         return waiting
     seen = driver.observe(ref)
     if seen.presence == "unknown":
-        return hands.away(work)
+        return hypervisor_client.away(work)
     work.vars["disks"] = [_kept(disk, seen) for disk in own]
     return None
 
@@ -87,9 +87,9 @@ def _kept(disk: Disk, seen: ObservedBackup) -> dict[str, Any]:
 
 
 @tx_step(weight=10)
-def keep(ctx: Context, work: Work) -> Sleep | None:
+def keep(ctx: Context, work: StepContext) -> Sleep | None:
     """The backup is there; what it takes the place of is forgotten."""
-    instance = store.again(ctx, work.args.instance_id)
+    instance = store.get_unscoped(ctx, work.args.instance_id)
     backup = find(ctx, instance.id, work.args.backup_id)
     if backup is None:
         raise Failed("The backup was cancelled.")
@@ -123,7 +123,7 @@ def _day(instance: Instance) -> str | None:
     return None if instance.backup_day in (None, "Scheduling") else instance.backup_day
 
 
-def failed(ctx: Context, work: Work, _reason: str) -> None:
+def failed(ctx: Context, work: StepContext, _reason: str) -> None:
     """Of failures the last one is kept, for its owner to see."""
     backup = find(ctx, work.args.instance_id, work.args.backup_id)
     if backup is None:
@@ -140,9 +140,9 @@ SNAPSHOT = Job(
 
 
 @tx_step(weight=5)
-def note(ctx: Context, work: Work) -> Sleep | None:
+def note(ctx: Context, work: StepContext) -> Sleep | None:
     """The backup of the day takes its turn behind whatever is going on, unless one waits already."""
-    instance = hands.exists(ctx, work.args.instance_id)
+    instance = hypervisor_client.exists(ctx, work.args.instance_id)
     if instance is None or not instance.backups_enabled or instance.status == "deleting":
         return None
     if any(one.type == "auto" and one.status in UNDER_WAY for one in backups.of(ctx, instance.id)):
@@ -153,7 +153,7 @@ def note(ctx: Context, work: Work) -> Sleep | None:
 
 
 DAILY = Operation(kind="backups_daily", args=Args, steps=(note,), keep=False)
-AUTOMATIC = Operation(kind="backups_automatic", args=SaveArgs, steps=(begin, save, keep), failed=failed, lane="bulk")
+AUTOMATIC = Operation(kind="backups_automatic", args=SaveArgs, steps=(begin, save, keep), failed=failed, queue="bulk")
 
 
 def insert(ctx: Context, instance: Instance, kind: str, label: str | None) -> int:

@@ -6,8 +6,8 @@ import msgspec
 from msgspec import Struct
 
 from crofter.context import Context
-from crofter.engine import Failed, Operation, Sleep, Work, step, tx_step
-from crofter.resources.instances import hands, layout, store
+from crofter.engine import Failed, Operation, Sleep, StepContext, step, tx_step
+from crofter.resources.instances import hypervisor_client, layout, store
 from crofter.resources.instances.backups.operations import find
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.configs import store as configs
@@ -34,21 +34,21 @@ class RestoreArgs(Struct, frozen=True):
 
 
 @step(weight=10)
-def make_way(work: Work) -> Sleep | None:
+def make_way(work: StepContext) -> Sleep | None:
     """To overwrite, the machine goes off and its disks go."""
     if not work.args.overwrite:
         return None
     with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
-        old = [hands.volume(instance, disk) for disk in disks.of(ctx, instance.id)]
+        instance = store.get_unscoped(ctx, work.args.instance_id)
+        old = [hypervisor_client.volume(instance, disk) for disk in disks.of(ctx, instance.id)]
         if find(ctx, work.args.source_id, work.args.backup_id) is None:
             raise Failed(GONE)  # while there still is something to lose
-    return switch_off(work) or hands.remove(work, old)
+    return switch_off(work) or hypervisor_client.remove(work, old)
 
 
 @tx_step(weight=5)
-def plan(ctx: Context, work: Work) -> Sleep | None:
-    instance = store.again(ctx, work.args.instance_id)
+def plan(ctx: Context, work: StepContext) -> Sleep | None:
+    instance = store.get_unscoped(ctx, work.args.instance_id)
     backup = find(ctx, work.args.source_id, work.args.backup_id)
     if backup is None:
         raise Failed(GONE)
@@ -72,7 +72,7 @@ def write_down(ctx: Context, instance: Instance, backup: Backup) -> tuple[list[D
 
 
 @step(weight=15)
-def turn_on(work: Work) -> Sleep | None:
+def turn_on(work: StepContext) -> Sleep | None:
     """On again, if overwriting had turned it off."""
     config_id = work.vars.get("config_id")
     if config_id is None or not (work.args.overwrite and work.args.was_running):

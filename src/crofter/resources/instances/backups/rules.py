@@ -5,7 +5,7 @@ from __future__ import annotations
 from crofter import clock
 from crofter.context import Context
 from crofter.errors import Invalid
-from crofter.journal import record
+from crofter.events import record
 from crofter.resources.instances import costs, states, store
 from crofter.resources.instances.backups import operations, restoring, schedule
 from crofter.resources.instances.backups import store as backups
@@ -108,7 +108,7 @@ def cancel(ctx: Context, instance: Instance) -> None:
 
 
 def restore(ctx: Context, backup: Backup, body: Restore) -> None:
-    ctx.world.kinds.require(ctx, store.KIND, [body.compute_id], "read_write", field="compute_id")
+    ctx.runtime.kinds.require(ctx, store.KIND, [body.compute_id], "read_write", field="compute_id")
     target = store.one(ctx, body.compute_id)
     if backup.status != "successful":
         raise Invalid("Only a successful backup can be restored.")

@@ -1,11 +1,11 @@
-"""When an instance is backed up: a day and a window, chosen by its owner or by the house."""
+"""When an instance is backed up: a day and a window, chosen by its owner or by the server."""
 
 from __future__ import annotations
 
 from crofter import clock
 from crofter.context import Context
-from crofter.engine import Operation, Sleep, Work, chores, enqueue, tx_step
-from crofter.resources.instances import hands, store
+from crofter.engine import Operation, Sleep, StepContext, enqueue, schedules, tx_step
+from crofter.resources.instances import hypervisor_client, store
 from crofter.resources.instances.backups.operations import DAILY
 from crofter.resources.instances.backups.slots import DAYS
 from crofter.resources.instances.operations.looking import Args
@@ -17,9 +17,9 @@ DECIDE_AFTER = 5 * clock.MINUTE
 
 
 @tx_step()
-def choose(ctx: Context, work: Work) -> Sleep | None:
+def choose(ctx: Context, work: StepContext) -> Sleep | None:
     """Spread over the week and the day by number, so that not everybody is backed up at once."""
-    instance = hands.exists(ctx, work.args.instance_id)
+    instance = hypervisor_client.exists(ctx, work.args.instance_id)
     if instance is None or not instance.backups_enabled:
         return None
     changes = {}
@@ -29,7 +29,7 @@ def choose(ctx: Context, work: Work) -> Sleep | None:
         changes["backup_window"] = WINDOWS[instance.id * 5 % 12]
     if changes:
         ctx.db.update(store.instance, {"id": instance.id}, **changes)
-    plan(ctx, store.again(ctx, instance.id))
+    plan(ctx, store.get_unscoped(ctx, instance.id))
     return None
 
 
@@ -48,11 +48,11 @@ def plan(ctx: Context, instance: Instance) -> None:
     hour = int(str(instance.backup_window)[1:])
     minute = instance.id * 7 % 120
     rule = f"daily {hour + minute // 60:02}:{minute % 60:02}"
-    chores.plan(ctx, _name(instance.id), DAILY, Args(instance.id), rule, account_id=instance.account_id)
+    schedules.plan(ctx, _name(instance.id), DAILY, Args(instance.id), rule, account_id=instance.account_id)
 
 
 def changed(ctx: Context, before: Instance, after: Instance) -> None:
-    """The owner has chosen a time, or has left the choice to the house again."""
+    """The owner has chosen a time, or has left the choice to the server again."""
     decided = UNDECIDED not in (before.backup_day, before.backup_window)
     if decided and UNDECIDED in (after.backup_day, after.backup_window):
         begin(ctx, after.id)
@@ -60,7 +60,7 @@ def changed(ctx: Context, before: Instance, after: Instance) -> None:
 
 
 def end(ctx: Context, instance_id: int) -> None:
-    chores.unplan(ctx, _name(instance_id))
+    schedules.unplan(ctx, _name(instance_id))
 
 
 def _name(instance_id: int) -> str:

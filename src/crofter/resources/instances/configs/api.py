@@ -7,7 +7,7 @@ from typing import Annotated
 from sqlalchemy import bindparam
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Collection, Listing
 from crofter.resources.instances.api import TheInstance
 from crofter.resources.instances.configs import rules
@@ -16,7 +16,7 @@ from crofter.resources.instances.configs.shapes import ConfigCreate, ConfigUpdat
 from crofter.resources.instances.configs.store import Config
 from crofter.shapes import Page
 
-TheConfig = Annotated[Config, Found(configs.one, "compute_id", "config_id")]
+TheConfig = Annotated[Config, Lookup(configs.one, "compute_id", "config_id")]
 CONFIGS = Collection(
     ConfigView,
     configs.ALL.where(configs.config.c.instance_id == bindparam("instance_id")),

@@ -38,7 +38,7 @@ def _one(ctx: Context, instance: Instance, device: DeviceBody, path: str) -> Ite
     if device.volume_id is not None:
         if volumes.usable(ctx, device.volume_id, instance):
             field = f"{path}.volume_id"
-            ctx.world.kinds.require(ctx, volumes.KIND, [device.volume_id], "read_write", field=field)
+            ctx.runtime.kinds.require(ctx, volumes.KIND, [device.volume_id], "read_write", field=field)
         else:
             yield Reason("volume_id is not valid", f"{path}.volume_id")
 

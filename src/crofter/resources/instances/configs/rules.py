@@ -6,7 +6,7 @@ import re
 
 from crofter.context import Context
 from crofter.errors import Invalid, Reason
-from crofter.journal import record
+from crofter.events import record
 from crofter.resources.account import store as accounts
 from crofter.resources.instances import store
 from crofter.resources.instances.configs import devices, vlans

@@ -106,7 +106,7 @@ def default_helpers(*, network: bool = True) -> dict[str, bool]:
 
 
 def insert(ctx: Context, instance_id: int, *, label: str, devices: dict[str, Any], **more: Any) -> Config:
-    """A profile with the house's defaults for whatever is not said."""
+    """A profile with the server's defaults for whatever is not said."""
     values: dict[str, Any] = {
         "account_id": ctx.account_id,
         "instance_id": instance_id,

@@ -7,7 +7,7 @@ from typing import Annotated
 from sqlalchemy import bindparam
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Collection, Listing
 from crofter.resources.instances.api import TheInstance
 from crofter.resources.instances.disks import rules
@@ -22,7 +22,7 @@ from crofter.resources.instances.disks.shapes import (
 from crofter.resources.instances.disks.store import Disk
 from crofter.shapes import Page
 
-TheDisk = Annotated[Disk, Found(disks.one, "compute_id", "disk_id")]
+TheDisk = Annotated[Disk, Lookup(disks.one, "compute_id", "disk_id")]
 DISKS = Collection(
     DiskView,
     disks.ALL.where(disks.disk.c.instance_id == bindparam("instance_id")),

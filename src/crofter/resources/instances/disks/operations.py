@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from crofter.context import Context
 from crofter.drivers.hypervisor import DiskSpec, FromDisk
-from crofter.engine import Failed, Operation, Sleep, Work, step, tx_step
-from crofter.resources.instances import hands, store
+from crofter.engine import Failed, Operation, Sleep, StepContext, step, tx_step
+from crofter.resources.instances import hypervisor_client, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.store import Disk
@@ -32,67 +32,67 @@ class CopyArgs(Struct, frozen=True):
     source_id: int
 
 
-def _both(work: Work, disk_id: int) -> tuple[Instance, Disk]:
+def _both(work: StepContext, disk_id: int) -> tuple[Instance, Disk]:
     with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
+        instance = store.get_unscoped(ctx, work.args.instance_id)
         found = next((one for one in disks.of(ctx, instance.id) if one.id == disk_id), None)
     if found is None:
         raise Failed("The disk is gone.")
     return instance, found
 
 
-def unmade(ctx: Context, work: Work, _reason: str) -> None:
+def unmade(ctx: Context, work: StepContext, _reason: str) -> None:
     """A disk that could not be made is not there."""
-    instance = hands.exists(ctx, work.args.instance_id)
+    instance = hypervisor_client.exists(ctx, work.args.instance_id)
     plans = work.args.disks if isinstance(work.args, DeployArgs) else [work.args]
     if instance is not None:
         purging.forget_disks(ctx, instance, [plan.disk_id for plan in plans])
 
 
 @step(weight=90)
-def copy(work: Work) -> Sleep | None:
+def copy(work: StepContext) -> Sleep | None:
     instance, target = _both(work, work.args.disk_id)
     wanted = DiskSpec(target.size, target.filesystem)  # type: ignore[arg-type]
-    origin = FromDisk(hands.volume(instance, work.args.source_id))
-    driver = hands.hypervisor(work.world)
-    return hands.carry_out(
-        work, [lambda order: driver.ensure_disk(hands.volume(instance, target), wanted, origin, order)]
+    origin = FromDisk(hypervisor_client.volume(instance, work.args.source_id))
+    driver = hypervisor_client.hypervisor(work.runtime)
+    return hypervisor_client.carry_out(
+        work, [lambda order: driver.ensure_disk(hypervisor_client.volume(instance, target), wanted, origin, order)]
     )
 
 
 @tx_step(weight=10)
-def ready(ctx: Context, work: Work) -> Sleep | None:
+def ready(ctx: Context, work: StepContext) -> Sleep | None:
     ctx.db.update(disks.disk, {"id": work.args.disk_id}, status="ready", updated=ctx.moment)
     return None
 
 
 @step(weight=90)
-def resize(work: Work) -> Sleep | None:
+def resize(work: StepContext) -> Sleep | None:
     """Refused by the hypervisor while the disk is in use, or below what its files need."""
     instance, disk = _both(work, work.args.disk_id)
-    driver = hands.hypervisor(work.world)
-    return hands.carry_out(
-        work, [lambda order: driver.ensure_size(hands.volume(instance, disk), work.args.size, order)]
+    driver = hypervisor_client.hypervisor(work.runtime)
+    return hypervisor_client.carry_out(
+        work, [lambda order: driver.ensure_size(hypervisor_client.volume(instance, disk), work.args.size, order)]
     )
 
 
 @tx_step(weight=10)
-def resized(ctx: Context, work: Work) -> Sleep | None:
+def resized(ctx: Context, work: StepContext) -> Sleep | None:
     size = work.args.size
     ctx.db.update(disks.disk, {"id": work.args.disk_id}, size=size, reserved=size, status="ready", updated=ctx.moment)
     return None
 
 
 @step(weight=90)
-def erase(work: Work) -> Sleep | None:
-    instance = hands.current(work)
+def erase(work: StepContext) -> Sleep | None:
+    instance = hypervisor_client.current(work)
     if instance.host is None:
         return None
-    return hands.remove(work, [hands.volume(instance, work.args.disk_id)])
+    return hypervisor_client.remove(work, [hypervisor_client.volume(instance, work.args.disk_id)])
 
 
 @tx_step(weight=10)
-def forget(ctx: Context, work: Work) -> Sleep | None:
+def forget(ctx: Context, work: StepContext) -> Sleep | None:
     configs.without_disk(ctx, work.args.instance_id, work.args.disk_id)
     ctx.db.delete(disks.disk, id=work.args.disk_id)
     return None

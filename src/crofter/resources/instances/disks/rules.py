@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from crofter.context import Context
 from crofter.errors import Invalid, Reason
-from crofter.journal import record
+from crofter.events import record
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
 from crofter.resources.instances import deployment, states, store, strength

@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Struct
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.resources.instances import store
 from crofter.resources.instances.api import TheInstance
 from crofter.resources.instances.ips import rules
@@ -27,7 +27,7 @@ def _place(ctx: Context, compute_id: int, address: str) -> Place:
     return Place(instance, rules.view(ctx, instance, address).address)
 
 
-TheAddress = Annotated[Place, Found(_place, "compute_id", "address")]
+TheAddress = Annotated[Place, Lookup(_place, "compute_id", "address")]
 
 
 @endpoint("GET /v4/compute/instances/{compute_id}/ips", scope="computes:read_only", grant="compute:read_only")

@@ -8,12 +8,12 @@ from collections.abc import Iterator, Set
 from typing import Any
 
 from crofter.context import Context
-from crofter.engine import Operation, Sleep, Work, enqueue, step
+from crofter.engine import Operation, Sleep, StepContext, enqueue, step
 from crofter.errors import Busy, Invalid, Reason
-from crofter.journal import record
+from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
-from crofter.resources.instances import costs, hands, store
+from crofter.resources.instances import costs, hypervisor_client, store
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.ips.shapes import IpAllocate, IpUpdate, Ipv4View, Ipv6View, IpView, NetworkingView
 from crofter.resources.instances.ips.store import Address
@@ -30,14 +30,14 @@ _NAME = re.compile(r"(?=.{1,253}\.?$)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-
 
 
 @step()
-def rewire(work: Work) -> Sleep | None:
+def rewire(work: StepContext) -> Sleep | None:
     """Let the hypervisor know which addresses the machine may use now."""
     with work.read() as ctx:
-        instance = hands.exists(ctx, work.args.instance_id)
+        instance = hypervisor_client.exists(ctx, work.args.instance_id)
         if instance is None or instance.host is None or instance.status == "deleting":
             return None
-        network = hands.wiring(ctx, instance)
-    return hands.carry_out(work, [hands.wire(work.world, instance, network)])
+        network = hypervisor_client.wiring(ctx, instance)
+    return hypervisor_client.carry_out(work, [hypervisor_client.wire(work.runtime, instance, network)])
 
 
 # Of no key: addresses change beside whatever else is going on, and never make an instance busy.
@@ -176,6 +176,6 @@ def _check_name(ctx: Context, shown: IpView, name: str) -> None:
         raise Invalid("Only public addresses have a reverse name.", field="rdns")
     if not _NAME.fullmatch(name):
         raise Invalid("Domain is not valid.", field="rdns")
-    if not ctx.world.settings.sandbox:
+    if not ctx.runtime.settings.sandbox:
         # The name must point back; that is looked up in the account's own zones, which are still to come.
         raise Invalid("We were unable to perform a lookup for this name: no forward record was found.", field="rdns")

@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from crofter import clock
 from crofter.context import Context
-from crofter.db import Flag, Id, Moment, Row, Session, Time, gathered, owned, query, table
+from crofter.db import Flag, Id, Lock, Moment, Row, Session, Time, gathered, owned, query, table
 from crofter.errors import Invalid
 
 COOLING = clock.DAY
@@ -33,8 +33,6 @@ BLOCK = 16
 """The prefix of what a region is given at a time."""
 BLOCKS = 1 << BLOCK - PUBLIC.prefixlen
 PER_24 = 253
-POOLS = -1
-"""Held like an account while an address is drawn."""
 PRIVATE = ipaddress.IPv4Network("192.168.128.0/17")
 _PUBLIC_BEGINS, _PRIVATE_BEGINS = int(PUBLIC.network_address), int(PRIVATE.network_address)
 
@@ -162,9 +160,9 @@ def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, posit
 
 def _free(ctx: Context, region: str, *, public: bool) -> str:
     """The next one of the region's block; when that is used up one that came back, or the first of a new block."""
-    ctx.db.hold(POOLS)
+    ctx.db.lock(Lock.ADDRESS_POOLS)
     key = ("addresses", region, public)
-    drawn = ctx.db.latest(key, Drawn)
+    drawn = ctx.db.deferred(key, TakenAddress)
     number, used = (drawn.number, drawn.used) if drawn else _block(ctx, region, public=public)
     if used >= _room(BLOCK if public else PRIVATE.prefixlen):
         rested: str | None = ctx.db.value(_RESTED, region=region, public=public, now=ctx.now)
@@ -172,12 +170,12 @@ def _free(ctx: Context, region: str, *, public: bool) -> str:
             ctx.db.delete(released_address, address=rested, region=region)
             return rested
         number, used = _new_block(ctx, region, public=public)
-    ctx.db.late[key] = Drawn(region, public, number, used + 1)
+    ctx.db.deferred_writes[key] = TakenAddress(region, public, number, used + 1)
     first = _PUBLIC_BEGINS + (number << 32 - BLOCK) if public else _PRIVATE_BEGINS
     return _numbered(first, used)
 
 
-class Drawn(Struct, frozen=True):
+class TakenAddress(Struct, frozen=True):
     """How many addresses of a region's block are given out. A transaction writes it down once, after the last."""
 
     region: str

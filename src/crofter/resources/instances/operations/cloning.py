@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec import Struct
 
 from crofter.context import Context
-from crofter.engine import Operation, Sleep, Work, tx_step
-from crofter.resources.instances import hands, states
+from crofter.engine import Operation, Sleep, StepContext, tx_step
+from crofter.resources.instances import hypervisor_client, states
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.layout import DiskPlan
 from crofter.resources.instances.operations import purging
@@ -25,14 +25,14 @@ class CloneArgs(Struct, frozen=True):
 
 
 @tx_step(weight=1)
-def begin(ctx: Context, work: Work) -> Sleep | None:
+def begin(ctx: Context, work: StepContext) -> Sleep | None:
     states.show(ctx, work.args.instance_id, "cloning")
     return None
 
 
-def unmade(ctx: Context, work: Work, reason: str) -> None:
+def unmade(ctx: Context, work: StepContext, reason: str) -> None:
     """What could not be copied is not there; the rest of the target is as it was."""
-    instance = hands.exists(ctx, work.args.instance_id)
+    instance = hypervisor_client.exists(ctx, work.args.instance_id)
     if instance is None:
         return
     for config_id in work.args.configs:

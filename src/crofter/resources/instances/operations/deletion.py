@@ -7,13 +7,13 @@ from sqlalchemy import bindparam, select
 from crofter.context import Context
 from crofter.db import query
 from crofter.drivers.hypervisor import Unreachable
-from crofter.engine import Operation, Sleep, Work, cancel, step, tx_step
+from crofter.engine import Operation, Sleep, StepContext, cancel, step, tx_step
 from crofter.engine.queue import state_in
 from crofter.engine.tables import operation
-from crofter.journal import record
+from crofter.events import record
 from crofter.resources.billing import traffic
 from crofter.resources.firewalls import store as firewalls
-from crofter.resources.instances import costs, hands, states, store
+from crofter.resources.instances import costs, hypervisor_client, states, store
 from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.disks import store as disks
@@ -40,37 +40,37 @@ def stop_everything(ctx: Context, instance: Instance) -> None:
 
 
 @step(weight=1)
-def count_traffic(work: Work) -> Sleep | None:
+def count_traffic(work: StepContext) -> Sleep | None:
     """What it sent and received this month, before there is nobody left to ask."""
     with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
+        instance = store.get_unscoped(ctx, work.args.instance_id)
         try:
             left, asked = traffic.leaving(ctx, instance.account_id, [instance.id]), ctx.now
         except Unreachable:
-            return hands.away(work)
+            return hypervisor_client.away(work)
     work.then(lambda ctx: traffic.remember(ctx, instance.account_id, left, asked))
     return None
 
 
 @step(weight=80, retries=50)
-def erase(work: Work) -> Sleep | None:
+def erase(work: StepContext) -> Sleep | None:
     """Nothing is left of it on any host: the machine first, since it holds its disks."""
     with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
+        instance = store.get_unscoped(ctx, work.args.instance_id)
         own_disks = disks.of(ctx, instance.id)
         own_backups = [one for one in backups.of(ctx, instance.id) if one.host is not None]
     if instance.host is None:
         return None
-    refs: list[hands.Thing] = [hands.domain(instance)]
-    refs += [hands.volume(instance, disk) for disk in own_disks]
-    refs += [hands.saved(backup) for backup in own_backups]
-    return hands.remove(work, refs[:1]) or hands.remove(work, refs)
+    refs: list[hypervisor_client.Thing] = [hypervisor_client.domain(instance)]
+    refs += [hypervisor_client.volume(instance, disk) for disk in own_disks]
+    refs += [hypervisor_client.saved(backup) for backup in own_backups]
+    return hypervisor_client.remove(work, refs[:1]) or hypervisor_client.remove(work, refs)
 
 
 @tx_step(weight=20)
-def forget(ctx: Context, work: Work) -> Sleep | None:
+def forget(ctx: Context, work: StepContext) -> Sleep | None:
     """Addresses go back, tags and grants come off, volumes are free, and the row goes with all that hangs on it."""
-    instance = store.again(ctx, work.args.instance_id)
+    instance = store.get_unscoped(ctx, work.args.instance_id)
     for address in ips.of(ctx, instance.id):
         ips.release(ctx, address)
     tags.detach(ctx, store.KIND, instance.id)
@@ -87,10 +87,10 @@ def forget(ctx: Context, work: Work) -> Sleep | None:
 def spare(ctx: Context, instance_id: int) -> None:
     """What could not be deleted is there as before, is paid for, and can be deleted again."""
     states.spare(ctx, instance_id)
-    costs.resume(ctx, store.again(ctx, instance_id))
+    costs.resume(ctx, store.get_unscoped(ctx, instance_id))
 
 
-def spared(ctx: Context, work: Work, reason: str) -> None:
+def spared(ctx: Context, work: StepContext, reason: str) -> None:
     spare(ctx, work.args.instance_id)
     look_again(ctx, work, reason)
 

@@ -17,8 +17,8 @@ from crofter.drivers.hypervisor import (
     Seed,
     Source,
 )
-from crofter.engine import Failed, Operation, Sleep, Work, step, tx_step
-from crofter.resources.instances import hands, states, store
+from crofter.engine import Failed, Operation, Sleep, StepContext, step, tx_step
+from crofter.resources.instances import hypervisor_client, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.layout import DiskPlan
@@ -58,11 +58,11 @@ class DeployArgs(Struct, frozen=True):
 
 
 def sealed(ctx: Context, instance_id: int, plan: SeedPlan) -> str:
-    return ctx.world.keyring.seal(msgspec.json.encode(plan), _place(instance_id)).hex()
+    return ctx.runtime.keyring.seal(msgspec.json.encode(plan), _place(instance_id)).hex()
 
 
-def _opened(work: Work) -> SeedPlan:
-    raw = work.world.keyring.open(bytes.fromhex(work.args.seed), _place(work.args.instance_id))
+def _opened(work: StepContext) -> SeedPlan:
+    raw = work.runtime.keyring.open(bytes.fromhex(work.args.seed), _place(work.args.instance_id))
     return msgspec.json.decode(raw, type=SeedPlan)
 
 
@@ -71,27 +71,27 @@ def _place(instance_id: int) -> str:
 
 
 @step(weight=65)
-def make_disks(work: Work) -> Sleep | None:
+def make_disks(work: StepContext) -> Sleep | None:
     with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
+        instance = store.get_unscoped(ctx, work.args.instance_id)
         known = {one.id: one for one in disks.of(ctx, instance.id)}
-    driver = hands.hypervisor(work.world)
+    driver = hypervisor_client.hypervisor(work.runtime)
 
-    def make(plan: DiskPlan) -> hands.Call:
+    def make(plan: DiskPlan) -> hypervisor_client.Call:
         disk = known[plan.disk_id]
         wanted = DiskSpec(disk.size, disk.filesystem)  # type: ignore[arg-type]
-        return lambda order: driver.ensure_disk(hands.volume(instance, disk), wanted, source(plan), order)
+        return lambda order: driver.ensure_disk(hypervisor_client.volume(instance, disk), wanted, source(plan), order)
 
     plans = planned(work)
     if any(plan.disk_id not in known for plan in plans):
         raise Failed("A disk of the deployment is gone.")
-    waiting = hands.carry_out(work, [make(plan) for plan in plans])
+    waiting = hypervisor_client.carry_out(work, [make(plan) for plan in plans])
     if waiting is None:
         work.then(lambda ctx: _ready(ctx, [plan.disk_id for plan in plans]))
     return waiting
 
 
-def planned(work: Work) -> list[DiskPlan]:
+def planned(work: StepContext) -> list[DiskPlan]:
     """The disks to make: known from the start, or written down by an earlier step."""
     if "disks" in work.vars:
         return msgspec.convert(work.vars["disks"], list[DiskPlan])
@@ -105,20 +105,20 @@ def _ready(ctx: Context, ids: list[int]) -> None:
 
 
 @step(weight=15)
-def seed_root(work: Work) -> Sleep | None:
+def seed_root(work: StepContext) -> Sleep | None:
     """Write password and keys onto the root disk, which nothing uses yet."""
     if work.args.seed is None:
         return None
-    instance = hands.current(work)
+    instance = hypervisor_client.current(work)
     plan = _opened(work)
     wanted = Seed(password=plan.password, keys=tuple(plan.keys), hostname=instance.label, script=plan.script)
-    root = hands.volume(instance, int(work.vars.get("root_id", plan.disk_id)))
-    driver = hands.hypervisor(work.world)
-    return hands.carry_out(work, [lambda order: driver.ensure_seed(root, wanted, order)])
+    root = hypervisor_client.volume(instance, int(work.vars.get("root_id", plan.disk_id)))
+    driver = hypervisor_client.hypervisor(work.runtime)
+    return hypervisor_client.carry_out(work, [lambda order: driver.ensure_seed(root, wanted, order)])
 
 
 @step(weight=10)
-def define_first(work: Work) -> Sleep | None:
+def define_first(work: StepContext) -> Sleep | None:
     """Make the machine known to its host, so that it can be looked at from now on."""
     with work.read() as ctx:
         found = configs.of(ctx, work.args.instance_id)
@@ -126,16 +126,16 @@ def define_first(work: Work) -> Sleep | None:
 
 
 @step(weight=5)
-def define_if_new(work: Work) -> Sleep | None:
+def define_if_new(work: StepContext) -> Sleep | None:
     """An instance whose first disk this is becomes known to its host; any other is left alone."""
-    instance = hands.current(work)
-    if hands.hypervisor(work.world).observe(hands.domain(instance)).power != "absent":
+    instance = hypervisor_client.current(work)
+    if hypervisor_client.hypervisor(work.runtime).observe(hypervisor_client.domain(instance)).power != "absent":
         return None
     return define_first.run(work)
 
 
 @tx_step(weight=1)
-def begin_restoring(ctx: Context, work: Work) -> Sleep | None:
+def begin_restoring(ctx: Context, work: StepContext) -> Sleep | None:
     """An instance that starts as a backup is seen to be restored."""
     if any(plan.backup_id is not None for plan in work.args.disks):
         states.show(ctx, work.args.instance_id, "restoring")
@@ -143,9 +143,9 @@ def begin_restoring(ctx: Context, work: Work) -> Sleep | None:
 
 
 @tx_step(weight=5)
-def hand_over(ctx: Context, work: Work) -> Sleep | None:
+def hand_over(ctx: Context, work: StepContext) -> Sleep | None:
     """The instance is there: off, or about to boot."""
-    instance = store.again(ctx, work.args.instance_id)
+    instance = store.get_unscoped(ctx, work.args.instance_id)
     states.show(ctx, instance.id, "offline")
     config = next((one for one in configs.of(ctx, instance.id) if one.id == work.args.boot_config), None)
     if config is not None:

@@ -6,8 +6,8 @@ from msgspec import Struct
 
 from crofter.context import Context
 from crofter.drivers.hypervisor import DiskRef, ObservedDisk, ObservedDomain
-from crofter.engine import Operation, Sleep, Work, enqueue, step
-from crofter.resources.instances import hands, states, store
+from crofter.engine import Operation, Sleep, StepContext, enqueue, step
+from crofter.resources.instances import hypervisor_client, states, store
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.store import Disk
 from crofter.resources.instances.operations import purging
@@ -29,14 +29,14 @@ def status(seen: ObservedDomain) -> Status:
 
 
 @step(weight=1)
-def locate(work: Work) -> Sleep | None:
+def locate(work: StepContext) -> Sleep | None:
     """A move that broke off may have left the machine on either host."""
-    instance = hands.exists_now(work)
+    instance = hypervisor_client.exists_now(work)
     if instance is None or instance.host is None:
         return None
-    seen = hands.hypervisor(work.world).observe(hands.domain(instance))
+    seen = hypervisor_client.hypervisor(work.runtime).observe(hypervisor_client.domain(instance))
     if seen.power == "unknown":
-        return hands.away(work)
+        return hypervisor_client.away(work)
     if seen.ref.host != instance.host:
         work.then(lambda ctx: _found(ctx, instance.id, seen.ref.host))
     return None
@@ -47,26 +47,26 @@ def _found(ctx: Context, instance_id: int, host: int) -> None:
 
 
 @step(weight=1)
-def look(work: Work) -> Sleep | None:
+def look(work: StepContext) -> Sleep | None:
     """Show the status that the hypervisor tells of."""
-    instance = hands.exists_now(work)
+    instance = hypervisor_client.exists_now(work)
     if instance is None or instance.status == "deleting":
         return None
     if instance.host is None:
         work.then(lambda ctx: states.show(ctx, work.args.instance_id, "offline"))
         return None
-    seen = hands.hypervisor(work.world).observe(hands.domain(instance))
+    seen = hypervisor_client.hypervisor(work.runtime).observe(hypervisor_client.domain(instance))
     if seen.power == "unknown":
-        return hands.away(work)
+        return hypervisor_client.away(work)
     work.then(lambda ctx: states.show(ctx, work.args.instance_id, status(seen)))
     return None
 
 
 @step(weight=1)
-def look_at_disks(work: Work) -> Sleep | None:
+def look_at_disks(work: StepContext) -> Sleep | None:
     """The disks of an instance are those that are there, and as large as they are there."""
     with work.read() as ctx:
-        instance = hands.exists(ctx, work.args.instance_id)
+        instance = hypervisor_client.exists(ctx, work.args.instance_id)
         own = disks.of(ctx, work.args.instance_id)
     if instance is None or not own:
         return None
@@ -74,10 +74,10 @@ def look_at_disks(work: Work) -> Sleep | None:
     if host is None:
         work.then(lambda ctx: purging.forget_disks(ctx, instance, [disk.id for disk in own]))
         return None
-    driver = hands.hypervisor(work.world)
+    driver = hypervisor_client.hypervisor(work.runtime)
     seen = {disk.id: driver.observe(DiskRef(host, disk.id)) for disk in own}
     if any(one.presence == "unknown" for one in seen.values()):
-        return hands.away(work)
+        return hypervisor_client.away(work)
     work.then(lambda ctx: _as_seen(ctx, instance, own, seen))
     return None
 
@@ -96,8 +96,8 @@ def _as_seen(ctx: Context, instance: Instance, own: list[Disk], seen: dict[int, 
 LOOK = Operation(kind="compute_look", args=Args, steps=(locate, look, look_at_disks), keep=False)
 
 
-def look_again(ctx: Context, work: Work, _reason: str) -> None:
+def look_again(ctx: Context, work: StepContext, _reason: str) -> None:
     """The hook of every job that failed or was cancelled: nobody knows how far it came, so somebody looks."""
-    instance = hands.exists(ctx, work.args.instance_id)
+    instance = hypervisor_client.exists(ctx, work.args.instance_id)
     if instance is not None and instance.status != "deleting":
         enqueue(ctx, LOOK, Args(instance.id), key=states.key(instance.id))

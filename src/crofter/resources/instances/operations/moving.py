@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from crofter.context import Context
 from crofter.drivers.hypervisor import DiskRef, DomainSpec
-from crofter.engine import Failed, Operation, Sleep, Work, enqueue, step, tx_step
+from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
 from crofter.kinds import Entity
-from crofter.resources.instances import costs, hands, specs, states, store
+from crofter.resources.instances import costs, hypervisor_client, specs, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.ips import store as ips
@@ -41,7 +41,7 @@ class MoveArgs(Struct, frozen=True):
 
 
 @step(weight=15)
-def stop(work: Work) -> Sleep | None:
+def stop(work: StepContext) -> Sleep | None:
     """Shut the machine down, and show what happens next."""
     waiting = switch_off(work) if work.args.was_running else None
     if waiting is None:
@@ -52,7 +52,7 @@ def stop(work: Work) -> Sleep | None:
 # ---- another plan ---------------------------------------------------------------------------------------------------
 
 
-def _plan(ctx: Context, work: Work) -> Type:
+def _plan(ctx: Context, work: StepContext) -> Type:
     found = types.find(ctx, work.args.change.type)
     if found is None:
         raise Failed("The plan is gone.")
@@ -60,20 +60,20 @@ def _plan(ctx: Context, work: Work) -> Type:
 
 
 @step(weight=20)
-def shrink(work: Work) -> Sleep | None:
+def shrink(work: StepContext) -> Sleep | None:
     """Before a smaller plan, the data disk is made to fit it."""
     return _resize(work, down=True)
 
 
 @step(weight=20)
-def grow(work: Work) -> Sleep | None:
+def grow(work: StepContext) -> Sleep | None:
     """After a larger plan, the data disk fills it."""
     return _resize(work, down=False)
 
 
-def _resize(work: Work, *, down: bool) -> Sleep | None:
+def _resize(work: StepContext, *, down: bool) -> Sleep | None:
     with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
+        instance = store.get_unscoped(ctx, work.args.instance_id)
         own = disks.of(ctx, instance.id)
         plan = _plan(ctx, work)
     data = data_disk(own)
@@ -82,8 +82,10 @@ def _resize(work: Work, *, down: bool) -> Sleep | None:
     size = plan.disk - beside(own, data)
     if size == data.size or (size < data.size) != down or not (down or work.args.change.larger):
         return None
-    driver = hands.hypervisor(work.world)
-    waiting = hands.carry_out(work, [lambda order: driver.ensure_size(hands.volume(instance, data), size, order)])
+    driver = hypervisor_client.hypervisor(work.runtime)
+    waiting = hypervisor_client.carry_out(
+        work, [lambda order: driver.ensure_size(hypervisor_client.volume(instance, data), size, order)]
+    )
     if waiting is None:
         work.then(lambda ctx: _resized(ctx, data.id, size))
     return waiting
@@ -111,15 +113,15 @@ def _resized(ctx: Context, disk_id: int, size: int) -> None:
 
 
 @step(weight=10)
-def redefine(work: Work) -> Sleep | None:
+def redefine(work: StepContext) -> Sleep | None:
     """The machine gets what the new plan gives; only when its host agrees is the plan changed and billed."""
     with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
+        instance = store.get_unscoped(ctx, work.args.instance_id)
         wanted = _spec(ctx, work, instance, _plan(ctx, work))
     return None if instance.host is None else defined(work, instance, wanted)
 
 
-def _spec(ctx: Context, work: Work, instance: Instance, plan: Type) -> DomainSpec:
+def _spec(ctx: Context, work: StepContext, instance: Instance, plan: Type) -> DomainSpec:
     larger = replace(instance, vcpus=plan.vcpus, memory=plan.memory)
     for config in configs.of(ctx, instance.id):
         if config.id == work.args.config_id:
@@ -134,10 +136,10 @@ def _limit(config: configs.Config, instance: Instance, plan: Type) -> int:
 
 
 @tx_step(weight=5)
-def change_plan(ctx: Context, work: Work) -> Sleep | None:
+def change_plan(ctx: Context, work: StepContext) -> Sleep | None:
     if work.args.change.type is None:
         return None
-    instance = store.again(ctx, work.args.instance_id)
+    instance = store.get_unscoped(ctx, work.args.instance_id)
     plan = _plan(ctx, work)
     for config in configs.of(ctx, instance.id):
         limit = _limit(config, instance, plan)
@@ -162,13 +164,13 @@ def change_plan(ctx: Context, work: Work) -> Sleep | None:
 
 
 @step(weight=5)
-def choose_host(work: Work) -> Sleep | None:
+def choose_host(work: StepContext) -> Sleep | None:
     """Written down before the copying begins, so that a repeated move goes to the same place."""
-    instance = hands.current(work)
+    instance = hypervisor_client.current(work)
     if instance.host is None or "to" in work.vars:
         return None
     region = work.args.change.region or instance.region
-    found = hands.place(work, region, instance.id, specs.bare(instance), avoid=instance.host)
+    found = hypervisor_client.place(work, region, instance.id, specs.bare(instance), avoid=instance.host)
     if isinstance(found, Sleep):
         return found
     work.vars["from"], work.vars["to"] = instance.host, found
@@ -176,24 +178,24 @@ def choose_host(work: Work) -> Sleep | None:
 
 
 @step(weight=50)
-def move(work: Work) -> Sleep | None:
+def move(work: StepContext) -> Sleep | None:
     """An instance that was never put anywhere has nothing to be carried."""
     if "to" not in work.vars:
         return None
     with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
+        instance = store.get_unscoped(ctx, work.args.instance_id)
         own = disks.of(ctx, instance.id)
     refs = tuple(DiskRef(int(work.vars["from"]), disk.id) for disk in own)
-    driver = hands.hypervisor(work.world)
+    driver = hypervisor_client.hypervisor(work.runtime)
     target = int(work.vars["to"])
-    ref = hands.domain(instance)
-    return hands.carry_out(work, [lambda order: driver.ensure_moved(ref, target, refs, order)])
+    ref = hypervisor_client.domain(instance)
+    return hypervisor_client.carry_out(work, [lambda order: driver.ensure_moved(ref, target, refs, order)])
 
 
 @tx_step(weight=5)
-def arrive(ctx: Context, work: Work) -> Sleep | None:
+def arrive(ctx: Context, work: StepContext) -> Sleep | None:
     """The new host is the instance's host; in a new region it has new addresses."""
-    instance = store.again(ctx, work.args.instance_id)
+    instance = store.get_unscoped(ctx, work.args.instance_id)
     host = work.vars.get("to")
     changes: dict[str, object] = {"host": host, "migration_pending": False, "updated": ctx.moment}
     if work.args.change.region is not None and work.args.change.region != instance.region:
@@ -210,9 +212,9 @@ def arrive(ctx: Context, work: Work) -> Sleep | None:
 
 
 @step(weight=15)
-def resume(work: Work) -> Sleep | None:
+def resume(work: StepContext) -> Sleep | None:
     """On again, if this had turned it off."""
-    instance = hands.exists_now(work)
+    instance = hypervisor_client.exists_now(work)
     if instance is None or instance.status == "deleting" or instance.host is None:
         return None
     if work.args.was_running and work.args.config_id is not None:
@@ -238,9 +240,9 @@ def begin(
     states.show(ctx, instance.id, "shutting_down" if running else "migrating")
 
 
-def come_back(ctx: Context, work: Work, _reason: str) -> None:
+def come_back(ctx: Context, work: StepContext, _reason: str) -> None:
     """What could not be changed is as it was, and on again if it was on."""
-    instance = hands.exists(ctx, work.args.instance_id)
+    instance = hypervisor_client.exists(ctx, work.args.instance_id)
     if instance is not None and instance.status != "deleting":
         enqueue(ctx, RECOVER, work.args, key=states.key(instance.id))
 

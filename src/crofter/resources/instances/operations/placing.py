@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from crofter.context import Context
-from crofter.engine import Sleep, Work, step
-from crofter.resources.instances import hands, specs, store
+from crofter.engine import Sleep, StepContext, step
+from crofter.resources.instances import hypervisor_client, specs, store
 
 
 @step(weight=5)
-def place(work: Work) -> Sleep | None:
+def place(work: StepContext) -> Sleep | None:
     """Choose a host, and write it down before anything is put there."""
-    instance = hands.current(work)
+    instance = hypervisor_client.current(work)
     if instance.host is not None:
         return None
-    found = hands.place(work, instance.region, instance.id, specs.bare(instance))
+    found = hypervisor_client.place(work, instance.region, instance.id, specs.bare(instance))
     if isinstance(found, Sleep):
         return found
     work.then(lambda ctx: placed(ctx, instance.id, found))

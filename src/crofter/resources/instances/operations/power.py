@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from crofter.context import Context
 from crofter.drivers.hypervisor import DomainSpec
-from crofter.engine import Failed, Operation, Sleep, Work, step
-from crofter.resources.instances import hands, specs, store
+from crofter.engine import Failed, Operation, Sleep, StepContext, step
+from crofter.resources.instances import hypervisor_client, specs, store
 from crofter.resources.instances.configs import networks
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.operations.looking import Args, look, look_again
@@ -17,7 +17,7 @@ from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
 
 SHUTDOWN_GRACE = 120
-"""Seconds of house time a guest has to shut down before its power is taken away."""
+"""Seconds of service time a guest has to shut down before its power is taken away."""
 
 
 class BootArgs(Struct, frozen=True):
@@ -33,20 +33,22 @@ class RescueArgs(Struct, frozen=True):
 # ---- what the steps of many operations are made of ------------------------------------------------------------------
 
 
-def switch_off(work: Work) -> Sleep | None:
-    instance = hands.current(work)
+def switch_off(work: StepContext) -> Sleep | None:
+    instance = hypervisor_client.current(work)
     if instance.host is None:
         return None
-    driver = hands.hypervisor(work.world)
-    if driver.observe(hands.domain(instance)).power == "absent":
+    driver = hypervisor_client.hypervisor(work.runtime)
+    if driver.observe(hypervisor_client.domain(instance)).power == "absent":
         return None
-    return hands.carry_out(work, [lambda order: driver.ensure_off(hands.domain(instance), order, grace=SHUTDOWN_GRACE)])
+    return hypervisor_client.carry_out(
+        work, [lambda order: driver.ensure_off(hypervisor_client.domain(instance), order, grace=SHUTDOWN_GRACE)]
+    )
 
 
-def define_as(work: Work, config_id: int | None) -> Sleep | None:
+def define_as(work: StepContext, config_id: int | None) -> Sleep | None:
     """Tell the hypervisor what to boot with; without a profile, what the plan gives."""
     with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
+        instance = store.get_unscoped(ctx, work.args.instance_id)
         wanted = specs.bare(instance)
         if config_id is not None:
             wanted = specs.spec(ctx, instance, _profile(ctx, instance, config_id))
@@ -60,29 +62,35 @@ def _profile(ctx: Context, instance: Instance, config_id: int) -> configs.Config
     raise Failed("The configuration profile is gone.")
 
 
-def defined(work: Work, instance: Instance, wanted: DomainSpec) -> Sleep | None:
+def defined(work: StepContext, instance: Instance, wanted: DomainSpec) -> Sleep | None:
     """The machine is known to its host, with its addresses."""
     with work.read() as ctx:
-        network = hands.wiring(ctx, instance)
-    driver = hands.hypervisor(work.world)
-    ref = hands.domain(instance)
-    return hands.carry_out(
-        work, [lambda order: driver.ensure_domain(ref, wanted, order), hands.wire(work.world, instance, network)]
+        network = hypervisor_client.wiring(ctx, instance)
+    driver = hypervisor_client.hypervisor(work.runtime)
+    ref = hypervisor_client.domain(instance)
+    return hypervisor_client.carry_out(
+        work,
+        [
+            lambda order: driver.ensure_domain(ref, wanted, order),
+            hypervisor_client.wire(work.runtime, instance, network),
+        ],
     )
 
 
-def switch_on(work: Work, config_id: int | None = None) -> Sleep | None:
+def switch_on(work: StepContext, config_id: int | None = None) -> Sleep | None:
     """On, with what it was defined as; which profile that was is remembered for the next time."""
-    instance = hands.current(work)
-    driver = hands.hypervisor(work.world)
-    waiting = hands.carry_out(work, [lambda order: driver.ensure_running(hands.domain(instance), order)])
+    instance = hypervisor_client.current(work)
+    driver = hypervisor_client.hypervisor(work.runtime)
+    waiting = hypervisor_client.carry_out(
+        work, [lambda order: driver.ensure_running(hypervisor_client.domain(instance), order)]
+    )
     if waiting is None and config_id is not None:
         work.then(lambda ctx: _booted(ctx, instance.id, config_id))
     return waiting
 
 
 def _booted(ctx: Context, instance_id: int, config_id: int) -> None:
-    instance = store.again(ctx, instance_id)
+    instance = store.get_unscoped(ctx, instance_id)
     if instance.booted_config == config_id:
         return
     known = {one.id: one for one in configs.of(ctx, instance_id)}
@@ -92,7 +100,7 @@ def _booted(ctx: Context, instance_id: int, config_id: int) -> None:
     ctx.db.update(store.instance, {"id": instance_id}, booted_config=config_id)
 
 
-def boot_with(work: Work, config_id: int) -> Sleep | None:
+def boot_with(work: StepContext, config_id: int) -> Sleep | None:
     """The whole of it, for operations of which booting is only a part."""
     return define_as(work, config_id) or switch_on(work, config_id)
 
@@ -101,29 +109,29 @@ def boot_with(work: Work, config_id: int) -> Sleep | None:
 
 
 @step(weight=30)
-def power_off(work: Work) -> Sleep | None:
+def power_off(work: StepContext) -> Sleep | None:
     return switch_off(work)
 
 
 @step(weight=10)
-def define(work: Work) -> Sleep | None:
+def define(work: StepContext) -> Sleep | None:
     return define_as(work, work.args.config_id)
 
 
 @step(weight=60)
-def power_on(work: Work) -> Sleep | None:
+def power_on(work: StepContext) -> Sleep | None:
     return switch_on(work, work.args.config_id)
 
 
 @step(weight=10)
-def define_rescue(work: Work) -> Sleep | None:
+def define_rescue(work: StepContext) -> Sleep | None:
     """The rescue system boots, with the disks beside it."""
-    instance = hands.current(work)
+    instance = hypervisor_client.current(work)
     return defined(work, instance, replace(specs.bare(instance), devices=specs.devices(work.args.devices), rescue=True))
 
 
 @step(weight=60)
-def power_on_rescue(work: Work) -> Sleep | None:
+def power_on_rescue(work: StepContext) -> Sleep | None:
     return switch_on(work)
 
 

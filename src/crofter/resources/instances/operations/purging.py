@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from crofter import clock
 from crofter.context import Context
 from crofter.drivers.hypervisor import BackupRef, DiskRef
-from crofter.engine import Operation, Sleep, Work, enqueue, step
-from crofter.resources.instances import hands
+from crofter.engine import Operation, Sleep, StepContext, enqueue, step
+from crofter.resources.instances import hypervisor_client
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.configs import store as configs
@@ -32,13 +32,13 @@ class PurgeArgs(Struct, frozen=True):
 
 
 @step(retries=50)
-def purge(work: Work) -> Sleep | None:
-    refs: list[hands.Thing] = [DiskRef(*one) for one in work.args.disks]
+def purge(work: StepContext) -> Sleep | None:
+    refs: list[hypervisor_client.Thing] = [DiskRef(*one) for one in work.args.disks]
     refs += [BackupRef(*one) for one in work.args.backups]
-    return hands.remove(work, refs)
+    return hypervisor_client.remove(work, refs)
 
 
-def try_again(ctx: Context, work: Work, _reason: str) -> None:
+def try_again(ctx: Context, work: StepContext, _reason: str) -> None:
     """Nobody waits for it, and nobody else would do it. What is left in the end, the sweeper reports."""
     if work.args.tried < TRIES:
         args = replace(work.args, tried=work.args.tried + 1)

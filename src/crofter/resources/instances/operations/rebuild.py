@@ -6,9 +6,9 @@ import msgspec
 from msgspec import Struct
 
 from crofter.context import Context
-from crofter.engine import Failed, Operation, Sleep, Work, step, tx_step
+from crofter.engine import Failed, Operation, Sleep, StepContext, step, tx_step
 from crofter.resources.images import store as images
-from crofter.resources.instances import hands, layout, store
+from crofter.resources.instances import hypervisor_client, layout, store
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.operations.deploy import define_first, make_disks, seed_root
 from crofter.resources.instances.operations.looking import look, look_again
@@ -27,19 +27,19 @@ class RebuildArgs(Struct, frozen=True):
 
 
 @step(weight=10)
-def erase(work: Work) -> Sleep | None:
+def erase(work: StepContext) -> Sleep | None:
     with work.read() as ctx:
-        instance = store.again(ctx, work.args.instance_id)
-        old = [hands.volume(instance, disk) for disk in disks.of(ctx, instance.id)]
+        instance = store.get_unscoped(ctx, work.args.instance_id)
+        old = [hypervisor_client.volume(instance, disk) for disk in disks.of(ctx, instance.id)]
         if images.find(ctx, work.args.image) is None:
             raise Failed("The image is gone.")  # while there still is something to lose
-    return hands.remove(work, old)
+    return hypervisor_client.remove(work, old)
 
 
 @tx_step(weight=5)
-def plan(ctx: Context, work: Work) -> Sleep | None:
+def plan(ctx: Context, work: StepContext) -> Sleep | None:
     """The old disks and profiles are forgotten, and the new ones written down before they are made."""
-    instance = store.again(ctx, work.args.instance_id)
+    instance = store.get_unscoped(ctx, work.args.instance_id)
     image = images.find(ctx, work.args.image)
     if image is None:
         raise Failed("The image is gone.")
@@ -60,7 +60,7 @@ def plan(ctx: Context, work: Work) -> Sleep | None:
 
 
 @step(weight=20)
-def boot_inside(work: Work) -> Sleep | None:
+def boot_inside(work: StepContext) -> Sleep | None:
     """Booting is part of the rebuild and has no event of its own."""
     return boot_with(work, int(work.vars["config_id"])) if work.args.booted else None
 

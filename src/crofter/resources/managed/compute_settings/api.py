@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.managed.compute_settings import rules, store
 from crofter.resources.managed.compute_settings.shapes import ComputeSettingsUpdate, ComputeSettingsView
 from crofter.resources.managed.membership import Member
 from crofter.shapes import Page
 
-TheSetting = Annotated[store.Setting, Found(store.one, "compute_id")]
+TheSetting = Annotated[store.Setting, Lookup(store.one, "compute_id")]
 
 
 @endpoint("GET /v4/managed/compute-settings", scope="account:read_only", grant="unrestricted")

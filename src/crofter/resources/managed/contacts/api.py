@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.managed.contacts import rules, store
 from crofter.resources.managed.contacts.shapes import ContactBody, ContactView
 from crofter.resources.managed.membership import Member
 from crofter.shapes import Page
 
-TheContact = Annotated[store.Contact, Found(store.one, "contact_id")]
+TheContact = Annotated[store.Contact, Lookup(store.one, "contact_id")]
 
 
 @endpoint("GET /v4/managed/contacts", scope="account:read_only", grant="unrestricted")

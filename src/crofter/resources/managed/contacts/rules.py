@@ -22,12 +22,12 @@ def view(row: Contact) -> ContactView:
 
 
 def create(ctx: Context, body: ContactBody) -> ContactView:
-    return view(store.again(ctx, store.insert(ctx, _columns(body))))
+    return view(store.reload(ctx, store.insert(ctx, _columns(body))))
 
 
 def update(ctx: Context, contact: Contact, body: ContactBody) -> ContactView:
     store.change(ctx, contact.id, _columns(body))
-    return view(store.again(ctx, contact.id))
+    return view(store.reload(ctx, contact.id))
 
 
 def _columns(body: ContactBody) -> dict[str, Any]:

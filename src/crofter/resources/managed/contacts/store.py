@@ -54,10 +54,10 @@ _EMAILS = query(
 
 def one(ctx: Context, contact_id: int) -> Contact:
     membership.required(ctx)
-    return again(ctx, contact_id)
+    return reload(ctx, contact_id)
 
 
-def again(ctx: Context, contact_id: int) -> Contact:
+def reload(ctx: Context, contact_id: int) -> Contact:
     return ctx.db.one(_ONE, account_id=ctx.account_id, id=contact_id)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.managed.credentials import rules, store
 from crofter.resources.managed.credentials.shapes import (
@@ -18,7 +18,7 @@ from crofter.resources.managed.credentials.shapes import (
 from crofter.resources.managed.membership import Member
 from crofter.shapes import Page
 
-TheCredential = Annotated[store.Credential, Found(store.one, "credential_id")]
+TheCredential = Annotated[store.Credential, Lookup(store.one, "credential_id")]
 
 
 @endpoint("GET /v4/managed/credentials", scope="account:read_only", grant="unrestricted")

@@ -51,7 +51,7 @@ def change_secrets(ctx: Context, credential: Credential, body: CredentialSecrets
 
 
 # ---- the key pair ---------------------------------------------------------------------------------------------------
-# Made from the house's key for hashing, which outlives changes of the master key. So there is nothing to keep, and
+# Made from the server's key for hashing, which outlives changes of the master key. So there is nothing to keep, and
 # nothing to lose: the pair of an account is the same whenever it is asked for.
 
 
@@ -78,7 +78,7 @@ def private_key(ctx: Context, account_id: int, *, by: str) -> str:
 def _key(ctx: Context, account_id: int) -> Ed25519PrivateKey:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
 
-    seed = ctx.world.keyring.digest(f"managed ssh key of account {store.euuid(ctx, account_id)}")
+    seed = ctx.runtime.keyring.digest(f"managed ssh key of account {store.euuid(ctx, account_id)}")
     return Ed25519PrivateKey.from_private_bytes(seed)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import Column, Text, UniqueConstraint, bindparam, select
 
 from crofter.context import Context
-from crofter.db import Clash, Moment, Row, Sealed, among, identity, owned, query, table
+from crofter.db import Duplicate, Moment, Row, Sealed, among, identity, owned, query, table
 from crofter.edge.listing import Collection
 from crofter.errors import Invalid
 from crofter.resources.account.store import account
@@ -69,14 +69,14 @@ def existing(ctx: Context, ids: Sequence[int]) -> set[int]:
 def insert(ctx: Context, label: str) -> int:
     try:
         return ctx.db.insert(credential, account_id=ctx.account_id, label=label)
-    except Clash:
+    except Duplicate:
         raise _taken() from None
 
 
 def rename(ctx: Context, credential_id: int, label: str) -> None:
     try:
         ctx.db.update(credential, {"account_id": ctx.account_id, "id": credential_id}, label=label)
-    except Clash:
+    except Duplicate:
         raise _taken() from None
 
 
@@ -86,14 +86,14 @@ def _taken() -> Invalid:
 
 def put(ctx: Context, credential_id: int, name: str, value: str | None) -> None:
     """Seal one of the two secrets into its place."""
-    sealed = None if value is None else ctx.world.keyring.seal(value.encode(), _place(credential_id, name))
+    sealed = None if value is None else ctx.runtime.keyring.seal(value.encode(), _place(credential_id, name))
     ctx.db.update(credential, {"account_id": ctx.account_id, "id": credential_id}, **{name: sealed})
 
 
 def opened(ctx: Context, credential_id: int) -> dict[str, str | None]:
     """Username and password in plain text: for the support staff, and on record."""
     row = ctx.db.one(_SECRETS, id=credential_id)
-    keyring = ctx.world.keyring
+    keyring = ctx.runtime.keyring
     return {
         name: None if sealed is None else keyring.open(bytes(sealed), _place(credential_id, name)).decode()
         for name, sealed in (("username", row.username), ("password", row.password))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.managed.issues import store
 from crofter.resources.managed.issues.shapes import IssueView
 from crofter.resources.managed.membership import Member
 from crofter.shapes import Page
 
-TheIssue = Annotated[store.Issue, Found(store.one, "issue_id")]
+TheIssue = Annotated[store.Issue, Lookup(store.one, "issue_id")]
 
 
 @endpoint("GET /v4/managed/issues", scope="account:read_only", grant="unrestricted")

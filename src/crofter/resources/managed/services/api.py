@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.managed.membership import Member
 from crofter.resources.managed.services import rules, store
 from crofter.resources.managed.services.shapes import ServiceCreate, ServiceUpdate, ServiceView
 from crofter.shapes import Page
 
-TheService = Annotated[store.Service, Found(store.one, "service_id")]
+TheService = Annotated[store.Service, Lookup(store.one, "service_id")]
 
 
 @endpoint("GET /v4/managed/services", scope="account:read_only", grant="unrestricted")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.engine.queue import enqueue
 from crofter.errors import Invalid
 from crofter.faults import FaultKind
@@ -17,9 +17,9 @@ class ProbeFault(Body):
     result: Literal["up", "down"]
 
 
-def _start(world: World, fault: ProbeFault) -> None:
-    with world.database.write() as db:
-        ctx = Context(world, db)
+def _start(runtime: Runtime, fault: ProbeFault) -> None:
+    with runtime.database.write() as db:
+        ctx = Context(runtime, db)
         service = store.any_service(ctx, fault.service_id)
         if service is None:
             raise Invalid("service_id is not valid", field="service_id")
@@ -27,9 +27,9 @@ def _start(world: World, fault: ProbeFault) -> None:
         enqueue(ctx, rounds.ROUND, rounds.Block(service.id, service.id))
 
 
-def _clear(world: World) -> None:
-    with world.database.write() as db:
-        store.unforce(Context(world, db))
+def _clear(runtime: Runtime) -> None:
+    with runtime.database.write() as db:
+        store.unforce(Context(runtime, db))
 
 
 PROBE = FaultKind(name="probe", body=ProbeFault, start=_start, clear=_clear, same=("service_id",))

@@ -32,10 +32,10 @@ _AT = query(
 
 def known_answers(ctx: Context, services: Sequence[Service]) -> dict[int, Answer]:
     """Of these services, those whose state is known, by id."""
-    if not ctx.world.settings.sandbox:
+    if not ctx.runtime.settings.sandbox:
         return {}
     known = {one.id: Answer(0, one.forced == "up", "the sandbox says so") for one in services if one.forced}
-    if ctx.world.settings.driver == "simulated":
+    if ctx.runtime.settings.driver == "simulated":
         known = {**_simulated(ctx, services), **known}
     return known
 

@@ -12,7 +12,7 @@ from crofter.resources.managed.contacts import store as contacts
 from crofter.resources.managed.issues import store as issues
 from crofter.resources.managed.services import store
 from crofter.resources.managed.services.store import Service
-from crofter.resources.support import house
+from crofter.resources.support import staff
 
 
 class Verdict(Struct, frozen=True):
@@ -33,7 +33,7 @@ def news(status: str, *, ok: bool) -> bool:
 def note(ctx: Context, verdicts: Sequence[Verdict]) -> None:
     """Take verdicts up, each unless the service has changed since it was looked at."""
     for account_id in sorted({verdict.account_id for verdict in verdicts}):
-        ctx.db.hold(account_id)
+        ctx.db.lock_account(account_id)
     for verdict in verdicts:
         service = store.any_service(ctx, verdict.service_id)
         if service is None or service.revision != verdict.revision or service.status == "disabled":
@@ -45,7 +45,7 @@ def note(ctx: Context, verdicts: Sequence[Verdict]) -> None:
 def _went_down(ctx: Context, service: Service, detail: str) -> None:
     words = f"The managed service {service.label} at {service.address} is down since {ctx.moment} UTC: {detail}."
     summary = f"Managed service {service.label} is down"
-    ticket_id = house.open_ticket(ctx, service.account_id, summary, words, by=house.MONITORING, nature="monitoring")
+    ticket_id = staff.open_ticket(ctx, service.account_id, summary, words, by=staff.MONITORING, nature="monitoring")
     issue_id = issues.insert(ctx, service.account_id, ticket_id, [service.id])
     store.change(ctx, service.id, status="problem", issue_id=issue_id)
     _notify(ctx, service, summary, f"{words}\n\nTicket {ticket_id} has been opened.\n")
@@ -66,9 +66,9 @@ def end_outage(ctx: Context, service: Service, words: str) -> None:
         return
     issue = issues.any_issue(ctx, service.issue_id)
     issues.close(ctx, issue.id)
-    ticket = house.any_ticket(ctx, issue.ticket_id)
+    ticket = staff.any_ticket(ctx, issue.ticket_id)
     if ticket.closed is None:
-        house.answer(ctx, ticket.id, words, by=house.MONITORING, close=ticket.status == "new")
+        staff.answer(ctx, ticket.id, words, by=staff.MONITORING, close=ticket.status == "new")
 
 
 def _notify(ctx: Context, service: Service, subject: str, text: str) -> None:

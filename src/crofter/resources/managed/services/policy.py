@@ -16,7 +16,7 @@ EXAMPLES = networks("192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32")
 
 def target(ctx: Context, service_type: str, address: str, region: str | None) -> Target:
     """The address taken apart, if it may be monitored; or everything that is wrong with it."""
-    sandbox = ctx.world.settings.sandbox
+    sandbox = ctx.runtime.settings.sandbox
     reasons: list[Reason] = []
     found: Target | None = None
     inside = False

@@ -13,12 +13,13 @@ import msgspec
 from msgspec import Struct
 
 from crofter.clock import MINUTE, SECOND
-from crofter.context import Context, World
-from crofter.drivers.probes import Answer, Ask, Crew
-from crofter.engine import chores
+from crofter.context import Context, Runtime
+from crofter.db.locks import Lock
+from crofter.drivers.probes import Answer, Ask, ProbeClient
+from crofter.engine import schedules
 from crofter.engine.operation import Operation, Sleep, step, tx_step
 from crofter.engine.queue import TOPIC, enqueue, lives
-from crofter.engine.work import Work
+from crofter.engine.step_context import StepContext
 from crofter.resources.managed.services import monitoring, policy, store
 from crofter.resources.managed.services.machines import known_answers
 from crofter.resources.managed.services.monitoring import Verdict
@@ -26,8 +27,6 @@ from crofter.resources.managed.services.store import Service
 
 EVERY = MINUTE // SECOND
 BLOCK_BITS = 8
-ROUNDS = -2
-"""Held like an account while schedules come and go."""
 FIRST_LOOK = 3.0
 """Seconds between a change and the first look at what it made."""
 AT_ONCE = 0.25
@@ -37,7 +36,7 @@ LONGEST_POLL = 15.0
 LEAVE = 0.2
 LONGEST = 3600.0
 """Seconds after which an answer is no longer waited for: services of one account that hang wait for each other."""
-# While the clock stands or is moved, house time waits for the outside world: so that must not take long.
+# While the clock stands or is moved, service time waits for the outside world: so that must not take long.
 STANDING_TIMEOUT = 3.0
 STANDING_PAUSE = 0.02
 STANDING_PATIENCE = 20.0
@@ -56,16 +55,16 @@ def watch(ctx: Context, service_id: int) -> None:
 
 def plan(ctx: Context, service_id: int) -> None:
     """Have the block of a service looked at every minute, if it is not already."""
-    ctx.db.hold(ROUNDS)
-    chores.plan(ctx, _name(service_id), ROUND, around(service_id), f"every {EVERY}", catchup="none")
+    ctx.db.lock(Lock.MONITORING)
+    schedules.plan(ctx, _name(service_id), ROUND, around(service_id), f"every {EVERY}", catchup="none")
 
 
 def _retire(ctx: Context, service_id: int) -> None:
     """Take the schedule of a service's block away, if nothing of the block is left to look at."""
     block = around(service_id)
-    ctx.db.hold(ROUNDS)
+    ctx.db.lock(Lock.MONITORING)
     if not store.watched(ctx, block.first, block.last):
-        chores.unplan(ctx, _name(service_id))
+        schedules.unplan(ctx, _name(service_id))
 
 
 def around(service_id: int) -> Block:
@@ -78,26 +77,26 @@ def _name(service_id: int) -> str:
     return f"managed.round:{service_id >> BLOCK_BITS}"
 
 
-def crew(world: World) -> Crew:
+def probe_client(runtime: Runtime) -> ProbeClient:
     """The probe process of this process."""
-    found: Crew | None = world.services.get("probes")
+    found: ProbeClient | None = runtime.services.get("probes")
     if found is None:
-        more = world.settings.probe_certificates
-        found = world.services.setdefault("probes", Crew(*([str(Path(more).resolve())] if more else [])))
+        more = runtime.settings.probe_certificates
+        found = runtime.services.setdefault("probes", ProbeClient(*([str(Path(more).resolve())] if more else [])))
     return found
 
 
-def forget(world: World) -> None:
+def forget(runtime: Runtime) -> None:
     """What was asked is about services that are no more, and others will have their numbers."""
-    if "probes" in world.services:
-        crew(world).forget()
+    if "probes" in runtime.services:
+        probe_client(runtime).forget()
 
 
 # ---- steps ----------------------------------------------------------------------------------------------------------
 
 
 @tx_step()
-def draw_breath(ctx: Context, work: Work) -> Sleep | None:
+def debounce(ctx: Context, work: StepContext) -> Sleep | None:
     """A change rarely comes alone, and who made it may first want to say how the sandbox shall behave."""
     if work.vars.get("rested"):
         return None
@@ -106,17 +105,17 @@ def draw_breath(ctx: Context, work: Work) -> Sleep | None:
 
 
 @step(deadline=90.0, retries=1)
-def look(work: Work) -> Sleep | None:
+def look(work: StepContext) -> Sleep | None:
     """Ask about every service of the block, note what has changed, and come back for the slow ones."""
-    lookout = crew(work.world)
+    lookout = probe_client(work.runtime)
     verdicts: list[Verdict] = []
     kept = work.vars.get("asked")
     asked = msgspec.convert(kept, Asked) if kept else _ask(work, lookout, verdicts)
-    if asked.crew != lookout.name:
+    if asked.probe_client != lookout.name:
         if _will_be_heard(work, asked):
             return _leave(work)
         asked = _ask(work, lookout, verdicts)
-    overtaken = _stands(work.world) and not asked.standing
+    overtaken = _stands(work.runtime) and not asked.standing
     _collect(lookout, asked, _patience(asked, overtaken=overtaken), verdicts)
     if verdicts:
         work.then(lambda ctx: monitoring.note(ctx, verdicts))
@@ -134,28 +133,28 @@ def _patience(asked: Asked, *, overtaken: bool) -> float:
     return STANDING_PATIENCE if asked.standing else AT_ONCE
 
 
-def _will_be_heard(work: Work, asked: Asked) -> bool:
+def _will_be_heard(work: StepContext, asked: Asked) -> bool:
     """Whether the process that has asked, and that alone hears the answers, is there and comes to look for them."""
-    if asked.worker == work.worker or _stands(work.world):
+    if asked.worker == work.worker or _stands(work.runtime):
         return False  # this process has another crew since; or the one that moves the clock does all the work
     with work.read() as ctx:
         return lives(ctx.db, asked.worker)
 
 
-def _leave(work: Work) -> Sleep:
+def _leave(work: StepContext) -> Sleep:
     """Let everybody know when it is due again: else whoever has put it down would be first every time."""
-    work.then(lambda ctx: ctx.db.signal(f"{TOPIC}:{work.operation.lane}"))
+    work.then(lambda ctx: ctx.db.signal(f"{TOPIC}:{work.operation.queue}"))
     return Sleep(LEAVE)
 
 
-def _stands(world: World) -> bool:
-    return world.clock.setting.mode == "frozen"
+def _stands(runtime: Runtime) -> bool:
+    return runtime.clock.setting.mode == "frozen"
 
 
 class Asked(Struct):
     """What a round still waits for. Kept in its notes."""
 
-    crew: str
+    probe_client: str
     since: float
     """By the clock of the machine."""
     standing: bool
@@ -166,9 +165,9 @@ class Asked(Struct):
     """Whose crew it is."""
 
 
-def _ask(work: Work, lookout: Crew, verdicts: list[Verdict]) -> Asked:
+def _ask(work: StepContext, lookout: ProbeClient, verdicts: list[Verdict]) -> Asked:
     block: Block = work.args
-    standing = _stands(work.world)
+    standing = _stands(work.runtime)
     asked = Asked(lookout.name, time.monotonic(), standing, worker=work.worker)
     with work.read() as ctx:
         due = store.due(ctx, block.first, block.last)
@@ -178,7 +177,7 @@ def _ask(work: Work, lookout: Crew, verdicts: list[Verdict]) -> Asked:
     busy = lookout.busy()
     asks: list[tuple[Service, Ask]] = []
     for service in due:
-        ask = _question(work.world, service, standing=standing)
+        ask = _question(work.runtime, service, standing=standing)
         seen = known.get(service.id) or (lookout.recent(ask) if standing else None)
         if seen is not None:
             _judge((service.id, service.account_id, service.revision, service.status), seen, verdicts)
@@ -195,7 +194,7 @@ def _subject(service: Service, *, standing: bool) -> str:
     return f"{service.id}/{service.revision}/{standing}/{service.address}"
 
 
-def _question(world: World, service: Service, *, standing: bool) -> Ask:
+def _question(runtime: Runtime, service: Service, *, standing: bool) -> Ask:
     return Ask(
         id=0,
         group=service.account_id,
@@ -203,12 +202,12 @@ def _question(world: World, service: Service, *, standing: bool) -> Ask:
         address=service.address,
         timeout=min(service.timeout, STANDING_TIMEOUT) if standing else service.timeout,
         body=service.body or None,
-        allowed=policy.allowed(world.settings, service.region),
+        allowed=policy.allowed(runtime.settings, service.region),
         pause=STANDING_PAUSE if standing else 1.0,
     )
 
 
-def _collect(lookout: Crew, asked: Asked, patience: float, verdicts: list[Verdict]) -> None:
+def _collect(lookout: ProbeClient, asked: Asked, patience: float, verdicts: list[Verdict]) -> None:
     answers, left = lookout.collect([int(number) for number in asked.services], patience)
     for number, answer in answers.items():
         _judge(asked.services[str(number)], answer, verdicts)
@@ -221,6 +220,6 @@ def _judge(about: tuple[int, int, int, str], seen: Answer, verdicts: list[Verdic
         verdicts.append(Verdict(service_id, account_id, revision, seen.ok, seen.detail))
 
 
-FIRST_CHECK = Operation(kind="managed.first_check", args=Block, lane="probe", keep=False, steps=(draw_breath, look))
-ROUND = Operation(kind="managed.round", args=Block, lane="probe", keep=False, steps=(look,))
+FIRST_CHECK = Operation(kind="managed.first_check", args=Block, queue="probe", keep=False, steps=(debounce, look))
+ROUND = Operation(kind="managed.round", args=Block, queue="probe", keep=False, steps=(look,))
 OPERATIONS = (FIRST_CHECK, ROUND)

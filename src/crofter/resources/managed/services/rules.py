@@ -7,7 +7,7 @@ from typing import Any
 
 from crofter.context import Context
 from crofter.errors import Invalid
-from crofter.journal import record
+from crofter.events import record
 from crofter.kinds import Entity, inaccessible
 from crofter.resources.managed.credentials import store as credentials
 from crofter.resources.managed.services import monitoring, policy, rounds, store
@@ -51,7 +51,7 @@ def _view(row: Service, helpful: list[int]) -> ServiceView:
 def create(ctx: Context, body: ServiceCreate) -> ServiceView:
     target = policy.target(ctx, body.service_type, body.address, body.region)
     _check_credentials(ctx, body.credentials)
-    if store.count(ctx) >= MOST and not ctx.world.settings.sandbox:
+    if store.count(ctx) >= MOST and not ctx.runtime.settings.sandbox:
         raise Invalid("Account Limit reached. Please open a support ticket.")
     names = ("address", "label", "service_type", "timeout", "body", "consultation_group", "notes", "region")
     service_id = ctx.db.insert(
@@ -66,7 +66,7 @@ def create(ctx: Context, body: ServiceCreate) -> ServiceView:
     )
     store.put_credentials(ctx, service_id, body.credentials)
     rounds.watch(ctx, service_id)
-    made = store.again(ctx, service_id)
+    made = store.reload(ctx, service_id)
     record(ctx, "managed_service_create", entity(made))
     return view(ctx, made)
 
@@ -82,7 +82,7 @@ def update(ctx: Context, service: Service, body: ServiceUpdate) -> ServiceView:
     store.change(ctx, service.id, updated=ctx.moment, **changes)
     if "revision" in changes and service.status != "disabled":
         rounds.watch(ctx, service.id)
-    return view(ctx, store.again(ctx, service.id))
+    return view(ctx, store.reload(ctx, service.id))
 
 
 def _retargeted(ctx: Context, service: Service, changes: dict[str, Any]) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def enable(ctx: Context, service: Service) -> ServiceView:
     if service.status == "disabled":
         store.change(ctx, service.id, status="pending", revision=service.revision + 1, updated=ctx.moment)
         rounds.watch(ctx, service.id)
-    return view(ctx, store.again(ctx, service.id))
+    return view(ctx, store.reload(ctx, service.id))
 
 
 def disable(ctx: Context, service: Service) -> ServiceView:
@@ -119,7 +119,7 @@ def disable(ctx: Context, service: Service) -> ServiceView:
         store.change(
             ctx, service.id, status="disabled", issue_id=None, revision=service.revision + 1, updated=ctx.moment
         )
-    return view(ctx, store.again(ctx, service.id))
+    return view(ctx, store.reload(ctx, service.id))
 
 
 def delete(ctx: Context, service: Service) -> None:

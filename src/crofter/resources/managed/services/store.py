@@ -106,10 +106,10 @@ _UNFORCE = query(service.update().where(service.c.forced.is_not(None)).values(fo
 
 def one(ctx: Context, service_id: int) -> Service:
     membership.required(ctx)
-    return again(ctx, service_id)
+    return reload(ctx, service_id)
 
 
-def again(ctx: Context, service_id: int) -> Service:
+def reload(ctx: Context, service_id: int) -> Service:
     return ctx.db.one(_ONE, account_id=ctx.account_id, id=service_id)
 
 

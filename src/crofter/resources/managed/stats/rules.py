@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from crofter import clock
 from crofter.context import Context
 from crofter.drivers.hypervisor import Absent, DomainRef, Unreachable, Usage
-from crofter.resources.instances import hands, store
+from crofter.resources.instances import hypervisor_client, store
 from crofter.resources.managed.stats.shapes import ManagedStats, ManagedStatsData, Point
 
 SECONDS = clock.HOUR / clock.SECOND
@@ -34,7 +34,7 @@ def _usage(ctx: Context) -> Iterator[Usage]:
             continue
         where = DomainRef(instance.host, instance.id)
         try:
-            yield from hands.hypervisor(ctx.world).history(where, stop - clock.DAY, stop, clock.HOUR)
+            yield from hypervisor_client.hypervisor(ctx.runtime).history(where, stop - clock.DAY, stop, clock.HOUR)
         except (Absent, Unreachable):
             continue  # it is still to come, or away; the others are worth showing all the same
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.profile.apps import rules, store
 from crofter.resources.profile.apps.shapes import AuthorizedAppView
 from crofter.shapes import Page
 
-TheApp = Annotated[store.App, Found(store.one, "app_id")]
+TheApp = Annotated[store.App, Lookup(store.one, "app_id")]
 
 
 @endpoint("GET /v4/profile/apps", scope="account:read_only", grant="any")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlsplit
 
 from crofter.context import Context
-from crofter.journal import record
+from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.oauth.rules import thumbnail_url
 from crofter.resources.profile.apps import store

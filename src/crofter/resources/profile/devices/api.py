@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.profile.devices import rules, store
 from crofter.resources.profile.devices.shapes import TrustedDeviceView
 from crofter.shapes import Page
 
-TheDevice = Annotated[store.Device, Found(store.one, "device_id")]
+TheDevice = Annotated[store.Device, Lookup(store.one, "device_id")]
 
 
 @endpoint("GET /v4/profile/devices", scope="account:read_only", grant="any")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.profile.sshkeys import rules, store
 from crofter.resources.profile.sshkeys.shapes import SshKeyCreate, SshKeyUpdate, SshKeyView
 from crofter.shapes import Page
 
-TheKey = Annotated[store.SshKey, Found(store.one, "key_id")]
+TheKey = Annotated[store.SshKey, Lookup(store.one, "key_id")]
 
 
 @endpoint("GET /v4/profile/sshkeys", scope="account:read_only", grant="any")

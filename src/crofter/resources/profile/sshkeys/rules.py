@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crofter.context import Context
-from crofter.journal import record
+from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.profile.sshkeys import store
 from crofter.resources.profile.sshkeys.shapes import SshKeyCreate, SshKeyUpdate, SshKeyView

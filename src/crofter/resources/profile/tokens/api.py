@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Found, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.profile.tokens import rules, store
 from crofter.resources.profile.tokens.shapes import TokenCreate, TokenUpdate, TokenView
 from crofter.shapes import Page
 
-TheToken = Annotated[store.Token, Found(store.one, "token_id")]
+TheToken = Annotated[store.Token, Lookup(store.one, "token_id")]
 
 
 @endpoint("GET /v4/profile/tokens", scope="account:read_only", grant="any")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from crofter import clock, scopes
 from crofter.context import Context
 from crofter.errors import Invalid, Reason
-from crofter.journal import record
+from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.profile.tokens import store
 from crofter.resources.profile.tokens.shapes import TokenCreate, TokenUpdate, TokenView
@@ -31,7 +31,7 @@ def create(ctx: Context, body: TokenCreate) -> TokenView:
         raise Invalid.all(reasons)
     actor = ctx.actor
     token_id, plain = make_token(
-        ctx.world, ctx.db, actor.account_id, actor.user_id, label=body.label, scopes=allowed, expiry=expiry
+        ctx.runtime, ctx.db, actor.account_id, actor.user_id, label=body.label, scopes=allowed, expiry=expiry
     )
     record(ctx, "token_create", _entity(token_id, body.label))
     return view(store.one(ctx, token_id), plain)

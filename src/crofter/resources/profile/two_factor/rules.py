@@ -5,10 +5,10 @@ from __future__ import annotations
 import hmac
 
 from crofter import clock
-from crofter.context import Context, World
+from crofter.context import Context, Runtime
 from crofter.db import Session
 from crofter.errors import Invalid
-from crofter.journal import record
+from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.profile.devices import store as devices
 from crofter.resources.profile.two_factor import store
@@ -25,10 +25,10 @@ REFUSED = "Invalid token. Two-factor auth not enabled. Please try again."
 
 def begin(ctx: Context) -> TwoFactorSecretView:
     """A new secret. Whatever holds now goes on to hold until the new one is confirmed."""
-    secret = ctx.dice.letters(SECRET_LENGTH, _BASE32)
+    secret = ctx.rng.letters(SECRET_LENGTH, _BASE32)
     expiry = clock.text(ctx.now + LIFE)
     user_id = ctx.actor.user_id
-    sealed = ctx.world.keyring.seal(secret.encode(), _place(user_id, "tfa_pending"))
+    sealed = ctx.runtime.keyring.seal(secret.encode(), _place(user_id, "tfa_pending"))
     store.update(ctx.db, user_id, tfa_pending=sealed, tfa_expiry=expiry)
     return TwoFactorSecretView(expiry, secret)
 
@@ -39,12 +39,12 @@ def confirm(ctx: Context, code: str) -> TwoFactorScratchView:
     factor = store.factor(ctx.db, user_id)
     if factor.tfa_pending is None or (factor.tfa_expiry or "") <= ctx.moment:
         raise Invalid("There is no secret to confirm, or it has expired", field="tfa_code")
-    keyring = ctx.world.keyring
+    keyring = ctx.runtime.keyring
     secret = keyring.open(bytes(factor.tfa_pending), _place(user_id, "tfa_pending"))
     used = _step_of(secret.decode(), _bare(code), ctx.now, after=0)
     if used is None:
         raise Invalid(REFUSED, field="tfa_code")
-    scratch = ctx.dice.letters(16, _SCRATCH)
+    scratch = ctx.rng.letters(16, _SCRATCH)
     store.update(
         ctx.db,
         user_id,
@@ -70,15 +70,15 @@ def disable(ctx: Context) -> None:
         record(ctx, "tfa_disabled", _entity(ctx))
 
 
-def accepts(world: World, db: Session, user_id: int, code: str) -> bool:
+def accepts(runtime: Runtime, db: Session, user_id: int, code: str) -> bool:
     """Whether a code lets the user in, now and this once: of the app, or the scratch code. Uses it up."""
     factor = store.factor(db, user_id)
     if not factor.tfa_enabled or factor.tfa_secret is None:
         return False
-    keyring = world.keyring
+    keyring = runtime.keyring
     given = _bare(code)
     secret = keyring.open(bytes(factor.tfa_secret), _place(user_id, "tfa_secret")).decode()
-    used = _step_of(secret, given, world.clock.now(), after=factor.tfa_last_step or 0)
+    used = _step_of(secret, given, runtime.clock.now(), after=factor.tfa_last_step or 0)
     if used is not None:
         store.update(db, user_id, tfa_last_step=used)
         return True

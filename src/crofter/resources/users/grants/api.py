@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crofter.context import Context
-from crofter.edge.endpoint import NoContent, Seen, endpoint
+from crofter.edge.endpoint import NoContent, ReadAfterCommit, endpoint
 from crofter.resources.users.api import TheUser
 from crofter.resources.users.grants import rules
 from crofter.resources.users.grants.shapes import GrantsUpdate, GrantsView
@@ -21,10 +21,10 @@ def view_user_grants(ctx: Context, user: TheUser) -> GrantsView | NoContent:
     grant="unrestricted",
     events=("user_update",),
 )
-def update_user_grants(ctx: Context, user: TheUser, body: GrantsUpdate) -> Seen[GrantsView]:
+def update_user_grants(ctx: Context, user: TheUser, body: GrantsUpdate) -> ReadAfterCommit[GrantsView]:
     """Change what a restricted user may do; what is not mentioned stays as it is."""
     rules.update(ctx, user, body)
-    return Seen(lambda after: rules.view(after, user.id, all_objects=True))
+    return ReadAfterCommit(lambda after: rules.view(after, user.id, all_objects=True))
 
 
 @endpoint("GET /v4/profile/grants", scope="*", grant="any", slow=True)

@@ -8,7 +8,7 @@ import msgspec
 
 from crofter.context import Context
 from crofter.errors import Invalid
-from crofter.journal import record
+from crofter.events import record
 from crofter.kinds import inaccessible
 from crofter.resources.users import rules as users
 from crofter.resources.users.grants import store
@@ -33,7 +33,7 @@ def view(ctx: Context, user_id: int, *, all_objects: bool) -> GrantsView:
 
 
 def _on_objects(ctx: Context, kind: str, levels: dict[int, str], all_objects: bool) -> list[Grant]:
-    known = ctx.world.kinds.get(kind)
+    known = ctx.runtime.kinds.get(kind)
     if known is None or not (all_objects or levels):
         return []
     shown: list[Any] = [(one, label, levels.get(one)) for one, label in known.labelled(ctx)]
@@ -60,7 +60,7 @@ def update(ctx: Context, user: User, body: GrantsUpdate) -> None:
 def _must_exist(ctx: Context, kind: str, changes: list[GrantChange]) -> None:
     if not changes:
         return
-    known = ctx.world.kinds.get(kind)
+    known = ctx.runtime.kinds.get(kind)
     existing = known.existing(ctx, [change.id for change in changes]) if known else set()
     for position, change in enumerate(changes):
         if change.id not in existing:

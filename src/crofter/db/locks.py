@@ -1,0 +1,14 @@
+"""Locks on what belongs to no account, taken like the lock of one."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Lock(IntEnum):
+    """Numbers that no account has, so that one class of advisory locks serves both."""
+
+    SYSTEM = 0
+    """First start, keys, catalogue: one process at a time changes them."""
+    ADDRESS_POOLS = -1
+    MONITORING = -2

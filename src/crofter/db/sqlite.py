@@ -1,0 +1,347 @@
+"""SQLite: one writer at a time, readers beside it, every commit on disk before it is answered."""
+
+from __future__ import annotations
+
+import atexit
+import fcntl
+import os
+import shutil
+import tempfile
+import threading
+from collections.abc import Hashable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import IO
+
+import apsw
+
+from crofter.db.database import Batch, BatchAborted
+from crofter.db.durability import RelaxedDurability
+from crofter.db.session import DeferredWrite, Driver, Session
+from crofter.db.signals import Signals
+from crofter.errors import Unavailable
+
+WRITE_WAIT = 2.0
+"""Seconds a writer waits for its turn before the caller is told to come back later."""
+STATEMENTS = 512
+"""How many a connection keeps prepared: as many as the driver has room for."""
+CACHE, CACHE_BESIDE = 16_000, 2_000
+"""Kilobytes of pages that the writer and the main thread keep in memory, and each thread beside them."""
+_WAITING, _RELAXED = "PRAGMA synchronous=FULL", "PRAGMA synchronous=NORMAL"
+_NO_BUGS = (
+    apsw.FullError,
+    apsw.BusyError,
+    apsw.LockedError,
+    apsw.IOError,
+    apsw.ReadOnlyError,
+    apsw.CantOpenError,
+    apsw.ProtocolError,
+)
+"""What SQLite complains of when the disk is full or gone, or a lock is not ours."""
+_FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOMUTEX
+"""No lock inside SQLite around each of its calls: a connection here is only ever used by one thread at a time."""
+_DRIVER = Driver(
+    dialect="sqlite",
+    clashes=apsw.ConstraintError,
+    changed=lambda cursor: cursor.connection.changes(),
+    numbered=lambda cursor: cursor.connection.last_insert_rowid(),
+)
+
+
+class SqliteDatabase:
+    dialect = "sqlite"
+    reads_block = False
+
+    def __init__(self, folder: Path | None, *, beside: bool = False) -> None:
+        """``beside``: for a few statements while another process serves the database."""
+        self.signals = Signals()
+        self._keeps = folder is not None
+        if folder is None:
+            # A real file even when nothing is kept: readers beside a writer need one.
+            folder = Path(tempfile.mkdtemp(prefix="crofter-"))
+            atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path = folder / "crofter.db"
+        self.path.touch(mode=0o600)  # and so are the files that SQLite puts beside it
+        self.url = f"sqlite+apsw:///{self.path}"
+        self._held = None if beside else _hold_alone(folder / "crofter.lock")
+        self._turn = threading.Lock()
+        self._readers = threading.local()
+        """The connection of each thread that has looked. It goes when the thread does."""
+        self._closed = False
+        try:
+            self._writer = self._connect()
+        except apsw.Error as error:
+            raise Unavailable(f"cannot use the database {self.path}: {error}") from error
+        self._place = _place(self.path)
+        self._shared: _Shared | None = None
+        self._relaxed = RelaxedDurability()
+        self._waits = True
+        """Whether the writer is set to wait for it; guarded by the turn."""
+
+    def _connect(self) -> apsw.Connection:
+        connection = apsw.Connection(str(self.path), flags=_FLAGS, statementcachesize=STATEMENTS)
+        connection.set_busy_timeout(int(WRITE_WAIT * 1000))
+        # A plan for good: else a statement is prepared anew for each value it is given.
+        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute(_WAITING if self._keeps else "PRAGMA synchronous=OFF")
+        connection.execute("PRAGMA foreign_keys=ON")
+        connection.execute(f"PRAGMA cache_size=-{CACHE}")
+        connection.execute("PRAGMA temp_store=MEMORY")  # pages that a savepoint may want back
+        connection.execute("PRAGMA secure_delete=FAST")  # what is deleted is overwritten where that costs no write
+        return connection
+
+    def _reader(self) -> apsw.Connection:
+        try:
+            connection = self._connect()
+            connection.execute("PRAGMA query_only=ON")
+            if threading.current_thread() is not threading.main_thread():
+                connection.execute(f"PRAGMA cache_size=-{CACHE_BESIDE}")
+        except _NO_BUGS as error:  # the file is gone, or there are too many open ones
+            raise Unavailable from error
+        return connection
+
+    def read(self) -> AbstractContextManager[Session]:
+        if self.holds_writer_lock:
+            return nullcontext(self._session(self._writer))
+        connection: apsw.Connection | None = getattr(self._readers, "connection", None)
+        if connection is None:
+            connection = self._readers.connection = self._reader()
+        if connection.in_transaction:
+            return nullcontext(self._session(connection))  # a look within a look sees the same moment
+        return _Reading(self._session(connection), connection)
+
+    def write(self) -> AbstractContextManager[Session]:
+        if self.holds_writer_lock:
+            assert self._shared is not None
+            return _Part(self._shared, self.part(self._shared), self._writer)
+        return _Writing(self, self._session(self._writer))
+
+    def batch(self, *, optimistic: bool = False) -> AbstractContextManager[Batch]:
+        return _Shared(self, optimistic=optimistic)
+
+    @property
+    def holds_writer_lock(self) -> bool:
+        return self._shared is not None and self._shared.thread == threading.get_ident()
+
+    def relaxed_durability(self) -> AbstractContextManager[None]:
+        return self._relaxed.begun()
+
+    def _set_durability(self) -> None:
+        waits = not self._relaxed.here
+        if waits is not self._waits and self._keeps:
+            self._writer.execute(_WAITING if waits else _RELAXED)
+            self._waits = waits
+
+    def _session(self, connection: apsw.Connection) -> Session:
+        return Session(_DRIVER, connection.execute, _no_lock)
+
+    def part(self, shared: _Shared) -> Session:
+        """A session that knows what the writes before it have left to be written. It may add to that, or fail."""
+        session = self._session(self._writer)
+        session.deferred_writes = dict(shared.deferred_writes)
+        return session
+
+    def begin(self, shared: _Shared | None = None) -> None:
+        """Take the writer's turn and begin its transaction, or be unavailable."""
+        if self._closed or not self._turn.acquire(timeout=WRITE_WAIT):
+            raise Unavailable
+        try:
+            if _place(self.path) != self._place:
+                raise FileNotFoundError(self.path)  # SQLite would write to a file that nobody will find again
+            self._set_durability()
+            self._writer.execute("BEGIN IMMEDIATE")
+        except BaseException as error:
+            self._turn.release()
+            if isinstance(error, (*_NO_BUGS, OSError)):
+                raise Unavailable from error
+            raise
+        self._shared = shared
+
+    def end(self, error: BaseException | None, session: Session) -> None:
+        """Commit, or leave no trace of what went wrong; the turn is the next one's."""
+        try:
+            if error is None:
+                if not self._writer.in_transaction:
+                    raise Unavailable  # SQLite has given it up, as it does when the disk is full
+                session.conclude()
+                self._writer.execute("COMMIT")
+        except _NO_BUGS as failure:
+            raise Unavailable from failure
+        finally:
+            try:
+                if self._writer.in_transaction:
+                    self._writer.execute("ROLLBACK")
+            finally:
+                self._shared = None
+                self._turn.release()
+
+    def close(self) -> None:
+        """Take the last turn. What another thread looks through stays open: to close it there would end the process."""
+        if not self._closed and self._turn.acquire(timeout=WRITE_WAIT):
+            self._writer.close()
+        self._closed = True
+        reader: apsw.Connection | None = getattr(self._readers, "connection", None)
+        if reader is not None:
+            reader.close()
+        if self._held is not None:
+            self._held.close()
+
+
+def _place(path: Path) -> tuple[int, int]:
+    """Which file it is, whatever it is called."""
+    found = os.stat(path)
+    return found.st_dev, found.st_ino
+
+
+def _no_lock(_account_id: int) -> None:
+    """SQLite's one writer holds every account already."""
+
+
+def _hold_alone(path: Path) -> IO[str]:
+    """One process per SQLite database: a second one would not see the first one's waiters."""
+    held = path.open("w")
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        held.close()
+        raise Unavailable(f"{path.parent} is in use by another crofter process") from None
+    return held
+
+
+def _raise_unavailable(error: BaseException | None) -> None:
+    """A full disk or a lock that is not ours makes the service unavailable; it is no bug."""
+    if isinstance(error, _NO_BUGS):
+        raise Unavailable from error
+
+
+# Blocks are classes here: each request opens one or two, and a generator costs several times as much.
+
+
+class _Reading:
+    __slots__ = ("_connection", "_session")
+
+    def __init__(self, session: Session, connection: apsw.Connection) -> None:
+        self._session = session
+        self._connection = connection
+
+    def __enter__(self) -> Session:
+        try:
+            self._connection.execute("BEGIN")
+        except _NO_BUGS as error:
+            raise Unavailable from error
+        return self._session
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("COMMIT")
+        _raise_unavailable(error)
+
+
+class _Writing:
+    """One write with a commit of its own."""
+
+    __slots__ = ("_database", "_session")
+
+    def __init__(self, database: SqliteDatabase, session: Session) -> None:
+        self._database = database
+        self._session = session
+
+    def __enter__(self) -> Session:
+        self._database.begin()
+        return self._session
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._database.end(error, self._session)
+        _raise_unavailable(error)
+        if error is None:
+            self._session.tell(self._database.signals)
+
+
+class _Shared(Batch):
+    """A transaction that several writes of one thread share, so that they wait for the disk once."""
+
+    def __init__(self, database: SqliteDatabase, *, optimistic: bool) -> None:
+        self.thread = threading.get_ident()
+        self.optimistic = optimistic
+        self.sessions: list[Session] = []
+        self.lost: BaseException | None = None
+        """What made SQLite give up the whole transaction, if anything did."""
+        self.open = False
+        """Whether a write is under way."""
+        self.deferred_writes: dict[Hashable, DeferredWrite] = {}
+        """What those that are done have left to be written once for all of them."""
+        self._database = database
+
+    def __enter__(self) -> Batch:
+        self._database.begin(self)
+        return self
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        aborted = BatchAborted() if self.aborted else None
+        self._database.end(error or self.lost or aborted, self._database.part(self))
+        if self.lost is not None:
+            raise Unavailable from self.lost
+        if aborted is not None:
+            raise aborted
+        if error is None:
+            for session in self.sessions:
+                session.tell(self._database.signals)
+
+
+class _Part:
+    """One of several writes that are committed together; it stands or falls alone."""
+
+    __slots__ = ("_before", "_connection", "_session", "_shared")
+
+    def __init__(self, shared: _Shared, session: Session, connection: apsw.Connection) -> None:
+        self._shared = shared
+        self._session = session
+        self._connection = connection
+        self._before = 0
+
+    def __enter__(self) -> Session:
+        if self._shared.lost is not None or self._shared.aborted:
+            raise Unavailable
+        assert not self._shared.open, "a write within a write: what each leaves to be written late would be lost"
+        self._shared.open = True
+        # A savepoint keeps every page that is changed after it as it was: a quarter of all that a write costs.
+        if self._shared.optimistic:
+            self._before = self._connection.total_changes()
+        else:
+            self._connection.execute("SAVEPOINT part")
+        return self._session
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
+        self._shared.open = False
+        if not self._connection.in_transaction:
+            # A full disk takes the parts that were done already with it.
+            self._shared.lost = error or Unavailable()
+        elif error is not None:
+            self._take_back()
+        else:
+            if not self._shared.optimistic:
+                self._connection.execute("RELEASE part")
+            self._shared.sessions.append(self._session)
+            self._shared.deferred_writes = self._session.deferred_writes
+        _raise_unavailable(error)
+
+    def _take_back(self) -> None:
+        if not self._shared.optimistic:
+            self._connection.execute("ROLLBACK TO part")
+            self._connection.execute("RELEASE part")
+        elif self._connection.total_changes() == self._before:
+            pass  # as nearly always: what is refused has changed nothing yet
+        elif self._shared.sessions:
+            self._shared.aborted = True
+        else:
+            self._begin_again()
+
+    def _begin_again(self) -> None:
+        """Nobody else has written yet, so there is nothing to lose but what failed."""
+        self._connection.execute("ROLLBACK")
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+        except _NO_BUGS as error:
+            self._shared.lost = error

@@ -1,0 +1,169 @@
+"""The server's side of the probe process: hands over what to look at, and collects what was seen."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Collection, Sequence
+from typing import IO
+
+from msgspec.structs import replace
+
+from crofter.drivers.probes.wire import HEAD, Answer, Ask, frame, length, read_answer
+
+log = logging.getLogger("crofter")
+
+KEPT = 600.0
+"""Seconds that an answer waits to be collected: whoever asked may have died."""
+SLOW = 1.0
+"""An answer that took longer than this may be used again where asking again would take as long."""
+FRESH = 10.0
+COMMAND = (sys.executable, "-I", "-m", "crofter.drivers.probes.process")
+
+Question = tuple[str, str, str | None]
+
+
+class ProbeClient:
+    """One probe process, started when it is first needed and again whenever it has gone."""
+
+    def __init__(self, *certificates: str) -> None:
+        """``certificates``: files with those of authorities that are trusted besides the system's."""
+        self._command = (*COMMAND, *certificates)
+        self._ids = itertools.count(1)
+        self._news = threading.Condition()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._asked: dict[int, tuple[str, Question]] = {}
+        """Asks under way, and what each is about."""
+        self._answers: dict[int, tuple[float, Answer]] = {}
+        self._slow: dict[Question, tuple[float, Answer]] = {}
+        self.name = f"{os.getpid()}-{time.monotonic_ns()}"
+        """Numbers of asks mean something to the crew that gave them, and to no other."""
+
+    # ---- asking -----------------------------------------------------------------------------------------------------
+
+    def ask(self, asks: Sequence[tuple[str, Ask]]) -> list[int]:
+        """Hand over looks, each with a word for what it is about; their own numbers, in that order."""
+        with self._news:
+            pipe = self._pipe()
+            self._forget_old()
+            numbered = [(subject, replace(ask, id=next(self._ids))) for subject, ask in asks]
+            self._asked.update((ask.id, (subject, _question(ask))) for subject, ask in numbered)
+        try:
+            pipe.write(b"".join(frame(ask) for _, ask in numbered))
+            pipe.flush()
+        except OSError:
+            log.warning("the probe process is gone")  # and its reader has told so already, or is about to
+        return [ask.id for _, ask in numbered]
+
+    @property
+    def process_id(self) -> int | None:
+        """Of the probe process, while there is one."""
+        process = self._process
+        return None if process is None else process.pid
+
+    def busy(self) -> set[str]:
+        """What is being looked at just now."""
+        with self._news:
+            return {subject for subject, _ in self._asked.values()}
+
+    def recent(self, ask: Ask) -> Answer | None:
+        """What was seen a few seconds ago, if it took long to see: for a server whose clock is being moved."""
+        with self._news:
+            at, answer = self._slow.get(_question(ask), (0.0, None))
+            return answer if at and time.monotonic() - at < FRESH else None
+
+    def collect(self, ids: Collection[int], patience: float) -> tuple[dict[int, Answer], list[int]]:
+        """The answers to these asks that are there within ``patience`` seconds, and the asks still under way.
+
+        An ask in neither was lost with its process.
+        """
+        with self._news:
+            self._news.wait_for(lambda: not any(one in self._asked for one in ids), timeout=patience)
+            found = {one: self._answers.pop(one)[1] for one in ids if one in self._answers}
+            return found, [one for one in ids if one in self._asked]
+
+    def forget(self) -> None:
+        """All that was asked and seen: who asked is no more."""
+        with self._news:
+            self._answers.clear()
+            self._slow.clear()
+            self._lose()
+
+    def _forget_old(self) -> None:
+        now = time.monotonic()
+        self._slow = {question: seen for question, seen in self._slow.items() if now - seen[0] < FRESH}
+        before = now - KEPT
+        while self._answers and (oldest := next(iter(self._answers))) and self._answers[oldest][0] < before:
+            del self._answers[oldest]
+
+    # ---- the process ------------------------------------------------------------------------------------------------
+
+    def _pipe(self) -> IO[bytes]:
+        process = self._process
+        if process is None or process.poll() is not None:
+            self._lose()  # its reader may not have told yet, and must not take what the next one is asked
+            # Nothing of the server goes with it: no variables, no open files, no terminal.
+            process = self._process = subprocess.Popen(
+                self._command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env={},
+                cwd="/",
+                start_new_session=True,
+            )
+            atexit.register(self.close)
+            threading.Thread(target=self._hear, args=(process,), name="probe answers", daemon=True).start()
+        assert process.stdin is not None
+        return process.stdin
+
+    def _hear(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdout is not None
+        try:
+            while head := process.stdout.read(HEAD.size):
+                self._heard(read_answer(process.stdout.read(length(head))))
+        except Exception:
+            log.exception("the probe process cannot be understood")
+            process.kill()
+        code = process.wait()
+        with self._news:
+            if self._process is process:
+                log.warning("the probe process has ended with code %s; the next question starts another", code)
+                self._process = None
+                self._lose()
+
+    def _lose(self) -> None:
+        """What was under way will never be answered."""
+        self._asked.clear()
+        self._news.notify_all()
+
+    def _heard(self, answer: Answer) -> None:
+        with self._news:
+            asked = self._asked.pop(answer.id, None)
+            if asked is not None:
+                self._answers[answer.id] = (time.monotonic(), answer)
+                if answer.seconds > SLOW:
+                    self._slow[asked[1]] = (time.monotonic(), answer)
+                self._news.notify_all()
+
+    def close(self) -> None:
+        with self._news:
+            process, self._process = self._process, None
+            self._lose()
+        if process is not None:
+            atexit.unregister(self.close)
+            process.kill()
+            process.wait()
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
+
+
+def _question(ask: Ask) -> Question:
+    return ask.kind, ask.address, ask.body

@@ -1,0 +1,104 @@
+"""The one thread that changes an embedded database: what comes while it is busy is committed together."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+import time
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from msgspec import Struct
+
+from crofter.db.database import BatchAborted
+from crofter.edge.arguments import Request
+from crofter.edge.endpoint import Endpoint
+from crofter.edge.perform import Answer, Performer, refused
+from crofter.edge.problems import Fault
+from crofter.errors import Problem, Unavailable
+
+log = logging.getLogger("crofter")
+
+MOST = 64
+"""Requests in one commit."""
+PATIENCE = 2.0
+"""Seconds that a request waits in line before its caller is told to come back later."""
+
+
+class _Job(Struct, eq=False):
+    endpoint: Endpoint
+    values: dict[str, Any]
+    request: Request
+    answered: asyncio.Future[Answer]
+    since: float
+
+
+class WriteQueue:
+    """SQLite has one writer. Threads that fight over it cost more than the writing; waiting in line costs nothing."""
+
+    def __init__(self, performer: Performer) -> None:
+        self._performer = performer
+        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def open(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        threading.Thread(target=self._serve, name="writes", daemon=True).start()
+
+    def close(self) -> None:
+        self._jobs.put(None)
+
+    async def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
+        assert self._loop is not None
+        job = _Job(endpoint, values, request, self._loop.create_future(), time.monotonic())
+        self._jobs.put(job)
+        return await job.answered
+
+    def _serve(self) -> None:
+        assert self._loop is not None
+        while (first := self._jobs.get()) is not None:
+            jobs = [first]
+            self._loop.call_soon_threadsafe(_deliver, jobs, self._answers(jobs))
+
+    def _answers(self, jobs: list[_Job]) -> list[Answer]:
+        """What becomes of the job and of those that come while it is done; they join ``jobs``."""
+        try:
+            try:
+                return self._optimistically(jobs)
+            except BatchAborted:
+                with self._performer.runtime.database.batch():
+                    return [self._perform(job) for job in jobs]
+        except Problem as problem:
+            return [refused(problem, None) for _ in jobs]
+        except Exception:
+            log.exception("%d writes failed together", len(jobs))
+            return [refused(Fault(), None) for _ in jobs]
+
+    def _optimistically(self, jobs: list[_Job]) -> list[Answer]:
+        with self._performer.runtime.database.batch(optimistic=True) as turn:
+            answers = [self._perform(jobs[0])]
+            while len(jobs) < MOST and not turn.aborted and (job := self._waiting()) is not None:
+                jobs.append(job)
+                answers.append(self._perform(job))
+            return answers
+
+    def _waiting(self) -> _Job | None:
+        try:
+            job = self._jobs.get_nowait()
+        except Empty:
+            return None
+        if job is None:
+            self._jobs.put(None)  # the end is for the next round
+        return job
+
+    def _perform(self, job: _Job) -> Answer:
+        if time.monotonic() - job.since > PATIENCE:
+            return refused(Unavailable(), None)
+        return self._performer.perform(job.endpoint, job.values, job.request)
+
+
+def _deliver(jobs: list[_Job], answers: list[Answer]) -> None:
+    for job, answer in zip(jobs, answers, strict=True):
+        if not job.answered.done():
+            job.answered.set_result(answer)

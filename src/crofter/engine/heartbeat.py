@@ -1,0 +1,218 @@
+"""Being alive, and noticing who is not: the lease of this process, and the burial of others."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import threading
+import time
+from typing import TYPE_CHECKING, Any, cast
+
+from sqlalchemy import bindparam, literal_column, select, text, update
+
+from crofter.clock import SECOND
+from crofter.context import Runtime
+from crofter.db import Id, Query, Row, Session, query
+from crofter.engine import timekeeping
+from crofter.engine.claim import STORAGE, log
+from crofter.engine.metrics import Metrics
+from crofter.engine.queue import TOPIC
+from crofter.engine.tables import operation, worker
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    from crofter.db.postgres import PostgresDatabase
+
+WORKERS = 2
+"""The class of advisory locks by which workers show that they live. Accounts have class 1."""
+TIME_TRAVEL = 3
+
+_OTHERS = query(select(worker.c.id).where(worker.c.id != bindparam("me")))
+# The lease is the truth, but the server frees a dead process's lock at once, long before the lease runs out.
+_DEAD: Query[Any] = query(
+    text(
+        "SELECT id FROM worker WHERE id <> :me AND"
+        " (lease < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
+        " OR (:quick AND NOT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory'"
+        f" AND classid = {WORKERS} AND objid = CAST(worker.id AS oid) AND objsubid = 2"
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))))"
+    ).columns(id=Id)
+)
+_TAKEN_BACK = (
+    update(operation)
+    .where(operation.c.state == literal_column("'running'"))
+    .values(state="waiting", due=0, owner=None, epoch=operation.c.epoch + 1, crashes=operation.c.crashes + 1)
+)
+_REAP: Query[Any] = query(_TAKEN_BACK.where(operation.c.owner == bindparam("dead")))
+_REAP_STRAYS: Query[Any] = query(_TAKEN_BACK.where(operation.c.owner.not_in(select(worker.c.id))))
+_PUT_BACK: Query[Any] = query(
+    _TAKEN_BACK.where(operation.c.id == bindparam("id"), operation.c.epoch == bindparam("held_epoch"))
+)
+
+
+class _Mine(Row):
+    id: int
+    epoch: int
+
+
+_MINE = query(
+    select(operation.c.id, operation.c.epoch).where(
+        operation.c.state == literal_column("'running'"), operation.c.owner == bindparam("me")
+    ),
+    _Mine,
+)
+
+
+class Heartbeat:
+    """The lease row is the truth. On PostgreSQL a session lock makes a death known at once."""
+
+    def __init__(self, runtime: Runtime, metrics: Metrics, lease: float) -> None:
+        self._world = runtime
+        self._metrics = metrics
+        self._lease = lease
+        self._signing = threading.Lock()
+        self._lock_connection: Connection[Any] | None = None
+        self._lock_held = False
+        self._renew_at = self._judge_at = 0.0
+        self._unheld: set[tuple[int, int]] = set()
+        self.id = 0
+        """Of this process among the workers; another one after it was taken for dead."""
+
+    # ---- this process -----------------------------------------------------------------------------------------------
+
+    def sign_in(self) -> None:
+        """Become a worker, unless this process is one still."""
+        with self._signing:
+            if self._renew():
+                return
+            with self._world.database.write() as db:
+                if db.dialect == "sqlite":  # one process by rule: whoever else is on the list is dead
+                    for other in db.column(_OTHERS, me=0):
+                        self._reap_worker(db, other)
+                fresh = 1 + secrets.randbelow(2**31 - 1)  # as wide as the lock; not a matter of server dice
+                lease = timekeeping.machine(db) + self._span
+                db.insert(worker, id=fresh, host=os.uname().nodename, pid=os.getpid(), lease=lease)
+                self._take_liveness_lock(fresh)  # before others can see the row, or they would bury it
+                self._metrics.add("reaps", db.run(_REAP_STRAYS))
+            self.id = fresh
+
+    def _renew(self) -> bool:
+        self._renew_at = time.monotonic() + self._lease / 3
+        if not self.id:
+            return False
+        with self._world.database.write() as db:
+            return db.update(worker, {"id": self.id}, lease=timekeeping.machine(db) + self._span) == 1
+
+    @property
+    def _span(self) -> int:
+        return round(self._lease * SECOND)
+
+    def _take_liveness_lock(self, worker_id: int) -> None:
+        """Show that this process lives, by a lock that goes when its connection goes."""
+        if self._world.database.dialect == "sqlite":
+            return
+        if self._lock_connection is None or self._lock_connection.closed:
+            self._lock_connection = cast("PostgresDatabase", self._world.database).connect()
+        # Not waited for: after a broken connection the server may not know yet that the former holder is gone.
+        self._lock_held = bool(self._ask("SELECT pg_try_advisory_lock(%s, %s)", WORKERS, worker_id))
+
+    def _ask(self, sql: str, *values: int) -> Any:
+        assert self._lock_connection is not None
+        row = self._lock_connection.execute(sql.encode(), values).fetchone()
+        return row[0] if row else None
+
+    def _keep_liveness_lock(self) -> None:
+        """Take the lock again if its connection broke: without it, others believe us dead."""
+        if self._lock_connection is None:
+            return
+        import psycopg  # noqa: PLC0415 - known to be there: the line is one of its connections
+
+        try:
+            if self._lock_held:
+                self._ask("SELECT 1")
+                return
+        except psycopg.Error:
+            self._lock_connection.close()
+            self._lock_held = False
+        try:
+            self._take_liveness_lock(self.id)
+        except psycopg.Error:
+            return
+        # The others lost theirs in the same moment; do not bury who is only slower to come back.
+        self._judge_at = time.monotonic() + self._lease / 3
+        self._renew_at = 0.0
+
+    def beat(self, held: set[tuple[int, int]]) -> None:
+        """Called a few times a second: stay alive, and bury the dead. ``held``: what our threads have in hand."""
+        try:
+            self._keep_liveness_lock()
+            if time.monotonic() >= self._renew_at:
+                self.sign_in()
+                self._find_forgotten(held)
+                if self._lock_connection is not None:
+                    self.mind_the_clock()
+            self.reap()
+        except STORAGE:
+            self._metrics.add("unavailable")
+
+    def _find_forgotten(self, held: set[tuple[int, int]]) -> None:
+        """Take back what is ours by the book and in no hand: the commit of a claim that went unheard."""
+        with self._world.database.read() as db:
+            unheld = {(one.id, one.epoch) for one in db.all(_MINE, me=self.id)} - held
+        forgotten, self._unheld = unheld & self._unheld, unheld  # seen twice: not one that is just being taken up
+        for op_id, epoch in forgotten:
+            with self._world.database.write() as db:
+                self._metrics.add("reaps", db.run(_PUT_BACK, id=op_id, held_epoch=epoch))
+                db.signal(TOPIC)
+
+    def sign_out(self) -> None:
+        try:
+            with self._world.database.write() as db:
+                self._reap_worker(db, self.id)
+        except STORAGE:
+            log.warning("could not sign out; the lease will run out by itself")
+        if self._lock_connection is not None:
+            self._lock_connection.close()
+            self._lock_connection = None
+
+    # ---- the others -------------------------------------------------------------------------------------------------
+
+    def reap(self) -> None:
+        """Hand the operations of dead workers to the living."""
+        if self._world.database.dialect == "sqlite":
+            return  # there are no others
+        with self._world.database.read() as db:
+            dead = db.column(_DEAD, me=self.id, quick=time.monotonic() >= self._judge_at)
+        for one in dead:
+            with self._world.database.write() as db:
+                self._reap_worker(db, one)
+
+    def _reap_worker(self, db: Session, dead: int) -> None:
+        # The row first: that waits for a claim of the dead one that is just committing, and then sees it.
+        db.delete(worker, id=dead)
+        count = db.run(_REAP, dead=dead)
+        if count:
+            self._metrics.add("reaps", count)
+            db.signal(TOPIC)
+
+    def mind_the_clock(self) -> None:
+        """Let a clock run on that a time traveller stopped, if that time traveller has died over it."""
+        if not self._clock_is_held():
+            return
+        if self._lock_connection is None:  # SQLite, and this is the start of its only process
+            self._release_clock()
+        elif self._ask("SELECT pg_try_advisory_lock(%s, 1)", TIME_TRAVEL):
+            try:
+                if self._clock_is_held():
+                    self._release_clock()
+            finally:
+                self._ask("SELECT pg_advisory_unlock(%s, 1)", TIME_TRAVEL)
+
+    def _clock_is_held(self) -> bool:
+        with self._world.database.read() as db:
+            return timekeeping.held(db)
+
+    def _release_clock(self) -> None:
+        timekeeping.load(self._world)
+        timekeeping.running_from(self._world, self._world.clock.now())

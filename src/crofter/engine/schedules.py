@@ -1,0 +1,199 @@
+"""Work on a schedule: each occurrence becomes one operation, however late and however often one looks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import bindparam, func, select
+
+from crofter.clock import DAY, MINUTE, SECOND
+from crofter.context import Context, Runtime
+from crofter.db import Row, Session, among, query
+from crofter.engine import timekeeping
+from crofter.engine.claim import log
+from crofter.engine.operation import Operation, book
+from crofter.engine.queue import enqueue
+from crofter.engine.tables import schedule
+from crofter.errors import Busy
+from crofter.events import Author
+
+Catchup = Literal["last", "all", "none"]
+LATE = MINUTE
+"""An occurrence found this much too late counts as missed, where missed ones are let go."""
+BATCH = 100
+OCCURRENCE = "occurrence"
+"""Under this name an operation that a schedule made knows which moment it is for."""
+
+
+class Schedule(Struct, frozen=True):
+    """Work of the system itself, listed in the registry."""
+
+    name: str
+    operation: Operation
+    rule: str
+    args: Struct
+    catchup: Catchup = "last"
+    key: str | None = None
+
+
+# ---- rules: "every 60", "daily 02:30", "monthly" --------------------------------------------------------------------
+
+
+def following(rule: str, moment: int) -> int:
+    """The first occurrence after ``moment``; of an interval, the one that an occurrence at ``moment`` leads to."""
+    word, _, detail = rule.partition(" ")
+    if word == "every":
+        return moment + round(float(detail) * SECOND)
+    day = datetime.fromtimestamp(moment / SECOND, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    if word == "daily":
+        hour, _, minute = detail.partition(":")
+        found = int((day + timedelta(hours=int(hour), minutes=int(minute or 0))).timestamp()) * SECOND
+        return found if found > moment else found + DAY
+    if word == "monthly":
+        return int((day.replace(day=1) + timedelta(days=32)).replace(day=1).timestamp()) * SECOND
+    raise ValueError(f"no such rule: {rule}")
+
+
+def occurrences(rule: str, first: int, now: int, catchup: Catchup) -> tuple[list[int], int]:
+    """Of all that are due since ``first``, those to make up for; and the first that is not due yet."""
+    if rule.startswith("every ") and catchup != "all":
+        # A clock that jumps by months must not be counted up minute by minute.
+        step = following(rule, first) - first
+        first += max(0, (now - first) // step) * step
+    found: list[int] = []
+    upcoming = first
+    while upcoming <= now:
+        found.append(upcoming)
+        upcoming = following(rule, upcoming)
+    if catchup == "all":
+        return found, upcoming
+    last = [moment for moment in found[-1:] if catchup == "last" or now - moment <= LATE]
+    return last, upcoming
+
+
+# ---- planning -------------------------------------------------------------------------------------------------------
+
+
+def plan(
+    ctx: Context,
+    name: str,
+    operation: Operation,
+    args: Struct,
+    rule: str,
+    *,
+    key: str | None = None,
+    catchup: Catchup = "last",
+    first: int | None = None,
+    account_id: int | None = None,
+) -> None:
+    """Put ``operation`` on a schedule, or change the schedule of that name. A changed rule starts afresh."""
+    values = {
+        "kind": operation.kind,
+        "key": key,
+        "account_id": account_id,
+        "input": msgspec.to_builtins(args),
+        "catchup": catchup,
+    }
+    fresh = following(rule, timekeeping.now(ctx.runtime, ctx.db)) if first is None else first
+    known = ctx.db.maybe(_NAMED, name=name)
+    if known is None:
+        ctx.db.insert(schedule, name=name, rule=rule, next_due=fresh, **values)
+    elif known.rule != rule or first is not None:
+        ctx.db.update(schedule, {"name": name}, rule=rule, next_due=fresh, **values)
+    else:
+        ctx.db.update(schedule, {"name": name}, **values)
+
+
+def unplan(ctx: Context, name: str) -> bool:
+    """Take a schedule away. Operations that it has already made stay."""
+    return ctx.db.delete(schedule, name=name) > 0
+
+
+def ensure(ctx: Context, schedules: Iterable[Schedule]) -> None:
+    """Plan the scheduled work of the server at its start; what ran on time goes on on time."""
+    for known in schedules:
+        plan(ctx, known.name, known.operation, known.args, known.rule, key=known.key, catchup=known.catchup)
+
+
+# ---- pumping --------------------------------------------------------------------------------------------------------
+
+
+class Scheduled(Row):
+    name: str
+    kind: str
+    key: str | None
+    account_id: int | None
+    input: dict[str, Any]
+    rule: str
+    catchup: Catchup
+    next_due: int
+
+
+_ALL = select(*(schedule.c[name] for name in Scheduled.__struct_fields__))
+_NAMED = query(_ALL.where(schedule.c.name == bindparam("name")), Scheduled)
+# Several processes may pump at once; each takes other rows.
+_DUE = (
+    _ALL.where(schedule.c.next_due <= bindparam("now"), among(schedule.c.kind, "kinds"))
+    .order_by(schedule.c.next_due, schedule.c.name)
+    .limit(BATCH)
+    .with_for_update(skip_locked=True)
+)
+_NEXT = select(func.min(schedule.c.next_due)).where(schedule.c.next_due > bindparam("now"))
+_MISSED = schedule.c.catchup != "none"
+"""Schedules whose occurrences would be missed; those of the others may be passed over."""
+_DUE_BY_NEED = {False: query(_DUE, Scheduled), True: query(_DUE.where(_MISSED), Scheduled)}
+_ANY_DUE = query(select(schedule.c.name).where(schedule.c.next_due <= bindparam("now")).limit(1))
+_NEXT_BY_NEED = {False: query(_NEXT), True: query(_NEXT.where(_MISSED))}
+
+
+def next_due(db: Session, now: int, *, only_needed: bool = False) -> int | None:
+    """The first moment after ``now`` at which a schedule falls due."""
+    found: int | None = db.value(_NEXT_BY_NEED[only_needed], now=now)
+    return found
+
+
+def pump(runtime: Runtime, *, only_needed: bool = False) -> int:
+    """Turn every occurrence that is due into an operation; how many were made."""
+    made, kinds = 0, book(runtime).kinds
+    with runtime.database.read() as db:  # most looks find nothing, and keep no writer waiting
+        if not db.value(_ANY_DUE, now=timekeeping.now(runtime, db)):
+            return 0
+    while True:
+        with runtime.database.write() as db:
+            ctx = Context(runtime, db)
+            now = timekeeping.now(runtime, db)
+            due = db.all(_DUE_BY_NEED[only_needed], now=now, kinds=kinds)
+            for one in due:
+                made += _advance(ctx, one, now)
+        if len(due) < BATCH:
+            return made
+
+
+def _advance(ctx: Context, one: Scheduled, now: int) -> int:
+    """One transaction moves the schedule on and makes its operations, so none is lost and none is made twice."""
+    kind = book(ctx.runtime).find(one.kind)
+    assert kind is not None
+    moments, upcoming = occurrences(one.rule, one.next_due, now, one.catchup)
+    made = 0
+    for moment in moments:
+        try:
+            found = enqueue(
+                ctx,
+                kind,
+                msgspec.convert(one.input, kind.args),
+                key=one.key,
+                due=moment,
+                dedup=f"{one.name}@{moment}",
+                author=None if one.account_id is None else Author(one.account_id, None, ""),
+                vars={OCCURRENCE: moment},
+            )
+        except Busy:
+            log.info("%s was left out: its object is busy", one.name)
+            continue
+        made += found is not None
+    ctx.db.update(schedule, {"name": one.name}, next_due=upcoming)
+    return made

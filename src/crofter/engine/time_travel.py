@@ -1,0 +1,221 @@
+"""Moving service time: whatever falls due on the way is done, in time order, before the clock moves on."""
+
+from __future__ import annotations
+
+import queue as handover
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, cast
+
+from crofter.clock import HOUR, SECOND, Setting
+from crofter.db import Database
+from crofter.engine import queue, schedules, timekeeping
+from crofter.engine.heartbeat import TIME_TRAVEL
+from crofter.engine.runner import Runner
+from crofter.engine.worker import Worker
+from crofter.errors import Unavailable
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    from crofter.db.postgres import PostgresDatabase
+
+LOOK_AGAIN = 0.02
+"""Seconds between two looks at work that other processes have not put down yet."""
+FAR = HOUR
+"""A longer way than this is not stopped on for what may as well be missed."""
+
+
+class TimeTravel:
+    """Runs operations one at a time while every background worker, of every process, stands still."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._world = worker.runtime
+        self._alone = threading.Lock()
+        self._runs_again = False
+        """Whether the clock that stands now is to run on afterwards."""
+        self._step_thread = StepThread(worker.runtime.database)
+
+    # ---- what the sandbox API offers -------------------------------------------------------------------------------
+
+    def drain(self) -> int:
+        """Do all that is due now, without moving time; how many operations ended."""
+        with self._travelling() as ended:
+            self._do_all_due()
+            return ended()
+
+    def advance(self, seconds: float) -> tuple[int, int]:
+        """Move service time by ``seconds``; what time it is then, and how many operations ended."""
+        with self._travelling() as ended:
+            now = self._world.clock.now()
+            target = now + round(seconds * SECOND)
+            self._do_all_due()
+            if target - now > FAR:
+                self._go_far(target)
+            while (moment := self._next_moment()) is not None and moment <= target:
+                self._jump(moment)
+                self._do_all_due()
+            self._jump(target)
+            count = ended()
+        return self._world.clock.now(), count
+
+    def _go_far(self, target: int) -> None:
+        """Up to the target, past what may be missed: that is done once after anything else, and once at the end."""
+        quiet = False
+        while (moment := self._next_moment(only_needed=quiet)) is not None and moment <= target:
+            self._jump(moment)
+            news = self._do_all_due(only_needed=quiet)
+            if news and quiet:
+                self._do_all_due()  # what was passed over until now, since it may be answered differently now
+            quiet = not news
+        self._jump(target)
+        self._do_all_due()
+
+    def settle(self, limit_seconds: float = 86400) -> tuple[int, int]:
+        """Let time run until nothing is queued or under way, but no longer than the limit."""
+        with self._travelling() as ended:
+            target = self._world.clock.now() + round(limit_seconds * SECOND)
+            self._do_all_due()
+            while self._unsettled() and (moment := self._next_moment()) is not None and moment <= target:
+                self._jump(moment)
+                self._do_all_due()
+            count = ended()
+        return self._world.clock.now(), count
+
+    def freeze(self) -> int:
+        """Make the clock stand; background workers do nothing until it runs or is moved."""
+        with self._alone, self._alone_among_processes(), self._worker.paused():
+            timekeeping.put(self._world, self._world.clock.frozen())
+        return self._world.clock.now()
+
+    def thaw(self) -> int:
+        """Let the clock run on from where it stands."""
+        with self._alone, self._alone_among_processes():
+            timekeeping.running_from(self._world, self._world.clock.now())
+        return self._world.clock.now()
+
+    # ---- taking over ------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def standstill(self) -> Iterator[None]:
+        """Nothing of any process is under way while the caller rearranges the server, even its clock."""
+        with self._alone, self._alone_among_processes(), self._worker.paused():
+            before = self._world.clock.setting
+            self._runs_again = before.mode == "real"
+            # Every claim reads the clock, so a standing one stops the workers of the other processes too.
+            self._jump(self._world.clock.now())
+            try:
+                while self._others_are_busy():
+                    time.sleep(LOOK_AGAIN)
+                yield
+            finally:
+                with self._world.database.read() as db:
+                    still_held = timekeeping.held(db)
+                if still_held:
+                    timekeeping.running_from(self._world, self._world.clock.now(), least=before)
+
+    @contextmanager
+    def _travelling(self) -> Iterator[Ended]:
+        ended = Ended(self._worker)
+        with self.standstill():
+            with self._world.database.relaxed_durability():
+                yield ended
+            self._jump(self._world.clock.now())  # and with it, all that was done is on disk
+
+    @contextmanager
+    def _alone_among_processes(self) -> Iterator[None]:
+        """One time traveller at a time among all processes. Freed by the server if this one dies."""
+        if self._world.database.dialect == "sqlite":
+            yield
+            return
+        connection = self._take_lock()
+        try:
+            timekeeping.load(self._world)  # another one may have moved it while we waited
+            yield
+        finally:
+            connection.close()
+
+    def _take_lock(self) -> Connection[Any]:
+        import psycopg  # noqa: PLC0415 - only PostgreSQL has other processes
+
+        try:
+            connection = cast("PostgresDatabase", self._world.database).connect()
+            connection.execute("SELECT pg_advisory_lock(%s, 1)", (TIME_TRAVEL,))
+        except psycopg.OperationalError as error:
+            raise Unavailable from error
+        return connection
+
+    # ---- moving -----------------------------------------------------------------------------------------------------
+
+    def _jump(self, moment: int) -> None:
+        timekeeping.put(self._world, Setting("frozen", 0, moment), time_travelling=self._runs_again)
+
+    def _next_moment(self, *, only_needed: bool = False) -> int | None:
+        now = self._world.clock.now()
+        with self._world.database.read() as db:
+            moments = [queue.next_due(db, now), schedules.next_due(db, now, only_needed=only_needed)]
+        return min((moment for moment in moments if moment is not None), default=None)
+
+    def _unsettled(self) -> bool:
+        with self._world.database.read() as db:
+            return queue.unsettled(db, self._world.clock.now())
+
+    def _do_all_due(self, *, only_needed: bool = False) -> bool:
+        """Whether that was more than routine: more than what schedules bring about by themselves."""
+        schedules.pump(self._world, only_needed=only_needed)
+        news = False
+        while True:
+            run, _ = self._worker.claim()
+            if run is not None:
+                news = news or schedules.OCCURRENCE not in run.row.vars
+                self._step_thread.do(run)
+                self._worker.let_go(run)
+            elif self._others_are_busy():
+                time.sleep(LOOK_AGAIN)
+            else:
+                return news
+
+    def _others_are_busy(self) -> bool:
+        if self._world.database.dialect == "sqlite":
+            return False  # there are no others
+        with self._world.database.read() as db:
+            return queue.running_elsewhere(db, self._worker.heartbeat.id)
+
+
+class Ended:
+    """How many operations have ended since."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._metrics = worker.metrics
+        self._before = worker.metrics.ended
+
+    def __call__(self) -> int:
+        return self._metrics.ended - self._before
+
+
+class StepThread:
+    """One thread to work at, and another one if a step hangs the first."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._inbox: handover.SimpleQueue[Runner] | None = None
+
+    def do(self, run: Runner) -> None:
+        if self._inbox is None:
+            self._inbox = handover.SimpleQueue()
+            threading.Thread(target=self._work, args=(self._inbox,), name="time-travel", daemon=True).start()
+        self._inbox.put(run)
+        run.over.wait()
+        if run.taken:
+            self._inbox = None
+
+    def _work(self, inbox: handover.SimpleQueue[Runner]) -> None:
+        with self._database.relaxed_durability():
+            while True:
+                run = inbox.get()
+                run.go(lambda: False)
+                if run.taken:
+                    return

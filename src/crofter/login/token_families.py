@@ -1,0 +1,172 @@
+"""Families of tokens: one consent, its code, and every token that comes from it. Whatever is used twice ends them."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+
+from msgspec import Struct
+
+from crofter import clock, scopes
+from crofter.clock import DAY, HOUR, MINUTE
+from crofter.context import Context
+from crofter.keyring import SHOWN, new_token
+from crofter.login import store
+from crofter.login.audit_log import put_on_record
+from crofter.login.store import Allowed, Client, Presented, SignedIn
+from crofter.resources.oauth.store import authorization
+from crofter.resources.users.store import token
+
+CODE_LIFE = 10 * MINUTE
+ACCESS_LIFE = 2 * HOUR
+FAMILY_LIFE = 30 * DAY
+"""Refreshing does not make a consent last longer than this."""
+
+
+class Issued(Struct, frozen=True):
+    """The only sight of a pair of tokens."""
+
+    access: str
+    refresh: str
+    scopes: str
+
+
+class Refusal(Struct, frozen=True):
+    """Why there are no tokens, in the words of RFC 6749. Returned, not raised: what a refusal ends must stay ended."""
+
+    error: str
+    description: str
+    status: int = 400
+
+
+def allow(
+    ctx: Context, client: Client, user: SignedIn, granted: list[str], redirect_uri: str, challenge: str | None
+) -> str:
+    """Begin a family with the user's consent; the code that the client may exchange once."""
+    ctx.db.lock_account(user.account_id)
+    expiry = clock.text(ctx.now + CODE_LIFE)
+    family = ctx.db.insert(
+        authorization,
+        account_id=user.account_id,
+        user_id=user.user_id,
+        client_id=client.id,
+        scopes=" ".join(granted),
+        created=ctx.moment,
+        expiry=expiry,
+    )
+    plain = ctx.rng.hex(64)
+    ctx.db.insert(
+        store.code,
+        authorization_id=family,
+        digest=ctx.runtime.keyring.digest(plain),
+        redirect_uri=redirect_uri,
+        challenge=challenge,
+        expiry=expiry,
+        used=False,
+    )
+    put_on_record(ctx, user.account_id, user.user_id, user.username, "allow_app", "/oauth/authorize", "scope")
+    return plain
+
+
+def redeem(ctx: Context, client: Client, code: str, redirect_uri: str | None, verifier: str | None) -> Issued | Refusal:
+    """Exchange a code for tokens. The second time it ends the family: one of the two who showed it stole it."""
+    shown = ctx.db.maybe(store.CODE, digest=ctx.runtime.keyring.digest(code))
+    family = ctx.db.maybe(store.ALLOWED, id=shown.authorization_id) if shown else None
+    if shown is None or family is None or family.client_id != client.id:
+        return Refusal("invalid_grant", "The code is not known.")
+    ctx.db.lock_account(family.account_id)
+    if shown.used:
+        return _end_of(ctx, family, "The code has been used already.")
+    refused = _unfit(ctx, shown, redirect_uri, verifier)
+    if refused is not None:
+        return refused
+    if not ctx.db.update(store.code, {"id": shown.id, "used": False}, used=True):
+        return _end_of(ctx, family, "The code has been used already.")
+    ctx.db.update(authorization, {"id": family.id}, expiry=clock.text(ctx.now + FAMILY_LIFE))
+    return _issue(ctx, client, family, family.scopes, clock.text(ctx.now + FAMILY_LIFE))
+
+
+def _unfit(ctx: Context, shown: Presented, redirect_uri: str | None, verifier: str | None) -> Refusal | None:
+    if shown.expiry <= ctx.moment:
+        return Refusal("invalid_grant", "The code has expired.")
+    if redirect_uri is not None and redirect_uri != shown.redirect_uri:
+        return Refusal("invalid_grant", "The redirect_uri is not the one that the code was sent to.")
+    if shown.challenge is None:
+        # Somebody without a verifier began this: a client that has one did not.
+        return Refusal("invalid_grant", "The code was asked for without a code_challenge.") if verifier else None
+    if verifier is None:
+        return Refusal("invalid_request", "code_verifier is required")
+    if not hmac.compare_digest(s256(verifier), shown.challenge):
+        return Refusal("invalid_grant", "The code_verifier does not match.")
+    return None
+
+
+def renew(ctx: Context, client: Client, plain: str, narrower: list[str] | None) -> Issued | Refusal:
+    """Exchange a refresh token for a new pair. The second time it ends the family."""
+    shown = ctx.db.maybe(store.REFRESH, digest=ctx.runtime.keyring.digest(plain))
+    family = ctx.db.maybe(store.ALLOWED, id=shown.authorization_id) if shown else None
+    if shown is None or family is None or family.client_id != client.id or shown.expiry <= ctx.moment:
+        return Refusal("invalid_grant", "The refresh token is not known, or has expired.")
+    ctx.db.lock_account(family.account_id)
+    if shown.used:
+        return _end_of(ctx, family, "The refresh token has been used already.")
+    if narrower is not None and not scopes.within(narrower, scopes.held(family.scopes)):
+        return Refusal("invalid_scope", "The user has not allowed these scopes.")
+    if not ctx.db.update(store.refresh, {"id": shown.id, "used": False}, used=True):
+        return _end_of(ctx, family, "The refresh token has been used already.")
+    ctx.db.delete(token, authorization_id=family.id)
+    granted = family.scopes if narrower is None else " ".join(narrower)
+    return _issue(ctx, client, family, granted, shown.expiry)
+
+
+def revoke(ctx: Context, client: Client, plain: str) -> None:
+    """End the family that an access or refresh token of this client belongs to, if there is one."""
+    digest = ctx.runtime.keyring.digest(plain)
+    for statement in (store.BY_ACCESS, store.BY_REFRESH):
+        found = ctx.db.value(statement, digest=digest, client_id=client.id)
+        family = ctx.db.maybe(store.ALLOWED, id=found) if found is not None else None
+        if family is not None:
+            ctx.db.lock_account(family.account_id)
+            ctx.db.delete(authorization, id=family.id)
+            _record(ctx, family, "revoke_app", "/oauth/revoke")
+
+
+def _end_of(ctx: Context, family: Allowed, reason: str) -> Refusal:
+    ctx.db.delete(authorization, id=family.id)
+    _record(ctx, family, "revoke_stolen", "/oauth/token")
+    return Refusal("invalid_grant", reason + " All tokens that came from it have been revoked.")
+
+
+def _issue(ctx: Context, client: Client, family: Allowed, granted: str, ends: str) -> Issued:
+    access, refresh = new_token(ctx.rng, "access"), new_token(ctx.rng, "refresh")
+    ctx.db.insert(
+        token,
+        account_id=family.account_id,
+        user_id=family.user_id,
+        digest=ctx.runtime.keyring.digest(access),
+        shown=access[:SHOWN],
+        label=client.label,
+        scopes=granted,
+        created=ctx.moment,
+        expiry=min(clock.text(ctx.now + ACCESS_LIFE), ends),
+        authorization_id=family.id,
+    )
+    ctx.db.insert(
+        store.refresh,
+        authorization_id=family.id,
+        digest=ctx.runtime.keyring.digest(refresh),
+        expiry=ends,
+        used=False,
+    )
+    _record(ctx, family, "issue_token", "/oauth/token")
+    return Issued(access, refresh, granted)
+
+
+def _record(ctx: Context, family: Allowed, operation: str, path: str) -> None:
+    put_on_record(ctx, family.account_id, family.user_id, family.username, operation, path)
+
+
+def s256(verifier: str) -> str:
+    """The challenge that belongs to a verifier (RFC 7636)."""
+    return base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")

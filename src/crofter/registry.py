@@ -1,0 +1,155 @@
+"""Every resource of the server, listed: its endpoints, its kinds, its tables."""
+
+from __future__ import annotations
+
+from types import ModuleType
+
+from crofter import mail, retention
+from crofter.catalogue import CatalogueTable
+from crofter.drivers.mail import outbox as outbox_tables
+from crofter.edge.endpoint import Endpoint, endpoints_of
+from crofter.engine.operation import Operation
+from crofter.engine.schedules import Schedule
+from crofter.faults import FaultKind
+from crofter.kinds import Kind
+from crofter.login import schedules as login_schedules
+from crofter.login import store as login_tables
+from crofter.resources.account import api as account
+from crofter.resources.account import closing
+from crofter.resources.billing import api as billing
+from crofter.resources.billing import cost_api as costs
+from crofter.resources.billing import invoicing
+from crofter.resources.billing.cards import CARD_DECLINED
+from crofter.resources.billing.promotions import PROMOTIONS
+from crofter.resources.billing.taxes import TAXES
+from crofter.resources.events import api as events
+from crofter.resources.firewalls import api as firewalls
+from crofter.resources.firewalls.kind import FIREWALL
+from crofter.resources.images import api as images
+from crofter.resources.images.catalogue import IMAGES
+from crofter.resources.images.kind import IMAGE
+from crofter.resources.instances import api as instances
+from crofter.resources.instances import changes_api as instance_changes
+from crofter.resources.instances import faults as instance_faults
+from crofter.resources.instances import jobs as instance_jobs
+from crofter.resources.instances import usage_api as instance_usage
+from crofter.resources.instances.backups import api as instance_backups
+from crofter.resources.instances.configs import api as instance_configs
+from crofter.resources.instances.disks import api as instance_disks
+from crofter.resources.instances.ips import api as instance_ips
+from crofter.resources.instances.kind import COMPUTE
+from crofter.resources.kernels import api as kernels
+from crofter.resources.kernels.catalogue import KERNELS
+from crofter.resources.logins import api as logins
+from crofter.resources.maintenance import api as maintenance
+from crofter.resources.maintenance.rules import MAINTAIN
+from crofter.resources.managed.compute_settings import api as managed_compute_settings
+from crofter.resources.managed.contacts import api as managed_contacts
+from crofter.resources.managed.credentials import api as managed_credentials
+from crofter.resources.managed.issues import api as managed_issues
+from crofter.resources.managed.services import api as managed_services
+from crofter.resources.managed.services import rounds as managed_rounds
+from crofter.resources.managed.services.faults import PROBE
+from crofter.resources.managed.stats import api as managed_stats
+from crofter.resources.nodebalancers import api as nodebalancers
+from crofter.resources.nodebalancers.kind import NODEBALANCER
+from crofter.resources.notifications import api as notifications
+from crofter.resources.oauth import api as oauth
+from crofter.resources.profile import api as profile
+from crofter.resources.profile.apps import api as profile_apps
+from crofter.resources.profile.devices import api as profile_devices
+from crofter.resources.profile.preferences import api as profile_preferences
+from crofter.resources.profile.sshkeys import api as profile_sshkeys
+from crofter.resources.profile.tokens import api as profile_tokens
+from crofter.resources.profile.two_factor import api as profile_two_factor
+from crofter.resources.regions import api as regions
+from crofter.resources.regions.catalogue import REGIONS
+from crofter.resources.stackscripts import store as stackscript_tables
+from crofter.resources.stackscripts.kind import STACKSCRIPT
+from crofter.resources.support import api as support
+from crofter.resources.tags import api as tags
+from crofter.resources.transfers import api as service_transfers
+from crofter.resources.transfers import deprecated_api as entity_transfers
+from crofter.resources.transfers import operations as transfer_operations
+from crofter.resources.types import api as types
+from crofter.resources.types.catalogue import TYPES
+from crofter.resources.users import api as users
+from crofter.resources.users.grants import api as user_grants
+from crofter.resources.volumes import api as volumes
+from crofter.resources.volumes.kind import VOLUME
+
+API_MODULES: tuple[ModuleType, ...] = (
+    account,
+    billing,
+    costs,
+    entity_transfers,
+    events,
+    firewalls,
+    images,
+    instance_backups,
+    instance_changes,
+    instance_configs,
+    instance_disks,
+    instance_ips,
+    instance_usage,
+    instances,
+    kernels,
+    maintenance,
+    logins,
+    managed_compute_settings,
+    managed_contacts,
+    managed_credentials,
+    managed_issues,
+    managed_services,
+    managed_stats,
+    nodebalancers,
+    notifications,
+    oauth,
+    profile,
+    profile_apps,
+    profile_devices,
+    profile_preferences,
+    profile_sshkeys,
+    profile_tokens,
+    profile_two_factor,
+    regions,
+    support,
+    service_transfers,
+    tags,
+    types,
+    user_grants,
+    users,
+    volumes,
+)
+
+ENDPOINTS: list[Endpoint] = [one for module in API_MODULES for one in endpoints_of(module)]
+
+KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, NODEBALANCER, STACKSCRIPT, VOLUME)
+
+OPERATIONS: tuple[Operation, ...] = (
+    *retention.OPERATIONS,
+    closing.CLEAR,
+    *instance_jobs.OPERATIONS,
+    *invoicing.OPERATIONS,
+    *transfer_operations.OPERATIONS,
+    MAINTAIN,
+    *login_schedules.OPERATIONS,
+    *mail.OPERATIONS,
+    *managed_rounds.OPERATIONS,
+)
+
+SCHEDULES: tuple[Schedule, ...] = (
+    *retention.SCHEDULES,
+    *instance_jobs.SCHEDULES,
+    *invoicing.SCHEDULES,
+    *login_schedules.SCHEDULES,
+)
+
+TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, stackscript_tables)
+"""Resources that are here for their tables alone."""
+
+CATALOGUE_TABLES: tuple[CatalogueTable, ...] = (REGIONS, TYPES, KERNELS, IMAGES, TAXES, PROMOTIONS)
+"""What the catalogue's files are read into."""
+
+FAULTS: tuple[FaultKind, ...] = (CARD_DECLINED, *instance_faults.FAULTS, PROBE)
+"""What the sandbox API can make go wrong, beside HTTP calls."""

@@ -1,0 +1,185 @@
+"""The hands of an operation: a step orders the hypervisor to do something, and asks until it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from crofter.context import Context, Runtime
+from crofter.drivers.hypervisor import (
+    BackupRef,
+    DiskRef,
+    DomainRef,
+    DomainSpec,
+    Hypervisor,
+    Network,
+    Order,
+    Progress,
+    Refused,
+    Stale,
+    Unreachable,
+)
+from crofter.engine import Failed, Sleep, StepContext
+from crofter.engine.queue import Fenced
+from crofter.errors import NotFound
+from crofter.resources.instances import store
+from crofter.resources.instances.backups.store import Backup
+from crofter.resources.instances.disks.store import Disk
+from crofter.resources.instances.ips import store as ips
+from crofter.resources.instances.store import Instance
+
+ASK_AGAIN, ASK_SELDOM = 5.0, 300.0
+"""Seconds of service time until a host that does not answer is asked again: at first, and in the end."""
+
+NEWS = 1.0
+"""Seconds of service time after which the owner hears how far it is."""
+
+SEEN_AS = {"rescue_reboot": "compute_reboot", "rescue_boot": "compute_boot", "backups_automatic": "compute_snapshot"}
+"""Operations whose owner sees them as something else."""
+
+MOVES = ("compute_migrate", "compute_migrate_datacenter", "compute_resize", "compute_mutate")
+"""Operations that take an instance to another host, of which the owner is told how long they will take."""
+
+Call = Callable[[Order], Progress]
+Thing = DomainRef | DiskRef | BackupRef
+
+
+def hypervisor(runtime: Runtime) -> Hypervisor:
+    found: Hypervisor = runtime.services["hypervisor"]
+    return found
+
+
+def order(work: StepContext) -> Order:
+    """An operation on an instance is called what its owner sees it as."""
+    return Order(
+        operation=work.id,
+        step=work.step.name,
+        fence=work.epoch,
+        action=SEEN_AS.get(work.operation.kind, work.operation.kind),
+        until=_until(work),
+    )
+
+
+def _until(work: StepContext) -> int:
+    """How far the hypervisor's part of the work is when this step is done: wholly, if only looking is left."""
+    steps = work.operation.steps
+    left = steps[steps.index(work.step) + 1 :]
+    if not any(one.external and one.name != "look" for one in left):
+        return 100
+    return work.operation.percent(work.step, 100)
+
+
+def away(work: StepContext) -> Sleep:
+    """A host does not answer: it is asked again, at longer and longer intervals."""
+    times = int(work.vars.get("away", 0))
+    work.vars["away"] = times + 1
+    return Sleep(min(ASK_SELDOM, ASK_AGAIN * 2 ** min(times, 10)))
+
+
+def carry_out(work: StepContext, calls: Iterable[Call]) -> Sleep | None:
+    """Give these orders; done when all are. A step that is repeated gives the same ones, which begins nothing twice."""
+    given = order(work)
+    try:
+        reports = [call(given) for call in calls]
+    except Stale as error:
+        raise Fenced(error.reason) from error
+    except Unreachable:
+        return away(work)
+    except Refused as error:
+        raise Failed(error.reason) from error
+    work.vars.pop("away", None)
+    for report in reports:
+        if report.failure is not None:
+            raise Failed(report.failure)
+    waiting = [report for report in reports if not report.done]
+    if not waiting:
+        return None
+    slowest = max(waiting, key=lambda report: report.remaining)
+    percent = sum(report.percent for report in reports) / len(reports)
+    rate = None if slowest.rate is None else f"{slowest.rate:.2f} MB/s"
+    left = _whole(work, percent, slowest.remaining) if work.operation.kind in MOVES else None
+    work.progress(percent, rate, left)
+    return Sleep(_pause(slowest.remaining))
+
+
+def _whole(work: StepContext, percent: float, remaining: float) -> float:
+    """How long all of the operation will still take, if the rest goes as fast as this step."""
+    now, then = work.operation.percent(work.step, percent), work.operation.percent(work.step, 100)
+    return remaining * (100 - now) / max(1, then - now)
+
+
+def _pause(remaining: float) -> float:
+    """Short work is asked about when it should be done; of long work the owner wants to see it move."""
+    return max(0.05, min(remaining, max(NEWS, remaining / 10)))
+
+
+def place(
+    work: StepContext, region: str, instance_id: int, spec: DomainSpec, *, avoid: int | None = None
+) -> int | Sleep:
+    """A host with room for the machine; or wait, while none of the region answers."""
+    try:
+        return hypervisor(work.runtime).place(region, instance_id, spec, avoid=avoid)
+    except Unreachable:
+        return away(work)
+    except Refused as error:
+        raise Failed(error.reason) from error
+
+
+def remove(work: StepContext, refs: Iterable[Thing]) -> Sleep | None:
+    """Nothing is left of these on any host."""
+    driver = hypervisor(work.runtime)
+    return carry_out(work, [lambda order, ref=ref: driver.ensure_gone(ref, order) for ref in refs])  # type: ignore[misc]
+
+
+def current(work: StepContext) -> Instance:
+    """The instance that this is about, as it is now."""
+    with work.read() as ctx:
+        return store.get_unscoped(ctx, work.args.instance_id)
+
+
+def exists_now(work: StepContext) -> Instance | None:
+    """The same, where it may be gone by now."""
+    with work.read() as ctx:
+        return exists(ctx, work.args.instance_id)
+
+
+def domain(instance: Instance) -> DomainRef:
+    if instance.host is None:
+        raise Failed("The instance was never placed on a host.")
+    return DomainRef(instance.host, instance.id)
+
+
+def volume(instance: Instance, disk: Disk | int) -> DiskRef:
+    if instance.host is None:
+        raise Failed("The instance was never placed on a host.")
+    return DiskRef(instance.host, disk if isinstance(disk, int) else disk.id)
+
+
+def saved(backup: Backup) -> BackupRef:
+    if backup.host is None:
+        raise Failed("The backup was never begun.")
+    return BackupRef(backup.host, backup.id)
+
+
+def wiring(ctx: Context, instance: Instance) -> Network:
+    """The addresses that the machine may use."""
+    addresses = [one.address for one in ips.of(ctx, instance.id)]
+    return Network((*addresses, ips.slaac(instance.region, instance.id)))
+
+
+def wire(runtime: Runtime, instance: Instance, network: Network) -> Call:
+    """Apply the addresses. If a later operation has done so already, there is nothing left to do."""
+
+    def call(given: Order) -> Progress:
+        try:
+            return hypervisor(runtime).ensure_network(domain(instance), network, given)
+        except Stale:
+            return Progress()
+
+    return call
+
+
+def exists(ctx: Context, instance_id: int) -> Instance | None:
+    try:
+        return store.get_unscoped(ctx, instance_id)
+    except NotFound:
+        return None

@@ -1,0 +1,50 @@
+"""Scheduled work of the system itself: forgetting what nobody can ask for any more."""
+
+from __future__ import annotations
+
+from crofter.context import Context
+from crofter.edge import idempotency
+from crofter.engine import queue
+from crofter.engine.operation import Nothing, Operation, Sleep, step, tx_step
+from crofter.engine.schedules import Schedule
+from crofter.engine.step_context import StepContext
+from crofter.resources.events import store as events
+from crofter.resources.logins import store as logins
+
+BATCH = 2000
+"""Rows per transaction, so that a big clean-up never keeps a request waiting."""
+
+
+@tx_step()
+def forget_events(ctx: Context, work: StepContext) -> Sleep | None:
+    return Sleep(0) if events.prune(ctx.db, ctx.now, BATCH) == BATCH else None
+
+
+@tx_step()
+def forget_logins(ctx: Context, work: StepContext) -> Sleep | None:
+    logins.prune(ctx.db, ctx.now)
+    return None
+
+
+@tx_step()
+def forget_answers(ctx: Context, work: StepContext) -> Sleep | None:
+    idempotency.prune(ctx.db, ctx.now)
+    return None
+
+
+@step()
+def forget_operations(work: StepContext) -> Sleep | None:
+    queue.prune(work.runtime, batch=BATCH)
+    return None
+
+
+PRUNE = Operation(
+    kind="retention.prune",
+    args=Nothing,
+    queue="bulk",
+    keep=False,
+    steps=(forget_events, forget_logins, forget_answers, forget_operations),
+)
+
+OPERATIONS = (PRUNE,)
+SCHEDULES = (Schedule("retention.prune", PRUNE, "every 86400", Nothing()),)

@@ -1,0 +1,154 @@
+"""What the sandbox API does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from sqlalchemy import func, select
+
+from crofter import __version__, clock, mail
+from crofter.context import Runtime
+from crofter.db import query
+from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
+from crofter.drivers.hypervisor.simulated.world import LONGEST_REASON, YEAR
+from crofter.drivers.mail import Outbox
+from crofter.engine.tables import operation
+from crofter.engine.time_travel import TimeTravel
+from crofter.errors import Invalid
+from crofter.events import event
+from crofter.resources.account.store import account
+from crofter.resources.billing import cards
+from crofter.resources.tags.store import tag
+from crofter.resources.users import rules as users
+from crofter.resources.users import store as people
+from crofter.sandbox.faults import Faults
+from crofter.sandbox.shapes import Advance, Anything, ClockView, Moved, NewAccount, NewToken, Settle
+from crofter.scopes import parse
+
+_COUNTED = {
+    "accounts": account,
+    "users": people.user,
+    "tokens": people.token,
+    "tags": tag,
+    "events": event,
+    "operations": operation,
+}
+_COUNTS = {name: query(select(func.count()).select_from(table)) for name, table in _COUNTED.items()}
+
+
+class SandboxControl:
+    def __init__(self, runtime: Runtime, time_travel: TimeTravel, faults: Faults, reset: Callable[[], None]) -> None:
+        self.runtime = runtime
+        self.time_travel = time_travel
+        self.faults = faults
+        self._reset = reset
+
+    def state(self) -> dict[str, Any]:
+        with self.runtime.database.read() as db:
+            counts = {name: int(db.value(counted)) for name, counted in _COUNTS.items()}
+        settings = self.runtime.settings
+        return {
+            "version": __version__,
+            "mode": settings.mode,
+            "driver": settings.driver,
+            "database": self.runtime.database.dialect,
+            "clock": self.clock(),
+            "counts": counts,
+        }
+
+    def reset(self) -> None:
+        self._reset()
+
+    def open_account(self, body: NewAccount) -> users.Opened:
+        username = body.username or f"user-{self.runtime.rng.hex(10)}"
+        with self.runtime.database.write() as db:
+            opened = users.open_account(
+                self.runtime,
+                db,
+                username=username,
+                email=body.email or f"{username}@example.com",
+                managed=body.managed,
+                public_ips=body.public_ips,
+            )
+            cards.give(self.runtime, db, opened.euuid, body.card)
+            return opened
+
+    def issue_token(self, body: NewToken) -> dict[str, str]:
+        scopes = _checked_scopes(body.scopes)
+        with self.runtime.database.write() as db:
+            user = db.maybe(people.BY_USERNAME, username=body.username)
+            if user is None:
+                raise Invalid("username is not valid", field="username")
+            expiry = None
+            if body.expires_in is not None:
+                expiry = clock.text(self.runtime.clock.now() + int(body.expires_in * 1000))
+            token = users.issue_token(self.runtime, db, user, label="sandbox", scopes=scopes, expiry=expiry)
+        return {"token": token}
+
+    def clock(self) -> ClockView:
+        application = self.runtime.clock
+        return ClockView(clock.text(application.now()), application.setting.mode)
+
+    def freeze(self) -> ClockView:
+        self.time_travel.freeze()
+        return self.clock()
+
+    def thaw(self) -> ClockView:
+        self.time_travel.thaw()
+        return self.clock()
+
+    def advance(self, body: Advance) -> Moved:
+        return self._moved(self.time_travel.advance(body.seconds))
+
+    def settle(self, body: Settle) -> Moved:
+        return self._moved(self.time_travel.settle(body.limit))
+
+    def _moved(self, result: tuple[int, int]) -> Moved:
+        return Moved(clock.text(result[0]), result[1])
+
+    def transitions(self) -> Any:
+        return self._simulated().transitions()
+
+    def set_transitions(self, table: Anything) -> Any:
+        checked = {action: _transition(action, rule) for action, rule in table.items()}
+        return self._simulated().set_transitions(checked)
+
+    def _simulated(self) -> SimulatedHypervisor:
+        driver = self.runtime.services["hypervisor"]
+        if not isinstance(driver, SimulatedHypervisor):
+            raise Invalid("Only the simulated hypervisor has transitions")
+        return driver
+
+    def add_fault(self, raw: bytes) -> dict[str, int]:
+        return {"id": self.faults.add(raw)}
+
+    def list_faults(self) -> list[dict[str, Any]]:
+        return self.faults.listed()
+
+    def clear_faults(self) -> None:
+        self.faults.clear()
+
+    def outbox(self) -> dict[str, list[Any]]:
+        mailer = mail.driver(self.runtime)
+        return {"mails": mailer.mails() if isinstance(mailer, Outbox) else [], "webhooks": []}
+
+
+def _checked_scopes(scopes: str) -> str:
+    try:
+        asked = parse(scopes)
+    except ValueError as strange:
+        raise Invalid(f"{strange} is not a scope", field="scopes") from None
+    if not asked:
+        raise Invalid("scopes is required", field="scopes")
+    return " ".join(asked)
+
+
+def _transition(action: str, rule: Any) -> Transition:
+    if not isinstance(rule, dict) or not rule or set(rule) - {"seconds", "fail"}:
+        raise Invalid("Must have seconds, fail or both", field=action)
+    try:
+        return msgspec.convert(rule, Transition)
+    except msgspec.ValidationError:
+        raise Invalid(f"seconds must be 0-{YEAR}, fail a text of 1-{LONGEST_REASON} characters", field=action) from None

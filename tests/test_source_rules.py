@@ -1,0 +1,198 @@
+"""What must hold for every file: its size, what it may import, and where time and chance come from."""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "crofter"
+
+FILE_LINES = 400
+FUNCTION_LINES = 60
+
+CHANCE_AND_TIME = {"clock.py", "rng.py"}
+ALLOWED = {
+    "engine/time_travel.py": {"time.sleep"},  # for other processes, which are in real time
+    "engine/heartbeat.py": {"secrets.randbelow"},  # two processes with the same seed must not get the same number
+}
+FORBIDDEN = {
+    "time.time",
+    "time.time_ns",
+    "time.sleep",
+    "time.localtime",
+    "time.gmtime",
+    "datetime.datetime.now",
+    "datetime.datetime.utcnow",
+    "datetime.datetime.today",
+    "datetime.date.today",
+    "os.urandom",
+    "random",
+    "secrets",
+    "uuid.uuid1",
+    "uuid.uuid4",
+}
+"""Names, or whole modules."""
+COMPARING = {"secrets.compare_digest"}
+
+STATUSES = {400, 401, 402, 403, 404, 405, 406, 408, 409, 410, 411, 412, 413, 415, 422, 429, 501, 502, 503, 504}
+"""Without 500, which is also the size of a page."""
+KNOW_STATUSES = (
+    "edge/problems.py",
+    "edge/mounts.py",
+    "edge/streams.py",
+    "cli/",
+    "drivers/",
+    "login/",
+    "sandbox/",
+    "db/migrations/",
+)
+"""Where statuses are made or forced, and the doors and drivers that speak HTTP of their own."""
+
+
+def files() -> list[Path]:
+    found = sorted(SOURCE.rglob("*.py"))
+    assert len(found) > 50
+    return found
+
+
+def name_of(file: Path) -> str:
+    return file.relative_to(SOURCE).as_posix()
+
+
+# Sizes
+
+
+def too_long(name: str, text: str) -> Iterator[str]:
+    lines = text.count("\n")
+    if lines > FILE_LINES:
+        yield f"{name} has {lines} lines"
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > FUNCTION_LINES:
+                yield f"{name}: {node.name} has {length} lines"
+
+
+def test_no_file_and_no_function_is_too_long() -> None:
+    planted = "def endless():\n" + "    x = 1\n" * FILE_LINES
+    assert len(list(too_long("planted.py", planted))) == 2
+    assert [wrong for file in files() for wrong in too_long(name_of(file), file.read_text())] == []
+
+
+# Time and chance
+
+
+def imported_names(tree: ast.Module) -> dict[str, str]:
+    """What each name of a module stands for: ``now`` for ``datetime.datetime.now``."""
+    names: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {alias.asname or alias.name: alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names |= {alias.asname or alias.name: f"{node.module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def full_name(node: ast.expr, names: dict[str, str]) -> str | None:
+    if isinstance(node, ast.Name):
+        return names.get(node.id)
+    if isinstance(node, ast.Attribute):
+        owner = full_name(node.value, names)
+        return None if owner is None else f"{owner}.{node.attr}"
+    return None
+
+
+def own_time_or_chance(text: str) -> list[str]:
+    """Uses of the machine's clock and of randomness that a replay could not repeat."""
+    tree = ast.parse(text)
+    names = imported_names(tree)
+    used = [full_name(node, names) for node in ast.walk(tree) if isinstance(node, (ast.Attribute, ast.Name))]
+    return [name for name in used if name is not None and name not in COMPARING and _banned(name)]
+
+
+def _banned(name: str) -> bool:
+    whole = name.partition(".")[0]
+    return name in FORBIDDEN if whole not in FORBIDDEN else name != whole
+
+
+def test_time_comes_from_the_clock_and_chance_from_the_rng() -> None:
+    for planted in (
+        "import time\nx = time.time()",
+        "import time as t\nx = t.time_ns()",
+        "from time import time\nx = time()",
+        "from datetime import datetime, UTC\nx = datetime.now(UTC)",
+        "import datetime\nx = datetime.datetime.utcnow()",
+        "import random\nx = random.random()",
+        "from random import choice\nx = choice('ab')",
+        "import secrets\nx = secrets.token_hex()",
+        "from uuid import uuid4\nx = uuid4()",
+        "import os\nx = os.urandom(8)",
+    ):
+        assert own_time_or_chance(planted), planted
+    assert (
+        own_time_or_chance("import time, secrets\nimport random\ntime.monotonic()\nsecrets.compare_digest('', '')")
+        == []
+    )
+    found = {name_of(file): own_time_or_chance(file.read_text()) for file in files()}
+    assert all(found[name] for name in CHANCE_AND_TIME)
+    left = {name: set(uses) - ALLOWED.get(name, set()) for name, uses in found.items() if name not in CHANCE_AND_TIME}
+    assert {name: uses for name, uses in left.items() if uses} == {}
+
+
+# Statuses
+
+
+def statuses_in(text: str) -> list[str]:
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Constant) and type(node.value) is int and node.value in STATUSES:
+            found.append(f"line {node.lineno}: {node.value}")
+        elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "HTTPStatus":
+            found.append(f"line {node.lineno}: {node.attr}")
+    return [one for one in found if not one.endswith((": OK", ": NO_CONTENT"))]
+
+
+def test_only_the_edge_knows_which_status_a_problem_becomes() -> None:
+    assert statuses_in("raise Gone(404)")
+    assert statuses_in("from http import HTTPStatus\nx = HTTPStatus.CONFLICT")
+    found = {name_of(file): statuses_in(file.read_text()) for file in files()}
+    assert found["edge/problems.py"]
+    assert {name: uses for name, uses in found.items() if uses and not name.startswith(KNOW_STATUSES)} == {}
+
+
+# Direction
+
+
+def lint(root: Path) -> subprocess.CompletedProcess[str]:
+    command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
+    environment = {**os.environ, "PYTHONPATH": str(root / "src"), "COLUMNS": "200"}
+    return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_imports_go_downstairs_only() -> None:
+    result = lint(ROOT)
+    assert result.returncode == 0, result.stdout
+
+
+def test_an_import_that_goes_upstairs_is_seen(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    planted = {
+        "errors.py": "crofter.resources.tags.rules",
+        "resources/tags/store.py": "crofter.resources.tags.rules",
+        "resources/regions/store.py": "crofter.resources.tags.api",
+        "resources/tags/shapes.py": "crofter.edge.problems",
+        "drivers/hypervisor/errors.py": "crofter.context",
+    }
+    for name, module in planted.items():
+        with (tmp_path / "src" / "crofter" / name).open("a") as file:
+            file.write(f"\nimport {module}\n")
+    result = lint(tmp_path)
+    assert result.returncode == 1
+    assert "0 kept, 5 broken" in result.stdout, result.stdout

@@ -1,0 +1,182 @@
+"""What must hold for every endpoint when it is called: who is let in, which headers come back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from urllib.parse import quote
+
+from httpx2 import Client, Response
+
+from crofter.edge.endpoint import Endpoint
+from crofter.registry import ENDPOINTS
+from crofter.scopes import covers
+from tests.cloud import Cloud
+
+METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")
+FIXED = {
+    "x-spec-version": "4.115.0",
+    "vary": "Authorization, X-Filter",
+    "access-control-allow-origin": "*",
+    "access-control-allow-methods": "HEAD, GET, OPTIONS, POST, PUT, DELETE",
+    "access-control-allow-headers": "Authorization, Origin, X-Requested-With, Content-Type, Accept, X-Filter",
+    "access-control-expose-headers": "X-OAuth-Scopes, X-Accepted-OAuth-Scopes, X-Status",
+    "x-frame-options": "DENY",
+    "x-content-type-options": "nosniff",
+    "x-xss-protection": "1; mode=block",
+    "content-security-policy": "default-src 'none'",
+}
+PRESENT = (
+    "content-type",
+    "x-oauth-scopes",
+    "x-accepted-oauth-scopes",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "retry-after",
+    "cache-control",
+)
+READERS = ("account:read_only", "events:read_only")
+"""Scopes of tokens of which at least one is too little for any endpoint that asks for a scope."""
+
+
+def url(one: Endpoint) -> str:
+    """A path of the endpoint, with ids that name nothing."""
+    path = one.path.replace(":path}", "}")
+    for name, kind in one.parts.items():
+        path = path.replace(f"{{{name}}}", "4711" if kind is int else quote("no-such", safe=""))
+    return f"/{'v4beta' if one.beta else 'v4'}/{path}"
+
+
+def protected() -> list[Endpoint]:
+    found = [one for one in ENDPOINTS if not one.public]
+    assert found
+    return found
+
+
+def let_in(client: Client, endpoints: Iterable[Endpoint]) -> list[str]:
+    """Endpoints that do not send a stranger away in the interface's words."""
+    wrong = []
+    for one in endpoints:
+        answer = client.request(one.method, url(one))
+        seen = (answer.status_code, answer.headers.get("www-authenticate"), answer.json())
+        if seen != (401, "Bearer", {"errors": [{"reason": "Invalid Token"}]}):
+            wrong.append(one.name)
+    return wrong
+
+
+def test_a_stranger_is_let_in_nowhere(cloud: Cloud) -> None:
+    public = [one for one in ENDPOINTS if one.public and not one.writes]
+    assert let_in(cloud.sandbox, public[:1]) == [public[0].name]
+    assert let_in(cloud.sandbox, protected()) == []
+    assert let_in(cloud.client("no-such-token"), protected()) == []
+
+
+def let_in_without_scope(client_for: Callable[[Endpoint], Client], endpoints: Iterable[Endpoint]) -> list[str]:
+    """Endpoints that let a token in which does not carry their scope."""
+    wrong = []
+    for one in endpoints:
+        answer = client_for(one).request(one.method, url(one))
+        challenge = f'Bearer error="insufficient_scope", scope="{one.scope}"'
+        reason = "Your OAuth token is not authorized to use this endpoint."
+        seen = (answer.status_code, answer.headers.get("www-authenticate"), answer.json())
+        if seen != (403, challenge, {"errors": [{"reason": reason}]}):
+            wrong.append(one.name)
+    return wrong
+
+
+def test_a_token_without_the_scope_is_let_in_nowhere(cloud: Cloud) -> None:
+    clients = {scope: cloud.client(cloud.token("admin", scope)) for scope in READERS}
+
+    def too_little(one: Endpoint) -> Client:
+        return next(client for scope, client in clients.items() if not covers(frozenset({scope}), one.scope))
+
+    asking = [one for one in protected() if one.scopes]
+    assert let_in_without_scope(lambda _: cloud.admin, _named("list_tags")) == ["list_tags"]
+    assert let_in_without_scope(too_little, asking) == []
+
+
+def _named(*names: str) -> list[Endpoint]:
+    return [one for one in ENDPOINTS if one.name in names]
+
+
+def test_an_object_that_is_not_there_is_not_found_before_anything_else_is_looked_at(cloud: Cloud) -> None:
+    owner = cloud.person(username="alice", managed=True)
+    looked_up = [one for one in protected() if one.lookups and one.parts]
+    answers = {one.name: owner.request(one.method, url(one), content=b"{") for one in looked_up}
+    assert {name: answer.status_code for name, answer in answers.items() if answer.status_code != 404} == {}
+    assert answers
+
+
+def test_anybody_may_ask_what_is_allowed(cloud: Cloud) -> None:
+    answers = [cloud.sandbox.request("OPTIONS", path) for path in sorted({url(one) for one in ENDPOINTS})]
+    assert {answer.status_code for answer in answers} == {200}
+    assert without_headers(answers) == []
+
+
+def wrong_refusals(client: Client, allowed: dict[str, set[str]]) -> list[str]:
+    """Methods that a path does not have, and that are not refused as such."""
+    wrong = []
+    for path, methods in allowed.items():
+        expected = methods | {"OPTIONS"} | ({"HEAD"} if "GET" in methods else set())
+        for method in METHODS:
+            if method in methods:
+                continue
+            answer = client.request(method, path)
+            shown = set(answer.headers.get("allow", "").split(", "))
+            if (answer.status_code, shown) != (405, expected) or "errors" not in answer.json():
+                wrong.append(f"{method} {path}")
+    return wrong
+
+
+def test_a_method_that_a_path_does_not_have_is_refused(cloud: Cloud) -> None:
+    allowed: dict[str, set[str]] = {}
+    for one in ENDPOINTS:
+        allowed.setdefault(url(one), set()).add(one.method)
+    assert wrong_refusals(cloud.sandbox, {"/v4/regions": {"DELETE"}})
+    assert wrong_refusals(cloud.sandbox, allowed) == []
+
+
+def without_headers(answers: Sequence[Response]) -> list[str]:
+    """What is missing from answers, or is not as the interface has it."""
+    wrong = set()
+    for answer in answers:
+        where = f"{answer.request.method} {answer.request.url.path}"
+        wrong |= {f"{where}: {name}" for name in PRESENT if name not in answer.headers}
+        wrong |= {f"{where}: {name}" for name, value in FIXED.items() if answer.headers.get(name) != value}
+        if "no-store" not in answer.headers.get("cache-control", ""):
+            wrong.add(f"{where}: cache-control")
+    return sorted(wrong)
+
+
+def test_every_answer_carries_the_headers_of_the_interface(cloud: Cloud) -> None:
+    bare = cloud.sandbox.get("/version")
+    assert len(without_headers([bare])) > len(PRESENT)
+    strangers = [cloud.sandbox.request(one.method, url(one)) for one in ENDPOINTS]
+    collections = [one for one in ENDPOINTS if one.listing and not one.parts]
+    owners = [cloud.admin.get(url(one)) for one in collections]
+    others = [cloud.sandbox.get("/v4/no/such/path"), cloud.sandbox.patch("/v4/tags"), cloud.admin.head("/v4/tags")]
+    assert without_headers([*strangers, *owners, *others]) == []
+    assert {answer.headers["x-oauth-scopes"] for answer in strangers} == {"unknown"}
+    assert {answer.headers["x-oauth-scopes"] for answer in owners} == {"*"}
+    json = [answer for answer in (*owners, *others) if answer.headers["content-type"] != "application/json"]
+    assert json == []
+
+
+def test_the_accepted_scopes_are_shown_to_everybody(cloud: Cloud) -> None:
+    for one in ENDPOINTS:
+        answer = cloud.sandbox.request(one.method, url(one))
+        assert answer.headers["x-accepted-oauth-scopes"] == (",".join(one.scopes) or "*"), one.name
+
+
+def test_deprecated_endpoints_say_so(cloud: Cloud) -> None:
+    for one in ENDPOINTS:
+        answer = cloud.sandbox.request(one.method, url(one))
+        assert ("warning" in answer.headers) == bool(one.deprecated), one.name
+
+
+def test_every_path_is_served_under_both_versions(cloud: Cloud) -> None:
+    for one in ENDPOINTS:
+        beta = url(one).replace("/v4/", "/v4beta/")
+        assert cloud.sandbox.request(one.method, beta).status_code != 405, one.name
+        stable = cloud.sandbox.request(one.method, beta.replace("/v4beta/", "/v4/"))
+        assert (stable.status_code == 404 and one.beta) or not one.beta, one.name
