@@ -156,9 +156,9 @@ def test_no_write_goes_through_the_whole_account(monkeypatch: pytest.MonkeyPatch
 def test_a_write_that_does_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     idle = states.must_be_idle
 
-    def careful(ctx: Context, row: Any) -> None:
+    def careful(ctx: Context, row: Any, *accepts: Any) -> None:
         assert len(COMPUTE.labelled(ctx)) > 1
-        idle(ctx, row)
+        idle(ctx, row, *accepts)
 
     monkeypatch.setattr(states, "must_be_idle", careful)
     assert "boot_instance" in _grew(monkeypatch)

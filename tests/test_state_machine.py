@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tools import states
 
+from crofter import registry
 from crofter.resources.instances import store
 from crofter.resources.instances.jobs import JOBS, OPERATIONS
 from crofter.resources.instances.operations.looking import look
@@ -17,7 +20,7 @@ def test_the_picture_is_up_to_date() -> None:
 
 
 def test_every_passing_state_is_shown_by_a_job() -> None:
-    shown = {status for job in JOBS for status in (job.during, *job.later) if status}
+    shown = {status for job in JOBS for status in (*(job.shows(start) for start in STATUSES), *job.later) if status}
     assert shown == PASSING
 
 
@@ -34,6 +37,20 @@ def test_a_job_that_shows_a_passing_state_looks_where_it_ended_up_even_if_it_fai
         assert job.operation.failed is not None, job.action
         ends = {"compute_create": "hand_over", "compute_delete": "forget"}.get(job.action, look.name)
         assert job.operation.steps[-1].name == ends, job.action
+
+
+def test_a_job_comes_only_after_operations_that_there_are() -> None:
+    assert {kind for job in JOBS for kind in job.after} <= {operation.kind for operation in registry.OPERATIONS}
+
+
+def test_a_job_starts_from_a_state_or_with_a_new_instance() -> None:
+    assert [job.action for job in JOBS if job.creates == bool(job.accepts)] == []
+    assert [job.action for job in JOBS if job.creates] == ["compute_create"]
+
+
+def test_a_job_shows_something_only_from_states_that_it_accepts() -> None:
+    for job in JOBS:
+        assert not isinstance(job.during, Mapping) or set(job.during) <= set(job.accepts), job.action
 
 
 def test_every_operation_of_a_job_is_listed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,7 +20,8 @@ Printed from `src/crofter/resources/instances/jobs.py` by `python -m tools.state
 A job starts from one of the states that it accepts, shows another one meanwhile, and ends where the hypervisor says
 that the machine is: `running`, `offline`, or `stopped` while its host is in maintenance. That is looked at, never
 assumed, and it is so however the job ends: finished, failed or cancelled. While a job is queued or under way every
-other one is refused with `Compute busy.`; only a deletion is accepted at any time, and cancels what is going on.
+other one is refused with `Compute busy.`; only a deletion is accepted at any time, and cancels what is going on. A step
+of another operation may queue a job behind itself if the job is declared to come after that.
 """
 
 BY_ITSELF = """\
@@ -37,24 +39,27 @@ BY_ITSELF = """\
 
 
 def render(jobs: tuple[Job, ...] = JOBS) -> str:
-    table = ["| Job | Event | From | Shows | Steps |", "|---|---|---|---|---|", *(_row(job) for job in jobs)]
+    head = ["| Job | Event | From | After | Shows | Steps |", "|---|---|---|---|---|---|"]
+    table = [*head, *(_row(job) for job in jobs)]
     return "\n".join([HEAD, *_diagram(jobs), "", "## Jobs", "", *table, "", BY_ITSELF])
 
 
 def _row(job: Job) -> str:
     steps = " → ".join(step.name for step in job.operation.steps)
     shows = ", ".join(f"`{one}`" for one in _shown(job)) or "what it is"
-    return f"| `{job.operation.kind}` | `{job.action}` | {_from(job)} | {shows} | {steps} |"
+    after = ", ".join(f"`{kind}`" for kind in job.after)
+    return f"| `{job.operation.kind}` | `{job.action}` | {_from(job)} | {after} | {shows} | {steps} |"
 
 
 def _from(job: Job) -> str:
-    if not job.accepts:
+    if job.creates:
         return "new"
     return "any" if job.accepts == STATUSES else ", ".join(f"`{one}`" for one in job.accepts)
 
 
 def _shown(job: Job) -> list[str]:
-    return [*([job.during] if job.during else []), *job.later]
+    at_once = job.during.values() if isinstance(job.during, Mapping) else [job.during] if job.during else []
+    return list(dict.fromkeys([*at_once, *job.later]))
 
 
 def _diagram(jobs: tuple[Job, ...]) -> list[str]:
@@ -81,12 +86,12 @@ def _diagram(jobs: tuple[Job, ...]) -> list[str]:
 
 
 def _starts(job: Job, shown: list[str]) -> list[tuple[str, str]]:
-    if not job.accepts:
+    if job.creates:
         return [("[*]", shown[0])]
     if job.accepts == STATUSES:
         return [("at_rest", shown[0]), ("stopped", shown[0])]
-    if shown[0] == "shutting_down":  # which what is off need not
-        return [("running", shown[0]), *(("offline", one) for one in shown[1:2])]
+    if isinstance(job.during, Mapping):
+        return list(job.during.items())
     return [(one, shown[0]) for one in (("at_rest",) if job.accepts == AT_REST else job.accepts)]
 
 

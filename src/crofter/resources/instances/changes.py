@@ -43,7 +43,7 @@ def rebuild(ctx: Context, instance: Instance, body: Rebuild) -> InstanceView:
     seed = deployment.seed(ctx, instance.id, 0, body)
     args = RebuildArgs(instance.id, image.slug, seed, body.booted, body.stackscript_id)
     secondary = Entity("image", image.slug, image.label, f"/v4/images/{image.slug}")
-    states.follow(ctx, REBUILD, instance, args, secondary=secondary)
+    states.start_job(ctx, REBUILD, instance, args, secondary=secondary)
     return rules.view_now(ctx, instance.id)
 
 
@@ -137,11 +137,11 @@ def _move(ctx: Context, job: Job, instance: Instance, change: Change, secondary:
         ctx.db.update(store.instance, {"id": instance.id}, migration_pending=False)
     if job is not moving.MIGRATE:
         record(ctx, f"{job.action}_create", store.entity(instance), secondary)
-    moving.begin(ctx, job, instance, change, secondary=secondary)
+    states.start_job(ctx, job, instance, moving.arguments(instance, change), secondary=secondary)
 
 
 def rescue(ctx: Context, instance: Instance, body: Rescue) -> None:
     deployment.refuse(body, devices.complaints(ctx, instance, body.devices, SLOTS[:-1]))
     states.must_be_idle(ctx, instance)
     args = RescueArgs(instance.id, devices.kept(body.devices))
-    states.follow(ctx, power.RESCUE[instance.status], instance, args)
+    states.start_job(ctx, power.RESCUE[instance.status], instance, args)

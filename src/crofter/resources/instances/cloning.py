@@ -9,9 +9,8 @@ from sqlalchemy import func, select
 
 from crofter.context import Context
 from crofter.db import query
-from crofter.engine import enqueue
 from crofter.errors import Forbidden, Invalid, Reason
-from crofter.events import about, event, write
+from crofter.events import about, event
 from crofter.resources.instances import creation, deployment, layout, orders, rules, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.store import KEPT, Config
@@ -59,17 +58,7 @@ def clone(ctx: Context, source: Instance, body: Clone) -> InstanceView:
         raise Invalid(disk_rules.NO_ROOM)
     args = _written_down(ctx, source, target, *copied)
     # Seen as something that the source does, though it is the target that is kept busy.
-    event_id = write(
-        ctx.db,
-        ctx.now,
-        states.author(ctx),
-        CLONE.action,
-        "scheduled",
-        store.entity(source),
-        store.entity(target),
-        percent=0,
-    )
-    enqueue(ctx, CLONE.operation, args, key=states.key(target.id), event_id=event_id)
+    states.start_job(ctx, CLONE, target, args, entity=store.entity(source), secondary=store.entity(target))
     return rules.view_now(ctx, target.id)
 
 

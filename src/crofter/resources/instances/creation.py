@@ -53,12 +53,12 @@ def create(ctx: Context, body: InstanceCreate) -> InstanceView:
         args = deployment.from_image(ctx, instance, plan.image, body)
         stackscripts.count_active(ctx, None, body.stackscript_id)
         secondary = Entity("image", plan.image.slug, plan.image.label, f"/v4/images/{plan.image.slug}")
-        states.follow(ctx, CREATE, instance, args, secondary=secondary)
+        states.start_job(ctx, CREATE, instance, args, secondary=secondary)
     elif plan.backup is not None:
-        states.follow(ctx, CREATE, instance, _from_backup(ctx, instance, plan.backup, booted=body.booted))
+        states.start_job(ctx, CREATE, instance, _from_backup(ctx, instance, plan.backup, booted=body.booted))
     else:
         # There is nothing to make yet: a host is found for it with its first disk.
-        states.at_once(ctx, CREATE, instance)
+        states.finish_at_once(ctx, CREATE, instance)
     return rules.view_new(instance, addresses, tags.labels_of(ctx, store.KIND, instance.id) if body.tags else [])
 
 

@@ -127,17 +127,15 @@ def delete(ctx: Context, instance: Instance) -> None:
     """Accepted at any time: whatever is going on is stopped, and the instance goes as soon as it can."""
     if instance.status == "deleting":
         return
-    states.show(ctx, instance.id, "deleting")
-    deletion.stop_everything(ctx, instance)
     costs.end(ctx, instance)
-    states.follow(ctx, deletion.DELETE, instance, Args(instance.id))
+    states.start_job(ctx, deletion.DELETE, instance, Args(instance.id))
 
 
 def boot(ctx: Context, instance: Instance, config_id: int | None) -> None:
     config = _startable(ctx, instance, config_id)
     if instance.status == "running":
         raise Invalid("Compute is already booted.")
-    states.follow(ctx, power.BOOT, instance, BootArgs(instance.id, config.id), secondary=configs.entity(config))
+    states.start_job(ctx, power.BOOT, instance, BootArgs(instance.id, config.id), secondary=configs.entity(config))
 
 
 def reboot(ctx: Context, instance: Instance, config_id: int | None) -> None:
@@ -145,16 +143,16 @@ def reboot(ctx: Context, instance: Instance, config_id: int | None) -> None:
     config = _startable(ctx, instance, config_id)
     job = power.REBOOT if instance.status == "running" else power.BOOT
     args = BootArgs(instance.id, config.id)
-    states.follow(ctx, job, instance, args, secondary=configs.entity(config))
+    states.start_job(ctx, job, instance, args, secondary=configs.entity(config))
 
 
 def shutdown(ctx: Context, instance: Instance) -> None:
     """Of an instance that is off, a job that finds nothing to do."""
     states.must_be_idle(ctx, instance)
     if instance.status == "offline":
-        states.at_once(ctx, power.SHUTDOWN, instance)
+        states.finish_at_once(ctx, power.SHUTDOWN, instance)
     else:
-        states.follow(ctx, power.SHUTDOWN, instance, Args(instance.id))
+        states.start_job(ctx, power.SHUTDOWN, instance, Args(instance.id))
 
 
 def _startable(ctx: Context, instance: Instance, config_id: int | None) -> Config:

@@ -169,6 +169,7 @@ def _look_at(runtime: Runtime, instance_id: int) -> bool:
             return False
         if found.status == "deleting":
             deletion.spare(ctx, instance_id)
+        # No job of the owner: it only looks where the machine is, and shows that.
         enqueue(ctx, LOOK, Args(instance_id), key=states.key(instance_id))
         return True
 

@@ -72,7 +72,8 @@ def settle(runtime: Runtime, db: Session, observed: ObservedDomain) -> None:
     try:
         admit(ctx, states.key(instance.id))
     except Busy:
-        # Whoever is at it may not look when it ends, and would not know that this was the guest's doing.
+        # Whoever is at it may not look when it ends, and would not know that this was the guest's doing. No job of
+        # the owner: what comes of it may be one, which is started behind this.
         args = WatchArgs(instance.id, by_itself=_by_itself(observed))
         enqueue(ctx, WATCH, args, key=states.key(instance.id))
         return
@@ -83,12 +84,14 @@ def _by_itself(observed: ObservedDomain) -> bool:
     return observed.power == "off" and observed.reason in ("guest", "crashed")
 
 
-def _show(ctx: Context, instance: Instance, observed: ObservedDomain, *, by_itself: bool) -> None:
+def _show(
+    ctx: Context, instance: Instance, observed: ObservedDomain, *, by_itself: bool, after: Operation | None = None
+) -> None:
     shown = looking.status(observed)
     if shown != instance.status:
         states.show(ctx, instance.id, shown)
     if by_itself and shown == "offline":
-        _bring_back(ctx, store.get_unscoped(ctx, instance.id))
+        _bring_back(ctx, store.get_unscoped(ctx, instance.id), after)
 
 
 def system_context(runtime: Runtime, db: Session, instance: Instance) -> Context:
@@ -97,7 +100,7 @@ def system_context(runtime: Runtime, db: Session, instance: Instance) -> Context
     return Context.of_system(runtime, db, instance.account_id)
 
 
-def _bring_back(ctx: Context, instance: Instance) -> None:
+def _bring_back(ctx: Context, instance: Instance, after: Operation | None) -> None:
     if not instance.watchdog_enabled:
         return
     booted = ctx.db.value(
@@ -114,7 +117,7 @@ def _bring_back(ctx: Context, instance: Instance) -> None:
     except Invalid:
         return
     args = BootArgs(instance.id, config.id)
-    states.follow(ctx, WATCHDOG_BOOT, instance, args, secondary=configs.entity(config))
+    states.start_job(ctx, WATCHDOG_BOOT, instance, args, secondary=configs.entity(config), after=after)
 
 
 def look_at(runtime: Runtime, instance_id: int) -> None:
@@ -146,7 +149,7 @@ def watch(work: StepContext) -> Sleep | None:
     if observed.power == "unknown":
         return hypervisor_client.away(work)
     by_itself = work.args.by_itself and _by_itself(observed)
-    work.then(lambda ctx: _show(ctx, instance, observed, by_itself=by_itself))
+    work.then(lambda ctx: _show(ctx, instance, observed, by_itself=by_itself, after=work.operation))
     return None
 
 

@@ -55,9 +55,10 @@ def begin(ctx: Context, work: StepContext) -> Sleep | None:
     ctx = system_context(ctx.runtime, ctx.db, instance)  # whoever has it by now hears of it
     config = next((one for one in configs.of(ctx, instance.id) if one.id == instance.booted_config), None)
     if instance.status == "running" and config is not None and work.args.kind == "reboot":
-        states.follow(ctx, HOST_REBOOT, instance, BootArgs(instance.id, config.id), secondary=configs.entity(config))
+        args = BootArgs(instance.id, config.id)
+        states.start_job(ctx, HOST_REBOOT, instance, args, secondary=configs.entity(config), after=work.operation)
     elif instance.status in states.AT_REST and work.args.kind == "cold_migration":
-        moving.begin(ctx, moving.MIGRATE, instance)
+        states.start_job(ctx, moving.MIGRATE, instance, moving.arguments(instance), after=work.operation)
     return None
 
 

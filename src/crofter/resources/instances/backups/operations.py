@@ -148,6 +148,7 @@ def note(ctx: Context, work: StepContext) -> Sleep | None:
     if any(one.type == "auto" and one.status in UNDER_WAY for one in backups.of(ctx, instance.id)):
         return None
     backup_id = insert(ctx, instance, "auto", None)
+    # No job of the owner: it has no event and is never refused, however busy the instance is at that hour.
     enqueue(ctx, AUTOMATIC, SaveArgs(instance.id, backup_id), key=states.key(instance.id))
     return None
 

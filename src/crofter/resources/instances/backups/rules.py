@@ -64,7 +64,7 @@ def snapshot(ctx: Context, instance: Instance, label: str) -> BackupView:
         raise Invalid("Backups must be enabled for this Compute before a snapshot can be taken.")
     states.must_be_idle(ctx, instance)
     backup_id = operations.insert(ctx, instance, "snapshot", label)
-    states.follow(ctx, operations.SNAPSHOT, instance, SaveArgs(instance.id, backup_id))
+    states.start_job(ctx, operations.SNAPSHOT, instance, SaveArgs(instance.id, backup_id))
     return view(backups.one(ctx, instance.id, backup_id))
 
 
@@ -126,4 +126,4 @@ def restore(ctx: Context, backup: Backup, body: Restore) -> None:
         overwrite=body.overwrite,
         was_running=target.status == "running",
     )
-    states.follow(ctx, restoring.RESTORE, target, args)
+    states.start_job(ctx, restoring.RESTORE, target, args)

@@ -43,7 +43,7 @@ def create(ctx: Context, instance: Instance, body: DiskCreate) -> DiskView:
     plan = DiskPlan(disk.id, image=image.slug, minimum=image.size) if image else DiskPlan(disk.id)
     seed = deployment.seed(ctx, instance.id, disk.id, body) if image else None
     args = DeployArgs(instance.id, disks=[plan], seed=seed)
-    states.follow(ctx, operations.CREATE, instance, args, secondary=disks.entity(disk))
+    states.start_job(ctx, operations.CREATE, instance, args, secondary=disks.entity(disk))
     return view(disk)
 
 
@@ -82,7 +82,7 @@ def delete(ctx: Context, instance: Instance, disk: Disk) -> None:
         raise Invalid("The disk is in use by the booted configuration profile.")
     states.must_be_idle(ctx, instance)
     ctx.db.update(disks.disk, {"id": disk.id}, status="deleting", updated=ctx.moment)
-    states.follow(ctx, operations.DELETE, instance, DiskArgs(instance.id, disk.id), secondary=disks.entity(disk))
+    states.start_job(ctx, operations.DELETE, instance, DiskArgs(instance.id, disk.id), secondary=disks.entity(disk))
 
 
 def in_use(ctx: Context, instance: Instance, disk_id: int) -> bool:
@@ -106,7 +106,7 @@ def clone(ctx: Context, instance: Instance, disk: Disk) -> DiskView:
         image=disk.image,
     )
     args = CopyArgs(instance.id, made.id, disk.id)
-    states.follow(ctx, operations.COPY, instance, args, secondary=disks.entity(made))
+    states.start_job(ctx, operations.COPY, instance, args, secondary=disks.entity(made))
     return view(made)
 
 
@@ -118,7 +118,7 @@ def resize(ctx: Context, instance: Instance, disk: Disk, size: int) -> None:
         _must_have_room(ctx, instance, size - disk.size)
     ctx.db.update(disks.disk, {"id": disk.id}, reserved=max(size, disk.size), status="not ready", updated=ctx.moment)
     args = DiskArgs(instance.id, disk.id, size)
-    states.follow(ctx, operations.RESIZE, instance, args, secondary=disks.entity(disk))
+    states.start_job(ctx, operations.RESIZE, instance, args, secondary=disks.entity(disk))
 
 
 def _must_be_ready(disk: Disk) -> None:
@@ -137,7 +137,9 @@ def reset_password(ctx: Context, instance: Instance, disk: Disk | None, password
         raise Invalid("A swap disk has no root password.")
     _must_be_ready(disk)
     seed = sealed(ctx, instance.id, SeedPlan(disk.id, password))
-    states.follow(ctx, operations.PASSWORD, instance, DeployArgs(instance.id, seed=seed), secondary=disks.entity(disk))
+    states.start_job(
+        ctx, operations.PASSWORD, instance, DeployArgs(instance.id, seed=seed), secondary=disks.entity(disk)
+    )
 
 
 def _root_disk(ctx: Context, instance: Instance) -> Disk:

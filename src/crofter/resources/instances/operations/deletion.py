@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, select
-
 from crofter.context import Context
-from crofter.db import query
 from crofter.drivers.hypervisor import Unreachable
-from crofter.engine import Operation, Sleep, StepContext, cancel, step, tx_step
-from crofter.engine.queue import state_in
-from crofter.engine.tables import operation
+from crofter.engine import Operation, Sleep, StepContext, step, tx_step
 from crofter.events import record
 from crofter.resources.billing import traffic
 from crofter.resources.firewalls import store as firewalls
@@ -20,23 +15,10 @@ from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.operations.looking import Args, look_again
 from crofter.resources.instances.states import Job
-from crofter.resources.instances.store import Instance
 from crofter.resources.stackscripts import store as stackscripts
 from crofter.resources.tags import store as tags
 from crofter.resources.users import access
 from crofter.resources.volumes import store as volumes
-
-_MINE = select(operation.c.id).where(operation.c.key == bindparam("key"))
-_LIVE = query(
-    # Two halves, since each of them has an index.
-    _MINE.where(state_in(operation, "running", "waiting")).union_all(_MINE.where(state_in(operation, "queued")))
-)
-
-
-def stop_everything(ctx: Context, instance: Instance) -> None:
-    """Cancel what is queued, and ask what is under way to stop at its next step."""
-    for operation_id in sorted(ctx.db.column(_LIVE, key=states.key(instance.id))):
-        cancel(ctx, operation_id)
 
 
 @step(weight=1)
@@ -99,6 +81,7 @@ DELETE = Job(
     operation=Operation(kind="compute_delete", args=Args, steps=(count_traffic, erase, forget), failed=spared),
     action="compute_delete",
     accepts=states.STATUSES,
+    interrupts=True,
     during="deleting",
 )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from crofter.context import Context
 from crofter.drivers.hypervisor import (
@@ -149,7 +150,9 @@ def hand_over(ctx: Context, work: StepContext) -> Sleep | None:
     states.show(ctx, instance.id, "offline")
     config = next((one for one in configs.of(ctx, instance.id) if one.id == work.args.boot_config), None)
     if config is not None:
-        states.follow(ctx, BOOT, instance, BootArgs(instance.id, config.id), secondary=configs.entity(config))
+        args = BootArgs(instance.id, config.id)
+        shown = replace(instance, status="offline")
+        states.start_job(ctx, BOOT, shown, args, secondary=configs.entity(config), after=work.operation)
     return None
 
 
@@ -163,6 +166,7 @@ CREATE = Job(
     ),
     action="compute_create",
     accepts=(),
+    creates=True,
     during="provisioning",
     later=("restoring",),
 )

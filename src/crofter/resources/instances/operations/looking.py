@@ -100,4 +100,5 @@ def look_again(ctx: Context, work: StepContext, _reason: str) -> None:
     """The hook of every job that failed or was cancelled: nobody knows how far it came, so somebody looks."""
     instance = hypervisor_client.exists(ctx, work.args.instance_id)
     if instance is not None and instance.status != "deleting":
+        # No job of the owner: it changes nothing, so it takes its turn behind whatever was queued meanwhile.
         enqueue(ctx, LOOK, Args(instance.id), key=states.key(instance.id))

@@ -8,13 +8,13 @@ from msgspec.structs import replace
 from crofter.context import Context
 from crofter.drivers.hypervisor import DiskRef, DomainSpec
 from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
-from crofter.kinds import Entity
 from crofter.resources.instances import costs, hypervisor_client, specs, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.operations.looking import locate, look, look_again
 from crofter.resources.instances.operations.power import boot_with, define_as, defined, switch_off
+from crofter.resources.instances.shapes import Status
 from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
 from crofter.resources.types import store as types
@@ -225,25 +225,17 @@ def resume(work: StepContext) -> Sleep | None:
 RECOVER = Operation(kind="compute_recover", args=MoveArgs, steps=(locate, resume, look), failed=look_again, keep=False)
 
 
-def begin(
-    ctx: Context, job: Job, instance: Instance, change: Change | None = None, *, secondary: Entity | None = None
-) -> None:
+def arguments(instance: Instance, change: Change | None = None) -> MoveArgs:
     """Off first, if it is on; then it is moved or changed."""
     running = instance.status == "running"
-    states.follow(
-        ctx,
-        job,
-        instance,
-        MoveArgs(instance.id, running, instance.booted_config if running else None, change or Change()),
-        secondary=secondary,
-    )
-    states.show(ctx, instance.id, "shutting_down" if running else "migrating")
+    return MoveArgs(instance.id, running, instance.booted_config if running else None, change or Change())
 
 
 def come_back(ctx: Context, work: StepContext, _reason: str) -> None:
     """What could not be changed is as it was, and on again if it was on."""
     instance = hypervisor_client.exists(ctx, work.args.instance_id)
     if instance is not None and instance.status != "deleting":
+        # No job of the owner, whose event has failed already; behind whatever was queued meanwhile.
         enqueue(ctx, RECOVER, work.args, key=states.key(instance.id))
 
 
@@ -252,7 +244,7 @@ def _cost(ctx: Context, args: MoveArgs) -> tuple[int, int]:
     return (0, 0) if plan is None else costs.difference(ctx, args.instance_id, plan)
 
 
-def _job(kind: str, *steps: object) -> Job:
+def _job(kind: str, *steps: object, after: tuple[str, ...] = ()) -> Job:
     operation = Operation(
         kind=kind,
         args=MoveArgs,
@@ -260,12 +252,13 @@ def _job(kind: str, *steps: object) -> Job:
         failed=come_back,
         cost=_cost,
     )
-    return Job(operation=operation, action=kind, later=("shutting_down", "migrating"))
+    during: dict[str, Status] = {"running": "shutting_down", "offline": "migrating"}
+    return Job(operation=operation, action=kind, after=after, during=during, later=("migrating",))
 
 
 RESIZE = _job("compute_resize", shrink, redefine, change_plan, grow)
 MUTATE = _job("compute_mutate", shrink, redefine, change_plan, grow)
-MIGRATE = _job("compute_migrate", choose_host, move, change_plan, arrive)
+MIGRATE = _job("compute_migrate", choose_host, move, change_plan, arrive, after=("maintenance",))
 MIGRATE_REGION = _job("compute_migrate_datacenter", choose_host, move, change_plan, arrive)
 
 JOBS = (RESIZE, MUTATE, MIGRATE, MIGRATE_REGION)

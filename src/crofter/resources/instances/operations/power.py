@@ -138,26 +138,26 @@ def power_on_rescue(work: StepContext) -> Sleep | None:
 # ---- jobs -----------------------------------------------------------------------------------------------------------
 
 
-def _boot(kind: str) -> Job:
+def _boot(kind: str, *after: str) -> Job:
     """Booting is one thing; whether the owner or the watchdog asked for it is told by its name."""
     operation = Operation(kind=kind, args=BootArgs, steps=(place, define, power_on, look), failed=look_again)
-    return Job(operation=operation, action=kind, accepts=("offline",), during="booting")
+    return Job(operation=operation, action=kind, accepts=("offline",), after=after, during="booting")
 
 
-def _reboot(kind: str) -> Job:
+def _reboot(kind: str, *after: str) -> Job:
     operation = Operation(kind=kind, args=BootArgs, steps=(power_off, define, power_on, look), failed=look_again)
-    return Job(operation=operation, action=kind, accepts=("running",), during="rebooting")
+    return Job(operation=operation, action=kind, accepts=("running",), after=after, during="rebooting")
 
 
-BOOT = _boot("compute_boot")
-WATCHDOG_BOOT = _boot("lassie_reboot")
+BOOT = _boot("compute_boot", "compute_create")
+WATCHDOG_BOOT = _boot("lassie_reboot", "compute_watch")
 REBOOT = _reboot("compute_reboot")
-HOST_REBOOT = _reboot("host_reboot")
+HOST_REBOOT = _reboot("host_reboot", "maintenance")
 SHUTDOWN = Job(
     operation=Operation(kind="compute_shutdown", args=Args, steps=(power_off, look), failed=look_again),
     action="compute_shutdown",
     accepts=("running", "offline"),
-    during="shutting_down",
+    during={"running": "shutting_down"},
 )
 
 RESCUE = {
