@@ -9,7 +9,7 @@ from tools import states
 from crofter import registry
 from crofter.resources.instances import store
 from crofter.resources.instances.jobs import JOBS, OPERATIONS
-from crofter.resources.instances.operations.looking import look
+from crofter.resources.instances.looking import look
 from crofter.resources.instances.states import AT_REST, STATUSES
 
 PASSING = set(STATUSES) - {"running", "offline", "stopped"}

@@ -24,24 +24,28 @@ from crofter.resources.billing.promotions import PROMOTIONS
 from crofter.resources.billing.taxes import TAXES
 from crofter.resources.events import api as events
 from crofter.resources.firewalls import api as firewalls
+from crofter.resources.firewalls import kind as firewall_kind
 from crofter.resources.firewalls.kind import FIREWALL
 from crofter.resources.images import api as images
 from crofter.resources.images.catalogue import IMAGES
 from crofter.resources.images.kind import IMAGE
 from crofter.resources.instances import api as instances
-from crofter.resources.instances import changes_api as instance_changes
 from crofter.resources.instances import faults as instance_faults
 from crofter.resources.instances import jobs as instance_jobs
-from crofter.resources.instances import usage_api as instance_usage
+from crofter.resources.instances import neighbours
 from crofter.resources.instances.backups import api as instance_backups
 from crofter.resources.instances.configs import api as instance_configs
 from crofter.resources.instances.disks import api as instance_disks
 from crofter.resources.instances.ips import api as instance_ips
 from crofter.resources.instances.kind import COMPUTE
+from crofter.resources.instances.move import api as instance_move
+from crofter.resources.instances.power import api as instance_power
+from crofter.resources.instances.usage import api as instance_usage
 from crofter.resources.kernels import api as kernels
 from crofter.resources.kernels.catalogue import KERNELS
 from crofter.resources.logins import api as logins
 from crofter.resources.maintenance import api as maintenance
+from crofter.resources.maintenance.faults import MAINTENANCE
 from crofter.resources.maintenance.rules import MAINTAIN
 from crofter.resources.managed.compute_settings import api as managed_compute_settings
 from crofter.resources.managed.contacts import api as managed_contacts
@@ -76,6 +80,7 @@ from crofter.resources.types.catalogue import TYPES
 from crofter.resources.users import api as users
 from crofter.resources.users.grants import api as user_grants
 from crofter.resources.volumes import api as volumes
+from crofter.resources.volumes import kind as volume_kind
 from crofter.resources.volumes.kind import VOLUME
 
 API_MODULES: tuple[ModuleType, ...] = (
@@ -87,10 +92,11 @@ API_MODULES: tuple[ModuleType, ...] = (
     firewalls,
     images,
     instance_backups,
-    instance_changes,
     instance_configs,
     instance_disks,
     instance_ips,
+    instance_move,
+    instance_power,
     instance_usage,
     instances,
     kernels,
@@ -126,6 +132,8 @@ ENDPOINTS: list[Endpoint] = [one for module in API_MODULES for one in endpoints_
 
 KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, NODEBALANCER, STACKSCRIPT, VOLUME)
 
+neighbours.register(volume_kind.NEIGHBOUR, firewall_kind.NEIGHBOUR)
+
 OPERATIONS: tuple[Operation, ...] = (
     *retention.OPERATIONS,
     closing.CLEAR,
@@ -151,5 +159,5 @@ TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, stackscript_table
 CATALOGUE_TABLES: tuple[CatalogueTable, ...] = (REGIONS, TYPES, KERNELS, IMAGES, TAXES, PROMOTIONS)
 """What the catalogue's files are read into."""
 
-FAULTS: tuple[FaultKind, ...] = (CARD_DECLINED, *instance_faults.FAULTS, PROBE)
+FAULTS: tuple[FaultKind, ...] = (CARD_DECLINED, *instance_faults.FAULTS, MAINTENANCE, PROBE)
 """What the sandbox API can make go wrong, beside HTTP calls."""

@@ -12,7 +12,7 @@ from crofter.context import Context
 from crofter.engine import Sleep, StepContext
 from crofter.resources.account import closing
 from crofter.resources.billing import invoicing
-from crofter.resources.instances import rules
+from crofter.resources.instances import delete as deletion
 from tests.cloud import Cloud
 from tests.resources.money import stand_at
 from tests.resources.stock import Stock
@@ -353,8 +353,8 @@ def test_a_large_account_is_cleared_away_a_little_at_a_time(
     Stock(cloud, "alice").volume(None)
     cloud.settle()
     taken: list[int] = []
-    delete = rules.delete
-    monkeypatch.setattr(rules, "delete", lambda ctx, one: (taken.append(one.id), delete(ctx, one)))
+    delete = deletion.delete
+    monkeypatch.setattr(deletion, "delete", lambda ctx, one: (taken.append(one.id), delete(ctx, one)))
     assert alice.post("/v4/account/cancel").status_code == 200
     assert taken == []  # not in the request
     largest = 0

@@ -127,7 +127,7 @@ class Endpoint:
         self.page_sizes: tuple[int, int] = options["page_sizes"]
         self.handler = handler
         self.name = handler.__name__
-        self.tag = handler.__module__.split(".")[-2]
+        self.tag: str = handler.__globals__.get("TAG", handler.__module__.split(".")[-2])
         self.summary = (inspect.getdoc(handler) or "").strip()
         self.writes = self.method in ("POST", "PUT", "DELETE")
         self._read_signature()

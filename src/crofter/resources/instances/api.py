@@ -1,4 +1,4 @@
-"""Instances: create, list, view, update, delete, and power."""
+"""Instances: list, create, view, update, delete, rebuild, password and clone."""
 
 from __future__ import annotations
 
@@ -7,8 +7,17 @@ from typing import Annotated
 from crofter.context import Context
 from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
-from crofter.resources.instances import creation, rules, store
-from crofter.resources.instances.shapes import InstanceCreate, InstanceUpdate, InstanceView, WithConfig
+from crofter.resources.instances import clone, delete, rebuild, rules, store, views
+from crofter.resources.instances.create import rules as create
+from crofter.resources.instances.disks import rules as disks
+from crofter.resources.instances.shapes import (
+    Clone,
+    InstanceCreate,
+    InstanceUpdate,
+    InstanceView,
+    PasswordReset,
+    Rebuild,
+)
 from crofter.shapes import Page
 
 TheInstance = Annotated[store.Instance, Lookup(store.one, "compute_id")]
@@ -21,7 +30,7 @@ def list_instances(ctx: Context, listing: Listing) -> Page[InstanceView]:
     if ctx.actor.restricted:
         bounds["user_id"] = ctx.actor.user_id
     collection = store.GRANTED if ctx.actor.restricted else store.ALL
-    return listing.of(ctx, collection, rules.views, **bounds)
+    return listing.of(ctx, collection, views.views, **bounds)
 
 
 @endpoint(
@@ -32,13 +41,13 @@ def list_instances(ctx: Context, listing: Listing) -> Page[InstanceView]:
 )
 def create_instance(ctx: Context, body: InstanceCreate) -> InstanceView:
     """Create an instance; this incurs a charge."""
-    return creation.create(ctx, body)
+    return create.create(ctx, body)
 
 
 @endpoint("GET /v4/compute/instances/{compute_id}", scope="computes:read_only", grant="compute:read_only")
 def view_instance(ctx: Context, instance: Annotated[store.Shown, Lookup(store.shown, "compute_id")]) -> InstanceView:
     """View one instance."""
-    return rules.view(instance)
+    return views.view(instance)
 
 
 @endpoint(
@@ -60,37 +69,37 @@ def update_instance(ctx: Context, instance: TheInstance, body: InstanceUpdate) -
 )
 def delete_instance(ctx: Context, instance: TheInstance) -> None:
     """Delete an instance for good, with its disks, backups, profiles and addresses."""
-    rules.delete(ctx, instance)
+    delete.delete(ctx, instance)
 
 
 @endpoint(
-    "POST /v4/compute/instances/{compute_id}/boot",
+    "POST /v4/compute/instances/{compute_id}/rebuild",
     scope="computes:read_write",
     grant="compute:read_write",
-    events=("compute_boot", "vlan_attach", "vlan_detach"),
+    events=("compute_rebuild", "vlan_detach"),
 )
-def boot_instance(ctx: Context, instance: TheInstance, body: WithConfig) -> None:
-    """Boot an instance that is off."""
-    rules.boot(ctx, instance, body.config_id)
+def rebuild_instance(ctx: Context, instance: TheInstance, body: Rebuild) -> InstanceView:
+    """Delete all disks and profiles of an instance, and deploy an image to it."""
+    return rebuild.rebuild(ctx, instance, body)
 
 
 @endpoint(
-    "POST /v4/compute/instances/{compute_id}/reboot",
+    "POST /v4/compute/instances/{compute_id}/password",
     scope="computes:read_write",
     grant="compute:read_write",
-    events=("compute_reboot", "compute_boot", "vlan_attach", "vlan_detach"),
+    events=("password_reset",),
 )
-def reboot_instance(ctx: Context, instance: TheInstance, body: WithConfig) -> None:
-    """Reboot an instance."""
-    rules.reboot(ctx, instance, body.config_id)
+def reset_instance_password(ctx: Context, instance: TheInstance, body: PasswordReset) -> None:
+    """Reset the root password of an instance that is off."""
+    disks.reset_password(ctx, instance, None, body.root_pass, "root_pass")
 
 
 @endpoint(
-    "POST /v4/compute/instances/{compute_id}/shutdown",
+    "POST /v4/compute/instances/{compute_id}/clone",
     scope="computes:read_write",
-    grant="compute:read_write",
-    events=("compute_shutdown",),
+    grant="add_computes",
+    events=("compute_clone", "tag_create"),
 )
-def shut_down_instance(ctx: Context, instance: TheInstance) -> None:
-    """Shut an instance down."""
-    rules.shutdown(ctx, instance)
+def clone_instance(ctx: Context, instance: TheInstance, body: Clone) -> InstanceView:
+    """Copy an instance's disks and profiles onto a new or an existing instance."""
+    return clone.clone(ctx, instance, body)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from msgspec import Meta
-
-from crofter import clock
 from crofter.context import Context, Runtime
 from crofter.drivers.hypervisor import DriverError
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
@@ -14,8 +11,6 @@ from crofter.errors import Invalid
 from crofter.faults import FaultKind
 from crofter.resources.instances import hypervisor_client, store, watchdog
 from crofter.resources.instances.store import Instance
-from crofter.resources.maintenance import rules as maintenance
-from crofter.resources.maintenance.shapes import MaintenanceType
 from crofter.resources.regions.store import region
 from crofter.shapes import Body, Id
 
@@ -28,13 +23,6 @@ class OfRegion(Body):
     region: str
 
 
-class Maintenance(Body):
-    compute_id: Id
-    type: MaintenanceType = "reboot"
-    when: str | None = None
-    reason: Annotated[str, Meta(max_length=1000)] = "Scheduled maintenance of the host"
-
-
 def _simulated(runtime: Runtime) -> SimulatedHypervisor:
     found = hypervisor_client.hypervisor(runtime)
     if not isinstance(found, SimulatedHypervisor):
@@ -42,16 +30,17 @@ def _simulated(runtime: Runtime) -> SimulatedHypervisor:
     return found
 
 
-def _instance(runtime: Runtime, compute_id: int) -> Instance:
+def instance_of(runtime: Runtime, compute_id: int) -> Instance:
+    """The instance that a fault is to befall, whoever owns it."""
     with runtime.database.read() as db:
-        found = hypervisor_client.exists(Context(runtime, db), compute_id)
+        found = store.find_unscoped(Context(runtime, db), compute_id)
     if found is None:
         raise Invalid("compute_id is not valid", field="compute_id")
     return found
 
 
 def _power_off(runtime: Runtime, body: OfInstance) -> None:
-    _instance(runtime, body.compute_id)
+    instance_of(runtime, body.compute_id)
     try:
         _simulated(runtime).faults.power_off(body.compute_id)
     except DriverError as error:
@@ -61,7 +50,7 @@ def _power_off(runtime: Runtime, body: OfInstance) -> None:
 
 def _host(begins: bool) -> Any:
     def change(runtime: Runtime, body: OfInstance) -> None:
-        instance = _instance(runtime, body.compute_id)
+        instance = instance_of(runtime, body.compute_id)
         if instance.host is None:
             raise Invalid("The Compute is not on a host yet", field="compute_id")
         _simulated(runtime).faults.maintenance(instance.host, begins=begins)
@@ -101,20 +90,9 @@ def _mend_regions(runtime: Runtime) -> None:
 
 
 def _migration_pending(runtime: Runtime, body: OfInstance) -> None:
-    instance = _instance(runtime, body.compute_id)
+    instance = instance_of(runtime, body.compute_id)
     with runtime.database.write() as db:
         db.update(store.instance, {"id": instance.id}, migration_pending=True)
-
-
-def _maintenance(runtime: Runtime, body: Maintenance) -> None:
-    instance = _instance(runtime, body.compute_id)
-    try:
-        when = runtime.clock.now() + clock.DAY if body.when is None else clock.parse(body.when)
-    except ValueError:
-        raise Invalid("Must be a date-time", field="when") from None
-    with runtime.database.write() as db:
-        ctx = watchdog.system_context(runtime, db, instance)
-        maintenance.schedule(ctx, instance, body.type, when, body.reason)
 
 
 FAULTS = (
@@ -124,5 +102,4 @@ FAULTS = (
     FaultKind("region_outage", OfRegion, _region(True), clear=_mend_regions, same=("region",)),
     FaultKind("region_back", OfRegion, _region(False), ends=("region_outage",)),
     FaultKind("migration_pending", OfInstance, _migration_pending),
-    FaultKind("maintenance", Maintenance, _maintenance),
 )

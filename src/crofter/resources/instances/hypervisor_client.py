@@ -1,4 +1,4 @@
-"""The hands of an operation: a step orders the hypervisor to do something, and asks until it is done."""
+"""How steps use the hypervisor: they order something, and ask until it is done."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from crofter.drivers.hypervisor import (
 )
 from crofter.engine import Failed, Sleep, StepContext
 from crofter.engine.queue import Fenced
-from crofter.errors import NotFound
 from crofter.resources.instances import store
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.disks.store import Disk
@@ -40,7 +39,7 @@ MOVES = ("compute_migrate", "compute_migrate_datacenter", "compute_resize", "com
 """Operations that take an instance to another host, of which the owner is told how long they will take."""
 
 Call = Callable[[Order], Progress]
-Thing = DomainRef | DiskRef | BackupRef
+Ref = DomainRef | DiskRef | BackupRef
 
 
 def hypervisor(runtime: Runtime) -> Hypervisor:
@@ -68,7 +67,7 @@ def _until(work: StepContext) -> int:
     return work.operation.percent(work.step, 100)
 
 
-def away(work: StepContext) -> Sleep:
+def ask_later(work: StepContext) -> Sleep:
     """A host does not answer: it is asked again, at longer and longer intervals."""
     times = int(work.vars.get("away", 0))
     work.vars["away"] = times + 1
@@ -83,7 +82,7 @@ def carry_out(work: StepContext, calls: Iterable[Call]) -> Sleep | None:
     except Stale as error:
         raise Fenced(error.reason) from error
     except Unreachable:
-        return away(work)
+        return ask_later(work)
     except Refused as error:
         raise Failed(error.reason) from error
     work.vars.pop("away", None)
@@ -119,12 +118,12 @@ def place(
     try:
         return hypervisor(work.runtime).place(region, instance_id, spec, avoid=avoid)
     except Unreachable:
-        return away(work)
+        return ask_later(work)
     except Refused as error:
         raise Failed(error.reason) from error
 
 
-def remove(work: StepContext, refs: Iterable[Thing]) -> Sleep | None:
+def remove(work: StepContext, refs: Iterable[Ref]) -> Sleep | None:
     """Nothing is left of these on any host."""
     driver = hypervisor(work.runtime)
     return carry_out(work, [lambda order, ref=ref: driver.ensure_gone(ref, order) for ref in refs])  # type: ignore[misc]
@@ -136,50 +135,43 @@ def current(work: StepContext) -> Instance:
         return store.get_unscoped(ctx, work.args.instance_id)
 
 
-def exists_now(work: StepContext) -> Instance | None:
+def current_or_none(work: StepContext) -> Instance | None:
     """The same, where it may be gone by now."""
     with work.read() as ctx:
-        return exists(ctx, work.args.instance_id)
+        return store.find_unscoped(ctx, work.args.instance_id)
 
 
-def domain(instance: Instance) -> DomainRef:
+def domain_ref(instance: Instance) -> DomainRef:
     if instance.host is None:
         raise Failed("The instance was never placed on a host.")
     return DomainRef(instance.host, instance.id)
 
 
-def volume(instance: Instance, disk: Disk | int) -> DiskRef:
+def disk_ref(instance: Instance, disk: Disk | int) -> DiskRef:
     if instance.host is None:
         raise Failed("The instance was never placed on a host.")
     return DiskRef(instance.host, disk if isinstance(disk, int) else disk.id)
 
 
-def saved(backup: Backup) -> BackupRef:
+def backup_ref(backup: Backup) -> BackupRef:
     if backup.host is None:
         raise Failed("The backup was never begun.")
     return BackupRef(backup.host, backup.id)
 
 
-def wiring(ctx: Context, instance: Instance) -> Network:
+def network_of(ctx: Context, instance: Instance) -> Network:
     """The addresses that the machine may use."""
     addresses = [one.address for one in ips.of(ctx, instance.id)]
     return Network((*addresses, ips.slaac(instance.region, instance.id)))
 
 
-def wire(runtime: Runtime, instance: Instance, network: Network) -> Call:
+def apply_network(runtime: Runtime, instance: Instance, network: Network) -> Call:
     """Apply the addresses. If a later operation has done so already, there is nothing left to do."""
 
     def call(given: Order) -> Progress:
         try:
-            return hypervisor(runtime).ensure_network(domain(instance), network, given)
+            return hypervisor(runtime).ensure_network(domain_ref(instance), network, given)
         except Stale:
             return Progress()
 
     return call
-
-
-def exists(ctx: Context, instance_id: int) -> Instance | None:
-    try:
-        return store.get_unscoped(ctx, instance_id)
-    except NotFound:
-        return None

@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 from crofter.engine import Nothing, Operation, Schedule
-from crofter.resources.instances import sweeping, watchdog
-from crofter.resources.instances.backups import operations as saving
+from crofter.resources.instances import clone, delete, looking, purging, rebuild, sweeping, watchdog
+from crofter.resources.instances.backups import operations as backups
 from crofter.resources.instances.backups import restoring, schedule
+from crofter.resources.instances.create import operations as create
 from crofter.resources.instances.disks import operations as disks
 from crofter.resources.instances.ips.rules import REWIRE
-from crofter.resources.instances.operations import (
-    cloning,
-    deletion,
-    deploy,
-    looking,
-    moving,
-    power,
-    purging,
-    rebuild,
-)
+from crofter.resources.instances.move import operations as move
+from crofter.resources.instances.power import operations as power
 from crofter.resources.instances.states import Job
 
 JOBS: tuple[Job, ...] = (
-    *deploy.JOBS,
+    *create.JOBS,
     *power.JOBS,
     *disks.JOBS,
     *rebuild.JOBS,
-    *saving.JOBS,
+    *backups.JOBS,
     *restoring.JOBS,
-    *moving.JOBS,
-    *cloning.JOBS,
-    *deletion.JOBS,
+    *move.JOBS,
+    *clone.JOBS,
+    *delete.JOBS,
 )
 
 SCHEDULES = (
@@ -44,8 +37,8 @@ OPERATIONS: tuple[Operation, ...] = (
     REWIRE,
     watchdog.WATCH,
     *sweeping.OPERATIONS,
-    moving.RECOVER,
+    move.RECOVER,
     schedule.CHOOSE,
-    *saving.OPERATIONS,
+    *backups.OPERATIONS,
     *{job.operation.kind: job.operation for job in JOBS}.values(),
 )

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from crofter.context import Context
 from crofter.kinds import kind_of
-from crofter.resources.instances import rules, store
+from crofter.resources.instances import delete, store, views
 
 
 def _remove(ctx: Context, instance_id: int) -> None:
-    rules.delete(ctx, store.one(ctx, instance_id))
+    delete.delete(ctx, store.one(ctx, instance_id))
 
 
 COMPUTE = kind_of(
     store.instance,
     name=store.KIND,
     url="/v4/compute/instances/{id}",
-    shown=lambda ctx, ids: rules.views(store.these_shown(ctx, ids)),
+    shown=lambda ctx, ids: views.views(store.these_shown(ctx, ids)),
     taggable=True,
     remove=_remove,
 )

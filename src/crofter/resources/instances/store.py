@@ -197,10 +197,15 @@ def made(values: Mapping[str, Any]) -> Instance:
 
 def get_unscoped(ctx: Context, instance_id: int) -> Instance:
     """The instance as it is now, whoever owns it by now; for steps of operations."""
-    found = ctx.db.maybe(_ANYONES, id=instance_id)
-    if found is None:
+    row = find_unscoped(ctx, instance_id)
+    if row is None:
         raise NotFound
-    return found
+    return row
+
+
+def find_unscoped(ctx: Context, instance_id: int) -> Instance | None:
+    """The same, where it may be gone by now."""
+    return ctx.db.maybe(_ANYONES, id=instance_id)
 
 
 def these(ctx: Context, ids: Sequence[int]) -> list[Instance]:
@@ -226,5 +231,5 @@ def labels(ctx: Context) -> list[tuple[int, str]]:
     return ctx.db.all(_LABELS, account_id=ctx.account_id)
 
 
-def entity(found: Instance) -> Entity:
-    return Entity(KIND, found.id, found.label, f"/v4/compute/instances/{found.id}")
+def entity(row: Instance) -> Entity:
+    return Entity(KIND, row.id, row.label, f"/v4/compute/instances/{row.id}")

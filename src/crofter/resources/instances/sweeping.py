@@ -15,12 +15,11 @@ from crofter.engine import Nothing, Operation, Sleep, StepContext, admit, enqueu
 from crofter.engine.queue import state_in
 from crofter.engine.tables import operation
 from crofter.errors import Busy
-from crofter.resources.instances import hypervisor_client, states, store, watchdog
+from crofter.resources.instances import delete, hypervisor_client, states, store, watchdog
 from crofter.resources.instances.backups.store import backup
 from crofter.resources.instances.disks.store import disk
-from crofter.resources.instances.operations import deletion
-from crofter.resources.instances.operations.looking import LOOK, Args
-from crofter.resources.instances.operations.purging import PURGE, PurgeArgs
+from crofter.resources.instances.looking import LOOK, Args
+from crofter.resources.instances.purging import PURGE, PurgeArgs
 from crofter.resources.instances.store import instance
 
 log = logging.getLogger("crofter")
@@ -58,7 +57,7 @@ class Books(Struct):
     """In this state it must be on its host."""
     entries: dict[int, Entry]
     leaving: set[int]
-    refs: Sequence[hypervisor_client.Thing]
+    refs: Sequence[hypervisor_client.Ref]
     """What the hosts have."""
 
 
@@ -135,7 +134,7 @@ def _compare(runtime: Runtime, report: Report, books: Books, busy: set[str]) -> 
             report.missing.append(f"{ref.name} on host {ref.host}")
 
 
-def _is_there(runtime: Runtime, ref: hypervisor_client.Thing) -> bool:
+def _is_there(runtime: Runtime, ref: hypervisor_client.Ref) -> bool:
     """Looked at once more: it may have come or gone since it was listed."""
     seen = hypervisor_client.hypervisor(runtime).observe(ref)
     return (seen.power if isinstance(seen, ObservedDomain) else seen.presence) != "absent"
@@ -159,7 +158,7 @@ def _attended(runtime: Runtime, stuck: list[int]) -> list[int]:
 
 def _look_at(runtime: Runtime, instance_id: int) -> bool:
     with runtime.database.write() as db:
-        found = hypervisor_client.exists(Context(runtime, db), instance_id)
+        found = store.find_unscoped(Context(runtime, db), instance_id)
         if found is None:
             return False
         ctx = watchdog.system_context(runtime, db, found)
@@ -168,7 +167,7 @@ def _look_at(runtime: Runtime, instance_id: int) -> bool:
         except Busy:
             return False
         if found.status == "deleting":
-            deletion.spare(ctx, instance_id)
+            delete.spare(ctx, instance_id)
         # No job of the owner: it only looks where the machine is, and shows that.
         enqueue(ctx, LOOK, Args(instance_id), key=states.key(instance_id))
         return True

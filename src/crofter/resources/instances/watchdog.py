@@ -14,10 +14,10 @@ from crofter.drivers.hypervisor import Change, DomainRef, ObservedDomain
 from crofter.engine import Operation, Sleep, StepContext, admit, enqueue, step
 from crofter.errors import Busy, Invalid
 from crofter.events import about, event
-from crofter.resources.instances import hypervisor_client, rules, states, store
+from crofter.resources.instances import hypervisor_client, looking, states, store
 from crofter.resources.instances.configs import store as configs
-from crofter.resources.instances.operations import looking
-from crofter.resources.instances.operations.power import WATCHDOG_BOOT, BootArgs
+from crofter.resources.instances.power.operations import WATCHDOG_BOOT, BootArgs
+from crofter.resources.instances.power.rules import bootable
 from crofter.resources.instances.store import Instance
 
 log = logging.getLogger("crofter")
@@ -65,7 +65,7 @@ def _look(runtime: Runtime, change: Change) -> None:
 
 def settle(runtime: Runtime, db: Session, observed: ObservedDomain) -> None:
     """Show what is so; boot what went off by itself, unless it does that all the time."""
-    instance = hypervisor_client.exists(Context(runtime, db), observed.ref.id)
+    instance = store.find_unscoped(Context(runtime, db), observed.ref.id)
     if instance is None or observed.power in ("unknown", "absent") or instance.status == "deleting":
         return
     ctx = system_context(runtime, db, instance)
@@ -113,7 +113,7 @@ def _bring_back(ctx: Context, instance: Instance, after: Operation | None) -> No
         log.info("watchdog gives up on instance %s", instance.id)
         return
     try:
-        config = rules.bootable(instance, configs.of(ctx, instance.id))
+        config = bootable(instance, configs.of(ctx, instance.id))
     except Invalid:
         return
     args = BootArgs(instance.id, config.id)
@@ -123,7 +123,7 @@ def _bring_back(ctx: Context, instance: Instance, after: Operation | None) -> No
 def look_at(runtime: Runtime, instance_id: int) -> None:
     """Look at one machine now."""
     with runtime.database.read() as db:
-        instance = hypervisor_client.exists(Context(runtime, db), instance_id)
+        instance = store.find_unscoped(Context(runtime, db), instance_id)
     if instance is None or instance.host is None:
         return
     observed = hypervisor_client.hypervisor(runtime).observe(DomainRef(instance.host, instance.id))
@@ -142,12 +142,12 @@ def look_at_host(runtime: Runtime, host: int) -> None:
 @step()
 def watch(work: StepContext) -> Sleep | None:
     """Look once what was under way is over."""
-    instance = hypervisor_client.exists_now(work)
+    instance = hypervisor_client.current_or_none(work)
     if instance is None or instance.host is None or instance.status == "deleting":
         return None
-    observed = hypervisor_client.hypervisor(work.runtime).observe(hypervisor_client.domain(instance))
+    observed = hypervisor_client.hypervisor(work.runtime).observe(hypervisor_client.domain_ref(instance))
     if observed.power == "unknown":
-        return hypervisor_client.away(work)
+        return hypervisor_client.ask_later(work)
     by_itself = work.args.by_itself and _by_itself(observed)
     work.then(lambda ctx: _show(ctx, instance, observed, by_itself=by_itself, after=work.operation))
     return None

@@ -7,10 +7,11 @@ from msgspec import Struct
 from crofter import clock
 from crofter.context import Context
 from crofter.engine import Operation, Sleep, StepContext, enqueue, tx_step
-from crofter.resources.instances import hypervisor_client, states
+from crofter.resources.instances import states
+from crofter.resources.instances import store as instances
 from crofter.resources.instances.configs import store as configs
-from crofter.resources.instances.operations import moving
-from crofter.resources.instances.operations.power import HOST_REBOOT, BootArgs
+from crofter.resources.instances.move import operations as move
+from crofter.resources.instances.power.operations import HOST_REBOOT, BootArgs
 from crofter.resources.instances.store import Instance
 from crofter.resources.instances.watchdog import system_context
 from crofter.resources.maintenance import store
@@ -48,7 +49,7 @@ def call_off(ctx: Context, maintenance_id: int) -> bool:
 def begin(ctx: Context, work: StepContext) -> Sleep | None:
     """The time has come: the instance is rebooted or moved, behind whatever its owner is just doing with it."""
     started = ctx.db.update(store.maintenance, {"id": work.args.maintenance_id, "status": "pending"}, status="started")
-    instance = hypervisor_client.exists(ctx, work.args.instance_id)
+    instance = instances.find_unscoped(ctx, work.args.instance_id)
     if not started or instance is None:
         return None  # gone, with its instance
     work.vars["until"] = ctx.now + LASTS * clock.SECOND
@@ -58,7 +59,7 @@ def begin(ctx: Context, work: StepContext) -> Sleep | None:
         args = BootArgs(instance.id, config.id)
         states.start_job(ctx, HOST_REBOOT, instance, args, secondary=configs.entity(config), after=work.operation)
     elif instance.status in states.AT_REST and work.args.kind == "cold_migration":
-        states.start_job(ctx, moving.MIGRATE, instance, moving.arguments(instance), after=work.operation)
+        states.start_job(ctx, move.MIGRATE, instance, move.arguments(instance), after=work.operation)
     return None
 
 

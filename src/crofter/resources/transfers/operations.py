@@ -69,7 +69,7 @@ def count_traffic(work: StepContext) -> Sleep | None:
         try:
             left = traffic.leaving(ctx, found.sender_id, found.computes, exactly=not late)
         except Unreachable:
-            return hypervisor_client.away(work)
+            return hypervisor_client.ask_later(work)
         work.vars |= {"traffic": to_builtins(left), "counted": ctx.now}
     return None
 

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from crofter.context import Context
+from crofter.errors import Reason
+from crofter.events import record
 from crofter.kinds import kind_of
+from crofter.resources.instances import store as instances
+from crofter.resources.instances.neighbours import Neighbour
+from crofter.resources.instances.store import Instance
 from crofter.resources.volumes import store
 
 VOLUME = kind_of(
@@ -12,3 +20,24 @@ VOLUME = kind_of(
     shown=lambda ctx, ids: store.views(ctx, store.these(ctx, ids)),
     taggable=True,
 )
+
+
+def _against_leaving(ctx: Context, instance: Instance) -> Iterator[Reason]:
+    if store.attached(ctx, instance.id):
+        yield Reason("Detach all volumes before migrating to another region", "region")
+
+
+def _has_volume(ctx: Context, instance: Instance, volume_id: int, field: str) -> bool:
+    if not store.usable(ctx, volume_id, instance):
+        return False
+    ctx.runtime.kinds.require(ctx, store.KIND, [volume_id], "read_write", field=field)
+    return True
+
+
+def _detach(ctx: Context, instance: Instance) -> None:
+    for volume in store.detach_all(ctx, instance.id):
+        record(ctx, "volume_detach", volume, instances.entity(instance))
+
+
+NEIGHBOUR = Neighbour(against_leaving=_against_leaving, has_volume=_has_volume, deleted=_detach)
+"""Volumes, as instances see them."""

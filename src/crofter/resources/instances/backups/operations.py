@@ -9,7 +9,7 @@ from msgspec import Struct
 from crofter.context import Context
 from crofter.drivers.hypervisor import ObservedBackup
 from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
-from crofter.resources.instances import hypervisor_client, states, store
+from crofter.resources.instances import hypervisor_client, purging, states, store
 from crofter.resources.instances.backups import slots
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.backups.store import Backup
@@ -17,8 +17,7 @@ from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.store import KEPT
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.store import Disk
-from crofter.resources.instances.operations import purging
-from crofter.resources.instances.operations.looking import Args
+from crofter.resources.instances.looking import Args
 from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
 
@@ -61,15 +60,15 @@ def save(work: StepContext) -> Sleep | None:
         backup = find(ctx, instance.id, work.args.backup_id)
     if backup is None:
         raise Failed("The backup was cancelled.")
-    ref = hypervisor_client.saved(backup)
-    refs = tuple(hypervisor_client.volume(instance, disk) for disk in own)
+    ref = hypervisor_client.backup_ref(backup)
+    refs = tuple(hypervisor_client.disk_ref(instance, disk) for disk in own)
     driver = hypervisor_client.hypervisor(work.runtime)
     waiting = hypervisor_client.carry_out(work, [lambda order: driver.ensure_backup(ref, refs, order)])
     if waiting is not None:
         return waiting
     seen = driver.observe(ref)
     if seen.presence == "unknown":
-        return hypervisor_client.away(work)
+        return hypervisor_client.ask_later(work)
     work.vars["disks"] = [_kept(disk, seen) for disk in own]
     return None
 
@@ -142,7 +141,7 @@ SNAPSHOT = Job(
 @tx_step(weight=5)
 def note(ctx: Context, work: StepContext) -> Sleep | None:
     """The backup of the day takes its turn behind whatever is going on, unless one waits already."""
-    instance = hypervisor_client.exists(ctx, work.args.instance_id)
+    instance = store.find_unscoped(ctx, work.args.instance_id)
     if instance is None or not instance.backups_enabled or instance.status == "deleting":
         return None
     if any(one.type == "auto" and one.status in UNDER_WAY for one in backups.of(ctx, instance.id)):

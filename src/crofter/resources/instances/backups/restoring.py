@@ -7,16 +7,15 @@ from msgspec import Struct
 
 from crofter.context import Context
 from crofter.engine import Failed, Operation, Sleep, StepContext, step, tx_step
-from crofter.resources.instances import hypervisor_client, layout, store
+from crofter.resources.instances import hypervisor_client, store
 from crofter.resources.instances.backups.operations import find
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.create import operations as deploying
+from crofter.resources.instances.create.operations import DiskPlan, define_if_new, make_disks
 from crofter.resources.instances.disks import store as disks
-from crofter.resources.instances.layout import DiskPlan
-from crofter.resources.instances.operations.deploy import define_if_new, make_disks
-from crofter.resources.instances.operations.looking import look, look_again
-from crofter.resources.instances.operations.placing import place
-from crofter.resources.instances.operations.power import boot_with, switch_off
+from crofter.resources.instances.looking import look, look_again
+from crofter.resources.instances.power.operations import boot_with, place, switch_off
 from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
 
@@ -40,7 +39,7 @@ def make_way(work: StepContext) -> Sleep | None:
         return None
     with work.read() as ctx:
         instance = store.get_unscoped(ctx, work.args.instance_id)
-        old = [hypervisor_client.volume(instance, disk) for disk in disks.of(ctx, instance.id)]
+        old = [hypervisor_client.disk_ref(instance, disk) for disk in disks.of(ctx, instance.id)]
         if find(ctx, work.args.source_id, work.args.backup_id) is None:
             raise Failed(GONE)  # while there still is something to lose
     return switch_off(work) or hypervisor_client.remove(work, old)
@@ -53,7 +52,7 @@ def plan(ctx: Context, work: StepContext) -> Sleep | None:
     if backup is None:
         raise Failed(GONE)
     if work.args.overwrite:
-        layout.clear(ctx, instance)
+        deploying.clear(ctx, instance)
     plans, made = write_down(ctx, instance, backup)
     work.vars["disks"] = msgspec.to_builtins(plans)
     work.vars["config_id"] = made[0].id if made else None
@@ -68,7 +67,7 @@ def write_down(ctx: Context, instance: Instance, backup: Backup) -> tuple[list[D
         made = disks.insert(ctx, instance.id, label=kept["label"], size=kept["size"], filesystem=kept["filesystem"])
         numbers[kept["id"]] = made.id
         plans.append(DiskPlan(made.id, backup_id=backup.id, backup_host=backup.host, backup_disk=kept["id"]))
-    return plans, [layout.config_again(ctx, instance, kept, numbers) for kept in backup.configs]
+    return plans, [deploying.config_again(ctx, instance, kept, numbers) for kept in backup.configs]
 
 
 @step(weight=15)

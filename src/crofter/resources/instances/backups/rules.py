@@ -6,7 +6,7 @@ from crofter import clock
 from crofter.context import Context
 from crofter.errors import Invalid
 from crofter.events import record
-from crofter.resources.instances import costs, states, store
+from crofter.resources.instances import costs, purging, states, store
 from crofter.resources.instances.backups import operations, restoring, schedule
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.backups.operations import UNDER_WAY, SaveArgs
@@ -21,7 +21,6 @@ from crofter.resources.instances.backups.shapes import (
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.disks import rules as disk_rules
 from crofter.resources.instances.disks import store as disks
-from crofter.resources.instances.operations import purging
 from crofter.resources.instances.store import Instance
 
 COOL_OFF = clock.DAY

@@ -5,10 +5,10 @@ from __future__ import annotations
 from crofter import clock
 from crofter.context import Context
 from crofter.engine import Operation, Sleep, StepContext, enqueue, schedules, tx_step
-from crofter.resources.instances import hypervisor_client, store
+from crofter.resources.instances import store
 from crofter.resources.instances.backups.operations import DAILY
 from crofter.resources.instances.backups.slots import DAYS
-from crofter.resources.instances.operations.looking import Args
+from crofter.resources.instances.looking import Args
 from crofter.resources.instances.store import Instance
 
 WINDOWS = tuple(f"W{hour}" for hour in range(0, 24, 2))
@@ -19,7 +19,7 @@ DECIDE_AFTER = 5 * clock.MINUTE
 @tx_step()
 def choose(ctx: Context, work: StepContext) -> Sleep | None:
     """Spread over the week and the day by number, so that not everybody is backed up at once."""
-    instance = hypervisor_client.exists(ctx, work.args.instance_id)
+    instance = store.find_unscoped(ctx, work.args.instance_id)
     if instance is None or not instance.backups_enabled:
         return None
     changes = {}

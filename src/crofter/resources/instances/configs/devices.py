@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from crofter.context import Context
 from crofter.errors import Reason
+from crofter.resources.instances import neighbours
 from crofter.resources.instances.configs.store import SLOTS
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.shapes import DeviceBody, Devices
 from crofter.resources.instances.store import Instance
-from crofter.resources.volumes import store as volumes
 
 
 def complaints(ctx: Context, instance: Instance, sent: Devices, slots: Sequence[str] = SLOTS) -> Iterator[Reason]:
@@ -35,12 +35,9 @@ def _one(ctx: Context, instance: Instance, device: DeviceBody, path: str) -> Ite
         yield Reason("Only one of disk_id and volume_id may be set", path)
     if device.disk_id is not None and disks.find(ctx, instance.id, device.disk_id) is None:
         yield Reason("disk_id is not valid", f"{path}.disk_id")
-    if device.volume_id is not None:
-        if volumes.usable(ctx, device.volume_id, instance):
-            field = f"{path}.volume_id"
-            ctx.runtime.kinds.require(ctx, volumes.KIND, [device.volume_id], "read_write", field=field)
-        else:
-            yield Reason("volume_id is not valid", f"{path}.volume_id")
+    field = f"{path}.volume_id"
+    if device.volume_id is not None and not neighbours.has_volume(ctx, instance, device.volume_id, field):
+        yield Reason("volume_id is not valid", field)
 
 
 def kept(sent: Devices) -> dict[str, dict[str, int]]:

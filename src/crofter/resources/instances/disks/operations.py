@@ -7,14 +7,13 @@ from msgspec import Struct
 from crofter.context import Context
 from crofter.drivers.hypervisor import DiskSpec, FromDisk
 from crofter.engine import Failed, Operation, Sleep, StepContext, step, tx_step
-from crofter.resources.instances import hypervisor_client, store
+from crofter.resources.instances import hypervisor_client, purging, store
 from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.create.operations import DeployArgs, define_if_new, make_disks, seed_root
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.store import Disk
-from crofter.resources.instances.operations import purging
-from crofter.resources.instances.operations.deploy import DeployArgs, define_if_new, make_disks, seed_root
-from crofter.resources.instances.operations.looking import look, look_again
-from crofter.resources.instances.operations.placing import place
+from crofter.resources.instances.looking import look, look_again
+from crofter.resources.instances.power.operations import place
 from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
 
@@ -43,7 +42,7 @@ def _both(work: StepContext, disk_id: int) -> tuple[Instance, Disk]:
 
 def unmade(ctx: Context, work: StepContext, _reason: str) -> None:
     """A disk that could not be made is not there."""
-    instance = hypervisor_client.exists(ctx, work.args.instance_id)
+    instance = store.find_unscoped(ctx, work.args.instance_id)
     plans = work.args.disks if isinstance(work.args, DeployArgs) else [work.args]
     if instance is not None:
         purging.forget_disks(ctx, instance, [plan.disk_id for plan in plans])
@@ -53,10 +52,10 @@ def unmade(ctx: Context, work: StepContext, _reason: str) -> None:
 def copy(work: StepContext) -> Sleep | None:
     instance, target = _both(work, work.args.disk_id)
     wanted = DiskSpec(target.size, target.filesystem)  # type: ignore[arg-type]
-    origin = FromDisk(hypervisor_client.volume(instance, work.args.source_id))
+    origin = FromDisk(hypervisor_client.disk_ref(instance, work.args.source_id))
     driver = hypervisor_client.hypervisor(work.runtime)
     return hypervisor_client.carry_out(
-        work, [lambda order: driver.ensure_disk(hypervisor_client.volume(instance, target), wanted, origin, order)]
+        work, [lambda order: driver.ensure_disk(hypervisor_client.disk_ref(instance, target), wanted, origin, order)]
     )
 
 
@@ -72,7 +71,7 @@ def resize(work: StepContext) -> Sleep | None:
     instance, disk = _both(work, work.args.disk_id)
     driver = hypervisor_client.hypervisor(work.runtime)
     return hypervisor_client.carry_out(
-        work, [lambda order: driver.ensure_size(hypervisor_client.volume(instance, disk), work.args.size, order)]
+        work, [lambda order: driver.ensure_size(hypervisor_client.disk_ref(instance, disk), work.args.size, order)]
     )
 
 
@@ -88,7 +87,7 @@ def erase(work: StepContext) -> Sleep | None:
     instance = hypervisor_client.current(work)
     if instance.host is None:
         return None
-    return hypervisor_client.remove(work, [hypervisor_client.volume(instance, work.args.disk_id)])
+    return hypervisor_client.remove(work, [hypervisor_client.disk_ref(instance, work.args.disk_id)])
 
 
 @tx_step(weight=10)

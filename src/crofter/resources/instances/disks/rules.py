@@ -9,15 +9,16 @@ from crofter.errors import Invalid, Reason
 from crofter.events import record
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
-from crofter.resources.instances import deployment, states, store, strength
+from crofter.resources.instances import root_disk, states, store
 from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.create.operations import DeployArgs, DiskPlan
 from crofter.resources.instances.disks import operations
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.operations import CopyArgs, DiskArgs
 from crofter.resources.instances.disks.shapes import DiskCreate, DiskUpdate, DiskView
 from crofter.resources.instances.disks.store import Disk
-from crofter.resources.instances.layout import DiskPlan
-from crofter.resources.instances.operations.deploy import DeployArgs, SeedPlan, sealed
+from crofter.resources.instances.reasons import refuse
+from crofter.resources.instances.root_disk import SeedPlan, sealed
 from crofter.resources.instances.store import Instance
 from crofter.shapes import UNSET
 
@@ -32,7 +33,7 @@ def view(disk: Disk) -> DiskView:
 
 def create(ctx: Context, instance: Instance, body: DiskCreate) -> DiskView:
     image = images.offered(ctx, body.image)
-    deployment.refuse(body, [*_about_disk(body, image), *deployment.complaints(ctx, body, image)])
+    refuse(body, [*_about_disk(body, image), *root_disk.complaints(ctx, body, image)])
     states.must_be_idle(ctx, instance)
     _must_have_room(ctx, instance, body.size)
     filesystem = body.filesystem or (image.filesystem if image else "ext4")
@@ -41,7 +42,7 @@ def create(ctx: Context, instance: Instance, body: DiskCreate) -> DiskView:
         ctx, instance.id, label=label, size=body.size, filesystem=filesystem, image=image.slug if image else None
     )
     plan = DiskPlan(disk.id, image=image.slug, minimum=image.size) if image else DiskPlan(disk.id)
-    seed = deployment.seed(ctx, instance.id, disk.id, body) if image else None
+    seed = root_disk.seed(ctx, instance.id, disk.id, body) if image else None
     args = DeployArgs(instance.id, disks=[plan], seed=seed)
     states.start_job(ctx, operations.CREATE, instance, args, secondary=disks.entity(disk))
     return view(disk)
@@ -128,7 +129,7 @@ def _must_be_ready(disk: Disk) -> None:
 
 def reset_password(ctx: Context, instance: Instance, disk: Disk | None, password: str, field: str) -> None:
     """Of one disk, or if none is named of the only one that can hold a root password."""
-    strength.check(password, field, ctx.actor.username, instance.label)
+    root_disk.must_be_strong(password, field, ctx.actor.username, instance.label)
     if instance.status == "running":
         raise Invalid(POWERED_OFF)
     states.must_be_idle(ctx, instance, operations.PASSWORD.accepts)

@@ -17,7 +17,7 @@ from crofter.resources.instances import costs, hypervisor_client, store
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.ips.shapes import IpAllocate, IpUpdate, Ipv4View, Ipv6View, IpView, NetworkingView
 from crofter.resources.instances.ips.store import Address
-from crofter.resources.instances.operations.looking import Args
+from crofter.resources.instances.looking import Args
 from crofter.resources.instances.store import Instance
 from crofter.shapes import UNSET
 
@@ -33,11 +33,11 @@ _NAME = re.compile(r"(?=.{1,253}\.?$)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-
 def rewire(work: StepContext) -> Sleep | None:
     """Let the hypervisor know which addresses the machine may use now."""
     with work.read() as ctx:
-        instance = hypervisor_client.exists(ctx, work.args.instance_id)
+        instance = store.find_unscoped(ctx, work.args.instance_id)
         if instance is None or instance.host is None or instance.status == "deleting":
             return None
-        network = hypervisor_client.wiring(ctx, instance)
-    return hypervisor_client.carry_out(work, [hypervisor_client.wire(work.runtime, instance, network)])
+        network = hypervisor_client.network_of(ctx, instance)
+    return hypervisor_client.carry_out(work, [hypervisor_client.apply_network(work.runtime, instance, network)])
 
 
 # Of no key: addresses change beside whatever else is going on, and never make an instance busy.

@@ -1,4 +1,4 @@
-"""Turning an instance into something else: rebuild, resize, mutate, migrate, rescue."""
+"""Which plan, host or region an instance may move to."""
 
 from __future__ import annotations
 
@@ -8,54 +8,24 @@ from crofter.context import Context
 from crofter.errors import Invalid, Reason
 from crofter.events import record
 from crofter.kinds import Entity
-from crofter.resources.images import store as images
-from crofter.resources.images.store import Image
-from crofter.resources.instances import costs, deployment, rules, states, store
-from crofter.resources.instances.configs import devices
+from crofter.resources.instances import costs, neighbours, states, store
 from crofter.resources.instances.configs import store as configs
-from crofter.resources.instances.configs.store import SLOTS
 from crofter.resources.instances.configs.vlans import CAPABILITY as NEXT_GENERATION
-from crofter.resources.instances.creation import GPUS, NO_TYPE
+from crofter.resources.instances.create.rules import GPUS, NO_TYPE
 from crofter.resources.instances.disks import store as disks
-from crofter.resources.instances.layout import SWAP
-from crofter.resources.instances.operations import moving, power
-from crofter.resources.instances.operations.moving import Change
-from crofter.resources.instances.operations.power import RescueArgs
-from crofter.resources.instances.operations.rebuild import REBUILD, RebuildArgs
-from crofter.resources.instances.shapes import InstanceView, Migrate, Mutate, Rebuild, Rescue, Resize
+from crofter.resources.instances.move import operations
+from crofter.resources.instances.move.operations import Target
+from crofter.resources.instances.reasons import refuse
+from crofter.resources.instances.shapes import Migrate, Mutate, Resize
 from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
 from crofter.resources.regions import store as regions
 from crofter.resources.regions.store import Region
 from crofter.resources.types import store as types
 from crofter.resources.types.store import Type
-from crofter.resources.volumes import store as volumes
 
 TOO_MUCH_DISK = "Compute has allocated more disk than the new service plan allows. Delete or resize disks smaller."
 NO_UPGRADE = "This Compute has no upgrade available."
-
-
-def rebuild(ctx: Context, instance: Instance, body: Rebuild) -> InstanceView:
-    image = images.offered(ctx, body.image)
-    deployment.refuse(body, [*_about_image(instance, body, image), *deployment.complaints(ctx, body, image)])
-    assert image is not None
-    states.must_be_idle(ctx, instance)
-    seed = deployment.seed(ctx, instance.id, 0, body)
-    args = RebuildArgs(instance.id, image.slug, seed, body.booted, body.stackscript_id)
-    secondary = Entity("image", image.slug, image.label, f"/v4/images/{image.slug}")
-    states.start_job(ctx, REBUILD, instance, args, secondary=secondary)
-    return rules.view_now(ctx, instance.id)
-
-
-def _about_image(instance: Instance, body: Rebuild, image: Image | None) -> Iterator[Reason]:
-    if not body.image:
-        yield Reason("You must specify an image")
-    elif image is None or image.status != "available":
-        yield Reason("image is not valid", "image")
-    elif image.size + SWAP > instance.disk:
-        yield Reason("Insufficient space: the plan cannot hold the image", "image")
-    if image is None and body.root_pass is None and body.stackscript_id is None:
-        yield Reason("root_pass is required", "root_pass")
 
 
 def resize(ctx: Context, instance: Instance, body: Resize) -> None:
@@ -71,13 +41,13 @@ def resize(ctx: Context, instance: Instance, body: Resize) -> None:
         raise Invalid("This Compute has a pending migration. Start it first.")
     costs.must_be_paid_up(ctx)
     _must_fit(ctx, instance, plan, auto=body.allow_auto_disk_resize)
-    _move(ctx, moving.RESIZE, instance, moving.changed_to(instance, plan, grow=body.allow_auto_disk_resize))
+    _move(ctx, operations.RESIZE, instance, operations.changed_to(instance, plan, grow=body.allow_auto_disk_resize))
 
 
 def mutate(ctx: Context, instance: Instance, body: Mutate) -> None:
     plan = _successor(ctx, instance)
     _must_fit(ctx, instance, plan, auto=body.allow_auto_disk_resize)
-    _move(ctx, moving.MUTATE, instance, moving.changed_to(instance, plan, grow=body.allow_auto_disk_resize))
+    _move(ctx, operations.MUTATE, instance, operations.changed_to(instance, plan, grow=body.allow_auto_disk_resize))
 
 
 def _successor(ctx: Context, instance: Instance) -> Type:
@@ -92,9 +62,9 @@ def _must_fit(ctx: Context, instance: Instance, plan: Type, *, auto: bool) -> No
     own = disks.of(ctx, instance.id)
     if sum(disk.size for disk in own) <= plan.disk:
         return
-    data = moving.data_disk(own)
+    data = operations.data_disk(own)
     # Nobody knows what a raw disk needs, so it keeps what it has.
-    if not auto or data is None or data.filesystem == "raw" or moving.beside(own, data) >= plan.disk:
+    if not auto or data is None or data.filesystem == "raw" or operations.beside(own, data) >= plan.disk:
         raise Invalid(TOO_MUCH_DISK)
 
 
@@ -102,16 +72,16 @@ def migrate(ctx: Context, instance: Instance, body: Migrate) -> None:
     """To another region, or to another host of the same one if such a move is pending."""
     region = regions.find(ctx, body.region) if body.region is not None else None
     if body.region is not None:
-        deployment.refuse(body, _about_region(ctx, instance, region))
+        refuse(body, _about_region(ctx, instance, region))
     upgrade = _successor(ctx, instance) if body.upgrade else None
     if upgrade is not None:
         _must_fit(ctx, instance, upgrade, auto=False)
     if region is not None:
         secondary = Entity("region", region.slug, region.slug, f"/v4/regions/{region.slug}")
-        change = moving.changed_to(instance, upgrade, region=region.slug)
-        _move(ctx, moving.MIGRATE_REGION, instance, change, secondary)
+        target = operations.changed_to(instance, upgrade, region=region.slug)
+        _move(ctx, operations.MIGRATE_REGION, instance, target, secondary)
     elif instance.migration_pending or upgrade is not None:
-        _move(ctx, moving.MIGRATE, instance, moving.changed_to(instance, upgrade))
+        _move(ctx, operations.MIGRATE, instance, operations.changed_to(instance, upgrade))
     else:
         raise Invalid("There is no pending migration for this Compute.")
 
@@ -127,21 +97,14 @@ def _about_region(ctx: Context, instance: Instance, region: Region | None) -> It
         yield Reason("The plan of the Compute is not available in this region", "region")
     elif NEXT_GENERATION in region.capabilities and any(one.networks for one in configs.of(ctx, instance.id)):
         yield Reason("A Compute with a VLAN cannot be migrated to this region", "region")
-    elif volumes.attached(ctx, instance.id):
-        yield Reason("Detach all volumes before migrating to another region", "region")
+    else:
+        yield from neighbours.against_leaving(ctx, instance)
 
 
-def _move(ctx: Context, job: Job, instance: Instance, change: Change, secondary: Entity | None = None) -> None:
+def _move(ctx: Context, job: Job, instance: Instance, target: Target, secondary: Entity | None = None) -> None:
     states.must_be_idle(ctx, instance)
-    if job is moving.MIGRATE_REGION and instance.migration_pending:
+    if job is operations.MIGRATE_REGION and instance.migration_pending:
         ctx.db.update(store.instance, {"id": instance.id}, migration_pending=False)
-    if job is not moving.MIGRATE:
+    if job is not operations.MIGRATE:
         record(ctx, f"{job.action}_create", store.entity(instance), secondary)
-    states.start_job(ctx, job, instance, moving.arguments(instance, change), secondary=secondary)
-
-
-def rescue(ctx: Context, instance: Instance, body: Rescue) -> None:
-    deployment.refuse(body, devices.complaints(ctx, instance, body.devices, SLOTS[:-1]))
-    states.must_be_idle(ctx, instance)
-    args = RescueArgs(instance.id, devices.kept(body.devices))
-    states.start_job(ctx, power.RESCUE[instance.status], instance, args)
+    states.start_job(ctx, job, instance, operations.arguments(instance, target), secondary=secondary)

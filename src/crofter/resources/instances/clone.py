@@ -1,4 +1,4 @@
-"""Cloning: which instance is copied onto, and what is copied."""
+"""Copying an instance's disks and profiles onto another."""
 
 from __future__ import annotations
 
@@ -9,18 +9,24 @@ from sqlalchemy import func, select
 
 from crofter.context import Context
 from crofter.db import query
+from crofter.engine import Operation, Sleep, StepContext, tx_step
 from crofter.errors import Forbidden, Invalid, Reason
 from crofter.events import about, event
-from crofter.resources.instances import creation, deployment, layout, orders, rules, states, store
+from crofter.resources.instances import purging, rules, states, store, views
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.store import KEPT, Config
 from crofter.resources.instances.configs.vlans import CAPABILITY
+from crofter.resources.instances.create import operations as deploying
+from crofter.resources.instances.create import rules as create
+from crofter.resources.instances.create.operations import DiskPlan, define_if_new, make_disks
 from crofter.resources.instances.disks import rules as disk_rules
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.store import Disk
-from crofter.resources.instances.layout import DiskPlan
-from crofter.resources.instances.operations.cloning import CLONE, CloneArgs
+from crofter.resources.instances.looking import look, look_again
+from crofter.resources.instances.power.operations import place
+from crofter.resources.instances.reasons import refuse
 from crofter.resources.instances.shapes import Clone, InstanceCreate, InstanceView
+from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
 from crofter.resources.regions import store as regions
 from crofter.resources.regions.store import Region
@@ -28,6 +34,53 @@ from crofter.resources.tags import store as tags
 from crofter.resources.users import access
 
 MOST = 5
+
+
+class CloneArgs(Struct, frozen=True):
+    instance_id: int
+    """The instance that is copied onto."""
+    disks: list[DiskPlan]
+    configs: list[int]
+    """Profiles that were made for it."""
+
+
+# ---- the operation --------------------------------------------------------------------------------------------------
+
+
+@tx_step(weight=1)
+def begin(ctx: Context, work: StepContext) -> Sleep | None:
+    states.show(ctx, work.args.instance_id, "cloning")
+    return None
+
+
+def unmade(ctx: Context, work: StepContext, reason: str) -> None:
+    """What could not be copied is not there; the rest of the target is as it was."""
+    instance = store.find_unscoped(ctx, work.args.instance_id)
+    if instance is None:
+        return
+    for config_id in work.args.configs:
+        ctx.db.delete(configs.config, id=config_id)
+    purging.forget_disks(ctx, instance, [plan.disk_id for plan in work.args.disks])
+    look_again(ctx, work, reason)
+
+
+CLONE = Job(
+    operation=Operation(
+        kind="compute_clone",
+        args=CloneArgs,
+        steps=(begin, place, make_disks, define_if_new, look),
+        failed=unmade,
+    ),
+    action="compute_clone",
+    accepts=("offline",),
+    later=("cloning",),
+)
+
+JOBS = (CLONE,)
+
+
+# ---- the rules ------------------------------------------------------------------------------------------------------
+
 _UNDER_WAY = query(
     select(func.count()).where(*about(store.KIND, CLONE.action), event.c.status.in_(("scheduled", "started")))
 )
@@ -59,20 +112,20 @@ def clone(ctx: Context, source: Instance, body: Clone) -> InstanceView:
     args = _written_down(ctx, source, target, *copied)
     # Seen as something that the source does, though it is the target that is kept busy.
     states.start_job(ctx, CLONE, target, args, entity=store.entity(source), secondary=store.entity(target))
-    return rules.view_now(ctx, target.id)
+    return views.view_now(ctx, target.id)
 
 
 def _check(ctx: Context, source: Instance, body: Clone, own: Own) -> None:
     choice = _about_choice(body, own)
     if body.compute_id is not None:
-        deployment.refuse(body, [*_about_existing(source, body), *choice])
+        refuse(body, [*_about_existing(source, body), *choice])
         return
-    deployment.refuse(body, [*_about_new(ctx, body, own), *choice], lambda: rules.about_label(ctx, body.label))
+    refuse(body, [*_about_new(ctx, body, own), *choice], lambda: rules.about_label(ctx, body.label))
 
 
 def _about_new(ctx: Context, body: Clone, own: Own) -> Iterator[Reason]:
-    plan_type, region, _ = orders.placed(ctx, body.type or "", body.region or "")
-    for reason in creation.about_place(ctx, plan_type, region):
+    plan_type, region, _ = create.offer(ctx, body.type or "", body.region or "")
+    for reason in create.about_place(ctx, plan_type, region):
         missing = getattr(body, reason.head) is None
         yield Reason(f"{reason.head} is required", reason.head) if missing else reason
     yield from _about_networks(region, own)
@@ -113,7 +166,7 @@ def _existing(ctx: Context, body: Clone, own: Own) -> Instance:
     if target.status == "running":
         raise Invalid("The Compute that is cloned onto must be powered off.", field="compute_id")
     states.must_be_idle(ctx, target, CLONE.accepts)
-    deployment.refuse(body, _about_networks(regions.find(ctx, target.region), own))
+    refuse(body, _about_networks(regions.find(ctx, target.region), own))
     return target
 
 
@@ -127,7 +180,7 @@ def _new(ctx: Context, source: Instance, body: Clone) -> Instance:
         private_ip=body.private_ip,
         tags=tags.labels(ctx, store.KIND, [source.id]).get(source.id, []),
     )
-    target, _ = creation.begin(ctx, wanted)
+    target, _ = create.begin(ctx, wanted)
     ctx.db.update(store.instance, {"id": target.id}, image=source.image)
     return target
 
@@ -148,5 +201,5 @@ def _written_down(
         kept = {name: getattr(config, name) for name in KEPT}
         if config.memory_limit == source.memory:  # all there is stays all there is
             kept["memory_limit"] = target.memory
-        made_configs.append(layout.config_again(ctx, target, kept, numbers).id)
+        made_configs.append(deploying.config_again(ctx, target, kept, numbers).id)
     return CloneArgs(target.id, plans, made_configs)

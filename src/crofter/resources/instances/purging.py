@@ -33,7 +33,7 @@ class PurgeArgs(Struct, frozen=True):
 
 @step(retries=50)
 def purge(work: StepContext) -> Sleep | None:
-    refs: list[hypervisor_client.Thing] = [DiskRef(*one) for one in work.args.disks]
+    refs: list[hypervisor_client.Ref] = [DiskRef(*one) for one in work.args.disks]
     refs += [BackupRef(*one) for one in work.args.backups]
     return hypervisor_client.remove(work, refs)
 

@@ -1,4 +1,4 @@
-"""Boot, shut down, reboot."""
+"""Finding a host for an instance, and turning it on and off there."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ from crofter.engine import Failed, Operation, Sleep, StepContext, step
 from crofter.resources.instances import hypervisor_client, specs, store
 from crofter.resources.instances.configs import networks
 from crofter.resources.instances.configs import store as configs
-from crofter.resources.instances.operations.looking import Args, look, look_again
-from crofter.resources.instances.operations.placing import place
+from crofter.resources.instances.looking import Args, look, look_again
 from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
 
@@ -38,10 +37,10 @@ def switch_off(work: StepContext) -> Sleep | None:
     if instance.host is None:
         return None
     driver = hypervisor_client.hypervisor(work.runtime)
-    if driver.observe(hypervisor_client.domain(instance)).power == "absent":
+    if driver.observe(hypervisor_client.domain_ref(instance)).power == "absent":
         return None
     return hypervisor_client.carry_out(
-        work, [lambda order: driver.ensure_off(hypervisor_client.domain(instance), order, grace=SHUTDOWN_GRACE)]
+        work, [lambda order: driver.ensure_off(hypervisor_client.domain_ref(instance), order, grace=SHUTDOWN_GRACE)]
     )
 
 
@@ -65,14 +64,14 @@ def _profile(ctx: Context, instance: Instance, config_id: int) -> configs.Config
 def defined(work: StepContext, instance: Instance, wanted: DomainSpec) -> Sleep | None:
     """The machine is known to its host, with its addresses."""
     with work.read() as ctx:
-        network = hypervisor_client.wiring(ctx, instance)
+        network = hypervisor_client.network_of(ctx, instance)
     driver = hypervisor_client.hypervisor(work.runtime)
-    ref = hypervisor_client.domain(instance)
+    ref = hypervisor_client.domain_ref(instance)
     return hypervisor_client.carry_out(
         work,
         [
             lambda order: driver.ensure_domain(ref, wanted, order),
-            hypervisor_client.wire(work.runtime, instance, network),
+            hypervisor_client.apply_network(work.runtime, instance, network),
         ],
     )
 
@@ -82,7 +81,7 @@ def switch_on(work: StepContext, config_id: int | None = None) -> Sleep | None:
     instance = hypervisor_client.current(work)
     driver = hypervisor_client.hypervisor(work.runtime)
     waiting = hypervisor_client.carry_out(
-        work, [lambda order: driver.ensure_running(hypervisor_client.domain(instance), order)]
+        work, [lambda order: driver.ensure_running(hypervisor_client.domain_ref(instance), order)]
     )
     if waiting is None and config_id is not None:
         work.then(lambda ctx: _booted(ctx, instance.id, config_id))
@@ -106,6 +105,23 @@ def boot_with(work: StepContext, config_id: int) -> Sleep | None:
 
 
 # ---- steps ----------------------------------------------------------------------------------------------------------
+
+
+@step(weight=5)
+def place(work: StepContext) -> Sleep | None:
+    """Choose a host, and write it down before anything is put there."""
+    instance = hypervisor_client.current(work)
+    if instance.host is not None:
+        return None
+    found = hypervisor_client.place(work, instance.region, instance.id, specs.bare(instance))
+    if isinstance(found, Sleep):
+        return found
+    work.then(lambda ctx: placed(ctx, instance.id, found))
+    return None
+
+
+def placed(ctx: Context, instance_id: int, host: int) -> None:
+    ctx.db.update(store.instance, {"id": instance_id}, host=host)
 
 
 @step(weight=30)

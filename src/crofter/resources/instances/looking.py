@@ -7,10 +7,9 @@ from msgspec import Struct
 from crofter.context import Context
 from crofter.drivers.hypervisor import DiskRef, ObservedDisk, ObservedDomain
 from crofter.engine import Operation, Sleep, StepContext, enqueue, step
-from crofter.resources.instances import hypervisor_client, states, store
+from crofter.resources.instances import hypervisor_client, purging, states, store
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.store import Disk
-from crofter.resources.instances.operations import purging
 from crofter.resources.instances.shapes import Status
 from crofter.resources.instances.store import Instance
 
@@ -31,12 +30,12 @@ def status(seen: ObservedDomain) -> Status:
 @step(weight=1)
 def locate(work: StepContext) -> Sleep | None:
     """A move that broke off may have left the machine on either host."""
-    instance = hypervisor_client.exists_now(work)
+    instance = hypervisor_client.current_or_none(work)
     if instance is None or instance.host is None:
         return None
-    seen = hypervisor_client.hypervisor(work.runtime).observe(hypervisor_client.domain(instance))
+    seen = hypervisor_client.hypervisor(work.runtime).observe(hypervisor_client.domain_ref(instance))
     if seen.power == "unknown":
-        return hypervisor_client.away(work)
+        return hypervisor_client.ask_later(work)
     if seen.ref.host != instance.host:
         work.then(lambda ctx: _found(ctx, instance.id, seen.ref.host))
     return None
@@ -49,15 +48,15 @@ def _found(ctx: Context, instance_id: int, host: int) -> None:
 @step(weight=1)
 def look(work: StepContext) -> Sleep | None:
     """Show the status that the hypervisor tells of."""
-    instance = hypervisor_client.exists_now(work)
+    instance = hypervisor_client.current_or_none(work)
     if instance is None or instance.status == "deleting":
         return None
     if instance.host is None:
         work.then(lambda ctx: states.show(ctx, work.args.instance_id, "offline"))
         return None
-    seen = hypervisor_client.hypervisor(work.runtime).observe(hypervisor_client.domain(instance))
+    seen = hypervisor_client.hypervisor(work.runtime).observe(hypervisor_client.domain_ref(instance))
     if seen.power == "unknown":
-        return hypervisor_client.away(work)
+        return hypervisor_client.ask_later(work)
     work.then(lambda ctx: states.show(ctx, work.args.instance_id, status(seen)))
     return None
 
@@ -66,7 +65,7 @@ def look(work: StepContext) -> Sleep | None:
 def look_at_disks(work: StepContext) -> Sleep | None:
     """The disks of an instance are those that are there, and as large as they are there."""
     with work.read() as ctx:
-        instance = hypervisor_client.exists(ctx, work.args.instance_id)
+        instance = store.find_unscoped(ctx, work.args.instance_id)
         own = disks.of(ctx, work.args.instance_id)
     if instance is None or not own:
         return None
@@ -77,7 +76,7 @@ def look_at_disks(work: StepContext) -> Sleep | None:
     driver = hypervisor_client.hypervisor(work.runtime)
     seen = {disk.id: driver.observe(DiskRef(host, disk.id)) for disk in own}
     if any(one.presence == "unknown" for one in seen.values()):
-        return hypervisor_client.away(work)
+        return hypervisor_client.ask_later(work)
     work.then(lambda ctx: _as_seen(ctx, instance, own, seen))
     return None
 
@@ -98,7 +97,7 @@ LOOK = Operation(kind="compute_look", args=Args, steps=(locate, look, look_at_di
 
 def look_again(ctx: Context, work: StepContext, _reason: str) -> None:
     """The hook of every job that failed or was cancelled: nobody knows how far it came, so somebody looks."""
-    instance = hypervisor_client.exists(ctx, work.args.instance_id)
+    instance = store.find_unscoped(ctx, work.args.instance_id)
     if instance is not None and instance.status != "deleting":
         # No job of the owner: it changes nothing, so it takes its turn behind whatever was queued meanwhile.
         enqueue(ctx, LOOK, Args(instance.id), key=states.key(instance.id))

@@ -5,20 +5,18 @@ from __future__ import annotations
 from crofter.context import Context
 from crofter.drivers.hypervisor import Unreachable
 from crofter.engine import Operation, Sleep, StepContext, step, tx_step
-from crofter.events import record
 from crofter.resources.billing import traffic
-from crofter.resources.firewalls import store as firewalls
-from crofter.resources.instances import costs, hypervisor_client, states, store
+from crofter.resources.instances import costs, hypervisor_client, neighbours, states, store
 from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.ips import store as ips
-from crofter.resources.instances.operations.looking import Args, look_again
+from crofter.resources.instances.looking import Args, look_again
 from crofter.resources.instances.states import Job
+from crofter.resources.instances.store import Instance
 from crofter.resources.stackscripts import store as stackscripts
 from crofter.resources.tags import store as tags
 from crofter.resources.users import access
-from crofter.resources.volumes import store as volumes
 
 
 @step(weight=1)
@@ -29,7 +27,7 @@ def count_traffic(work: StepContext) -> Sleep | None:
         try:
             left, asked = traffic.leaving(ctx, instance.account_id, [instance.id]), ctx.now
         except Unreachable:
-            return hypervisor_client.away(work)
+            return hypervisor_client.ask_later(work)
     work.then(lambda ctx: traffic.remember(ctx, instance.account_id, left, asked))
     return None
 
@@ -43,9 +41,9 @@ def erase(work: StepContext) -> Sleep | None:
         own_backups = [one for one in backups.of(ctx, instance.id) if one.host is not None]
     if instance.host is None:
         return None
-    refs: list[hypervisor_client.Thing] = [hypervisor_client.domain(instance)]
-    refs += [hypervisor_client.volume(instance, disk) for disk in own_disks]
-    refs += [hypervisor_client.saved(backup) for backup in own_backups]
+    refs: list[hypervisor_client.Ref] = [hypervisor_client.domain_ref(instance)]
+    refs += [hypervisor_client.disk_ref(instance, disk) for disk in own_disks]
+    refs += [hypervisor_client.backup_ref(backup) for backup in own_backups]
     return hypervisor_client.remove(work, refs[:1]) or hypervisor_client.remove(work, refs)
 
 
@@ -57,9 +55,7 @@ def forget(ctx: Context, work: StepContext) -> Sleep | None:
         ips.release(ctx, address)
     tags.detach(ctx, store.KIND, instance.id)
     access.forget(ctx, store.KIND, instance.id)
-    for volume in volumes.detach_all(ctx, instance.id):
-        record(ctx, "volume_detach", volume, store.entity(instance))
-    firewalls.let_go(ctx, store.KIND, instance.id)
+    neighbours.deleted(ctx, instance)
     stackscripts.count_active(ctx, store.script_of(ctx, instance.id), None)
     schedule.end(ctx, instance.id)
     ctx.db.delete(store.instance, id=instance.id)
@@ -84,5 +80,14 @@ DELETE = Job(
     interrupts=True,
     during="deleting",
 )
+
+
+def delete(ctx: Context, instance: Instance) -> None:
+    """Accepted at any time: whatever is going on is stopped, and the instance goes as soon as it can."""
+    if instance.status == "deleting":
+        return
+    costs.end(ctx, instance)
+    states.start_job(ctx, DELETE, instance, Args(instance.id))
+
 
 JOBS = (DELETE,)

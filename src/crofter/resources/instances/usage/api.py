@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from crofter.context import Context
 from crofter.edge.endpoint import endpoint
-from crofter.resources.instances import cloning, usage
 from crofter.resources.instances.api import TheInstance
-from crofter.resources.instances.shapes import Clone, InstanceView, MonthTransfer, Stats, TransferView
+from crofter.resources.instances.shapes import MonthTransfer, Stats, TransferView
+from crofter.resources.instances.usage import rules
 
-
-@endpoint(
-    "POST /v4/compute/instances/{compute_id}/clone",
-    scope="computes:read_write",
-    grant="add_computes",
-    events=("compute_clone", "tag_create"),
-)
-def clone_instance(ctx: Context, instance: TheInstance, body: Clone) -> InstanceView:
-    """Copy an instance's disks and profiles onto a new or an existing instance."""
-    return cloning.clone(ctx, instance, body)
+TAG = "instances"
 
 
 @endpoint(
@@ -29,7 +20,7 @@ def clone_instance(ctx: Context, instance: TheInstance, body: Clone) -> Instance
 )
 def view_stats(ctx: Context, instance: TheInstance) -> Stats:
     """View processor, disk and network use of the last 24 hours."""
-    return usage.recent(ctx, instance)
+    return rules.recent(ctx, instance)
 
 
 @endpoint(
@@ -41,7 +32,7 @@ def view_stats(ctx: Context, instance: TheInstance) -> Stats:
 )
 def view_month_stats(ctx: Context, instance: TheInstance, year: int, month: int) -> Stats:
     """View processor, disk and network use of a month."""
-    return usage.of_month(ctx, instance, year, month)
+    return rules.of_month(ctx, instance, year, month)
 
 
 @endpoint(
@@ -52,7 +43,7 @@ def view_month_stats(ctx: Context, instance: TheInstance, year: int, month: int)
 )
 def view_transfer(ctx: Context, instance: TheInstance) -> TransferView:
     """View the traffic of the current month."""
-    return usage.transfer(ctx, instance)
+    return rules.transfer(ctx, instance)
 
 
 @endpoint(
@@ -63,4 +54,4 @@ def view_transfer(ctx: Context, instance: TheInstance) -> TransferView:
 )
 def view_month_transfer(ctx: Context, instance: TheInstance, year: int, month: int) -> MonthTransfer:
     """View the traffic of a month."""
-    return usage.month_transfer(ctx, instance, year, month)
+    return rules.month_transfer(ctx, instance, year, month)

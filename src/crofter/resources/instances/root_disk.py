@@ -1,23 +1,33 @@
-"""Deploying an image: what create, rebuild and a new disk have in common."""
+"""What goes onto a root disk: the password, the keys and the script, checked and sealed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
-from crofter import ssh
+import msgspec
+from msgspec import Struct
+
+from crofter import passwords, ssh
 from crofter.context import Context
+from crofter.engine import StepContext
 from crofter.errors import Invalid, Reason
 from crofter.resources.images import rules as images
 from crofter.resources.images.store import Image
-from crofter.resources.instances import layout, strength
-from crofter.resources.instances.operations.deploy import DeployArgs, SeedPlan, sealed
-from crofter.resources.instances.shapes import InstanceCreate
-from crofter.resources.instances.store import Instance
 from crofter.resources.profile.sshkeys import store as ssh_keys
 from crofter.resources.stackscripts import rules as stackscripts
 from crofter.resources.users import store as users
-from crofter.shapes import Body
+
+WEAK = "Password does not meet strength requirement"
+
+
+class SeedPlan(Struct, frozen=True):
+    """What goes onto the root disk. Sealed while it waits, since it holds the password."""
+
+    disk_id: int
+    password: str | None = None
+    keys: list[str] = []
+    script: str | None = None
 
 
 class Deploying(Protocol):
@@ -53,21 +63,9 @@ def complaints(ctx: Context, body: Deploying, image: Image | None) -> Iterator[R
         yield from stackscripts.complaints(ctx, body.stackscript_id, body.stackscript_data, image)
 
 
-def refuse(body: Body, reasons: Iterable[Reason], further: Callable[[], Iterable[Reason]] = tuple[Reason, ...]) -> None:
-    """Refuse for all these reasons at once, in the order of the body's fields, if there are any.
-
-    Then for the ``further`` ones too, which are looked for only then.
-    """
-    found = list(reasons)
-    if found:
-        found += further()
-        places = {name: place for place, name in enumerate(body.__struct_fields__)}
-        raise Invalid.all(sorted(found, key=lambda one: places.get(one.head, -1)))
-
-
 def _about_password(ctx: Context, password: str) -> Iterator[Reason]:
     try:
-        strength.check(password, "root_pass", ctx.actor.username)
+        must_be_strong(password, "root_pass", ctx.actor.username)
     except Invalid as problem:
         yield from problem.reasons
 
@@ -81,12 +79,22 @@ def seed(ctx: Context, instance_id: int, disk_id: int, body: Deploying) -> str:
     return sealed(ctx, instance_id, SeedPlan(disk_id, body.root_pass, keys, script))
 
 
-def from_image(ctx: Context, instance: Instance, image: Image, body: InstanceCreate) -> DeployArgs:
-    """Everything that creating an instance from an image writes down."""
-    planned = layout.from_image(ctx, instance, image, swap_size=body.swap_size, interfaces=body.interfaces)
-    return DeployArgs(
-        instance.id,
-        disks=planned.disks,
-        seed=seed(ctx, instance.id, planned.root_id, body),
-        boot_config=planned.config_id if body.booted else None,
-    )
+def sealed(ctx: Context, instance_id: int, plan: SeedPlan) -> str:
+    return ctx.runtime.keyring.seal(msgspec.json.encode(plan), _associated_data(instance_id)).hex()
+
+
+def opened(work: StepContext) -> SeedPlan:
+    raw = work.runtime.keyring.open(bytes.fromhex(work.args.seed), _associated_data(work.args.instance_id))
+    return msgspec.json.decode(raw, type=SeedPlan)
+
+
+def _associated_data(instance_id: int) -> str:
+    return f"seed of compute:{instance_id}"
+
+
+def must_be_strong(password: str, field: str, *known: str) -> None:
+    """Refuse a password that is easily guessed; ``known`` are words that a guesser would try first."""
+    if not 7 <= len(password) <= 128:
+        raise Invalid("Length must be 7-128 characters", field=field)
+    if passwords.guessable(password, *known) is not None:
+        raise Invalid(WEAK, field=field)

@@ -12,8 +12,8 @@ from crofter.resources.instances import costs, hypervisor_client, specs, states,
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.ips import store as ips
-from crofter.resources.instances.operations.looking import locate, look, look_again
-from crofter.resources.instances.operations.power import boot_with, define_as, defined, switch_off
+from crofter.resources.instances.looking import locate, look, look_again
+from crofter.resources.instances.power.operations import boot_with, define_as, defined, switch_off
 from crofter.resources.instances.shapes import Status
 from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
@@ -21,8 +21,8 @@ from crofter.resources.types import store as types
 from crofter.resources.types.store import Type
 
 
-class Change(Struct, frozen=True):
-    """What will be different; nothing means another host alone."""
+class Target(Struct, frozen=True):
+    """The region and the plan that it will have; nothing means another host alone."""
 
     region: str | None = None
     type: str | None = None
@@ -37,7 +37,7 @@ class MoveArgs(Struct, frozen=True):
     was_running: bool
     config_id: int | None
     """What to boot with afterwards."""
-    change: Change
+    target: Target
 
 
 @step(weight=15)
@@ -53,7 +53,7 @@ def stop(work: StepContext) -> Sleep | None:
 
 
 def _plan(ctx: Context, work: StepContext) -> Type:
-    found = types.find(ctx, work.args.change.type)
+    found = types.find(ctx, work.args.target.type)
     if found is None:
         raise Failed("The plan is gone.")
     return found
@@ -77,24 +77,24 @@ def _resize(work: StepContext, *, down: bool) -> Sleep | None:
         own = disks.of(ctx, instance.id)
         plan = _plan(ctx, work)
     data = data_disk(own)
-    if not work.args.change.grow or data is None:
+    if not work.args.target.grow or data is None:
         return None
     size = plan.disk - beside(own, data)
-    if size == data.size or (size < data.size) != down or not (down or work.args.change.larger):
+    if size == data.size or (size < data.size) != down or not (down or work.args.target.larger):
         return None
     driver = hypervisor_client.hypervisor(work.runtime)
     waiting = hypervisor_client.carry_out(
-        work, [lambda order: driver.ensure_size(hypervisor_client.volume(instance, data), size, order)]
+        work, [lambda order: driver.ensure_size(hypervisor_client.disk_ref(instance, data), size, order)]
     )
     if waiting is None:
         work.then(lambda ctx: _resized(ctx, data.id, size))
     return waiting
 
 
-def changed_to(instance: Instance, plan: Type | None, *, region: str | None = None, grow: bool = True) -> Change:
+def changed_to(instance: Instance, plan: Type | None, *, region: str | None = None, grow: bool = True) -> Target:
     if plan is None:
-        return Change(region)
-    return Change(region, plan.slug, grow, larger=plan.disk > instance.disk)
+        return Target(region)
+    return Target(region, plan.slug, grow, larger=plan.disk > instance.disk)
 
 
 def beside(own: list[disks.Disk], data: disks.Disk) -> int:
@@ -137,7 +137,7 @@ def _limit(config: configs.Config, instance: Instance, plan: Type) -> int:
 
 @tx_step(weight=5)
 def change_plan(ctx: Context, work: StepContext) -> Sleep | None:
-    if work.args.change.type is None:
+    if work.args.target.type is None:
         return None
     instance = store.get_unscoped(ctx, work.args.instance_id)
     plan = _plan(ctx, work)
@@ -169,7 +169,7 @@ def choose_host(work: StepContext) -> Sleep | None:
     instance = hypervisor_client.current(work)
     if instance.host is None or "to" in work.vars:
         return None
-    region = work.args.change.region or instance.region
+    region = work.args.target.region or instance.region
     found = hypervisor_client.place(work, region, instance.id, specs.bare(instance), avoid=instance.host)
     if isinstance(found, Sleep):
         return found
@@ -188,7 +188,7 @@ def move(work: StepContext) -> Sleep | None:
     refs = tuple(DiskRef(int(work.vars["from"]), disk.id) for disk in own)
     driver = hypervisor_client.hypervisor(work.runtime)
     target = int(work.vars["to"])
-    ref = hypervisor_client.domain(instance)
+    ref = hypervisor_client.domain_ref(instance)
     return hypervisor_client.carry_out(work, [lambda order: driver.ensure_moved(ref, target, refs, order)])
 
 
@@ -198,11 +198,11 @@ def arrive(ctx: Context, work: StepContext) -> Sleep | None:
     instance = store.get_unscoped(ctx, work.args.instance_id)
     host = work.vars.get("to")
     changes: dict[str, object] = {"host": host, "migration_pending": False, "updated": ctx.moment}
-    if work.args.change.region is not None and work.args.change.region != instance.region:
+    if work.args.target.region is not None and work.args.target.region != instance.region:
         for held in ips.of(ctx, instance.id):
             ips.release(ctx, held)
-            ips.allocate(ctx, instance.id, work.args.change.region, public=held.public)
-        changes["region"] = work.args.change.region
+            ips.allocate(ctx, instance.id, work.args.target.region, public=held.public)
+        changes["region"] = work.args.target.region
         changes["ipv6_rdns"] = None
     ctx.db.update(store.instance, {"id": instance.id}, **changes)
     return None
@@ -214,7 +214,7 @@ def arrive(ctx: Context, work: StepContext) -> Sleep | None:
 @step(weight=15)
 def resume(work: StepContext) -> Sleep | None:
     """On again, if this had turned it off."""
-    instance = hypervisor_client.exists_now(work)
+    instance = hypervisor_client.current_or_none(work)
     if instance is None or instance.status == "deleting" or instance.host is None:
         return None
     if work.args.was_running and work.args.config_id is not None:
@@ -225,22 +225,22 @@ def resume(work: StepContext) -> Sleep | None:
 RECOVER = Operation(kind="compute_recover", args=MoveArgs, steps=(locate, resume, look), failed=look_again, keep=False)
 
 
-def arguments(instance: Instance, change: Change | None = None) -> MoveArgs:
+def arguments(instance: Instance, target: Target | None = None) -> MoveArgs:
     """Off first, if it is on; then it is moved or changed."""
     running = instance.status == "running"
-    return MoveArgs(instance.id, running, instance.booted_config if running else None, change or Change())
+    return MoveArgs(instance.id, running, instance.booted_config if running else None, target or Target())
 
 
 def come_back(ctx: Context, work: StepContext, _reason: str) -> None:
     """What could not be changed is as it was, and on again if it was on."""
-    instance = hypervisor_client.exists(ctx, work.args.instance_id)
+    instance = store.find_unscoped(ctx, work.args.instance_id)
     if instance is not None and instance.status != "deleting":
         # No job of the owner, whose event has failed already; behind whatever was queued meanwhile.
         enqueue(ctx, RECOVER, work.args, key=states.key(instance.id))
 
 
 def _cost(ctx: Context, args: MoveArgs) -> tuple[int, int]:
-    plan = types.find(ctx, args.change.type) if args.change.type else None
+    plan = types.find(ctx, args.target.type) if args.target.type else None
     return (0, 0) if plan is None else costs.difference(ctx, args.instance_id, plan)
 
 

@@ -1,40 +1,44 @@
-"""Creating an instance: everything that is checked first, and everything that is then written down."""
+"""Which instances can be created, and all that an instance has from the start."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
+from sqlalchemy import bindparam, select
 
 from crofter.context import Context
-from crofter.db import Duplicate
+from crofter.db import Duplicate, query
 from crofter.errors import Forbidden, Invalid, Reason
 from crofter.kinds import Entity, inaccessible
-from crofter.resources.billing.standing import AccountStanding
+from crofter.resources.account.store import account
+from crofter.resources.billing.standing import COLUMNS, AccountStanding
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
-from crofter.resources.instances import costs, deployment, orders, rules, states, store
+from crofter.resources.instances import costs, root_disk, rules, states, store, views
 from crofter.resources.instances.backups import restoring, schedule
 from crofter.resources.instances.backups import store as backups
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.configs import vlans
+from crofter.resources.instances.create import operations
+from crofter.resources.instances.create.operations import CREATE, DeployArgs
 from crofter.resources.instances.ips import store as ips
-from crofter.resources.instances.operations.deploy import CREATE, DeployArgs
+from crofter.resources.instances.reasons import refuse
 from crofter.resources.instances.shapes import InstanceCreate, InstanceView
 from crofter.resources.instances.store import Instance
-from crofter.resources.regions.store import Region
+from crofter.resources.regions.store import Region, region
 from crofter.resources.stackscripts import store as stackscripts
 from crofter.resources.tags import rules as tagging
 from crofter.resources.tags import store as tags
-from crofter.resources.types.store import Type
+from crofter.resources.types.store import Type, compute_type
 from crofter.resources.users import access
 
 NO_TYPE = "A valid plan type by that ID was not found"
 CAPABILITY, GPUS = "Computes", "GPU Computes"
 
 
-class Plan(Struct):
+class Request(Struct):
     """A body whose names have become things."""
 
     type: Type
@@ -44,52 +48,93 @@ class Plan(Struct):
     backup: Backup | None = None
 
 
+class Offer(NamedTuple):
+    type: Type | None
+    region: Region | None
+    account: AccountStanding
+
+
+_TYPE, _REGION = Type.__struct_fields__, Region.__struct_fields__
+
+
+def _offer(*found: Any) -> Offer:
+    type_row, region_row = found[: len(_TYPE)], found[len(_TYPE) : len(_TYPE) + len(_REGION)]
+    return Offer(
+        _offered(Type(*type_row)), _offered(Region(*region_row)), AccountStanding(*found[len(_TYPE) + len(_REGION) :])
+    )
+
+
+def _offered(found: Any) -> Any:
+    """None if it is offered no more; or never was, and then there is nothing but nulls."""
+    return found if found.offered else None
+
+
+_OFFER = query(
+    select(
+        *(compute_type.c[name].label(f"type_{name}") for name in _TYPE),
+        *(region.c[name].label(f"region_{name}") for name in _REGION),
+        *COLUMNS,
+    )
+    .select_from(
+        account.outerjoin(compute_type, compute_type.c.slug == bindparam("type")).outerjoin(
+            region, region.c.slug == bindparam("region")
+        )
+    )
+    .where(account.c.id == bindparam("account_id")),
+    _offer,
+)
+
+
+def offer(ctx: Context, type_slug: str, region_slug: str) -> Offer:
+    return ctx.db.one(_OFFER, account_id=ctx.account_id, type=type_slug, region=region_slug)
+
+
 def create(ctx: Context, body: InstanceCreate) -> InstanceView:
     if body.tags and ctx.actor.restricted:
         raise Forbidden
-    plan = _plan(ctx, body)
-    instance, addresses = begin(ctx, body, plan)
-    if plan.image is not None:
-        args = deployment.from_image(ctx, instance, plan.image, body)
+    request = _request(ctx, body)
+    instance, addresses = begin(ctx, body, request)
+    if request.image is not None:
+        args = _from_image(ctx, instance, request.image, body)
         stackscripts.count_active(ctx, None, body.stackscript_id)
-        secondary = Entity("image", plan.image.slug, plan.image.label, f"/v4/images/{plan.image.slug}")
+        secondary = Entity("image", request.image.slug, request.image.label, f"/v4/images/{request.image.slug}")
         states.start_job(ctx, CREATE, instance, args, secondary=secondary)
-    elif plan.backup is not None:
-        states.start_job(ctx, CREATE, instance, _from_backup(ctx, instance, plan.backup, booted=body.booted))
+    elif request.backup is not None:
+        states.start_job(ctx, CREATE, instance, _from_backup(ctx, instance, request.backup, booted=body.booted))
     else:
         # There is nothing to make yet: a host is found for it with its first disk.
         states.finish_at_once(ctx, CREATE, instance)
-    return rules.view_new(instance, addresses, tags.labels_of(ctx, store.KIND, instance.id) if body.tags else [])
+    return views.view_new(instance, addresses, tags.labels_of(ctx, store.KIND, instance.id) if body.tags else [])
 
 
-def begin(ctx: Context, body: InstanceCreate, plan: Plan | None = None) -> tuple[Instance, list[str]]:
+def begin(ctx: Context, body: InstanceCreate, request: Request | None = None) -> tuple[Instance, list[str]]:
     """An instance with all that it has from the start, and nothing on it yet; and its addresses."""
-    plan = plan or _plan(ctx, body)
-    instance = _insert(ctx, body, plan)
+    request = request or _request(ctx, body)
+    instance = _insert(ctx, body, request)
     addresses = [
-        ips.allocate(ctx, instance.id, plan.region.slug, public=public, position=position).address
+        ips.allocate(ctx, instance.id, request.region.slug, public=public, position=position).address
         for position, public in enumerate((True, False) if body.private_ip else (True,), start=1)
     ]
     if body.tags:
         tagging.put_on(ctx, store.KIND, instance.id, body.tags)
     access.entrust(ctx, store.KIND, instance.id)
-    costs.begin(ctx, instance, plan.type, plan.account)
+    costs.begin(ctx, instance, request.type, request.account)
     if instance.backups_enabled:
         schedule.begin(ctx, instance.id)
     return instance, addresses
 
 
-def _plan(ctx: Context, body: InstanceCreate) -> Plan:
-    plan_type, region, account = orders.placed(ctx, body.type, body.region)
+def _request(ctx: Context, body: InstanceCreate) -> Request:
+    plan_type, region, account = offer(ctx, body.type, body.region)
     image = images.offered(ctx, body.image)
     backup = _backup(ctx, body.backup_id) if body.backup_id else None
-    deployment.refuse(
+    refuse(
         body,
         [
             *about_place(ctx, plan_type, region),
             *_about_source(body, image, backup),
             *(_about_room(body, plan_type, image, backup) if plan_type else ()),
-            *deployment.complaints(ctx, body, image),
+            *root_disk.complaints(ctx, body, image),
             *vlans.complaints(ctx, region, body.interfaces),
         ],
         lambda: rules.about_label(ctx, body.label),
@@ -97,7 +142,7 @@ def _plan(ctx: Context, body: InstanceCreate) -> Plan:
     assert plan_type is not None
     assert region is not None
     costs.must_be_paid_up(ctx, account)
-    return Plan(plan_type, region, account, image, backup)
+    return Request(plan_type, region, account, image, backup)
 
 
 def _backup(ctx: Context, backup_id: int) -> Backup | None:
@@ -138,21 +183,21 @@ def _about_room(body: InstanceCreate, plan_type: Type, image: Image | None, back
         yield Reason("Insufficient space: the plan cannot hold the disks of the backup", "type")
 
 
-def _insert(ctx: Context, body: InstanceCreate, plan: Plan) -> Instance:
-    deploying = plan.image is not None or plan.backup is not None
-    enabled = plan.account.backups_enabled if body.backups_enabled is None else body.backups_enabled
+def _insert(ctx: Context, body: InstanceCreate, request: Request) -> Instance:
+    deploying = request.image is not None or request.backup is not None
+    enabled = request.account.backups_enabled if body.backups_enabled is None else body.backups_enabled
     values = {
         "group_label": body.group,
-        "region": plan.region.slug,
-        "type": plan.type.slug,
+        "region": request.region.slug,
+        "type": request.type.slug,
         "image": body.image,
         "status": CREATE.during if deploying else "offline",
-        "vcpus": plan.type.vcpus,
-        "memory": plan.type.memory,
-        "disk": plan.type.disk,
-        "transfer": plan.type.transfer,
-        "gpus": plan.type.gpus,
-        "alerts": default_alerts(plan.type.vcpus),
+        "vcpus": request.type.vcpus,
+        "memory": request.type.memory,
+        "disk": request.type.disk,
+        "transfer": request.type.transfer,
+        "gpus": request.type.gpus,
+        "alerts": default_alerts(request.type.vcpus),
         "watchdog_enabled": True,
         "backups_enabled": enabled,
         "backup_day": schedule.UNDECIDED if enabled else None,
@@ -194,3 +239,14 @@ def _from_backup(ctx: Context, instance: Instance, backup: Backup, *, booted: bo
     """The disks and profiles that the backup remembers, under new numbers."""
     plans, made = restoring.write_down(ctx, instance, backup)
     return DeployArgs(instance.id, disks=plans, boot_config=made[0].id if booted and made else None)
+
+
+def _from_image(ctx: Context, instance: Instance, image: Image, body: InstanceCreate) -> DeployArgs:
+    """Everything that creating an instance from an image writes down."""
+    planned = operations.from_image(ctx, instance, image, swap_size=body.swap_size, interfaces=body.interfaces)
+    return DeployArgs(
+        instance.id,
+        disks=planned.disks,
+        seed=root_disk.seed(ctx, instance.id, planned.root_id, body),
+        boot_config=planned.config_id if body.booted else None,
+    )

@@ -1,0 +1,1 @@
+"""Creating an instance, and deploying what is on its disks."""

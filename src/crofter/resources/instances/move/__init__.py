@@ -1,0 +1,1 @@
+"""Giving an instance another plan, host or region: resize, mutate, migrate."""

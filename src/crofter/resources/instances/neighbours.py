@@ -1,0 +1,45 @@
+"""The port for resources that refer to instances: what they are asked about one, and what they are told of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from msgspec import Struct
+
+from crofter.context import Context
+from crofter.errors import Reason
+from crofter.resources.instances.store import Instance
+
+
+class Neighbour(Struct, frozen=True):
+    """A resource that refers to instances. It knows them; they know it only through this."""
+
+    against_leaving: Callable[[Context, Instance], Iterator[Reason]] = lambda _ctx, _instance: iter(())
+    """Why the instance cannot go to another region."""
+    has_volume: Callable[[Context, Instance, int, str], bool] = lambda _ctx, _instance, _volume_id, _field: False
+    """Whether a profile of the instance may name the volume. Raises if the caller may not use it; the last argument is
+    the field to be named then."""
+    deleted: Callable[[Context, Instance], None] = lambda _ctx, _instance: None
+    """The instance is deleted in this transaction, so it is referred to no more."""
+
+
+_registered: list[Neighbour] = []
+
+
+def register(*neighbours: Neighbour) -> None:
+    """Once, where all resources are listed. In this order they are asked and told."""
+    _registered[:] = neighbours
+
+
+def against_leaving(ctx: Context, instance: Instance) -> Iterator[Reason]:
+    for neighbour in _registered:
+        yield from neighbour.against_leaving(ctx, instance)
+
+
+def has_volume(ctx: Context, instance: Instance, volume_id: int, field: str) -> bool:
+    return any(neighbour.has_volume(ctx, instance, volume_id, field) for neighbour in _registered)
+
+
+def deleted(ctx: Context, instance: Instance) -> None:
+    for neighbour in _registered:
+        neighbour.deleted(ctx, instance)

@@ -1,0 +1,1 @@
+"""Turning an instance on and off: boot, reboot, shutdown, rescue."""

@@ -1,0 +1,1 @@
+"""What an instance used: statistics and traffic."""
