@@ -23,6 +23,7 @@ from crofter.drivers.hypervisor import (
     Order,
     Progress,
     Source,
+    Usage,
 )
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.hypervisor.simulated.performing import Task, perform
@@ -147,6 +148,11 @@ class HidesItsBlindSpots(SimulatedHypervisor):
         return replace(super().list(host), unreachable=())
 
 
+class WaitsForEver(SimulatedHypervisor):
+    def history(self, *where: Any, timeout: float = 0) -> tuple[Usage, ...]:
+        return super().history(*where)
+
+
 DEFECTS: dict[str, tuple[Driver, str]] = {
     name: (driver, caught)
     for name, driver, caught in (
@@ -210,6 +216,7 @@ DEFECTS: dict[str, tuple[Driver, str]] = {
         ("restores nothing", CopiesNothing, "a_backup_of_a_running_machine_is_restored_byte_for_byte"),
         ("leaves disks behind", LeavesDisksBehind, "a_machine_moves_with_all_its_disks"),
         ("changes what runs", AppliesAtOnce, "a_new_definition_counts_from_the_next_boot"),
+        ("waits however long it takes", WaitsForEver, "a_history_that_may_take_no_time_is_unreachable"),
         ("lists no orphans", ListsTheAttachedOnly, "a_list_finds_orphans"),
         ("hides its blind spots", HidesItsBlindSpots, "a_list_tells_which_hosts_it_could_not_see"),
     )

@@ -19,6 +19,7 @@ from crofter.clock import HOUR, Setting
 from crofter.db import Session, meta, open_database
 from crofter.db.schema import prepare
 from crofter.drivers.hypervisor import DomainRef
+from crofter.drivers.hypervisor.contract import PATIENCE
 from crofter.drivers.hypervisor.reports import Usage
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.payments import InDoubt, Outcome, SimulatedGateway
@@ -47,8 +48,10 @@ def sent(number: int, start: int, stop: int) -> int:
 class Loud(SimulatedHypervisor):
     """Machines whose traffic anybody can reckon."""
 
-    def history(self, ref: DomainRef, start: int, stop: int, step: int) -> tuple[Usage, ...]:
-        super().history(ref, start, stop, step)  # which knows what is not there
+    def history(
+        self, ref: DomainRef, start: int, stop: int, step: int, *, timeout: float = PATIENCE
+    ) -> tuple[Usage, ...]:
+        super().history(ref, start, stop, step, timeout=timeout)  # which knows what is not there
         return (Usage(start, stop, ipv4_out=sent(ref.id, start, stop)),)
 
 

@@ -198,6 +198,10 @@ class Endpoint:
             raise TypeError(f"{where}: a grant on {kind} needs {kind}_id in the path")
 
     @property
+    def asks_hosts(self) -> bool:
+        return getattr(self.handler, "asks_hosts", False)
+
+    @property
     def item(self) -> Any:
         """The view of one item of the collection that is answered, if a collection is."""
         return typing.get_args(self.answers)[0] if typing.get_origin(self.answers) is Page else None
@@ -258,6 +262,12 @@ def endpoint(
         return handler
 
     return declare
+
+
+def asks_hosts(handler: F) -> F:
+    """Say of an endpoint that it asks hosts of instances while its caller waits, through a port with a time limit."""
+    handler.asks_hosts = True  # type: ignore[attr-defined]
+    return handler
 
 
 def endpoints_of(module: ModuleType) -> list[Endpoint]:

@@ -151,6 +151,13 @@ def counters_start_with_the_machine_and_grow(yard: Yard) -> None:
     assert yard.driver.statistics(machine.domain).cpu < first.cpu
 
 
+def a_history_that_may_take_no_time_is_unreachable(yard: Yard) -> None:
+    machine = yard.machine(on=True)
+    born = yard.driver.observe(machine.domain).since or 0
+    with pytest.raises(Unreachable):
+        yard.driver.history(machine.domain, born, born + 1000, 1000, timeout=0)
+
+
 def a_history_adds_up_and_is_silent_while_the_machine_is_off(yard: Yard) -> None:
     machine = yard.machine(on=True)
     born = yard.driver.observe(machine.domain).since or 0

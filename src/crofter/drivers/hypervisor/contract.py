@@ -42,6 +42,9 @@ from crofter.drivers.hypervisor.specs import (
     Source,
 )
 
+PATIENCE = 10.0
+"""Real seconds after which a host that says nothing is Unreachable, unless its caller has less time."""
+
 
 class Order(Struct, frozen=True):
     """On whose behalf a verb is called. Work is the same when operation, step, verb and thing are the same."""
@@ -117,8 +120,13 @@ class Hypervisor(Protocol):
     def statistics(self, ref: DomainRef) -> Usage:
         """Counters since the machine was switched on; nothing for one that is off."""
 
-    def history(self, ref: DomainRef, start: int, stop: int, step: int) -> tuple[Usage, ...]:
-        """Use per ``step`` milliseconds from ``start``, up to ``stop`` or now. Traffic of a month is one long step."""
+    def history(
+        self, ref: DomainRef, start: int, stop: int, step: int, *, timeout: float = PATIENCE
+    ) -> tuple[Usage, ...]:
+        """Use per ``step`` milliseconds from ``start``, up to ``stop`` or now. Traffic of a month is one long step.
+
+        Callers wait for it, so a host that has not answered after ``timeout`` real seconds is Unreachable.
+        """
 
     def prune(self, before: int) -> int:
         """Forget finished orders and deleted things from before; how many. Operations so old must not come back."""

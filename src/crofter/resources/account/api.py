@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crofter.context import Context
-from crofter.edge.endpoint import ReadAfterCommit, TwoPhaseWrite, endpoint
+from crofter.edge.endpoint import ReadAfterCommit, TwoPhaseWrite, asks_hosts, endpoint
 from crofter.resources.account import rules
 from crofter.resources.account.shapes import (
     AccountTransfer,
@@ -75,6 +75,7 @@ def enable_managed(ctx: Context) -> None:
 
 
 @endpoint("GET /v4/account/transfer", scope="account:read_only", grant="account:read_only", slow=True)
+@asks_hosts
 def view_account_transfer(ctx: Context) -> AccountTransfer:
     """View the traffic of the month over all instances."""
     return rules.transfer(ctx)

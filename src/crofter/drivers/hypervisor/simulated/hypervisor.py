@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from crofter.clock import Clock
 from crofter.db import Database
-from crofter.drivers.hypervisor.contract import Order
+from crofter.drivers.hypervisor.contract import PATIENCE, Order
+from crofter.drivers.hypervisor.errors import Unreachable
 from crofter.drivers.hypervisor.reports import (
     Change,
     Host,
@@ -133,7 +134,11 @@ class SimulatedHypervisor:
         with self._books.reading() as scene:
             return looking.statistics(scene, ref)
 
-    def history(self, ref: DomainRef, start: int, stop: int, step: int) -> tuple[Usage, ...]:
+    def history(
+        self, ref: DomainRef, start: int, stop: int, step: int, *, timeout: float = PATIENCE
+    ) -> tuple[Usage, ...]:
+        if timeout <= 0:  # there is no host to wait for: it is in time unless there is none left
+            raise Unreachable("No time is left to ask.")
         with self._books.reading() as scene:
             return looking.history(scene, ref, start, stop, step)
 

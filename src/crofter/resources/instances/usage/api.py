@@ -1,9 +1,9 @@
-"""Instances: clone, statistics, transfer."""
+"""What an instance used: statistics and traffic."""
 
 from __future__ import annotations
 
 from crofter.context import Context
-from crofter.edge.endpoint import endpoint
+from crofter.edge.endpoint import asks_hosts, endpoint
 from crofter.resources.instances.api import TheInstance
 from crofter.resources.instances.shapes import MonthTransfer, Stats, TransferView
 from crofter.resources.instances.usage import rules
@@ -18,6 +18,7 @@ TAG = "instances"
     rate="stats",
     slow=True,
 )
+@asks_hosts
 def view_stats(ctx: Context, instance: TheInstance) -> Stats:
     """View processor, disk and network use of the last 24 hours."""
     return rules.recent(ctx, instance)
@@ -30,6 +31,7 @@ def view_stats(ctx: Context, instance: TheInstance) -> Stats:
     rate="stats",
     slow=True,
 )
+@asks_hosts
 def view_month_stats(ctx: Context, instance: TheInstance, year: int, month: int) -> Stats:
     """View processor, disk and network use of a month."""
     return rules.of_month(ctx, instance, year, month)
@@ -41,6 +43,7 @@ def view_month_stats(ctx: Context, instance: TheInstance, year: int, month: int)
     grant="compute:read_only",
     slow=True,
 )
+@asks_hosts
 def view_transfer(ctx: Context, instance: TheInstance) -> TransferView:
     """View the traffic of the current month."""
     return rules.transfer(ctx, instance)
@@ -52,6 +55,7 @@ def view_transfer(ctx: Context, instance: TheInstance) -> TransferView:
     grant="compute:read_only",
     slow=True,
 )
+@asks_hosts
 def view_month_transfer(ctx: Context, instance: TheInstance, year: int, month: int) -> MonthTransfer:
     """View the traffic of a month."""
     return rules.month_transfer(ctx, instance, year, month)

@@ -10,7 +10,6 @@ from crofter import clock
 from crofter.context import Context
 from crofter.drivers.hypervisor import Absent, DomainRef, Unreachable, Usage
 from crofter.errors import Invalid
-from crofter.resources.instances import hypervisor_client
 from crofter.resources.instances.shapes import (
     IoStats,
     MonthTransfer,
@@ -21,6 +20,7 @@ from crofter.resources.instances.shapes import (
     TransferView,
 )
 from crofter.resources.instances.store import Instance
+from crofter.resources.instances.usage import port
 
 NO_STATS = "Stats are unavailable at this time."
 POINT = 5 * clock.MINUTE
@@ -60,10 +60,9 @@ def bounds(ctx: Context, year: int, month: int) -> tuple[int, int]:
 def _history(ctx: Context, instance: Instance, start: int, stop: int, step: int) -> tuple[Usage, ...]:
     if instance.host is None:
         return _nothing(start, stop, step)
+    ref = DomainRef(instance.host, instance.id)
     try:
-        return hypervisor_client.hypervisor(ctx.runtime).history(
-            DomainRef(instance.host, instance.id), start, stop, step
-        )
+        return port.history(ctx.runtime, ref, start, stop, step, until=port.deadline())
     except Absent:
         return _nothing(start, stop, step)  # its host was chosen, and the machine is still to come
     except Unreachable:
@@ -91,7 +90,10 @@ def _stats(ctx: Context, instance: Instance, start: int, stop: int, step: int) -
 
 def _series(points: Sequence[Usage], field: str, per: float = 1.0) -> Series:
     """Amounts as rates: per second of the point that they fall into."""
-    return [[one.start, round(getattr(one, field) * per / max(1, (one.stop - one.start) / 1000), 2)] for one in points]
+    return [
+        [point.start, round(getattr(point, field) * per / max(1, (point.stop - point.start) / 1000), 2)]
+        for point in points
+    ]
 
 
 def _net(points: Sequence[Usage], family: str) -> NetStats:
@@ -110,6 +112,6 @@ def month_transfer(ctx: Context, instance: Instance, year: int, month: int) -> M
     start, stop = bounds(ctx, year, month)
     created = clock.parse(instance.created)
     points = _history(ctx, instance, max(start, created), min(stop, ctx.now), clock.HOUR)
-    received = sum(one.ipv4_in + one.ipv6_in for one in points)
-    sent = sum(one.ipv4_out + one.ipv6_out for one in points)
+    received = sum(point.ipv4_in + point.ipv6_in for point in points)
+    sent = sum(point.ipv4_out + point.ipv6_out for point in points)
     return MonthTransfer(bytes_in=received, bytes_out=sent, bytes_total=received + sent)

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from crofter import clock
 from crofter.context import Context
 from crofter.drivers.hypervisor import Absent, DomainRef, Unreachable, Usage
-from crofter.resources.instances import hypervisor_client, store
+from crofter.resources.instances import store
+from crofter.resources.instances.usage import port
 from crofter.resources.managed.stats.shapes import ManagedStats, ManagedStatsData, Point
 
 SECONDS = clock.HOUR / clock.SECOND
@@ -27,14 +28,14 @@ def recent(ctx: Context) -> ManagedStats:
 
 
 def _usage(ctx: Context) -> Iterator[Usage]:
-    stop = ctx.now // clock.HOUR * clock.HOUR
+    stop, until = ctx.now // clock.HOUR * clock.HOUR, port.deadline()
     ids = [number for number, _ in store.labels(ctx)[:MOST]]
     for instance in store.these(ctx, ids):
         if instance.host is None:
             continue
         where = DomainRef(instance.host, instance.id)
         try:
-            yield from hypervisor_client.hypervisor(ctx.runtime).history(where, stop - clock.DAY, stop, clock.HOUR)
+            yield from port.history(ctx.runtime, where, stop - clock.DAY, stop, clock.HOUR, until=until)
         except (Absent, Unreachable):
             continue  # it is still to come, or away; the others are worth showing all the same
 
