@@ -215,11 +215,11 @@ def violations(cloud: Cloud) -> list[str]:
         found.append(f"a disk rests as {sorted(disk_statuses - {'ready'})}")
     inventory = runtime.services["hypervisor"].list()
     if sorted(ref.id for ref in inventory.disks) != disks:
-        found.append(f"disks: {sorted(ref.id for ref in inventory.disks)} on hosts, {disks} in the books")
+        found.append(f"disks: {sorted(ref.id for ref in inventory.disks)} on hosts, {disks} in the database")
     if not {ref.id for ref in inventory.domains} <= set(placed):
-        found.append(f"machines: {sorted(ref.id for ref in inventory.domains)} on hosts, {placed} in the books")
+        found.append(f"machines: {sorted(ref.id for ref in inventory.domains)} on hosts, {placed} in the database")
     if not {ref.id for ref in inventory.backups} <= set(saved):
-        found.append(f"backups: {sorted(ref.id for ref in inventory.backups)} on hosts, {saved} in the books")
+        found.append(f"backups: {sorted(ref.id for ref in inventory.backups)} on hosts, {saved} in the database")
     return found
 
 

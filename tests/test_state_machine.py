@@ -24,7 +24,7 @@ def test_every_passing_state_is_shown_by_a_job() -> None:
     assert shown == PASSING
 
 
-def test_the_books_and_the_states_agree_on_what_is_passing() -> None:
+def test_the_index_and_the_states_agree_on_what_is_passing() -> None:
     resting = ("running", "offline", "stopped")
     assert " AND ".join(f"status <> '{status}'" for status in resting) == store.MOVING
     assert set(AT_REST) == {"running", "offline"}

@@ -34,7 +34,7 @@ Seen = ObservedDomain | ObservedDisk | ObservedBackup
 
 
 class Bench(Protocol):
-    """A driver with a fleet of at least two regions of two hosts, and hands to meddle with it."""
+    """A driver with a fleet of at least two regions of two hosts, and the means to meddle with it."""
 
     regions: tuple[str, str]
 

@@ -121,7 +121,7 @@ class ShrinksAnything(SimulatedHypervisor):
             assert thing.doc is not None
             return one(Disk, thing, replace(thing.doc, size=size))
 
-        return perform(self._books, Task("size", Disk, ref, order, plan))
+        return perform(self._transactions, Task("size", Disk, ref, order, plan))
 
 
 class LeavesDisksBehind(SimulatedHypervisor):
@@ -172,7 +172,7 @@ DEFECTS: dict[str, tuple[Driver, str]] = {
             "a_boot_that_was_done_does_not_boot_a_guest_that_went_off_since",
         ),
         (
-            "keeps its books in memory",
+            "keeps its tables in memory",
             _with_orders("InMemory", lambda driver, order: replace(order, step=f"{order.step}{id(driver)}")),
             "each_verb_is_finished_by_a_driver_that_did_not_begin_it: moved",
         ),

@@ -1,4 +1,4 @@
-"""The sweeper: what hosts and books disagree about is reported, and nothing is destroyed."""
+"""The sweeper: what hosts and the database disagree about is reported, and nothing is destroyed."""
 
 from __future__ import annotations
 

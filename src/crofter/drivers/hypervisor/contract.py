@@ -12,7 +12,7 @@ The server decides what should be; a driver makes it so, and tells what is. Four
   ``unknown``.
 
 Refused is permanent, raised before anything was touched; a Progress with a failure is work that was begun and
-went wrong. Verbs must be called outside any transaction: a driver may keep its own books in the same database.
+went wrong. Verbs must be called outside any transaction: a driver may keep its own tables in the same database.
 """
 
 from __future__ import annotations

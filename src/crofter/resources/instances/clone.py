@@ -156,7 +156,7 @@ def _chosen(body: Clone, own: Own) -> tuple[list[Disk], list[Config]]:
     """All profiles and their disks unless said otherwise; disks that are named come along in any case."""
     wanted = set(own.configs if body.configs is None else body.configs)
     numbers = {number for config_id in wanted for number in own.configs[config_id].disks} | set(body.disks or ())
-    return [own.disks[number] for number in sorted(numbers)], [own.configs[one] for one in sorted(wanted)]
+    return [own.disks[number] for number in sorted(numbers)], [own.configs[number] for number in sorted(wanted)]
 
 
 def _existing(ctx: Context, body: Clone, own: Own) -> Instance:

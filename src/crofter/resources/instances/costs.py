@@ -87,9 +87,9 @@ def resume(ctx: Context, instance: Instance) -> None:
 
 
 def _plan(ctx: Context, instance: Instance) -> Type:
-    found = types.find(ctx, instance.type)
-    assert found is not None  # a type that instances have is never forgotten, only offered no more
-    return found
+    plan = types.find(ctx, instance.type)
+    assert plan is not None  # a type that instances have is never forgotten, only offered no more
+    return plan
 
 
 def _named(instance: Instance) -> str:

@@ -38,7 +38,7 @@ def erase(work: StepContext) -> Sleep | None:
     with work.read() as ctx:
         instance = store.get_unscoped(ctx, work.args.instance_id)
         own_disks = disks.of(ctx, instance.id)
-        own_backups = [one for one in backups.of(ctx, instance.id) if one.host is not None]
+        own_backups = [backup for backup in backups.of(ctx, instance.id) if backup.host is not None]
     if instance.host is None:
         return None
     refs: list[hypervisor_client.Ref] = [hypervisor_client.domain_ref(instance)]

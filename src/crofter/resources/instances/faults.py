@@ -24,19 +24,19 @@ class OfRegion(Body):
 
 
 def _simulated(runtime: Runtime) -> SimulatedHypervisor:
-    found = hypervisor_client.hypervisor(runtime)
-    if not isinstance(found, SimulatedHypervisor):
+    driver = hypervisor_client.hypervisor(runtime)
+    if not isinstance(driver, SimulatedHypervisor):
         raise Invalid("Only the simulated hypervisor can be made to fail", field="kind")
-    return found
+    return driver
 
 
 def instance_of(runtime: Runtime, compute_id: int) -> Instance:
     """The instance that a fault is to befall, whoever owns it."""
     with runtime.database.read() as db:
-        found = store.find_unscoped(Context(runtime, db), compute_id)
-    if found is None:
+        row = store.find_unscoped(Context(runtime, db), compute_id)
+    if row is None:
         raise Invalid("compute_id is not valid", field="compute_id")
-    return found
+    return row
 
 
 def _power_off(runtime: Runtime, body: OfInstance) -> None:

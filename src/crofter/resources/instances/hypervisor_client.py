@@ -43,8 +43,8 @@ Ref = DomainRef | DiskRef | BackupRef
 
 
 def hypervisor(runtime: Runtime) -> Hypervisor:
-    found: Hypervisor = runtime.services["hypervisor"]
-    return found
+    driver: Hypervisor = runtime.services["hypervisor"]
+    return driver
 
 
 def order(work: StepContext) -> Order:
@@ -62,7 +62,7 @@ def _until(work: StepContext) -> int:
     """How far the hypervisor's part of the work is when this step is done: wholly, if only looking is left."""
     steps = work.operation.steps
     left = steps[steps.index(work.step) + 1 :]
-    if not any(one.external and one.name != "look" for one in left):
+    if not any(step.external and step.name != "look" for step in left):
         return 100
     return work.operation.percent(work.step, 100)
 
@@ -161,7 +161,7 @@ def backup_ref(backup: Backup) -> BackupRef:
 
 def network_of(ctx: Context, instance: Instance) -> Network:
     """The addresses that the machine may use."""
-    addresses = [one.address for one in ips.of(ctx, instance.id)]
+    addresses = [held.address for held in ips.of(ctx, instance.id)]
     return Network((*addresses, ips.slaac(instance.region, instance.id)))
 
 

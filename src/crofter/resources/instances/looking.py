@@ -75,7 +75,7 @@ def look_at_disks(work: StepContext) -> Sleep | None:
         return None
     driver = hypervisor_client.hypervisor(work.runtime)
     seen = {disk.id: driver.observe(DiskRef(host, disk.id)) for disk in own}
-    if any(one.presence == "unknown" for one in seen.values()):
+    if any(disk.presence == "unknown" for disk in seen.values()):
         return hypervisor_client.ask_later(work)
     work.then(lambda ctx: _as_seen(ctx, instance, own, seen))
     return None

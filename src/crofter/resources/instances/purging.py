@@ -33,8 +33,8 @@ class PurgeArgs(Struct, frozen=True):
 
 @step(retries=50)
 def purge(work: StepContext) -> Sleep | None:
-    refs: list[hypervisor_client.Ref] = [DiskRef(*one) for one in work.args.disks]
-    refs += [BackupRef(*one) for one in work.args.backups]
+    refs: list[hypervisor_client.Ref] = [DiskRef(*pair) for pair in work.args.disks]
+    refs += [BackupRef(*pair) for pair in work.args.backups]
     return hypervisor_client.remove(work, refs)
 
 
@@ -59,8 +59,8 @@ def forget_disks(ctx: Context, instance: Instance, ids: Sequence[int]) -> None:
 
 def forget_backups(ctx: Context, old: Sequence[Backup]) -> None:
     """The same for backups."""
-    for one in old:
-        ctx.db.delete(backups.backup, id=one.id)
-    refs = [(one.host, one.id) for one in old if one.host is not None]
+    for backup in old:
+        ctx.db.delete(backups.backup, id=backup.id)
+    refs = [(backup.host, backup.id) for backup in old if backup.host is not None]
     if refs:
         enqueue(ctx, PURGE, PurgeArgs(backups=refs))

@@ -13,8 +13,8 @@ def refuse(body: Body, reasons: Iterable[Reason], further: Callable[[], Iterable
 
     Then for the ``further`` ones too, which are looked for only then.
     """
-    found = list(reasons)
-    if found:
-        found += further()
+    wrong = list(reasons)
+    if wrong:
+        wrong += further()
         positions = {name: position for position, name in enumerate(body.__struct_fields__)}
-        raise Invalid.all(sorted(found, key=lambda reason: positions.get(reason.head, -1)))
+        raise Invalid.all(sorted(wrong, key=lambda reason: positions.get(reason.head, -1)))

@@ -43,8 +43,8 @@ def _interfaces(ctx: Context, instance: Instance, config: Config) -> tuple[Inter
     if not config.interfaces:
         return (Interface("public"),)
     return tuple(
-        Interface("vlan", vlans.number(ctx, instance, str(one["label"])), one.get("ipam_address") or None)
-        if one["purpose"] == "vlan"
+        Interface("vlan", vlans.number(ctx, instance, str(interface["label"])), interface.get("ipam_address") or None)
+        if interface["purpose"] == "vlan"
         else Interface("public")
-        for one in config.interfaces
+        for interface in config.interfaces
     )

@@ -218,8 +218,8 @@ def these_shown(ctx: Context, ids: Sequence[int]) -> list[Shown]:
 
 def script_of(ctx: Context, instance_id: int) -> int | None:
     """The StackScript that it was last deployed with."""
-    found: int | None = ctx.db.value(_SCRIPT, id=instance_id)
-    return found
+    script_id: int | None = ctx.db.value(_SCRIPT, id=instance_id)
+    return script_id
 
 
 def has_label(ctx: Context, label: str) -> bool:

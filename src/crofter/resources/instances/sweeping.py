@@ -1,4 +1,4 @@
-"""The sweeper: holds what the hosts have against what the books say. It reports, and destroys nothing."""
+"""The sweeper: compares what the hosts have with what the database says. It reports, and destroys nothing."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Report(Struct):
     """What does not agree, by the names that things have on hosts. Only what was seen twice is told of."""
 
     orphans: list[str] = []
-    """On a host, and in no book."""
+    """On a host, and not in the database."""
     missing: list[str] = []
-    """In the books, and on no host that answers."""
+    """In the database, and on no host that answers."""
     misplaced: list[str] = []
-    """On another host than the books say."""
+    """On another host than the database says."""
     stuck: list[int] = []
     """Instances on their way to nowhere: nobody is at work on them."""
     unreachable: list[int] = []
@@ -41,7 +41,7 @@ class Report(Struct):
 
 
 class Entry(Row):
-    """A thing as the books have it."""
+    """A machine, a disk or a backup as the database has it."""
 
     id: int
     host: int
@@ -49,14 +49,15 @@ class Entry(Row):
     state: str
 
 
-class Books(Struct):
-    """All things of one kind, and those that nobody has any more and that are about to go."""
+class Inventories(Struct):
+    """Everything of one kind as the database has it, and as the hosts have it."""
 
     kind: type[DomainRef] | type[DiskRef] | type[BackupRef]
     there: str
     """In this state it must be on its host."""
     entries: dict[int, Entry]
     leaving: set[int]
+    """Those that nobody has any more and that are about to go."""
     refs: Sequence[hypervisor_client.Ref]
     """What the hosts have."""
 
@@ -97,20 +98,20 @@ def reconcile(runtime: Runtime) -> Report:
 
 def compare(runtime: Runtime) -> Report:
     """Only look, and change nothing. What is being made, moved or deleted at this moment is let be."""
-    found = hypervisor_client.hypervisor(runtime).list()
+    hosts = hypervisor_client.hypervisor(runtime).list()
     with runtime.database.read() as db:
-        purges = [PurgeArgs(one["disks"], one["backups"]) for one in db.column(_LEAVING)]
-        disks = {number for one in purges for _, number in one.disks}
-        backups = {number for one in purges for _, number in one.backups}
-        all_books = (
-            Books(DomainRef, "running", _by_id(db.all(_DOMAINS)), set(), found.domains),
-            Books(DiskRef, "ready", _by_id(db.all(_DISKS)), disks, found.disks),
-            Books(BackupRef, "successful", _by_id(db.all(_BACKUPS)), backups, found.backups),
+        purges = [PurgeArgs(purge["disks"], purge["backups"]) for purge in db.column(_LEAVING)]
+        disks = {number for purge in purges for _, number in purge.disks}
+        backups = {number for purge in purges for _, number in purge.backups}
+        kinds = (
+            Inventories(DomainRef, "running", _by_id(db.all(_DOMAINS)), set(), hosts.domains),
+            Inventories(DiskRef, "ready", _by_id(db.all(_DISKS)), disks, hosts.disks),
+            Inventories(BackupRef, "successful", _by_id(db.all(_BACKUPS)), backups, hosts.backups),
         )
         busy = set(db.column(_BUSY))
-        report = Report(unreachable=list(found.unreachable), stuck=_stuck(db, busy))
-    for books in all_books:
-        _compare(runtime, report, books, busy)
+        report = Report(unreachable=list(hosts.unreachable), stuck=_stuck(db, busy))
+    for both in kinds:
+        _compare(runtime, report, both, busy)
     return report
 
 
@@ -118,18 +119,18 @@ def _by_id(entries: list[Entry]) -> dict[int, Entry]:
     return {entry.id: entry for entry in entries}
 
 
-def _compare(runtime: Runtime, report: Report, books: Books, busy: set[str]) -> None:
-    for ref in books.refs:
-        entry = books.entries.get(ref.id)
+def _compare(runtime: Runtime, report: Report, both: Inventories, busy: set[str]) -> None:
+    for ref in both.refs:
+        entry = both.entries.get(ref.id)
         if entry is None:
-            if ref.id not in books.leaving and _is_there(runtime, ref):
+            if ref.id not in both.leaving and _is_there(runtime, ref):
                 report.orphans.append(f"{ref.name} on host {ref.host}")
         elif entry.host != ref.host and states.key(entry.instance_id) not in busy:
             report.misplaced.append(f"{ref.name} on host {ref.host}, not {entry.host}")
-    known = {ref.id for ref in books.refs}
-    for entry in books.entries.values():
-        ref = books.kind(entry.host, entry.id)
-        expected = entry.state == books.there and states.key(entry.instance_id) not in busy
+    known = {ref.id for ref in both.refs}
+    for entry in both.entries.values():
+        ref = both.kind(entry.host, entry.id)
+        expected = entry.state == both.there and states.key(entry.instance_id) not in busy
         if expected and entry.id not in known and entry.host not in report.unreachable and not _is_there(runtime, ref):
             report.missing.append(f"{ref.name} on host {ref.host}")
 
@@ -158,15 +159,15 @@ def _attended(runtime: Runtime, stuck: list[int]) -> list[int]:
 
 def _look_at(runtime: Runtime, instance_id: int) -> bool:
     with runtime.database.write() as db:
-        found = store.find_unscoped(Context(runtime, db), instance_id)
-        if found is None:
+        row = store.find_unscoped(Context(runtime, db), instance_id)
+        if row is None:
             return False
-        ctx = watchdog.system_context(runtime, db, found)
+        ctx = watchdog.system_context(runtime, db, row)
         try:
             admit(ctx, states.key(instance_id))
         except Busy:
             return False
-        if found.status == "deleting":
+        if row.status == "deleting":
             delete.spare(ctx, instance_id)
         # No job of the owner: it only looks where the machine is, and shows that.
         enqueue(ctx, LOOK, Args(instance_id), key=states.key(instance_id))

@@ -56,14 +56,14 @@ def attend(runtime: Runtime) -> int:
 
 
 def _look(runtime: Runtime, change: Change) -> None:
-    # Observed before the transaction begins: a driver may keep its own books in the same database.
+    # Observed before the transaction begins: a driver may keep its own tables in the same database.
     observed = hypervisor_client.hypervisor(runtime).observe(change.ref)
     with runtime.database.write() as db:
         meta.put(db, _CURSOR, change.number)
-        settle(runtime, db, observed)
+        apply_observation(runtime, db, observed)
 
 
-def settle(runtime: Runtime, db: Session, observed: ObservedDomain) -> None:
+def apply_observation(runtime: Runtime, db: Session, observed: ObservedDomain) -> None:
     """Show what is so; boot what went off by itself, unless it does that all the time."""
     instance = store.find_unscoped(Context(runtime, db), observed.ref.id)
     if instance is None or observed.power in ("unknown", "absent") or instance.status == "deleting":
@@ -128,7 +128,7 @@ def look_at(runtime: Runtime, instance_id: int) -> None:
         return
     observed = hypervisor_client.hypervisor(runtime).observe(DomainRef(instance.host, instance.id))
     with runtime.database.write() as db:
-        settle(runtime, db, observed)
+        apply_observation(runtime, db, observed)
 
 
 def look_at_host(runtime: Runtime, host: int) -> None:

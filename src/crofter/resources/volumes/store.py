@@ -140,13 +140,13 @@ def attached(ctx: Context, instance_id: int) -> list[Entity]:
 
 def detach_all(ctx: Context, instance_id: int) -> list[Entity]:
     """Free every volume of an instance; which ones those were."""
-    found = attached(ctx, instance_id)
-    if found:
+    entities = attached(ctx, instance_id)
+    if entities:
         ctx.db.update(volume, {"instance_id": instance_id}, instance_id=None, updated=ctx.moment)
-    return found
+    return entities
 
 
-def usable(ctx: Context, volume_id: int, found: Instance) -> bool:
+def usable(ctx: Context, volume_id: int, row: Instance) -> bool:
     """Whether a profile of the instance may name the volume: of the account, in its region, not another's."""
-    values = {"account_id": ctx.account_id, "region": found.region, "instance_id": found.id}
+    values = {"account_id": ctx.account_id, "region": row.region, "instance_id": row.id}
     return ctx.db.value(_USABLE, volume_id=volume_id, **values) is not None

@@ -9,9 +9,9 @@ from crofter.db import query
 from crofter.drivers.hypervisor.errors import Absent, Refused
 from crofter.drivers.hypervisor.reports import Reason
 from crofter.drivers.hypervisor.simulated import tables, world
-from crofter.drivers.hypervisor.simulated.books import Books
 from crofter.drivers.hypervisor.simulated.scene import FAULTS, Scene
 from crofter.drivers.hypervisor.simulated.things import Domain, Thing
+from crofter.drivers.hypervisor.simulated.transactions import Transactions
 from crofter.drivers.hypervisor.simulated.world import World
 
 TOPIC = "hypervisor"
@@ -31,23 +31,23 @@ _FAIL_OPEN = query(
 
 
 class Faults:
-    def __init__(self, books: Books) -> None:
-        self._books = books
+    def __init__(self, transactions: Transactions) -> None:
+        self._transactions = transactions
 
     def world(self) -> World:
         """Which faults hold."""
-        with self._books.reading() as scene:
+        with self._transactions.reading() as scene:
             return scene.world
 
     def host_of(self, domain: int) -> int:
         """The host of a machine, which faults are told by."""
-        with self._books.reading() as scene:
+        with self._transactions.reading() as scene:
             return _there(scene, domain).host
 
     def power_off(self, domain: int, reason: Reason = "guest") -> None:
         """The guest shuts itself down, or dies."""
         host = self.host_of(domain)
-        with self._books.writing() as scene:
+        with self._transactions.writing() as scene:
             scene.lock_hosts((FAULTS, host))
             thing = _there(scene, domain)
             if thing.doc is None or not thing.doc.on:
@@ -57,7 +57,7 @@ class Faults:
     def maintenance(self, host: int, *, begins: bool) -> None:
         """All machines of the host go off with it, and those that were on come on with it."""
         self._must_know(host)
-        with self._books.writing() as scene:
+        with self._transactions.writing() as scene:
             scene.lock_hosts((FAULTS, host))
             if begins == (host in scene.world.maintenance):
                 return
@@ -72,16 +72,16 @@ class Faults:
     def unreachable(self, host: int, *, begins: bool) -> None:
         """The host does not answer, while its machines run on."""
         self._must_know(host)
-        with self._books.writing() as scene:
+        with self._transactions.writing() as scene:
             scene.lock_hosts((FAULTS,))
             hosts = scene.world.unreachable | {host} if begins else scene.world.unreachable - {host}
             world.save(scene.db, replace(scene.world, unreachable=hosts))
 
     def outage(self, region: str, *, begins: bool) -> None:
         """No host of the region answers."""
-        if region not in self._books.fleet.regions:
+        if region not in self._transactions.fleet.regions:
             raise Absent(f"There is no region {region}.")
-        with self._books.writing() as scene:
+        with self._transactions.writing() as scene:
             scene.lock_hosts((FAULTS,))
             regions = scene.world.outages | {region} if begins else scene.world.outages - {region}
             world.save(scene.db, replace(scene.world, outages=regions))
@@ -90,12 +90,12 @@ class Faults:
         """Every host and region is well again."""
         for host in sorted(self.world().maintenance):
             self.maintenance(host, begins=False)
-        with self._books.writing() as scene:
+        with self._transactions.writing() as scene:
             scene.lock_hosts((FAULTS,))
             world.save(scene.db, replace(scene.world, unreachable=frozenset(), outages=frozenset()))
 
     def _must_know(self, host: int) -> None:
-        if self._books.fleet.region(host) is None:
+        if self._transactions.fleet.region(host) is None:
             raise Absent(f"There is no host {host}.")
 
 

@@ -22,12 +22,12 @@ from crofter.drivers.hypervisor.reports import (
     Usage,
 )
 from crofter.drivers.hypervisor.simulated import disk_plans, looking, plans, world
-from crofter.drivers.hypervisor.simulated.books import Books
 from crofter.drivers.hypervisor.simulated.faults import Faults
 from crofter.drivers.hypervisor.simulated.fleet import Fleet
 from crofter.drivers.hypervisor.simulated.performing import Task, perform
 from crofter.drivers.hypervisor.simulated.scene import FAULTS, Scene
 from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Domain, Wiring
+from crofter.drivers.hypervisor.simulated.transactions import Transactions
 from crofter.drivers.hypervisor.simulated.world import Transition, Transitions
 from crofter.drivers.hypervisor.specs import (
     BackupRef,
@@ -52,33 +52,33 @@ class SimulatedHypervisor:
     def __init__(
         self, database: Database, clock: Clock, regions: Iterable[str], hosts_per_region: int = HOSTS_PER_REGION
     ) -> None:
-        self._books = Books(database, clock, Fleet(regions, hosts_per_region), self.scene)
-        self.faults = Faults(self._books)
+        self._transactions = Transactions(database, clock, Fleet(regions, hosts_per_region), self.scene)
+        self.faults = Faults(self._transactions)
 
     def hosts(self) -> tuple[Host, ...]:
-        with self._books.reading() as scene:
+        with self._transactions.reading() as scene:
             return scene.fleet.hosts(scene.world)
 
     def place(self, region: str, domain: int, spec: DomainSpec, *, avoid: int | None = None) -> int:
-        with self._books.reading() as scene:
+        with self._transactions.reading() as scene:
             return scene.fleet.place(scene.world, region, domain, avoid)
 
     def ensure_domain(self, ref: DomainRef, spec: DomainSpec, order: Order) -> Progress:
-        return perform(self._books, Task("domain", Domain, ref, order, plans.define(spec), creates=True))
+        return perform(self._transactions, Task("domain", Domain, ref, order, plans.define(spec), creates=True))
 
     def ensure_network(self, ref: DomainRef, network: Network, order: Order) -> Progress:
-        return perform(self._books, Task("network", Wiring, ref, order, plans.wire(ref, network), creates=True))
+        return perform(self._transactions, Task("network", Wiring, ref, order, plans.wire(ref, network), creates=True))
 
     def ensure_running(self, ref: DomainRef, order: Order) -> Progress:
-        return perform(self._books, Task("running", Domain, ref, order, plans.start))
+        return perform(self._transactions, Task("running", Domain, ref, order, plans.start))
 
     def ensure_off(self, ref: DomainRef, order: Order, *, grace: int = 0) -> Progress:
         # Simulated guests always obey, so none has to wait out its grace.
-        return perform(self._books, Task("off", Domain, ref, order, plans.stop))
+        return perform(self._transactions, Task("off", Domain, ref, order, plans.stop))
 
     def ensure_moved(self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order) -> Progress:
         plan = plans.move(ref, to, disks)
-        return perform(self._books, Task("moved", Domain, ref, order, plan, anywhere=True, also=(to,)))
+        return perform(self._transactions, Task("moved", Domain, ref, order, plan, anywhere=True, also=(to,)))
 
     def ensure_disk(self, ref: DiskRef, spec: DiskSpec, source: Source, order: Order) -> Progress:
         also: tuple[int, ...] = ()
@@ -87,17 +87,19 @@ class SimulatedHypervisor:
         elif isinstance(source, FromBackup):
             also = (source.backup.host,)
         task = Task("disk", Disk, ref, order, disk_plans.make(spec, source), creates=True, also=also)
-        return perform(self._books, task)
+        return perform(self._transactions, task)
 
     def ensure_size(self, ref: DiskRef, size: int, order: Order) -> Progress:
-        return perform(self._books, Task("size", Disk, ref, order, disk_plans.resize(size)))
+        return perform(self._transactions, Task("size", Disk, ref, order, disk_plans.resize(size)))
 
     def ensure_seed(self, ref: DiskRef, seed: Seed, order: Order) -> Progress:
-        return perform(self._books, Task("seed", Disk, ref, order, disk_plans.seed(seed, order.token)))
+        return perform(self._transactions, Task("seed", Disk, ref, order, disk_plans.seed(seed, order.token)))
 
     def ensure_backup(self, ref: BackupRef, disks: tuple[DiskRef, ...], order: Order) -> Progress:
         also = tuple(disk.host for disk in disks)
-        return perform(self._books, Task("backup", Backup, ref, order, disk_plans.save(disks), creates=True, also=also))
+        return perform(
+            self._transactions, Task("backup", Backup, ref, order, disk_plans.save(disks), creates=True, also=also)
+        )
 
     def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef, order: Order) -> Progress:
         if isinstance(ref, DomainRef):
@@ -106,7 +108,7 @@ class SimulatedHypervisor:
             task = Task("gone", Disk, ref, order, disk_plans.remove, creates=True, anywhere=True)
         else:
             task = Task("gone", Backup, ref, order, disk_plans.remove_backup, creates=True, anywhere=True)
-        return perform(self._books, task)
+        return perform(self._transactions, task)
 
     @overload
     def observe(self, ref: DomainRef) -> ObservedDomain: ...
@@ -115,7 +117,7 @@ class SimulatedHypervisor:
     @overload
     def observe(self, ref: BackupRef) -> ObservedBackup: ...
     def observe(self, ref: DomainRef | DiskRef | BackupRef) -> ObservedDomain | ObservedDisk | ObservedBackup:
-        with self._books.reading() as scene:
+        with self._transactions.reading() as scene:
             if isinstance(ref, DomainRef):
                 return looking.domain(scene, ref)
             if isinstance(ref, DiskRef):
@@ -123,15 +125,15 @@ class SimulatedHypervisor:
             return looking.backup(scene, ref)
 
     def list(self, host: int | None = None) -> Inventory:
-        with self._books.reading() as scene:
+        with self._transactions.reading() as scene:
             return looking.inventory(scene, host)
 
     def changes(self, after: int, limit: int = 100) -> tuple[Change, ...]:
-        with self._books.reading() as scene:
+        with self._transactions.reading() as scene:
             return looking.changes(scene, after, limit)
 
     def statistics(self, ref: DomainRef) -> Usage:
-        with self._books.reading() as scene:
+        with self._transactions.reading() as scene:
             return looking.statistics(scene, ref)
 
     def history(
@@ -139,17 +141,17 @@ class SimulatedHypervisor:
     ) -> tuple[Usage, ...]:
         if timeout <= 0:  # there is no host to wait for: it is in time unless there is none left
             raise Unreachable("No time is left to ask.")
-        with self._books.reading() as scene:
+        with self._transactions.reading() as scene:
             return looking.history(scene, ref, start, stop, step)
 
     def transitions(self) -> Transitions:
         """The table in force: how long each kind of operation takes, or that it fails."""
-        with self._books.reading() as scene:
+        with self._transactions.reading() as scene:
             return dict(scene.world.transitions)
 
     def set_transitions(self, table: dict[str, Transition]) -> Transitions:
         """Replace the table. What is under way already keeps its time."""
-        with self._books.writing() as scene:
+        with self._transactions.writing() as scene:
             scene.lock_hosts((FAULTS,))
             changed = replace(scene.world, transitions={"*": world.DEFAULT, **table})
             world.save(scene.db, changed)
@@ -157,10 +159,10 @@ class SimulatedHypervisor:
 
     def reset(self) -> None:
         """An empty world again, with the first transitions and no faults."""
-        with self._books.writing() as scene:
+        with self._transactions.writing() as scene:
             scene.lock_hosts((FAULTS,))
             scene.clear()
 
     def prune(self, before: int) -> int:
-        with self._books.writing() as scene:
+        with self._transactions.writing() as scene:
             return scene.forget(before)

@@ -1,4 +1,4 @@
-"""How a verb is performed: found in the book and polled, or admitted, planned and begun."""
+"""How a verb is performed: found in the list of work and polled, or admitted, planned and begun."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.errors import Absent
 from crofter.drivers.hypervisor.reports import Progress
 from crofter.drivers.hypervisor.simulated import tables
-from crofter.drivers.hypervisor.simulated.books import Books
 from crofter.drivers.hypervisor.simulated.plans import Plan, Planner
 from crofter.drivers.hypervisor.simulated.scene import NotYet, Scene, StepContext
 from crofter.drivers.hypervisor.simulated.things import Thing, Wiring
+from crofter.drivers.hypervisor.simulated.transactions import Transactions
 from crofter.drivers.hypervisor.specs import Ref
 
 
@@ -34,15 +34,15 @@ class Task(Struct, frozen=True):
     """Other hosts that take part."""
 
 
-def perform(books: Books, task: Task) -> Progress:
+def perform(transactions: Transactions, task: Task) -> Progress:
     try:
-        return _perform(books, task)
+        return _perform(transactions, task)
     except NotYet as wait:  # nothing was written, and nothing begun: the next call tries again
-        return Progress(done=False, percent=0, remaining=max(wait.due - books.now(), 1) / 1000)
+        return Progress(done=False, percent=0, remaining=max(wait.due - transactions.now(), 1) / 1000)
 
 
-def _perform(books: Books, task: Task) -> Progress:
-    with books.reading() as scene:  # most calls are polls, and a poll writes nothing
+def _perform(transactions: Transactions, task: Task) -> Progress:
+    with transactions.reading() as scene:  # most calls are polls, and a poll writes nothing
         known = scene.find(task.document, task.ref.id)
         if known is not None and (known.operation, known.fence) == (task.order.operation, task.order.fence):
             work = _begun(scene, task)
@@ -51,7 +51,7 @@ def _perform(books: Books, task: Task) -> Progress:
     hosts = {task.ref.host, *task.also}
     if task.anywhere and known is not None and known.doc is not None:
         hosts.add(known.host)
-    with books.writing() as scene:
+    with transactions.writing() as scene:
         scene.lock_hosts(hosts)
         known = scene.find(task.document, task.ref.id)
         scene.admit(task.document, known, task.order)

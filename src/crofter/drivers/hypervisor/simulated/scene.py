@@ -1,4 +1,4 @@
-"""One transaction in the simulated world: things, the book of work, and who may go on with it."""
+"""One transaction in the simulated world: things, the list of work, and who may go on with it."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class SaveArgs(Struct, frozen=True):
 
 
 def find(ctx: Context, instance_id: int, backup_id: int) -> Backup | None:
-    return next((one for one in backups.of(ctx, instance_id) if one.id == backup_id), None)
+    return next((backup for backup in backups.of(ctx, instance_id) if backup.id == backup_id), None)
 
 
 @step(weight=5)
@@ -75,7 +75,7 @@ def save(work: StepContext) -> Sleep | None:
 
 def _kept(disk: Disk, seen: ObservedBackup) -> dict[str, Any]:
     """A disk as the backup remembers it: what it was, and what its files took."""
-    used = {one.disk: one.used for one in seen.disks if one.filesystem != "swap"}
+    used = {disk.disk: disk.used for disk in seen.disks if disk.filesystem != "swap"}
     return {
         "id": disk.id,
         "label": disk.label,
@@ -92,7 +92,7 @@ def keep(ctx: Context, work: StepContext) -> Sleep | None:
     backup = find(ctx, instance.id, work.args.backup_id)
     if backup is None:
         raise Failed("The backup was cancelled.")
-    remembered = [{name: getattr(one, name) for name in KEPT} for one in configs.of(ctx, instance.id)]
+    remembered = [{name: getattr(config, name) for name in KEPT} for config in configs.of(ctx, instance.id)]
     ctx.db.update(
         backups.backup,
         {"id": backup.id},
@@ -108,13 +108,13 @@ def keep(ctx: Context, work: StepContext) -> Sleep | None:
 
 
 def _make_room(ctx: Context, instance: Instance, new: Backup) -> None:
-    same = [one for one in backups.of(ctx, instance.id) if one.type == new.type and one.status != "running"]
+    same = [backup for backup in backups.of(ctx, instance.id) if backup.type == new.type and backup.status != "running"]
     if new.type == "snapshot":
-        old = [one for one in same if one.id != new.id]
+        old = [backup for backup in same if backup.id != new.id]
     else:
-        good = [one for one in same if one.status == "successful"]
+        good = [backup for backup in same if backup.status == "successful"]
         fills = slots.kept(good, ctx.now, _day(instance))
-        old = [one for one in same if one.id not in fills]
+        old = [backup for backup in same if backup.id not in fills]
     purging.forget_backups(ctx, old)
 
 
@@ -128,8 +128,9 @@ def failed(ctx: Context, work: StepContext, _reason: str) -> None:
     if backup is None:
         return
     ctx.db.update(backups.backup, {"id": backup.id}, status="failed", finished=ctx.moment, updated=ctx.moment)
-    same = [one for one in backups.of(ctx, work.args.instance_id) if one.type == backup.type and one.id != backup.id]
-    purging.forget_backups(ctx, [one for one in same if one.status == "failed"])
+    same = [other for other in backups.of(ctx, work.args.instance_id) if other.type == backup.type]
+    old = [other for other in same if other.id != backup.id and other.status == "failed"]
+    purging.forget_backups(ctx, old)
 
 
 SNAPSHOT = Job(
@@ -144,7 +145,7 @@ def note(ctx: Context, work: StepContext) -> Sleep | None:
     instance = store.find_unscoped(ctx, work.args.instance_id)
     if instance is None or not instance.backups_enabled or instance.status == "deleting":
         return None
-    if any(one.type == "auto" and one.status in UNDER_WAY for one in backups.of(ctx, instance.id)):
+    if any(backup.type == "auto" and backup.status in UNDER_WAY for backup in backups.of(ctx, instance.id)):
         return None
     backup_id = insert(ctx, instance, "auto", None)
     # No job of the owner: it has no event and is never refused, however busy the instance is at that hour.

@@ -30,7 +30,7 @@ COOL_OFF = clock.DAY
 def view(row: Backup) -> BackupView:
     return BackupView(
         available=row.status == "successful",
-        configs=[one["label"] for one in row.configs],
+        configs=[config["label"] for config in row.configs],
         created=row.created,
         disks=[BackupDisk(one["filesystem"], one["label"], one["used"]) for one in row.disks],
         finished=row.finished,
@@ -114,7 +114,7 @@ def restore(ctx: Context, backup: Backup, body: Restore) -> None:
     if target.region != backup.region:
         raise Invalid("The Compute is not in the region of the backup.", field="compute_id")
     states.must_be_idle(ctx, target)
-    needed = sum(one["size"] for one in backup.disks)
+    needed = sum(disk["size"] for disk in backup.disks)
     taken = 0 if body.overwrite else disks.reserved(ctx, target.id)
     if taken + needed > target.disk:
         raise Invalid(disk_rules.NO_ROOM)

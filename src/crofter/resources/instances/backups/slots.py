@@ -19,15 +19,15 @@ def weekday(moment: int) -> str:
 
 def kept(automatic: Sequence[Backup], now: int, day: str | None) -> set[int]:
     """Of the successful automatic backups, newest first, the numbers of those that fill a slot."""
-    ages = [(now // clock.DAY - clock.parse(one.created) // clock.DAY, one) for one in automatic]
-    this_week = [one for age, one in ages if age < WEEK]
-    week_before = [one for age, one in ages if WEEK <= age < 2 * WEEK]
+    ages = [(now // clock.DAY - clock.parse(backup.created) // clock.DAY, backup) for backup in automatic]
+    this_week = [backup for age, backup in ages if age < WEEK]
+    week_before = [backup for age, backup in ages if WEEK <= age < 2 * WEEK]
     # What was the week's until today is the newest of the week before.
     slots = (automatic[:1], _of_the_week(this_week, day), week_before[:1])
-    return {one.id for slot in slots for one in slot}
+    return {backup.id for slot in slots for backup in slot}
 
 
-def _of_the_week(found: Sequence[Backup], day: str | None) -> Sequence[Backup]:
+def _of_the_week(week: Sequence[Backup], day: str | None) -> Sequence[Backup]:
     """Of the preferred day the newest; without one the oldest, which will be a week old soonest."""
-    preferred = [one for one in found if day is not None and weekday(clock.parse(one.created)) == day]
-    return preferred[:1] or found[-1:]
+    preferred = [backup for backup in week if day is not None and weekday(clock.parse(backup.created)) == day]
+    return preferred[:1] or week[-1:]

@@ -42,10 +42,10 @@ def _one(ctx: Context, instance: Instance, device: DeviceBody, path: str) -> Ite
 
 def kept(sent: Devices) -> dict[str, dict[str, int]]:
     """As a profile keeps them; empty slots are left out."""
-    found: dict[str, dict[str, int]] = {}
+    slots: dict[str, dict[str, int]] = {}
     for slot, device in sent.items():
         if device is not None and device.disk_id is not None:
-            found[slot] = {"disk_id": device.disk_id}
+            slots[slot] = {"disk_id": device.disk_id}
         elif device is not None and device.volume_id is not None:
-            found[slot] = {"volume_id": device.volume_id}
-    return found
+            slots[slot] = {"volume_id": device.volume_id}
+    return slots

@@ -13,7 +13,7 @@ from crofter.resources.instances.configs import devices, vlans
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.networks import tell_of_networks
 from crofter.resources.instances.configs.shapes import (
-    Change,
+    ConfigBody,
     ConfigCreate,
     ConfigUpdate,
     ConfigView,
@@ -88,7 +88,7 @@ def delete(ctx: Context, instance: Instance, config: Config) -> None:
     record(ctx, "compute_config_delete", store.entity(instance), configs.entity(config))
 
 
-def _values(ctx: Context, instance: Instance, body: Change, helpers: dict[str, bool]) -> Values:
+def _values(ctx: Context, instance: Instance, body: ConfigBody, helpers: dict[str, bool]) -> Values:
     values: Values = given(body, "label", "comments", "kernel", "memory_limit", "root_device", "run_level", "virt_mode")
     if body.devices is not UNSET:
         values["devices"] = devices.kept(body.devices)
@@ -102,7 +102,7 @@ def _values(ctx: Context, instance: Instance, body: Change, helpers: dict[str, b
     return values
 
 
-def _check(ctx: Context, instance: Instance, body: Change, virt_mode: str, config: Config | None = None) -> None:
+def _check(ctx: Context, instance: Instance, body: ConfigBody, virt_mode: str, config: Config | None = None) -> None:
     reasons: list[Reason] = []
     slots = set(config.devices if config else ())
     if body.devices is not UNSET:

@@ -101,5 +101,5 @@ class ConfigCreate(Body):
     virt_mode: Optional[VirtMode] = UNSET
 
 
-Change = ConfigCreate | ConfigUpdate
+ConfigBody = ConfigCreate | ConfigUpdate
 Values = dict[str, Any]

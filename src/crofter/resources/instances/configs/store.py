@@ -129,12 +129,12 @@ def insert(ctx: Context, instance_id: int, *, label: str, devices: dict[str, Any
 
 def without_disk(ctx: Context, instance_id: int, disk_id: int) -> None:
     """Empty every slot that holds a disk which is going."""
-    for found in of(ctx, instance_id):
-        left = {slot: device for slot, device in found.devices.items() if device.get("disk_id") != disk_id}
-        if left != found.devices:
-            ctx.db.update(config, {"id": found.id}, devices=left, updated=ctx.moment)
+    for row in of(ctx, instance_id):
+        left = {slot: device for slot, device in row.devices.items() if device.get("disk_id") != disk_id}
+        if left != row.devices:
+            ctx.db.update(config, {"id": row.id}, devices=left, updated=ctx.moment)
 
 
-def entity(found: Config) -> Entity:
-    url = f"/v4/compute/instances/{found.instance_id}/configs/{found.id}"
-    return Entity("compute_config", found.id, found.label, url)
+def entity(row: Config) -> Entity:
+    url = f"/v4/compute/instances/{row.instance_id}/configs/{row.id}"
+    return Entity("compute_config", row.id, row.label, url)

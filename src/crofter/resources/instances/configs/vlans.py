@@ -42,26 +42,26 @@ _COUNT = query(
 
 def number(ctx: Context, instance: Any, label: str) -> int | None:
     """The network that a label means where the instance is; none where there are no such networks."""
-    found: int | None = ctx.db.value(_NUMBER, account_id=instance.account_id, region=instance.region, label=label)
-    return found
+    vlan_id: int | None = ctx.db.value(_NUMBER, account_id=instance.account_id, region=instance.region, label=label)
+    return vlan_id
 
 
 def _labels(interfaces: Sequence[Any]) -> list[str]:
-    return [one.label for one in interfaces if one.purpose == "vlan" and one.label]
+    return [interface.label for interface in interfaces if interface.purpose == "vlan" and interface.label]
 
 
 def complaints(ctx: Context, region: Region | None, interfaces: Sequence[Any]) -> Iterator[Reason]:
     """Everything that is wrong with a list of interfaces, as far as it is known where they are to be."""
-    if sum(one.purpose == "public" for one in interfaces) > 1:
+    if sum(interface.purpose == "public" for interface in interfaces) > 1:
         yield Reason("Only one public interface is allowed", "interfaces")
     wanted = _labels(interfaces)
     if len(set(wanted)) != len(wanted):
         yield Reason("VLAN labels must be unique within a configuration", "interfaces")
-    for position, one in enumerate(interfaces):
-        yield from _one(one, f"interfaces[{position}]")
+    for position, interface in enumerate(interfaces):
+        yield from _one(interface, f"interfaces[{position}]")
     if region is None:
         return
-    if CAPABILITY not in region.capabilities and any(one.purpose == "vlan" for one in interfaces):
+    if CAPABILITY not in region.capabilities and any(interface.purpose == "vlan" for interface in interfaces):
         yield Reason("VLANs are not available in this region", "interfaces")
     new = {label for label in wanted if _unknown(ctx, region.slug, label)}
     if new and int(ctx.db.value(_COUNT, account_id=ctx.account_id, region=region.slug)) + len(new) > MOST:
@@ -99,10 +99,10 @@ def make(ctx: Context, region: str, interfaces: Sequence[Any]) -> list[dict[str,
     """The interfaces as a config keeps them; private networks that are not there yet come into being."""
     ensure(ctx, region, _labels(interfaces))
     return [
-        {"purpose": one.purpose, "label": one.label or "", "ipam_address": one.ipam_address or ""}
-        if one.purpose == "vlan"
+        {"purpose": interface.purpose, "label": interface.label or "", "ipam_address": interface.ipam_address or ""}
+        if interface.purpose == "vlan"
         else {"purpose": "public", "label": "", "ipam_address": ""}
-        for one in interfaces
+        for interface in interfaces
     ]
 
 

@@ -145,7 +145,7 @@ def source(plan: DiskPlan) -> Source:
 def make_disks(work: StepContext) -> Sleep | None:
     with work.read() as ctx:
         instance = store.get_unscoped(ctx, work.args.instance_id)
-        known = {one.id: one for one in disks.of(ctx, instance.id)}
+        known = {disk.id: disk for disk in disks.of(ctx, instance.id)}
     driver = hypervisor_client.hypervisor(work.runtime)
 
     def make(plan: DiskPlan) -> hypervisor_client.Call:
@@ -166,8 +166,8 @@ def planned(work: StepContext) -> list[DiskPlan]:
     """The disks to make: known from the start, or written down by an earlier step."""
     if "disks" in work.vars:
         return msgspec.convert(work.vars["disks"], list[DiskPlan])
-    found: list[DiskPlan] = work.args.disks
-    return found
+    plans: list[DiskPlan] = work.args.disks
+    return plans
 
 
 def _ready(ctx: Context, ids: list[int]) -> None:
@@ -192,8 +192,8 @@ def seed_root(work: StepContext) -> Sleep | None:
 def define_first(work: StepContext) -> Sleep | None:
     """Make the machine known to its host, so that it can be looked at from now on."""
     with work.read() as ctx:
-        found = configs.of(ctx, work.args.instance_id)
-    return define_as(work, found[0].id if found else None)
+        profiles = configs.of(ctx, work.args.instance_id)
+    return define_as(work, profiles[0].id if profiles else None)
 
 
 @step(weight=5)
@@ -218,7 +218,7 @@ def hand_over(ctx: Context, work: StepContext) -> Sleep | None:
     """The instance is there: off, or about to boot."""
     instance = store.get_unscoped(ctx, work.args.instance_id)
     states.show(ctx, instance.id, "offline")
-    config = next((one for one in configs.of(ctx, instance.id) if one.id == work.args.boot_config), None)
+    config = next((profile for profile in configs.of(ctx, instance.id) if profile.id == work.args.boot_config), None)
     if config is not None:
         args = BootArgs(instance.id, config.id)
         shown = replace(instance, status="offline")

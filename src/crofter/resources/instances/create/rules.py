@@ -57,16 +57,16 @@ class Offer(NamedTuple):
 _TYPE, _REGION = Type.__struct_fields__, Region.__struct_fields__
 
 
-def _offer(*found: Any) -> Offer:
-    type_row, region_row = found[: len(_TYPE)], found[len(_TYPE) : len(_TYPE) + len(_REGION)]
+def _offer(*columns: Any) -> Offer:
+    type_row, region_row = columns[: len(_TYPE)], columns[len(_TYPE) : len(_TYPE) + len(_REGION)]
     return Offer(
-        _offered(Type(*type_row)), _offered(Region(*region_row)), AccountStanding(*found[len(_TYPE) + len(_REGION) :])
+        _offered(Type(*type_row)), _offered(Region(*region_row)), AccountStanding(*columns[len(_TYPE) + len(_REGION) :])
     )
 
 
-def _offered(found: Any) -> Any:
+def _offered(row: Any) -> Any:
     """None if it is offered no more; or never was, and then there is nothing but nulls."""
-    return found if found.offered else None
+    return row if row.offered else None
 
 
 _OFFER = query(
@@ -147,10 +147,10 @@ def _request(ctx: Context, body: InstanceCreate) -> Request:
 
 def _backup(ctx: Context, backup_id: int) -> Backup | None:
     """A backup is everything that was on an instance, so it takes the right to do everything with that."""
-    found = backups.find(ctx, backup_id)
-    if found is not None and not access.permits(ctx, store.KIND, found.instance_id, "read_write"):
+    backup = backups.find(ctx, backup_id)
+    if backup is not None and not access.permits(ctx, store.KIND, backup.instance_id, "read_write"):
         raise inaccessible(store.KIND, "backup_id")
-    return found
+    return backup
 
 
 def about_place(ctx: Context, plan_type: Type | None, region: Region | None) -> Iterator[Reason]:

@@ -34,10 +34,10 @@ class CopyArgs(Struct, frozen=True):
 def _both(work: StepContext, disk_id: int) -> tuple[Instance, Disk]:
     with work.read() as ctx:
         instance = store.get_unscoped(ctx, work.args.instance_id)
-        found = next((one for one in disks.of(ctx, instance.id) if one.id == disk_id), None)
-    if found is None:
+        disk = next((disk for disk in disks.of(ctx, instance.id) if disk.id == disk_id), None)
+    if disk is None:
         raise Failed("The disk is gone.")
-    return instance, found
+    return instance, disk
 
 
 def unmade(ctx: Context, work: StepContext, _reason: str) -> None:

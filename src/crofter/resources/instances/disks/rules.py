@@ -144,9 +144,9 @@ def reset_password(ctx: Context, instance: Instance, disk: Disk | None, password
 
 
 def _root_disk(ctx: Context, instance: Instance) -> Disk:
-    found = [disk for disk in disks.of(ctx, instance.id) if disk.filesystem != "swap"]
-    if not found:
+    candidates = [disk for disk in disks.of(ctx, instance.id) if disk.filesystem != "swap"]
+    if not candidates:
         raise Invalid("This Compute has no disk to reset the password of.")
-    if len(found) > 1:
+    if len(candidates) > 1:
         raise Invalid("This Compute has more than one disk. Reset the password of one of them.")
-    return found[0]
+    return candidates[0]

@@ -90,5 +90,5 @@ def insert(ctx: Context, instance_id: int, *, label: str, size: int, filesystem:
     return Disk(ctx.db.insert(disk, **values), **values)  # type: ignore[arg-type]
 
 
-def entity(found: Disk) -> Entity:
-    return Entity("disk", found.id, found.label, f"/v4/compute/instances/{found.instance_id}/disks/{found.id}")
+def entity(row: Disk) -> Entity:
+    return Entity("disk", row.id, row.label, f"/v4/compute/instances/{row.instance_id}/disks/{row.id}")

@@ -15,19 +15,19 @@ from crofter.resources.instances.ips.shapes import IpAllocate, IpUpdate, IpView,
 from crofter.resources.instances.store import Instance
 
 
-class Place(Struct):
+class InstanceAddress(Struct):
     """An address of an instance: both must be there."""
 
     instance: Instance
     address: str
 
 
-def _place(ctx: Context, compute_id: int, address: str) -> Place:
+def _instance_address(ctx: Context, compute_id: int, address: str) -> InstanceAddress:
     instance = store.one(ctx, compute_id)
-    return Place(instance, rules.view(ctx, instance, address).address)
+    return InstanceAddress(instance, rules.view(ctx, instance, address).address)
 
 
-TheAddress = Annotated[Place, Lookup(_place, "compute_id", "address")]
+TheAddress = Annotated[InstanceAddress, Lookup(_instance_address, "compute_id", "address")]
 
 
 @endpoint("GET /v4/compute/instances/{compute_id}/ips", scope="computes:read_only", grant="compute:read_only")
@@ -49,9 +49,9 @@ def allocate_instance_ip(ctx: Context, instance: TheInstance, body: IpAllocate) 
 
 
 @endpoint("GET /v4/compute/instances/{compute_id}/ips/{address}", scope="computes:read_only", grant="compute:read_only")
-def view_instance_ip(ctx: Context, place: TheAddress) -> IpView:
+def view_instance_ip(ctx: Context, held: TheAddress) -> IpView:
     """View one address of an instance."""
-    return rules.view(ctx, place.instance, place.address)
+    return rules.view(ctx, held.instance, held.address)
 
 
 @endpoint(
@@ -60,9 +60,9 @@ def view_instance_ip(ctx: Context, place: TheAddress) -> IpView:
     grant="compute:read_write",
     events=("ipaddress_update",),
 )
-def update_instance_ip(ctx: Context, place: TheAddress, body: IpUpdate) -> IpView:
+def update_instance_ip(ctx: Context, held: TheAddress, body: IpUpdate) -> IpView:
     """Set or reset the reverse name of an address."""
-    return rules.rename(ctx, place.instance, place.address, body)
+    return rules.rename(ctx, held.instance, held.address, body)
 
 
 @endpoint(
@@ -71,6 +71,6 @@ def update_instance_ip(ctx: Context, place: TheAddress, body: IpUpdate) -> IpVie
     grant="compute:read_write",
     events=("compute_deleteip",),
 )
-def delete_instance_ip(ctx: Context, place: TheAddress) -> None:
+def delete_instance_ip(ctx: Context, held: TheAddress) -> None:
     """Take a public IPv4 address away from an instance; never its last one."""
-    rules.delete(ctx, place.instance, place.address)
+    rules.delete(ctx, held.instance, held.address)

@@ -47,8 +47,8 @@ REWIRE = Operation(kind="compute_rewire", args=Args, steps=(rewire,), keep=False
 def networking(ctx: Context, instance: Instance) -> NetworkingView:
     shown = [_ipv4(row) for row in ips.of(ctx, instance.id)]
     ipv4 = Ipv4View(
-        private=[one for one in shown if not one.public],
-        public=[one for one in shown if one.public],
+        private=[address for address in shown if not address.public],
+        public=[address for address in shown if address.public],
         reserved=[],
         shared=[],
     )
@@ -100,9 +100,9 @@ def _ipv6(instance: Instance, address: str, rdns: str | None, *, public: bool) -
 
 def view(ctx: Context, instance: Instance, wanted: str) -> IpView:
     """One address of the instance, of either family."""
-    for one in (_slaac(instance), _link_local(instance)):
-        if _same(one.address, wanted):
-            return one
+    for address in (_slaac(instance), _link_local(instance)):
+        if _same(address.address, wanted):
+            return address
     return _ipv4(ips.one(ctx, instance.id, wanted))
 
 
@@ -122,9 +122,9 @@ def complaints(_ctx: Context, sent: dict[str, Any], _wrong: Set[str]) -> Iterato
 def allocate(ctx: Context, instance: Instance, body: IpAllocate) -> IpView:
     _must_stay(instance)
     held = ips.of(ctx, instance.id)
-    if body.public and sum(one.public for one in held) >= accounts.public_ips(ctx):
+    if body.public and sum(row.public for row in held) >= accounts.public_ips(ctx):
         raise Invalid(JUSTIFY)
-    if not body.public and any(not one.public for one in held):
+    if not body.public and any(not row.public for row in held):
         raise Invalid("This Compute already has a private IPv4 address.", field="public")
     row = ips.allocate(ctx, instance.id, instance.region, public=body.public)
     _changed(ctx, instance, "compute_addip", row.address)
@@ -142,16 +142,16 @@ def delete(ctx: Context, instance: Instance, wanted: str) -> None:
     if shown.type != "ipv4" or not shown.public:
         raise Invalid("Only public IPv4 addresses can be deleted.")
     held = ips.of(ctx, instance.id)
-    if sum(one.public for one in held) == 1:
+    if sum(row.public for row in held) == 1:
         raise Invalid("The last public IPv4 address of a Compute cannot be deleted.")
-    ips.release(ctx, next(one for one in held if one.address == shown.address))
+    ips.release(ctx, next(row for row in held if row.address == shown.address))
     _changed(ctx, instance, "compute_deleteip", shown.address)
 
 
 def _changed(ctx: Context, instance: Instance, action: str, address: str) -> None:
     url = f"/v4/networking/ips/{address}"
     record(ctx, action, store.entity(instance), Entity("ipaddress", address, address, url))
-    costs.count_addresses(ctx, instance, sum(one.public for one in ips.of(ctx, instance.id)))
+    costs.count_addresses(ctx, instance, sum(row.public for row in ips.of(ctx, instance.id)))
     enqueue(ctx, REWIRE, Args(instance.id))
 
 

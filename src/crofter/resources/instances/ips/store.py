@@ -231,13 +231,13 @@ def _neighbourhood(region: str, number: int) -> str:
     return f"2001:db8:0:{prefix:x}:{maker >> 16:x}:{maker & 0xFFFF:x}:{0xFE00 | number & 0xFF:x}"
 
 
-def release(ctx: Context, found: Address) -> None:
+def release(ctx: Context, row: Address) -> None:
     """Take an address away from its instance. It rests before it is given out again."""
-    ctx.db.delete(address, address=found.address, region=found.region)
+    ctx.db.delete(address, address=row.address, region=row.region)
     ctx.db.insert(
         released_address,
-        address=found.address,
-        region=found.region,
-        public=found.public,
+        address=row.address,
+        region=row.region,
+        public=row.public,
         free_at=ctx.now + COOLING,
     )

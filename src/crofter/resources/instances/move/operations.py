@@ -53,10 +53,10 @@ def stop(work: StepContext) -> Sleep | None:
 
 
 def _plan(ctx: Context, work: StepContext) -> Type:
-    found = types.find(ctx, work.args.target.type)
-    if found is None:
+    plan = types.find(ctx, work.args.target.type)
+    if plan is None:
         raise Failed("The plan is gone.")
-    return found
+    return plan
 
 
 @step(weight=20)
@@ -170,10 +170,10 @@ def choose_host(work: StepContext) -> Sleep | None:
     if instance.host is None or "to" in work.vars:
         return None
     region = work.args.target.region or instance.region
-    found = hypervisor_client.place(work, region, instance.id, specs.bare(instance), avoid=instance.host)
-    if isinstance(found, Sleep):
-        return found
-    work.vars["from"], work.vars["to"] = instance.host, found
+    host = hypervisor_client.place(work, region, instance.id, specs.bare(instance), avoid=instance.host)
+    if isinstance(host, Sleep):
+        return host
+    work.vars["from"], work.vars["to"] = instance.host, host
     return None
 
 

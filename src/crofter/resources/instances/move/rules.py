@@ -52,10 +52,10 @@ def mutate(ctx: Context, instance: Instance, body: Mutate) -> None:
 
 def _successor(ctx: Context, instance: Instance) -> Type:
     current = types.find(ctx, instance.type)
-    found = types.find(ctx, current.successor) if current is not None and current.successor else None
-    if found is None:
+    successor = types.find(ctx, current.successor) if current is not None and current.successor else None
+    if successor is None:
         raise Invalid(NO_UPGRADE)
-    return found
+    return successor
 
 
 def _must_fit(ctx: Context, instance: Instance, plan: Type, *, auto: bool) -> None:
@@ -95,7 +95,7 @@ def _about_region(ctx: Context, instance: Instance, region: Region | None) -> It
         yield Reason("Cross data center migrations are currently disabled for this region", "region")
     elif instance.gpus and GPUS not in region.capabilities:
         yield Reason("The plan of the Compute is not available in this region", "region")
-    elif NEXT_GENERATION in region.capabilities and any(one.networks for one in configs.of(ctx, instance.id)):
+    elif NEXT_GENERATION in region.capabilities and any(config.networks for config in configs.of(ctx, instance.id)):
         yield Reason("A Compute with a VLAN cannot be migrated to this region", "region")
     else:
         yield from neighbours.against_leaving(ctx, instance)

@@ -55,9 +55,9 @@ def define_as(work: StepContext, config_id: int | None) -> Sleep | None:
 
 
 def _profile(ctx: Context, instance: Instance, config_id: int) -> configs.Config:
-    for found in configs.of(ctx, instance.id):
-        if found.id == config_id:
-            return found
+    for config in configs.of(ctx, instance.id):
+        if config.id == config_id:
+            return config
     raise Failed("The configuration profile is gone.")
 
 
@@ -92,7 +92,7 @@ def _booted(ctx: Context, instance_id: int, config_id: int) -> None:
     instance = store.get_unscoped(ctx, instance_id)
     if instance.booted_config == config_id:
         return
-    known = {one.id: one for one in configs.of(ctx, instance_id)}
+    known = {config.id: config for config in configs.of(ctx, instance_id)}
     if config_id in known:
         before = known.get(instance.booted_config or 0)
         networks.tell_of_networks(ctx, instance, before, known[config_id])
@@ -113,10 +113,10 @@ def place(work: StepContext) -> Sleep | None:
     instance = hypervisor_client.current(work)
     if instance.host is not None:
         return None
-    found = hypervisor_client.place(work, instance.region, instance.id, specs.bare(instance))
-    if isinstance(found, Sleep):
-        return found
-    work.then(lambda ctx: placed(ctx, instance.id, found))
+    host = hypervisor_client.place(work, instance.region, instance.id, specs.bare(instance))
+    if isinstance(host, Sleep):
+        return host
+    work.then(lambda ctx: placed(ctx, instance.id, host))
     return None
 
 

@@ -14,7 +14,7 @@ from crofter.drivers.hypervisor.simulated.scene import Scene
 from crofter.errors import Unavailable
 
 
-class Books:
+class Transactions:
     """Short transactions of the driver's own: never part of one that a caller has open."""
 
     def __init__(self, database: Database, clock: Clock, fleet: Fleet, scene: type[Scene] = Scene) -> None:
