@@ -6,7 +6,7 @@ from sqlalchemy import bindparam, select
 
 from crofter.context import Context
 from crofter.db import Row, query
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.money import dollars
 from crofter.resources.billing.shapes import InvoiceItemView, InvoiceView, PaymentMethodView, PaymentView
 from crofter.resources.billing.store import METHODS, Method, invoice, invoice_item, payment, payment_method
