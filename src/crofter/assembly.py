@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from sqlalchemy import select
 
-from crofter import __version__, catalogue, registry, rotation
+from crofter import __version__, catalogue, mail, registry, rotation
 from crofter.clock import Clock, Setting
 from crofter.config import RATE_LIMITS, Settings
 from crofter.context import Context, Runtime
@@ -19,6 +20,7 @@ from crofter.db.schema import empty, prepare
 from crofter.drivers.hypervisor import Hypervisor
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.payments import SimulatedGateway
+from crofter.drivers.probes import ProbeClient
 from crofter.edge import mounts
 from crofter.edge.app import App, ASGIApp, Parts
 from crofter.edge.hub import Hub
@@ -33,7 +35,7 @@ from crofter.engine.worker import POOL_SIZES, Worker
 from crofter.errors import Problem
 from crofter.keyring import Keyring, from_text, read_masters
 from crofter.kinds import Kinds
-from crofter.passwords import readable
+from crofter.passwords import Passwords, readable
 from crofter.resources.billing import cards, meters
 from crofter.resources.managed.services import rounds as managed_rounds
 from crofter.resources.regions import store as regions
@@ -84,14 +86,18 @@ def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
     with database.write() as db:
         db.lock(Lock.SYSTEM)
         rotation.settle(keyring, db)
-    return Runtime(
-        settings=settings,
-        database=database,
-        clock=Clock(),
-        rng=rng,
-        keyring=keyring,
-        kinds=Kinds(registry.KINDS, access.permits),
+    runtime = Runtime(settings, database, Clock(), rng, keyring, Kinds(registry.KINDS, access.permits))
+    runtime.payments = SimulatedGateway(database)
+    runtime.mailer = mail.driver(runtime)
+    runtime.passwords = Passwords(
+        cheap=settings.sandbox, memory=settings.password_memory, passes=settings.password_passes
     )
+    runtime.probes = ProbeClient(*_probe_certificates(settings))
+    return runtime
+
+
+def _probe_certificates(settings: Settings) -> list[str]:
+    return [str(Path(settings.probe_certificates).resolve())] if settings.probe_certificates else []
 
 
 def _masters(settings: Settings, rng: Rng) -> list[bytes]:
@@ -166,8 +172,7 @@ def build(settings: Settings) -> Application:
     """A server, ready to be served."""
     runtime = build_runtime(settings)
     first_login = bootstrap(runtime)
-    runtime.services["hypervisor"] = hypervisor(runtime)
-    runtime.services["payments"] = SimulatedGateway(runtime.database)
+    runtime.hypervisor = hypervisor(runtime)
     worker = Worker(runtime, registry.OPERATIONS, {} if settings.role == "api" else POOL_SIZES)
     time_travel = TimeTravel(worker)
     hub = Hub(runtime.database.signals, ("events",))

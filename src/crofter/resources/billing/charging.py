@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, func, select
 from crofter import clock
 from crofter.context import Context, Runtime
 from crofter.db import Row, Session, query
-from crofter.drivers.payments import Gateway, InDoubt, Outcome
+from crofter.drivers.payments import InDoubt, Outcome
 from crofter.engine import Operation, Sleep, StepContext, enqueue, step
 from crofter.errors import Conflict, Unavailable
 from crofter.events import Author, write
@@ -62,11 +62,6 @@ PENDING = select(func.coalesce(func.sum(store.charge.c.amount), 0)).where(
 _PENDING = query(PENDING)
 
 
-def gateway(runtime: Runtime) -> Gateway:
-    found: Gateway = runtime.services["payments"]
-    return found
-
-
 def pending(db: Session, account_id: int) -> int:
     """Micro-dollars that are being asked for."""
     return int(db.value(_PENDING, account_id=account_id))
@@ -110,7 +105,7 @@ def ask(runtime: Runtime, key: str) -> Outcome:
     if found.status != "pending":
         return Outcome(found.status == "paid")
     try:
-        return gateway(runtime).charge(found.name, found.euuid, found.token, found.amount // CENT)
+        return runtime.payments.charge(found.name, found.euuid, found.token, found.amount // CENT)
     except InDoubt:
         known = look_up(runtime, found.name)
         if known is None:
@@ -121,7 +116,7 @@ def ask(runtime: Runtime, key: str) -> Outcome:
 def look_up(runtime: Runtime, name: str) -> Outcome | None:
     """What became of a charge; None if nobody can tell, or it never arrived."""
     try:
-        return gateway(runtime).find(name)
+        return runtime.payments.find(name)
     except InDoubt:
         return None
 
@@ -156,7 +151,7 @@ def look_after(work: StepContext) -> Sleep | None:
     if found is None or found.status != "pending":
         return None
     try:
-        outcome = gateway(work.runtime).call_off(found.name)
+        outcome = work.runtime.payments.call_off(found.name)
     except InDoubt:
         return Sleep(ASK_AGAIN)
     work.then(lambda ctx: _settled(ctx, found.key, outcome))

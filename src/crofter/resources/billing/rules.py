@@ -116,7 +116,7 @@ def _keeper(ctx: Context, body: CardBody) -> Callable[[], KeptCard]:
 
 def _kept(runtime: Runtime, card: Card, key: str) -> KeptCard:
     try:
-        return charging.gateway(runtime).keep(card, key)
+        return runtime.payments.keep(card, key)
     except Refused as refused:
         raise Invalid(str(refused)) from None
     except InDoubt:

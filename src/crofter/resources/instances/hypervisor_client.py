@@ -44,8 +44,7 @@ Thing = DomainRef | DiskRef | BackupRef
 
 
 def hypervisor(runtime: Runtime) -> Hypervisor:
-    found: Hypervisor = runtime.services["hypervisor"]
-    return found
+    return runtime.hypervisor
 
 
 def order(work: StepContext) -> Order:
