@@ -18,9 +18,10 @@ from crofter import __version__
 from crofter.context import Context
 from crofter.db.collections import filterable
 from crofter.edge import bodies, openapi
-from crofter.edge.endpoint import Endpoint, NoContent, Reply, Stream, endpoint
+from crofter.edge.endpoint import Endpoint, endpoint
 from crofter.errors import Invalid
 from crofter.registry import ENDPOINTS
+from crofter.results import NoContent, Reply, Stream
 from crofter.shapes import Body, View
 
 DOCUMENT = openapi.document(ENDPOINTS, __version__)
