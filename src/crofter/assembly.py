@@ -92,6 +92,7 @@ def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
     runtime.passwords = Passwords(
         cheap=settings.sandbox, memory=settings.password_memory, passes=settings.password_passes
     )
+    runtime.traffic = registry.TRAFFIC
     runtime.probes = ProbeClient(*_probe_certificates(settings))
     return runtime
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from crofter.keyring import Keyring
     from crofter.kinds import Kinds
     from crofter.passwords import Passwords
+    from crofter.resources.billing.traffic import TrafficSource
     from crofter.rng import Rng
 
 
@@ -60,6 +61,7 @@ class Runtime:
         "probes",
         "rng",
         "settings",
+        "traffic",
     )
 
     hypervisor: Hypervisor
@@ -69,6 +71,8 @@ class Runtime:
     passwords: Passwords
     """One for the whole process, so that there is one queue for hashing."""
     probes: ProbeClient
+    traffic: TrafficSource
+    """What billing asks for the bytes of machines."""
 
     def __init__(
         self, settings: Settings, database: Database, clock: Clock, rng: Rng, keyring: Keyring, kinds: Kinds

@@ -15,13 +15,15 @@ from crofter.kinds import Kind
 from crofter.login import schedules as login_schedules
 from crofter.login import store as login_tables
 from crofter.resources.account import api as account
-from crofter.resources.account import closing
+from crofter.resources.billing import account_api as billed_account
 from crofter.resources.billing import api as billing
-from crofter.resources.billing import cost_api as costs
 from crofter.resources.billing import invoicing
 from crofter.resources.billing.cards import CARD_DECLINED
 from crofter.resources.billing.promotions import PROMOTIONS
 from crofter.resources.billing.taxes import TAXES
+from crofter.resources.billing.traffic import TrafficSource
+from crofter.resources.closing import api as closing
+from crofter.resources.closing.rules import CLEAR
 from crofter.resources.events import api as events
 from crofter.resources.firewalls import api as firewalls
 from crofter.resources.firewalls.kind import FIREWALL
@@ -30,8 +32,10 @@ from crofter.resources.images.catalogue import IMAGES
 from crofter.resources.images.kind import IMAGE
 from crofter.resources.instances import api as instances
 from crofter.resources.instances import changes_api as instance_changes
+from crofter.resources.instances import cost_api as instance_cost
 from crofter.resources.instances import faults as instance_faults
 from crofter.resources.instances import jobs as instance_jobs
+from crofter.resources.instances import traffic_port
 from crofter.resources.instances import usage_api as instance_usage
 from crofter.resources.instances.backups import api as instance_backups
 from crofter.resources.instances.configs import api as instance_configs
@@ -43,6 +47,7 @@ from crofter.resources.kernels.catalogue import KERNELS
 from crofter.resources.logins import api as logins
 from crofter.resources.maintenance import api as maintenance
 from crofter.resources.maintenance.rules import MAINTAIN
+from crofter.resources.managed import api as managed
 from crofter.resources.managed.compute_settings import api as managed_compute_settings
 from crofter.resources.managed.contacts import api as managed_contacts
 from crofter.resources.managed.credentials import api as managed_credentials
@@ -80,8 +85,9 @@ from crofter.resources.volumes.kind import VOLUME
 
 API_MODULES: tuple[ModuleType, ...] = (
     account,
+    billed_account,
     billing,
-    costs,
+    closing,
     entity_transfers,
     events,
     firewalls,
@@ -89,6 +95,7 @@ API_MODULES: tuple[ModuleType, ...] = (
     instance_backups,
     instance_changes,
     instance_configs,
+    instance_cost,
     instance_disks,
     instance_ips,
     instance_usage,
@@ -96,6 +103,7 @@ API_MODULES: tuple[ModuleType, ...] = (
     kernels,
     maintenance,
     logins,
+    managed,
     managed_compute_settings,
     managed_contacts,
     managed_credentials,
@@ -128,7 +136,7 @@ KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, NODEBALANCER, STACKSCRIPT, 
 
 OPERATIONS: tuple[Operation, ...] = (
     *retention.OPERATIONS,
-    closing.CLEAR,
+    CLEAR,
     *instance_jobs.OPERATIONS,
     *invoicing.OPERATIONS,
     *transfer_operations.OPERATIONS,
@@ -144,6 +152,9 @@ SCHEDULES: tuple[Schedule, ...] = (
     *invoicing.SCHEDULES,
     *login_schedules.SCHEDULES,
 )
+
+TRAFFIC: TrafficSource = traffic_port.measure
+"""Billing asks for the traffic of machines, and instances answer."""
 
 TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, stackscript_tables)
 """Resources that are here for their tables alone."""

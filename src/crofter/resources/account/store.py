@@ -6,6 +6,10 @@ from sqlalchemy import Column, Integer, Text, bindparam, false, select, true
 
 from crofter.context import Context
 from crofter.db import Flag, Moment, Row, Session, identity, query, table
+from crofter.kinds import Entity
+
+ENTITY = Entity("account", None, None, "/v4/account")
+"""The caller's account, as its events speak of it."""
 
 account = table(
     "account",
@@ -75,7 +79,7 @@ def by_euuid(db: Session, euuid: str) -> Account | None:
     return db.maybe(_BY_EUUID, euuid=euuid)
 
 
-def billing_address(found: Account) -> dict[str, str]:
+def billing_address(account: Account) -> dict[str, str]:
     """What an invoice says of the account, as it was when the invoice was made."""
     names = (
         "company",
@@ -89,7 +93,7 @@ def billing_address(found: Account) -> dict[str, str]:
         "country",
         "tax_id",
     )
-    return {name: getattr(found, name) for name in names}
+    return {name: getattr(account, name) for name in names}
 
 
 _MANAGED = query(select(account.c.managed).where(account.c.id == bindparam("account_id")))

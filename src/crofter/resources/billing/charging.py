@@ -12,12 +12,10 @@ from crofter.drivers.payments import InDoubt, Outcome
 from crofter.engine import Operation, Sleep, StepContext, enqueue, step
 from crofter.errors import Conflict, Unavailable
 from crofter.events import Author, write
-from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
 from crofter.resources.billing import store
 from crofter.resources.billing.taxes import CENT
 
-ACCOUNT = Entity("account", None, None, "/v4/account")
 LEFT_BEHIND = 10 * clock.MINUTE
 """A charge that is under way for longer has lost whoever had asked for it."""
 GIVEN_UP = clock.DAY
@@ -136,7 +134,7 @@ def settle(ctx: Context, key: str, outcome: Outcome, user: Author | None = None)
     legs = {"owed": -found.amount, "bank": found.amount}
     store.book(ctx.db, found.account_id, f"payment:{number}", ctx.moment, legs)
     author = user or Author(found.account_id, None, "")
-    write(ctx.db, ctx.now, author, "payment_submitted", "notification", ACCOUNT)
+    write(ctx.db, ctx.now, author, "payment_submitted", "notification", accounts.ENTITY)
     return number
 
 

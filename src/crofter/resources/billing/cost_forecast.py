@@ -10,13 +10,13 @@ from crofter import clock
 from crofter.context import Context
 from crofter.money import dollars
 from crofter.resources.billing import metering, meters
-from crofter.resources.billing.cost_shapes import AccountCost, CostItem, InstanceCost, ServiceCost, TagCost
 from crofter.resources.billing.meters import Meter
+from crofter.resources.billing.shapes import AccountCost, CostItem, ServiceCost, TagCost
 from crofter.resources.billing.taxes import whole_cents
-from crofter.resources.instances.store import KIND, Instance
 from crofter.resources.tags import store as tags
 
-OF_INSTANCES = ("compute", "backup", "ip", "managed")
+COMPUTE = "compute"
+OF_INSTANCES = (COMPUTE, "backup", "ip", "managed")
 
 
 class Spent(Struct, frozen=True):
@@ -27,19 +27,28 @@ class Spent(Struct, frozen=True):
     by_the_end: int
 
 
-def of_instance(ctx: Context, instance: Instance) -> InstanceCost:
+class MonthCost(Struct, frozen=True):
+    """What one object costs this month: in dollars, with a forecast."""
+
+    start: str
+    forecast: float
+    month_to_date: float
+    hourly: float
+    monthly: float
+    items: list[CostItem]
+
+
+def of_instance(ctx: Context, instance_id: int) -> MonthCost:
     first = metering.month_start(ctx.now)
-    found = _this_month(ctx, meters.of_objects(ctx.db, ctx.account_id, OF_INSTANCES, [instance.id], first))
-    hourly, monthly = _rates(found)
-    return InstanceCost(
-        forecast=_total(found, _by_the_end),
-        from_=clock.text(metering.month_start(ctx.now)),
+    spent = _this_month(ctx, meters.of_objects(ctx.db, ctx.account_id, OF_INSTANCES, [instance_id], first))
+    hourly, monthly = _rates(spent)
+    return MonthCost(
+        start=clock.text(first),
+        forecast=_total(spent, _by_the_end),
+        month_to_date=_total(spent, _so_far),
         hourly=hourly,
-        id=instance.id,
-        items=[_item(one) for one in found],
-        month_to_date=_total(found, _so_far),
         monthly=monthly,
-        to=ctx.moment,
+        items=[_item(meter) for meter in spent],
     )
 
 
@@ -121,5 +130,5 @@ def _by_kind(found: list[Spent]) -> dict[str, list[Spent]]:
     """By what tags call the object: backups and addresses are of an instance."""
     grouped: dict[str, list[Spent]] = {}
     for one in found:
-        grouped.setdefault(KIND if one.meter.what in OF_INSTANCES else one.meter.what, []).append(one)
+        grouped.setdefault(COMPUTE if one.meter.what in OF_INSTANCES else one.meter.what, []).append(one)
     return grouped

@@ -17,12 +17,10 @@ from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Row, Session, identity, owned, query, table
 from crofter.errors import Invalid
 from crofter.events import record
-from crofter.kinds import Entity
 from crofter.money import micros, to_the_cent
 from crofter.resources.account import store as accounts
 from crofter.resources.billing.shapes import Promotion, ServiceType
 
-ACCOUNT = Entity("account", None, None, "/v4/account")
 YOUNG = 90 * clock.DAY
 """Accounts older than that get no more credit."""
 SERVES = {"compute": "compute", "backup": "backup", "volume": "blockstorage", "ip": "ip_v4"}
@@ -156,7 +154,7 @@ def redeem(ctx: Context, code: str) -> Promotion:
         month_used=0,
         expires=clock.text(ctx.now + offer.days * clock.DAY),
     )
-    record(ctx, "account_update", ACCOUNT)
+    record(ctx, "account_update", accounts.ENTITY)
     return views(ctx)[-1]
 
 

@@ -18,8 +18,8 @@ from crofter.errors import Invalid, Problem, Reason, TooMany, Unavailable
 from crofter.events import Author, event, record
 from crofter.kinds import inaccessible
 from crofter.money import micros, to_the_cent
+from crofter.resources.account.store import ENTITY
 from crofter.resources.billing import charging, store
-from crofter.resources.billing.charging import ACCOUNT
 from crofter.resources.billing.listings import one_payment
 from crofter.resources.billing.shapes import (
     CardBody,
@@ -83,7 +83,7 @@ def replace_card(ctx: Context, body: CardBody) -> TwoPhaseWrite[None]:
 def _replaced(ctx: Context, kept: KeptCard) -> None:
     ctx.db.delete(store.payment_method, account_id=ctx.account_id, is_default=True)
     _add(ctx, kept, default=True)
-    record(ctx, "credit_card_updated", ACCOUNT)
+    record(ctx, "credit_card_updated", ENTITY)
 
 
 def create_method(ctx: Context, body: PaymentMethodCreate) -> TwoPhaseWrite[None]:
@@ -95,7 +95,7 @@ def create_method(ctx: Context, body: PaymentMethodCreate) -> TwoPhaseWrite[None
 def _created(ctx: Context, kept: KeptCard, *, default: bool) -> None:
     _must_have_room(ctx)  # another one may have come in between
     _add(ctx, kept, default=default or store.default_method(ctx.db, ctx.account_id) is None)
-    record(ctx, "payment_method_add", ACCOUNT)
+    record(ctx, "payment_method_add", ENTITY)
 
 
 def _must_have_room(ctx: Context) -> None:

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import asdict
-from sqlalchemy import bindparam, select
 
 from crofter.context import Context
-from crofter.db import Row, among, query
-from crofter.drivers.hypervisor import Absent, DomainRef, Unreachable
 from crofter.resources.billing import metering, meters
 from crofter.resources.billing.meters import Left, Meter
-from crofter.resources.instances import hypervisor_client
-from crofter.resources.instances.store import instance
 
 GIGABYTE = 10**9
 
@@ -38,17 +34,18 @@ class Leaving(Struct, frozen=True):
     bytes: int
 
 
-class _Machine(Row):
-    id: int
-    host: int | None
+class TrafficSource(Protocol):
+    """The port through which billing learns what machines sent and received, without knowing any machine.
 
+    ``runtime.traffic`` is one; the instances provide it. Hosts that do not answer count for nothing, or raise
+    Unreachable if it must be known ``exactly``.
+    """
 
-_MACHINES = query(
-    select(instance.c.id, instance.c.host).where(
-        instance.c.account_id == bindparam("account_id"), among(instance.c.id, "ids")
-    ),
-    _Machine,
-)
+    def __call__(
+        self, ctx: Context, account_id: int, periods: Mapping[int, tuple[int, int]], *, exactly: bool
+    ) -> dict[int, int]:
+        """Bytes of those of these instances that the account has, each from one moment to another."""
+        ...
 
 
 def pool(ctx: Context, account_id: int, until: int, *, exactly: bool = False) -> Pool:
@@ -104,12 +101,11 @@ def _of_month(
     left = meters.left(ctx.db, account_id, metering.month_of(first), ids)
     stays = _stays(_plans(ctx, account_id, first, ids), left)
     edge = min(until, metering.month_end(first))
-    found: dict[int, int] = {}
-    for machine in ctx.db.all(_MACHINES, account_id=account_id, ids=list(stays)):
-        began, ended = stays[machine.id]
-        stop = edge if ended is None else min(edge, ended)
-        found[machine.id] = _between(ctx, machine, max(began, first), stop, exactly=exactly)
-    return found
+    periods = {
+        instance_id: (max(began, first), edge if ended is None else min(edge, ended))
+        for instance_id, (began, ended) in stays.items()
+    }
+    return ctx.runtime.traffic(ctx, account_id, periods, exactly=exactly)
 
 
 def _stays(plans: list[Meter], left: list[Left]) -> dict[int, tuple[int, int | None]]:
@@ -121,19 +117,3 @@ def _stays(plans: list[Meter], left: list[Left]) -> dict[int, tuple[int, int | N
             began, _ = stays.get(found.object_id, (found.began, None))
             stays[found.object_id] = (began, found.ended)
     return stays
-
-
-def _between(ctx: Context, machine: _Machine, start: int, stop: int, *, exactly: bool) -> int:
-    """Bytes that went in and out over the public network."""
-    if machine.host is None or start >= stop:
-        return 0
-    try:
-        ref = DomainRef(machine.host, machine.id)
-        points = hypervisor_client.hypervisor(ctx.runtime).history(ref, start, stop, stop - start)
-    except Absent:
-        return 0
-    except Unreachable:
-        if exactly:
-            raise
-        return 0
-    return sum(one.ipv4_in + one.ipv6_in + one.ipv4_out + one.ipv6_out for one in points)
