@@ -17,7 +17,7 @@ from crofter.login import store as login_tables
 from crofter.resources.account import api as account
 from crofter.resources.billing import account_api as billed_account
 from crofter.resources.billing import api as billing
-from crofter.resources.billing import invoicing
+from crofter.resources.billing import operations as billing_operations
 from crofter.resources.billing.cards import CARD_DECLINED
 from crofter.resources.billing.promotions import PROMOTIONS
 from crofter.resources.billing.taxes import TAXES
@@ -138,7 +138,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *retention.OPERATIONS,
     CLEAR,
     *instance_jobs.OPERATIONS,
-    *invoicing.OPERATIONS,
+    *billing_operations.OPERATIONS,
     *transfer_operations.OPERATIONS,
     MAINTAIN,
     *login_schedules.OPERATIONS,
@@ -149,7 +149,7 @@ OPERATIONS: tuple[Operation, ...] = (
 SCHEDULES: tuple[Schedule, ...] = (
     *retention.SCHEDULES,
     *instance_jobs.SCHEDULES,
-    *invoicing.SCHEDULES,
+    *billing_operations.SCHEDULES,
     *login_schedules.SCHEDULES,
 )
 

@@ -10,7 +10,7 @@ from httpx2 import Client
 
 from crofter.context import Context
 from crofter.engine import Sleep, StepContext
-from crofter.resources.billing import invoicing
+from crofter.resources.billing import invoices
 from crofter.resources.closing import rules as closing
 from crofter.resources.instances import rules
 from tests.cloud import Cloud
@@ -279,7 +279,7 @@ def test_to_plan_the_end_makes_no_invoice_not_even_to_take_it_back(
 ) -> None:
     instance(alice)
     made: list[int] = []
-    monkeypatch.setattr(invoicing, "last_stretches", lambda _ctx, account_id: made.append(account_id) or [])
+    monkeypatch.setattr(invoices, "final_periods", lambda _ctx, account_id: made.append(account_id) or [])
     planned = alice.post("/v4/account/cancel", headers={"Prefer": "plan"}).json()["plan"]
     assert (planned["price"], made) == ({"hourly": -0.0075, "monthly": -5}, [])
     assert alice.post("/v4/account/cancel").status_code == 500

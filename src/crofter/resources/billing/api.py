@@ -24,8 +24,8 @@ from crofter.resources.billing.shapes import (
 from crofter.results import Reply, TwoPhaseWrite
 from crofter.shapes import Page
 
-TheInvoice = Annotated[Invoice, Lookup(listings.one_invoice, "invoice_id")]
-ThePayment = Annotated[Payment, Lookup(listings.one_payment, "payment_id")]
+TheInvoice = Annotated[Invoice, Lookup(listings.get_invoice, "invoice_id")]
+ThePayment = Annotated[Payment, Lookup(listings.get_payment, "payment_id")]
 TheMethod = Annotated[store.Method, Lookup(store.method, "payment_method_id")]
 Key = Annotated[str | None, Header("idempotency-key")]
 

@@ -126,7 +126,7 @@ def active(db: Session, account_id: int, moment: str) -> list[Credit]:
 
 
 def views(ctx: Context) -> list[Promotion]:
-    return [found.view(ctx.moment[:7]) for found in active(ctx.db, ctx.account_id, ctx.moment)]
+    return [credit.view(ctx.moment[:7]) for credit in active(ctx.db, ctx.account_id, ctx.moment)]
 
 
 def redeem(ctx: Context, code: str) -> Promotion:

@@ -12,7 +12,7 @@ from crofter.db.database import TransactionConflict
 from crofter.engine import Nothing, Operation, Sleep, StepContext, enqueue, tx_step
 from crofter.errors import Conflict, Problem, Unauthenticated, Unavailable
 from crofter.resources.account import store as accounts
-from crofter.resources.billing import charging, invoicing, meters
+from crofter.resources.billing import invoices, meters, payments
 from crofter.resources.billing import store as billing
 from crofter.resources.transfers import rules as transfers
 from crofter.results import TwoPhaseWrite
@@ -50,21 +50,21 @@ def cancel(ctx: Context, sent: list[str]) -> TwoPhaseWrite[Cancelled]:
 
     def charge() -> tuple[LastCharge, Any]:
         last = _make_last_invoices(ctx, sent)
-        return last, None if last.charge is None else charging.ask(ctx.runtime, last.charge)
+        return last, None if last.charge is None else payments.submit(ctx.runtime, last.charge)
 
     return TwoPhaseWrite(charge, lambda after, charged: _record_and_close(after, *charged), cost=_cost_of_all)
 
 
 def _must_not_be_paying(ctx: Context) -> None:
-    if charging.pending(ctx.db, ctx.account_id):
-        raise Conflict(charging.UNDER_WAY)
+    if payments.pending(ctx.db, ctx.account_id):
+        raise Conflict(payments.UNDER_WAY)
 
 
 def _make_last_invoices(begun: Context, sent: list[str]) -> LastCharge:
     """The last invoices, and the intent to take what is owed: in a transaction of their own."""
     runtime, actor = begun.runtime, begun.actor
     with runtime.database.read() as db:
-        stretches = invoicing.last_stretches(Context(runtime, db, actor), actor.account_id)
+        periods = invoices.final_periods(Context(runtime, db, actor), actor.account_id)
     try:
         with runtime.database.write() as db:
             db.lock_account(actor.account_id)
@@ -72,20 +72,20 @@ def _make_last_invoices(begun: Context, sent: list[str]) -> LastCharge:
             if accounts.one(db, actor.account_id).closed:
                 raise Unauthenticated  # another request closed it first
             _must_not_be_paying(ctx)
-            numbers = invoicing.make_last(ctx, actor.account_id, stretches)
-            key = charging.intend_balance(ctx, actor.account_id, f"cancel:{ctx.rng.hex(32)}")
+            numbers = invoices.make_final(ctx, actor.account_id, periods)
+            key = payments.intend_balance(ctx, actor.account_id, f"cancel:{ctx.rng.hex(32)}")
             if key is not None:  # the intent to charge is committed here, so it is on record even if the end fails
                 audit.write(ctx, "cancel_account", "/v4/account/cancel", sent)
     except TransactionConflict:
         raise Unavailable from None
-    return LastCharge(stretches[-1].until, numbers, key)
+    return LastCharge(periods[-1].until, numbers, key)
 
 
 def _record_and_close(ctx: Context, last: LastCharge, outcome: Any) -> Cancelled | Problem:
     if last.charge is not None:
-        charging.settle(ctx, last.charge, outcome)
+        payments.record_outcome(ctx, last.charge, outcome)
     for number in last.invoices:
-        invoicing.tell(ctx, ctx.account_id, number)
+        invoices.tell(ctx, ctx.account_id, number)
     return _close(ctx, last.until)
 
 
