@@ -1,4 +1,4 @@
-"""Builds the world from the settings: database, clock, keys, application."""
+"""Builds the application from the settings: database, clock, keys, drivers, HTTP, worker."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from crofter.sandbox.control import SandboxControl
 from crofter.sandbox.faults import Faults
 
 FIRST_USER = "admin"
-FIRST_USER_KEY, STARTS = "founding", "starts"
+FIRST_USER_KEY, STARTS = "first_user", "starts"
 MASTERS = "secret.key"
 """The file of master keys in the data folder, where none is given in the settings."""
 NO_CONSOLE = (
@@ -85,7 +85,7 @@ def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
     keyring = Keyring(current, rng, tuple(former))
     with database.write() as db:
         db.lock(Lock.SYSTEM)
-        rotation.settle(keyring, db)
+        rotation.adopt_hash_keys(keyring, db)
     runtime = Runtime(settings, database, Clock(), rng, keyring, Kinds(registry.KINDS, access.permits))
     runtime.payments = SimulatedGateway(database)
     runtime.mailer = mail.driver(runtime)
@@ -119,11 +119,14 @@ class FirstUser(Struct, frozen=True):
     password: str
 
 
-def bootstrap(runtime: Runtime, again: FirstUser | None = None) -> FirstLogin | None:
-    """Load the catalogue, set the clock, plan the scheduled work, and on an empty database make the first account."""
+def bootstrap(runtime: Runtime, restored: FirstUser | None = None) -> FirstLogin | None:
+    """Load the catalogue, set the clock, plan the scheduled work, and on an empty database make the first account.
+
+    ``restored``: the first user of before a reset, whose password and token stay good.
+    """
     with runtime.database.write() as db:
         db.lock(Lock.SYSTEM)
-        rotation.settle(runtime.keyring, db)  # again: a reset takes them out of the database
+        rotation.adopt_hash_keys(runtime.keyring, db)  # again, since a reset takes them out of the database
         runtime.clock.setting = msgspec.convert(meta.get(db, "clock", {}), Setting)
         catalogue.load(db, registry.CATALOGUE_TABLES, runtime.settings.catalogue)
         schedules.ensure(Context(runtime, db), registry.SCHEDULES)
@@ -143,18 +146,18 @@ def bootstrap(runtime: Runtime, again: FirstUser | None = None) -> FirstLogin | 
         )
         if runtime.settings.sandbox:
             cards.give(runtime, db, opened.euuid, "valid")  # a month may pass in a sandbox, and its bill be paid
-        _remember(db, again)
+        _keep_first_user(db, restored)
         return FirstLogin(opened.username, login.password, opened.token)
 
 
-def _remember(db: Session, again: FirstUser | None) -> None:
+def _keep_first_user(db: Session, restored: FirstUser | None) -> None:
     """Keep what makes the first user, or give it back what it had before a reset."""
-    if again is not None:
-        db.update(users.token, {"id": 1}, digest=bytes.fromhex(again.digest), shown=again.shown)
-        db.update(users.user, {"id": 1}, password=again.password)
+    if restored is not None:
+        db.update(users.token, {"id": 1}, digest=bytes.fromhex(restored.digest), shown=restored.shown)
+        db.update(users.user, {"id": 1}, password=restored.password)
     else:
-        again = db.one(_FIRST_USER)
-    meta.put(db, FIRST_USER_KEY, msgspec.to_builtins(again))
+        restored = db.one(_FIRST_USER)
+    meta.put(db, FIRST_USER_KEY, msgspec.to_builtins(restored))
 
 
 def _first_user(digest: bytes, shown: str, password: str) -> FirstUser:
@@ -179,7 +182,7 @@ def build(settings: Settings) -> Application:
     hub = Hub(runtime.database.signals, ("events",))
     if runtime.database.reads_block:
         hub.poll = 1.0  # a hint from another process may get lost
-    words = words_of(("v4/v4beta", *(one.path for one in registry.ENDPOINTS)))
+    words = words_of(("v4/v4beta", *(endpoint.path for endpoint in registry.ENDPOINTS)))
     observer = Observer(runtime.clock, lines=_log(settings), pretty=_pretty(settings), words=words)
     faults = Faults(runtime, registry.FAULTS)
     parts = Parts(

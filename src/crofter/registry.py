@@ -130,7 +130,7 @@ API_MODULES: tuple[ModuleType, ...] = (
     volumes,
 )
 
-ENDPOINTS: list[Endpoint] = [one for module in API_MODULES for one in endpoints_of(module)]
+ENDPOINTS: list[Endpoint] = [declared for module in API_MODULES for declared in endpoints_of(module)]
 
 KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, NODEBALANCER, STACKSCRIPT, VOLUME)
 

@@ -1,4 +1,4 @@
-"""Settings of the account: view, update."""
+"""The account: its settings."""
 
 from __future__ import annotations
 

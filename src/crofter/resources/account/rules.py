@@ -18,7 +18,7 @@ def complaints(ctx: Context, sent: dict[str, Any], wrong: Set[str]) -> Iterator[
     """What only makes sense together: a state, a postal code, a telephone and a tax id are of a country."""
     if "country" in wrong:
         return
-    country = str(sent.get("country", store.one(ctx.db, ctx.account_id).country)).upper()
+    country = str(sent.get("country", store.by_id(ctx.db, ctx.account_id).country)).upper()
     for field, complaint in checks.OF_A_COUNTRY.items():
         if sent.get(field) and (reason := complaint(sent[field], country)) is not None:
             yield Reason(reason, field)
@@ -28,7 +28,7 @@ def update(ctx: Context, body: AccountUpdate) -> None:
     changes = {name: value for name, value in given(body).items() if name != "active_promotions"}
     if "country" in changes:
         changes["country"] = changes["country"].upper()
-    country = changes.get("country", store.one(ctx.db, ctx.account_id).country)
+    country = changes.get("country", store.by_id(ctx.db, ctx.account_id).country)
     if "state" in changes and country in checks.BY_CODE:
         changes["state"] = changes["state"].upper()
     if changes:
@@ -37,7 +37,7 @@ def update(ctx: Context, body: AccountUpdate) -> None:
 
 
 def settings(ctx: Context) -> SettingsView:
-    account = store.one(ctx.db, ctx.account_id)
+    account = store.by_id(ctx.db, ctx.account_id)
     return SettingsView(account.backups_enabled, None, account.managed, account.network_helper, "disabled")
 
 

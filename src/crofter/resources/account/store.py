@@ -61,7 +61,7 @@ class Account(Row):
     network_helper: bool
 
 
-_ONE = query(
+_BY_ID = query(
     select(*(account.c[name] for name in Account.__struct_fields__)).where(account.c.id == bindparam("account_id")),
     Account,
 )
@@ -71,8 +71,8 @@ _BY_EUUID = query(
 )
 
 
-def one(db: Session, account_id: int) -> Account:
-    return db.one(_ONE, account_id=account_id)
+def by_id(db: Session, account_id: int) -> Account:
+    return db.one(_BY_ID, account_id=account_id)
 
 
 def by_euuid(db: Session, euuid: str) -> Account | None:

@@ -1,4 +1,4 @@
-"""The account with what it owes: view, update; and its traffic of the month."""
+"""Contact data with the balance, and the traffic of the month."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def _credit(ctx: Context, account_id: int, until: int, lines: list[InvoiceLine],
 
 def make(ctx: Context, account_id: int, period: str, until: int, gigabytes: int = 0) -> int | None:
     """An invoice of everything up to ``until`` that no invoice has; its number, or None if there is nothing."""
-    account = accounts.one(ctx.db, account_id)
+    account = accounts.by_id(ctx.db, account_id)
     drafted = draft(ctx, account_id, account.country, until, gigabytes)
     if drafted.lines and not any(line.amount for line in drafted.lines):
         return None  # hours that are free, since the month is paid for: the next invoice has them
@@ -172,7 +172,7 @@ def make_final(ctx: Context, account_id: int, periods: list[FinalPeriod]) -> lis
 
 def tell(ctx: Context, account_id: int, number: int) -> None:
     """Mail to the account: there is an invoice, and whether anything is to be done about it."""
-    account = accounts.one(ctx.db, account_id)
+    account = accounts.by_id(ctx.db, account_id)
     owed = store.balance(ctx.db, account_id)
     state = f"{to_the_cent(owed)} USD are due. Please pay them." if owed > 0 else "Nothing is due."
     mail.send(ctx, account.email, f"Invoice #{number}", f"Invoice #{number} is ready.\n{state}\n")

@@ -47,7 +47,7 @@ def invoice(ctx: Context, work: StepContext) -> Sleep | None:
     if "number" in work.vars:
         return None  # it was made before, and only its money is wanting
     account_id = work.args.account_id
-    if accounts.one(ctx.db, account_id).closed:
+    if accounts.by_id(ctx.db, account_id).closed:
         meters.mark_billed(ctx.db, account_id, work.args.until)  # its last invoice was made when it closed
         return None
     gigabytes = int(work.vars.get("gigabytes", 0))

@@ -87,18 +87,18 @@ def _replaced(ctx: Context, kept: KeptCard) -> None:
 
 
 def create_method(ctx: Context, body: PaymentMethodCreate) -> TwoPhaseWrite[None]:
-    _must_have_place(ctx)
+    _must_have_fewer_methods(ctx)
     _must_not_add_many(ctx)
     return TwoPhaseWrite(_keeper(ctx, body.data), lambda after, kept: _created(after, kept, default=body.is_default))
 
 
 def _created(ctx: Context, kept: KeptCard, *, default: bool) -> None:
-    _must_have_place(ctx)  # another one may have come in between
+    _must_have_fewer_methods(ctx)  # another one may have come in between
     _add(ctx, kept, default=default or store.default_method(ctx.db, ctx.account_id) is None)
     record(ctx, "payment_method_add", ENTITY)
 
 
-def _must_have_place(ctx: Context) -> None:
+def _must_have_fewer_methods(ctx: Context) -> None:
     if store.count_methods(ctx) >= MOST_METHODS:
         raise Invalid(f"An account can have at most {MOST_METHODS} payment methods.")
 

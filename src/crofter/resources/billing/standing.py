@@ -50,7 +50,7 @@ def must_be_paid_up(ctx: Context, standing: AccountStanding | None = None) -> No
 
 
 def view(ctx: Context) -> AccountView:
-    account = accounts.one(ctx.db, ctx.account_id)
+    account = accounts.by_id(ctx.db, ctx.account_id)
     return AccountView(
         active_promotions=promotions.views(ctx),
         active_since=account.active_since,

@@ -1,4 +1,4 @@
-"""Cancelling the account."""
+"""Cancellation."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def _make_last_invoices(begun: Context, sent: list[str]) -> LastCharge:
         with runtime.database.write() as db:
             db.lock_account(actor.account_id)
             ctx = Context(runtime, db, actor, address=begun.address, request_id=begun.request_id)
-            if accounts.one(db, actor.account_id).closed:
+            if accounts.by_id(db, actor.account_id).closed:
                 raise Unauthenticated  # another request closed it first
             _must_not_be_paying(ctx)
             numbers = invoices.make_final(ctx, actor.account_id, periods)
@@ -95,7 +95,7 @@ def _cost_of_all(ctx: Context) -> tuple[int, int]:
 
 
 def _close(ctx: Context, until: int) -> Cancelled | Problem:
-    account = accounts.one(ctx.db, ctx.account_id)
+    account = accounts.by_id(ctx.db, ctx.account_id)
     if account.closed:
         return Unauthenticated()  # another request closed it first
     if billing.balance(ctx.db, account.id) > 0:

@@ -1,4 +1,4 @@
-"""What an instance costs this month."""
+"""Costs of an instance."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def end(ctx: Context, instance: Instance) -> None:
 
 def resume(ctx: Context, instance: Instance) -> None:
     """It was to be deleted and could not be: it has cost all the while. Who has closed the account pays no more."""
-    if not accounts.one(ctx.db, instance.account_id).closed:
+    if not accounts.by_id(ctx.db, instance.account_id).closed:
         ended = meters.resume(ctx, COMPUTE, instance.id, EVERYTHING)
         if ended is not None:
             traffic.came_back(ctx.db, instance.account_id, instance.id, ended)

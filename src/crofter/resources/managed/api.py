@@ -1,4 +1,4 @@
-"""Switching the managed service of an account on."""
+"""Managed service for all instances."""
 
 from __future__ import annotations
 

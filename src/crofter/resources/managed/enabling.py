@@ -13,7 +13,7 @@ from crofter.resources.instances import store as instances
 
 def enable(ctx: Context) -> None:
     """Every instance that stays costs more from now on."""
-    if accounts.one(ctx.db, ctx.account_id).managed:
+    if accounts.by_id(ctx.db, ctx.account_id).managed:
         raise Invalid("Managed service is already enabled for this account.")
     ctx.db.update(accounts.account, {"id": ctx.account_id}, managed=True)
     own = instances.these(ctx, [number for number, _ in instances.labels(ctx)])
