@@ -213,7 +213,7 @@ def violations(cloud: Cloud) -> list[str]:
         found.append(f"an instance rests in {sorted(statuses - set(AT_REST))}")
     if disk_statuses - {"ready"}:
         found.append(f"a disk rests as {sorted(disk_statuses - {'ready'})}")
-    inventory = runtime.services["hypervisor"].list()
+    inventory = runtime.hypervisor.list()
     if sorted(ref.id for ref in inventory.disks) != disks:
         found.append(f"disks: {sorted(ref.id for ref in inventory.disks)} on hosts, {disks} in the database")
     if not {ref.id for ref in inventory.domains} <= set(placed):

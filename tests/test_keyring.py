@@ -24,11 +24,11 @@ from crofter.keyring import (
     drop_former_masters,
     new_token,
     read_masters,
-    well_formed,
 )
 from crofter.rng import Rng
 from crofter.rotation import rotate
 from tests.cloud import Cloud
+from tests.tokens import has_checksum
 
 OLD, NEW = b"o" * 32, b"n" * 32
 PLACE = "credential:7:password"
@@ -91,8 +91,8 @@ def test_a_short_key_is_refused() -> None:
 def test_tokens_carry_prefix_and_checksum() -> None:
     token = new_token(Rng(), "personal")
     assert token.startswith("ccp_")
-    assert well_formed(token)
-    assert not well_formed(token[:-1] + ("a" if token[-1] != "a" else "b"))
+    assert has_checksum(token)
+    assert not has_checksum(token[:-1] + ("a" if token[-1] != "a" else "b"))
 
 
 def test_the_file_of_masters_holds_the_current_one_first(tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def _on(database: Database, keyring: Keyring) -> Runtime:
     from crofter.kinds import Kinds
 
     with database.write() as db:
-        rotation.settle(keyring, db)
+        rotation.adopt_hash_keys(keyring, db)
     return Runtime(Settings(), database, Clock(), Rng(), keyring, Kinds((), lambda *_: True))
 
 

@@ -16,10 +16,12 @@ from tools import coverage, generated
 
 from crofter import __version__
 from crofter.context import Context
-from crofter.edge import bodies, listing, openapi
-from crofter.edge.endpoint import Endpoint, NoContent, Reply, Stream, endpoint
+from crofter.db.collections import filterable
+from crofter.edge import bodies, openapi
+from crofter.edge.endpoint import Endpoint, endpoint
 from crofter.errors import Invalid
 from crofter.registry import ENDPOINTS
+from crofter.results import NoContent, Reply, Stream
 from crofter.shapes import Body, View
 
 DOCUMENT = openapi.document(ENDPOINTS, __version__)
@@ -230,7 +232,7 @@ def test_what_is_marked_filterable_is_what_can_be_filtered() -> None:
         for parameter in operation.get("parameters", ())
         if parameter.get("name") == "X-Filter"
     }
-    wanted = {one.name: list(listing.filterable(one.item)) for one in ENDPOINTS if one.item is not None}
+    wanted = {one.name: list(filterable(one.item)) for one in ENDPOINTS if one.item is not None}
     assert shown == {name: fields for name, fields in wanted.items() if fields}
 
 

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from crofter.engine import step_context
-from crofter.resources.billing import drafting, metering, meters, promotions, store
+from crofter.resources.billing import invoices, meters, promotions, store
 from tests.cloud import Cloud
 from tests.databases import PostgresServer
 from tests.e2e.serving import SECRET
@@ -153,8 +153,8 @@ def undisturbed(folders: Callable[[str], Path]) -> Lived:
 
 
 def _an_hour_is_counted_twice(patch: pytest.MonkeyPatch) -> None:
-    right = metering._hours
-    patch.setattr(metering, "_hours", lambda found, at: right(found, at) + (right(found, at) > 100))
+    right = meters.begun_hours
+    patch.setattr(meters, "begun_hours", lambda found, at: right(found, at) + (right(found, at) > 100))
 
 
 def _a_cap_is_ignored(patch: pytest.MonkeyPatch) -> None:
@@ -163,15 +163,15 @@ def _a_cap_is_ignored(patch: pytest.MonkeyPatch) -> None:
 
 
 def _the_end_of_a_meter_is_lost(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(metering, "_end", lambda _ctx, _found: None)
+    patch.setattr(meters, "_end", lambda _ctx, _found: None)
 
 
 def _the_hour_that_has_begun_is_paid_by_both(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(metering, "_next_hour", lambda _found, now: now)
+    patch.setattr(meters, "_next_hour", lambda _found, now: now)
 
 
 def _traffic_is_forgotten(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(drafting, "_overage", lambda *_: [])
+    patch.setattr(invoices, "_overage", lambda *_: [])
 
 
 def _a_promotion_pays_without_end(patch: pytest.MonkeyPatch) -> None:
@@ -180,13 +180,13 @@ def _a_promotion_pays_without_end(patch: pytest.MonkeyPatch) -> None:
 
 def _a_leg_is_off_by_a_micro_dollar(patch: pytest.MonkeyPatch) -> None:
     """Between the legs that nobody is told of, so that accounts owe what they should."""
-    right = store.book
+    right = store.post
 
-    def book(db: Any, account_id: int, entry: str, at: str, legs: dict[str, int]) -> None:
+    def post(db: Any, account_id: int, entry: str, at: str, legs: dict[str, int]) -> None:
         off = {"revenue": legs["revenue"] + 1, "tax": legs["tax"] - 1} if "revenue" in legs else {}
         right(db, account_id, entry, at, {**legs, **off})
 
-    patch.setattr(store, "book", book)
+    patch.setattr(store, "post", post)
 
 
 FOUND_BY = {

@@ -1,16 +1,17 @@
-"""Builds the world from the settings: database, clock, keys, application."""
+"""Builds the application from the settings: database, clock, keys, drivers, HTTP, worker."""
 
 from __future__ import annotations
 
 import asyncio
 import sys
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 from sqlalchemy import select
 
-from crofter import __version__, catalogue, registry, rotation
+from crofter import __version__, catalogue, mail, registry, rotation
 from crofter.clock import Clock, Setting
 from crofter.config import RATE_LIMITS, Settings
 from crofter.context import Context, Runtime
@@ -19,6 +20,7 @@ from crofter.db.schema import empty, prepare
 from crofter.drivers.hypervisor import Hypervisor
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.payments import SimulatedGateway
+from crofter.drivers.probes import ProbeClient
 from crofter.edge import mounts
 from crofter.edge.app import App, ASGIApp, Parts
 from crofter.edge.hub import Hub
@@ -33,7 +35,7 @@ from crofter.engine.worker import POOL_SIZES, Worker
 from crofter.errors import Problem
 from crofter.keyring import Keyring, from_text, read_masters
 from crofter.kinds import Kinds
-from crofter.passwords import readable
+from crofter.passwords import Passwords, readable
 from crofter.resources.billing import cards, meters
 from crofter.resources.managed.services import rounds as managed_rounds
 from crofter.resources.regions import store as regions
@@ -46,7 +48,7 @@ from crofter.sandbox.control import SandboxControl
 from crofter.sandbox.faults import Faults
 
 FIRST_USER = "admin"
-FIRST_USER_KEY, STARTS = "founding", "starts"
+FIRST_USER_KEY, STARTS = "first_user", "starts"
 MASTERS = "secret.key"
 """The file of master keys in the data folder, where none is given in the settings."""
 NO_CONSOLE = (
@@ -83,15 +85,20 @@ def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
     keyring = Keyring(current, rng, tuple(former))
     with database.write() as db:
         db.lock(Lock.SYSTEM)
-        rotation.settle(keyring, db)
-    return Runtime(
-        settings=settings,
-        database=database,
-        clock=Clock(),
-        rng=rng,
-        keyring=keyring,
-        kinds=Kinds(registry.KINDS, access.permits),
+        rotation.adopt_hash_keys(keyring, db)
+    runtime = Runtime(settings, database, Clock(), rng, keyring, Kinds(registry.KINDS, access.permits))
+    runtime.payments = SimulatedGateway(database)
+    runtime.mailer = mail.driver(runtime)
+    runtime.passwords = Passwords(
+        cheap=settings.sandbox, memory=settings.password_memory, passes=settings.password_passes
     )
+    runtime.traffic = registry.TRAFFIC
+    runtime.probes = ProbeClient(*_probe_certificates(settings))
+    return runtime
+
+
+def _probe_certificates(settings: Settings) -> list[str]:
+    return [str(Path(settings.probe_certificates).resolve())] if settings.probe_certificates else []
 
 
 def _masters(settings: Settings, rng: Rng) -> list[bytes]:
@@ -112,11 +119,14 @@ class FirstUser(Struct, frozen=True):
     password: str
 
 
-def bootstrap(runtime: Runtime, again: FirstUser | None = None) -> FirstLogin | None:
-    """Load the catalogue, set the clock, plan the scheduled work, and on an empty database make the first account."""
+def bootstrap(runtime: Runtime, restored: FirstUser | None = None) -> FirstLogin | None:
+    """Load the catalogue, set the clock, plan the scheduled work, and on an empty database make the first account.
+
+    ``restored``: the first user of before a reset, whose password and token stay good.
+    """
     with runtime.database.write() as db:
         db.lock(Lock.SYSTEM)
-        rotation.settle(runtime.keyring, db)  # again: a reset takes them out of the database
+        rotation.adopt_hash_keys(runtime.keyring, db)  # again, since a reset takes them out of the database
         runtime.clock.setting = msgspec.convert(meta.get(db, "clock", {}), Setting)
         catalogue.load(db, registry.CATALOGUE_TABLES, runtime.settings.catalogue)
         schedules.ensure(Context(runtime, db), registry.SCHEDULES)
@@ -136,18 +146,18 @@ def bootstrap(runtime: Runtime, again: FirstUser | None = None) -> FirstLogin | 
         )
         if runtime.settings.sandbox:
             cards.give(runtime, db, opened.euuid, "valid")  # a month may pass in a sandbox, and its bill be paid
-        _remember(db, again)
+        _keep_first_user(db, restored)
         return FirstLogin(opened.username, login.password, opened.token)
 
 
-def _remember(db: Session, again: FirstUser | None) -> None:
+def _keep_first_user(db: Session, restored: FirstUser | None) -> None:
     """Keep what makes the first user, or give it back what it had before a reset."""
-    if again is not None:
-        db.update(users.token, {"id": 1}, digest=bytes.fromhex(again.digest), shown=again.shown)
-        db.update(users.user, {"id": 1}, password=again.password)
+    if restored is not None:
+        db.update(users.token, {"id": 1}, digest=bytes.fromhex(restored.digest), shown=restored.shown)
+        db.update(users.user, {"id": 1}, password=restored.password)
     else:
-        again = db.one(_FIRST_USER)
-    meta.put(db, FIRST_USER_KEY, msgspec.to_builtins(again))
+        restored = db.one(_FIRST_USER)
+    meta.put(db, FIRST_USER_KEY, msgspec.to_builtins(restored))
 
 
 def _first_user(digest: bytes, shown: str, password: str) -> FirstUser:
@@ -166,14 +176,13 @@ def build(settings: Settings) -> Application:
     """A server, ready to be served."""
     runtime = build_runtime(settings)
     first_login = bootstrap(runtime)
-    runtime.services["hypervisor"] = hypervisor(runtime)
-    runtime.services["payments"] = SimulatedGateway(runtime.database)
+    runtime.hypervisor = hypervisor(runtime)
     worker = Worker(runtime, registry.OPERATIONS, {} if settings.role == "api" else POOL_SIZES)
     time_travel = TimeTravel(worker)
     hub = Hub(runtime.database.signals, ("events",))
     if runtime.database.reads_block:
         hub.poll = 1.0  # a hint from another process may get lost
-    words = words_of(("v4/v4beta", *(one.path for one in registry.ENDPOINTS)))
+    words = words_of(("v4/v4beta", *(endpoint.path for endpoint in registry.ENDPOINTS)))
     observer = Observer(runtime.clock, lines=_log(settings), pretty=_pretty(settings), words=words)
     faults = Faults(runtime, registry.FAULTS)
     parts = Parts(

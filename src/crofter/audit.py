@@ -118,12 +118,39 @@ _ACCOUNTS = query(select(audit.c.account_id).union(select(audit_head.c.account_i
 def write(ctx: Context, operation: str, path: str, fields: list[str]) -> None:
     """Put a caller's successful request on record, in its own transaction."""
     actor = ctx.actor
-    entry = AuditEntry(
-        account_id=actor.account_id,
+    entry = _entry(ctx, actor.account_id, actor.user_id, actor.username, actor.token_id, operation, path, fields)
+    _append(ctx.runtime.keyring, ctx.db, entry)
+
+
+def write_as(
+    ctx: Context, account_id: int, user_id: int | None, username: str, operation: str, path: str, *fields: str
+) -> None:
+    """Put on record what somebody without a token did to an account, at the login service or from a command line."""
+    entry = _entry(ctx, account_id, user_id, username, None, operation, path, list(fields))
+    append(ctx.runtime.keyring, ctx.db, entry)
+
+
+def write_staff(ctx: Context, account_id: int, by: str, operation: str, path: str) -> None:
+    """The staff is no user of the account: it is known by name alone."""
+    write_as(ctx, account_id, None, by, operation, path)
+
+
+def _entry(
+    ctx: Context,
+    account_id: int,
+    user_id: int | None,
+    username: str,
+    token_id: int | None,
+    operation: str,
+    path: str,
+    fields: list[str],
+) -> AuditEntry:
+    return AuditEntry(
+        account_id=account_id,
         at=ctx.moment,
-        user_id=actor.user_id,
-        username=actor.username,
-        token_id=actor.token_id,
+        user_id=user_id,
+        username=username,
+        token_id=token_id,
         address=ctx.address,
         request_id=ctx.request_id,
         operation=operation,
@@ -131,29 +158,10 @@ def write(ctx: Context, operation: str, path: str, fields: list[str]) -> None:
         fields=fields,
         events=ctx.db.events,
     )
-    _append(ctx.runtime.keyring, ctx.db, entry)
-
-
-def write_staff(ctx: Context, account_id: int, by: str, operation: str, path: str) -> None:
-    """Put on record what somebody of the staff did to an account from a command line, in the same transaction."""
-    entry = AuditEntry(
-        account_id=account_id,
-        at=ctx.moment,
-        user_id=None,
-        username=by,
-        token_id=None,
-        address=ctx.address,
-        request_id=ctx.request_id,
-        operation=operation,
-        path=path,
-        fields=[],
-        events=ctx.db.events,
-    )
-    append(ctx.runtime.keyring, ctx.db, entry)
 
 
 def append(keyring: Keyring, db: Session, entry: AuditEntry) -> None:
-    """Add a deed to its account's chain. For doors that have no caller with a token: logins, commands."""
+    """Add an entry to the chain of its account, whose lock is taken first: two writers would both follow its end."""
     db.lock_account(entry.account_id)
     _append(keyring, db, entry)
 
@@ -195,8 +203,8 @@ def entries(db: Session, account_id: int) -> Iterator[StoredEntry]:
 
 def verify(keyring: Keyring, db: Session) -> list[Tampering]:
     """Every account whose chain is broken, with the first place where it is."""
-    found = (_verify(keyring, db, account_id) for account_id in sorted(db.column(_ACCOUNTS)))
-    return [one for one in found if one is not None]
+    checked = (_verify(keyring, db, account_id) for account_id in sorted(db.column(_ACCOUNTS)))
+    return [tampering for tampering in checked if tampering is not None]
 
 
 def _verify(keyring: Keyring, db: Session, account_id: int) -> Tampering | None:

@@ -119,15 +119,15 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
 
 def _from_file(path: Path) -> dict[str, Any]:
     try:
-        found = tomllib.loads(path.read_text())
+        settings = tomllib.loads(path.read_text())
     except OSError as error:
         raise SettingsError(f"cannot read {path}: {error.strerror}") from error
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path} is not TOML: {error}") from error
-    for name in found:
+    for name in settings:
         if name not in Settings.__struct_fields__:
             raise SettingsError(f"{path}: there is no setting called {name}")
-    return found
+    return settings
 
 
 def _completed(settings: Settings) -> Settings:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from crofter import clock as service_clock
-from crofter.errors import Forbidden
 from crofter.scopes import EVERYTHING
 
 if TYPE_CHECKING:
@@ -16,8 +15,15 @@ if TYPE_CHECKING:
     from crofter.clock import Clock
     from crofter.config import Settings
     from crofter.db import Database, Session
+    from crofter.drivers.hypervisor import Hypervisor
+    from crofter.drivers.mail import Mailer
+    from crofter.drivers.payments import Gateway
+    from crofter.drivers.probes import ProbeClient
+    from crofter.engine.operation import Book
     from crofter.keyring import Keyring
     from crofter.kinds import Kinds
+    from crofter.passwords import Passwords
+    from crofter.resources.billing.traffic import TrafficSource
     from crofter.rng import Rng
 
 
@@ -35,22 +41,50 @@ class Actor(Struct, frozen=True, gc=False):
     token_id: int
     scopes: frozenset[str]
 
-    def must_be_unrestricted(self) -> None:
-        if self.restricted:
-            raise Forbidden
 
+class Runtime:
+    """What the server is made of. Built once, in assembly; every context points at it.
 
-class Runtime(Struct):
-    """What the server is made of. Built once, in assembly; every context points at it."""
+    What is not an argument is set by assembly as soon as it can be made, and is an AttributeError before that.
+    """
 
-    settings: Settings
-    database: Database
-    clock: Clock
-    rng: Rng
-    keyring: Keyring
-    kinds: Kinds
-    services: dict[str, Any] = {}
-    """Drivers and other outside parts, by the name that resources ask for."""
+    __slots__ = (
+        "clock",
+        "database",
+        "hypervisor",
+        "keyring",
+        "kinds",
+        "mailer",
+        "operations",
+        "passwords",
+        "payments",
+        "probes",
+        "rng",
+        "settings",
+        "traffic",
+    )
+
+    hypervisor: Hypervisor
+    """The fleet of hosts; after the catalogue is loaded, which names the regions."""
+    payments: Gateway
+    mailer: Mailer
+    passwords: Passwords
+    """One for the whole process, so that there is one queue for hashing."""
+    probes: ProbeClient
+    traffic: TrafficSource
+    """What billing asks for the bytes of machines."""
+
+    def __init__(
+        self, settings: Settings, database: Database, clock: Clock, rng: Rng, keyring: Keyring, kinds: Kinds
+    ) -> None:
+        self.settings = settings
+        self.database = database
+        self.clock = clock
+        self.rng = rng
+        self.keyring = keyring
+        self.kinds = kinds
+        self.operations: Book | None = None
+        """The operations that this process knows; set by its worker."""
 
 
 class Context:

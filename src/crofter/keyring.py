@@ -43,10 +43,10 @@ class Keyring:
     """
 
     def __init__(self, master: bytes, rng: Rng, former: tuple[bytes, ...] = ()) -> None:
-        if any(len(one) < KEY for one in (master, *former)):
+        if any(len(key) < KEY for key in (master, *former)):
             raise ValueError("the secret key must have at least 32 bytes")
         self._rng = rng
-        self._masters = {_derive(one, b"name")[:ID]: _derive(one, b"sealing") for one in (*former, master)}
+        self._masters = {_derive(key, b"name")[:ID]: _derive(key, b"sealing") for key in (*former, master)}
         self.current = _derive(master, b"name")[:ID]
         """Names the master that new values are sealed with."""
         self.adopt(_derive(master, b"tokens"), _derive(master, b"audit"))
@@ -64,22 +64,22 @@ class Keyring:
         """A mark that only the server can make, for records that must not be altered."""
         return hashlib.blake2b(content, key=self.audit, digest_size=32).digest()
 
-    def seal(self, value: bytes, place: str) -> bytes:
-        """Encrypt a value for one place (table, row, column); it opens nowhere else."""
+    def seal(self, value: bytes, associated_data: str) -> bytes:
+        """Encrypt a value for one table, row and column, which the associated data names; it opens nowhere else."""
         key = self._rng.bytes(KEY)
         nonce = self._rng.bytes(NONCE)
-        return self._wrap(key) + nonce + _cipher(key).encrypt(nonce, value, place.encode())
+        return self._wrap(key) + nonce + _cipher(key).encrypt(nonce, value, associated_data.encode())
 
-    def open(self, sealed: bytes, place: str) -> bytes:
+    def open(self, sealed: bytes, associated_data: str) -> bytes:
         key = self._unwrap(sealed)
         rest = sealed[HEADER + WRAPPED :]
         try:
-            return _cipher(key).decrypt(rest[:NONCE], rest[NONCE:], place.encode())
+            return _cipher(key).decrypt(rest[:NONCE], rest[NONCE:], associated_data.encode())
         except _refusals() as error:
-            raise Unopenable(f"not sealed for {place}, or altered") from error
+            raise Unopenable(f"not sealed for {associated_data}, or altered") from error
 
     def rewrap(self, sealed: bytes) -> bytes:
-        """The same value under the current master. Needs no knowledge of its place."""
+        """The same value under the current master. Needs no associated data."""
         return self._wrap(self._unwrap(sealed)) + sealed[HEADER + WRAPPED :]
 
     @property
@@ -122,11 +122,6 @@ def new_token(rng: Rng, kind: str) -> str:
     """A token that secret scanners recognise: prefix, 178 random bits, checksum."""
     body = TOKEN_PREFIXES[kind] + rng.letters(30, _ALPHABET)
     return body + _checksum(body)
-
-
-def well_formed(token: str) -> bool:
-    """Whether the checksum of a token that the server made is right."""
-    return len(token) == 40 and hmac.compare_digest(_checksum(token[:34]).encode(), token[34:].encode())
 
 
 def _checksum(body: str) -> str:

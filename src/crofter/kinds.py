@@ -103,11 +103,11 @@ class Kinds:
         ``reached`` keeps the last id of each kind: what takes its time to go is still there at the next call.
         """
         for kind in self._by_name.values():
-            found = kind.following(ctx, reached.get(kind.name, 0), most)
-            for object_id in found:
+            object_ids = kind.following(ctx, reached.get(kind.name, 0), most)
+            for object_id in object_ids:
                 kind.remove(ctx, object_id)
-            if found:
-                reached[kind.name] = found[-1]
+            if object_ids:
+                reached[kind.name] = object_ids[-1]
                 return True
         return False
 
@@ -116,8 +116,8 @@ class Kinds:
         if not ids:
             return
         kind = self._by_name.get(name)
-        found = kind.existing(ctx, ids) if kind else set()
-        if any(one not in found or not self._permits(ctx, name, one, level) for one in ids):
+        existing = kind.existing(ctx, ids) if kind else set()
+        if any(number not in existing or not self._permits(ctx, name, number, level) for number in ids):
             raise inaccessible(name, field)
 
 

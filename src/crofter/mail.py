@@ -33,34 +33,29 @@ def send(ctx: Context, to: str, subject: str, text: str) -> str:
     """
     message_id = f"<{ctx.rng.hex(32)}@crofter>"
     subject = " ".join(subject.split())  # customers write some of it, and a header is one line
-    mailer = driver(ctx.runtime)
+    mailer = ctx.runtime.mailer
     if isinstance(mailer, Outbox):
         mailer.keep(ctx.db, Mail(message_id, to, subject, text))
         return message_id
-    sealed = ctx.runtime.keyring.seal(text.encode(), _place(message_id))
+    sealed = ctx.runtime.keyring.seal(text.encode(), _associated_data(message_id))
     enqueue(ctx, SEND, Letter(message_id, to, subject, sealed.hex()))
     return message_id
 
 
 def driver(runtime: Runtime) -> Mailer:
     """The one that the settings name."""
-    found: Mailer | None = runtime.services.get("mail")
-    if found is None:
-        settings = runtime.settings
-        if settings.mail == "outbox":
-            found = Outbox(runtime.database, runtime.clock, runtime.keyring)
-        else:
-            found = Smtp(settings.mail, settings.mail_from)
-        found = runtime.services.setdefault("mail", found)
-    return found
+    settings = runtime.settings
+    if settings.mail == "outbox":
+        return Outbox(runtime.database, runtime.clock, runtime.keyring)
+    return Smtp(settings.mail, settings.mail_from)
 
 
 @step(deadline=60.0, retries=3)
 def deliver(work: StepContext) -> Sleep | None:
     letter: Letter = work.args
-    text = work.runtime.keyring.open(bytes.fromhex(letter.sealed), _place(letter.message_id)).decode()
+    text = work.runtime.keyring.open(bytes.fromhex(letter.sealed), _associated_data(letter.message_id)).decode()
     try:
-        driver(work.runtime).send(Mail(letter.message_id, letter.to, letter.subject, text))
+        work.runtime.mailer.send(Mail(letter.message_id, letter.to, letter.subject, text))
     except Undeliverable as error:
         raise Failed(str(error)) from error
     except OSError:  # smtplib's own errors are among these: away, busy, or asking to come back
@@ -72,7 +67,7 @@ def deliver(work: StepContext) -> Sleep | None:
     return None
 
 
-def _place(message_id: str) -> str:
+def _associated_data(message_id: str) -> str:
     return f"mail:{message_id}:text"
 
 

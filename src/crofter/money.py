@@ -5,7 +5,8 @@ from __future__ import annotations
 from decimal import Decimal
 
 DOLLAR = 1_000_000
-"""Micro-dollars."""
+CENT = 10_000
+"""Micro-dollars, both."""
 MOST = Decimal(2**53 // DOLLAR)
 """In dollars. Beyond that a JSON number is no longer exact."""
 
@@ -29,3 +30,8 @@ def dollars(micros: int) -> float:
     """An amount as JSON shows it: 0.0075, and 5 rather than 5.0."""
     whole, rest = divmod(micros, DOLLAR)
     return micros / DOLLAR if rest else whole
+
+
+def whole_cents(micros: int) -> int:
+    """Rounded half up to cents, which is done once: on the line of an invoice."""
+    return (micros + CENT // 2) // CENT * CENT

@@ -74,12 +74,7 @@ class Passwords:
 
 def of(runtime: Runtime) -> Passwords:
     """The server's own, shared so that there is one queue."""
-    found: Passwords | None = runtime.services.get("passwords")
-    if found is None:
-        settings = runtime.settings
-        found = Passwords(cheap=settings.sandbox, memory=settings.password_memory, passes=settings.password_passes)
-        found = runtime.services.setdefault("passwords", found)
-    return found
+    return runtime.passwords
 
 
 def weakness(password: str, *known: str) -> str | None:

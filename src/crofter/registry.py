@@ -15,13 +15,15 @@ from crofter.kinds import Kind
 from crofter.login import schedules as login_schedules
 from crofter.login import store as login_tables
 from crofter.resources.account import api as account
-from crofter.resources.account import closing
+from crofter.resources.billing import account_api as billed_account
 from crofter.resources.billing import api as billing
-from crofter.resources.billing import cost_api as costs
-from crofter.resources.billing import invoicing
+from crofter.resources.billing import operations as billing_operations
 from crofter.resources.billing.cards import CARD_DECLINED
 from crofter.resources.billing.promotions import PROMOTIONS
 from crofter.resources.billing.taxes import TAXES
+from crofter.resources.billing.traffic import TrafficSource
+from crofter.resources.closing import api as closing
+from crofter.resources.closing.rules import CLEAR
 from crofter.resources.events import api as events
 from crofter.resources.firewalls import api as firewalls
 from crofter.resources.firewalls import kind as firewall_kind
@@ -30,6 +32,7 @@ from crofter.resources.images import api as images
 from crofter.resources.images.catalogue import IMAGES
 from crofter.resources.images.kind import IMAGE
 from crofter.resources.instances import api as instances
+from crofter.resources.instances import cost_api as instance_cost
 from crofter.resources.instances import faults as instance_faults
 from crofter.resources.instances import jobs as instance_jobs
 from crofter.resources.instances import neighbours
@@ -41,12 +44,14 @@ from crofter.resources.instances.kind import COMPUTE
 from crofter.resources.instances.move import api as instance_move
 from crofter.resources.instances.power import api as instance_power
 from crofter.resources.instances.usage import api as instance_usage
+from crofter.resources.instances.usage import traffic as instance_traffic
 from crofter.resources.kernels import api as kernels
 from crofter.resources.kernels.catalogue import KERNELS
 from crofter.resources.logins import api as logins
 from crofter.resources.maintenance import api as maintenance
 from crofter.resources.maintenance.faults import MAINTENANCE
 from crofter.resources.maintenance.rules import MAINTAIN
+from crofter.resources.managed import api as managed
 from crofter.resources.managed.compute_settings import api as managed_compute_settings
 from crofter.resources.managed.contacts import api as managed_contacts
 from crofter.resources.managed.credentials import api as managed_credentials
@@ -85,14 +90,16 @@ from crofter.resources.volumes.kind import VOLUME
 
 API_MODULES: tuple[ModuleType, ...] = (
     account,
+    billed_account,
     billing,
-    costs,
+    closing,
     entity_transfers,
     events,
     firewalls,
     images,
     instance_backups,
     instance_configs,
+    instance_cost,
     instance_disks,
     instance_ips,
     instance_move,
@@ -102,6 +109,7 @@ API_MODULES: tuple[ModuleType, ...] = (
     kernels,
     maintenance,
     logins,
+    managed,
     managed_compute_settings,
     managed_contacts,
     managed_credentials,
@@ -128,7 +136,7 @@ API_MODULES: tuple[ModuleType, ...] = (
     volumes,
 )
 
-ENDPOINTS: list[Endpoint] = [one for module in API_MODULES for one in endpoints_of(module)]
+ENDPOINTS: list[Endpoint] = [declared for module in API_MODULES for declared in endpoints_of(module)]
 
 KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, NODEBALANCER, STACKSCRIPT, VOLUME)
 
@@ -136,9 +144,9 @@ neighbours.register(volume_kind.NEIGHBOUR, firewall_kind.NEIGHBOUR)
 
 OPERATIONS: tuple[Operation, ...] = (
     *retention.OPERATIONS,
-    closing.CLEAR,
+    CLEAR,
     *instance_jobs.OPERATIONS,
-    *invoicing.OPERATIONS,
+    *billing_operations.OPERATIONS,
     *transfer_operations.OPERATIONS,
     MAINTAIN,
     *login_schedules.OPERATIONS,
@@ -149,9 +157,12 @@ OPERATIONS: tuple[Operation, ...] = (
 SCHEDULES: tuple[Schedule, ...] = (
     *retention.SCHEDULES,
     *instance_jobs.SCHEDULES,
-    *invoicing.SCHEDULES,
+    *billing_operations.SCHEDULES,
     *login_schedules.SCHEDULES,
 )
+
+TRAFFIC: TrafficSource = instance_traffic.measure
+"""Billing asks for the traffic of machines, and instances answer."""
 
 TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, stackscript_tables)
 """Resources that are here for their tables alone."""

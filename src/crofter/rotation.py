@@ -38,7 +38,7 @@ class HashKey(Row):
 _KEYS = query(select(hash_key.c.name, hash_key.c.value), HashKey)
 
 
-def settle(keyring: Keyring, db: Session) -> None:
+def adopt_hash_keys(keyring: Keyring, db: Session) -> None:
     """Take up the keys for hashing that this database was begun with; keep them if it is new."""
     kept = {row.name: bytes(row.value) for row in db.all(_KEYS)}
     if not kept:
@@ -52,7 +52,7 @@ def settle(keyring: Keyring, db: Session) -> None:
     keyring.adopt(opened["pepper"], opened["audit"])
 
 
-class Left(Struct, frozen=True):
+class NotRewrapped(Struct, frozen=True):
     """A sealed value that could not be wrapped anew, because no key at hand opens it."""
 
     table: str
@@ -62,7 +62,7 @@ class Left(Struct, frozen=True):
 
 class Rotated(Struct):
     rewrapped: int = 0
-    left: list[Left] = []
+    left: list[NotRewrapped] = []
 
 
 def rotate(runtime: Runtime) -> Rotated:
@@ -71,63 +71,63 @@ def rotate(runtime: Runtime) -> Rotated:
     May be stopped and run again. When nothing is left, the former master can be thrown away.
     """
     done = Rotated()
-    for place, column in _sealed_columns():
-        while _batch(runtime, place, column, done):
+    for holder, column in _sealed_columns():
+        while _batch(runtime, holder, column, done):
             pass
-    for place, name in DOCUMENTS:
+    for holder, name in DOCUMENTS:
         with runtime.database.write() as db:
-            _documents(runtime.keyring, db, place, name, done)
+            _documents(runtime.keyring, db, holder, name, done)
     return done
 
 
 def _sealed_columns() -> Iterator[tuple[Table, Column[Any]]]:
-    for place in metadata.sorted_tables:
-        for column in place.columns:
+    for holder in metadata.sorted_tables:
+        for column in holder.columns:
             if isinstance(column.type, Sealed):
-                yield place, column
+                yield holder, column
 
 
-def _batch(runtime: Runtime, place: Table, column: Column[Any], done: Rotated) -> bool:
+def _batch(runtime: Runtime, holder: Table, column: Column[Any], done: Rotated) -> bool:
     """Whether there may be more."""
-    keys = list(place.primary_key.columns)
+    keys = list(holder.primary_key.columns)
     old = select(*keys, column).where(
         column.is_not(None), func.substr(column, 1, HEADER) != bindparam("header", type_=LargeBinary)
     )
-    found = query(old.order_by(*keys).limit(BATCH + len(done.left)), lambda *values: values)
-    known = {(one.table, one.column, one.key) for one in done.left}
+    outdated = query(old.order_by(*keys).limit(BATCH + len(done.left)), lambda *values: values)
+    known = {(left.table, left.column, left.key) for left in done.left}
     moved = 0
     with runtime.database.write() as db:
-        for *key, sealed in db.all(found, header=runtime.keyring.header):
-            if (place.name, column.name, tuple(key)) in known:
+        for *key, sealed in db.all(outdated, header=runtime.keyring.header):
+            if (holder.name, column.name, tuple(key)) in known:
                 continue
             moved += 1
             try:
                 anew = runtime.keyring.rewrap(bytes(sealed))
             except Unopenable:
-                done.left.append(Left(place.name, column.name, tuple(key)))
+                done.left.append(NotRewrapped(holder.name, column.name, tuple(key)))
                 continue
-            where = {one.name: value for one, value in zip(keys, key, strict=True)}
-            done.rewrapped += db.update(place, {**where, column.name: sealed}, **{column.name: anew})
+            where = {part.name: value for part, value in zip(keys, key, strict=True)}
+            done.rewrapped += db.update(holder, {**where, column.name: sealed}, **{column.name: anew})
     return moved > 0
 
 
-def _documents(keyring: Keyring, db: Session, place: Table, name: str, done: Rotated) -> None:
-    text = cast(place.c[name], Text)
-    found = query(select(place.c.id, text).where(text.like(f"%{MARK.hex()}%")), lambda *values: values)
+def _documents(keyring: Keyring, db: Session, holder: Table, name: str, done: Rotated) -> None:
+    text = cast(holder.c[name], Text)
+    holding_sealed = query(select(holder.c.id, text).where(text.like(f"%{MARK.hex()}%")), lambda *values: values)
     # Text in, text out: a document that is only looked through need not be taken apart.
     changed = query(
-        update(place)
-        .where(place.c.id == bindparam("row"), text == bindparam("before", type_=Text))
+        update(holder)
+        .where(holder.c.id == bindparam("row"), text == bindparam("before", type_=Text))
         .values({name: bindparam("after", type_=Text)})
     )
-    for row, document in db.all(found):
+    for row, document in db.all(holding_sealed):
         anew, failures = document, 0
-        for sealed in {one for one in _IN_TEXT.findall(document) if not one.startswith(keyring.header.hex())}:
+        for sealed in {match for match in _IN_TEXT.findall(document) if not match.startswith(keyring.header.hex())}:
             try:
                 anew = anew.replace(sealed, keyring.rewrap(bytes.fromhex(sealed)).hex())
             except Unopenable:
                 failures += 1
         if failures:
-            done.left.append(Left(place.name, name, (row,)))
+            done.left.append(NotRewrapped(holder.name, name, (row,)))
         if anew != document:
             done.rewrapped += db.run(changed, row=row, before=document, after=anew)

@@ -43,7 +43,7 @@ class RequestCollector(Collector):
 
 class EngineCollector(Collector):
     def __init__(self, runtime: Runtime, worker: Worker) -> None:
-        self._world = runtime
+        self._runtime = runtime
         self._worker = worker
 
     def collect(self) -> Iterator[CounterMetricFamily | GaugeMetricFamily]:
@@ -58,11 +58,11 @@ class EngineCollector(Collector):
             "crofter_queue_age_seconds", "Service time since the oldest fell due.", labels=["queue"]
         )
         try:
-            with self._world.database.read() as db:
+            with self._runtime.database.read() as db:
                 rows = depth(db)
         except Problem:
             return  # the database is away; readiness says so
-        now = self._world.clock.now()
+        now = self._runtime.clock.now()
         ages: dict[str, float] = {}
         for row in rows:
             waiting.add_metric([row.queue, row.state], row.amount)

@@ -13,6 +13,7 @@ from httpx2 import Client
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
+from crofter.db import filters as db_filters
 from crofter.edge import filters
 from crofter.events import event
 from tests.cloud import Cloud
@@ -141,7 +142,7 @@ def test_a_filter_that_forgets_what_is_missing_would_be_seen(
 ) -> None:
     from crofter.resources.events.store import ALL
 
-    monkeypatch.setattr(filters, "or_", lambda *parts: parts[0])
+    monkeypatch.setattr(db_filters, "or_", lambda *parts: parts[0])
     monkeypatch.setattr(ALL, "_shapes", type(ALL._shapes)())
     with pytest.raises(AssertionError):
         differences(*events, examples=150)

@@ -135,7 +135,7 @@ def test_good_tokens_cost_their_address_nothing_even_when_they_first_come_togeth
     limits = limited.application.app.parts.limits
     charged = [limits.admit("general", "token", "192.0.2.1")[1] for _ in range(3)]
     for one in charged:
-        limits.settle("token", "192.0.2.1", charged=one, good=True)
+        limits.record_token("token", "192.0.2.1", charged=one, good=True)
     assert limits.admit("general", "token", "192.0.2.1")[1] is False
     assert limits.hit("general", "192.0.2.1").remaining == GENERAL - 1
 
@@ -144,7 +144,7 @@ def test_good_tokens_do_not_fill_the_memory(limited: Cloud, monkeypatch: pytest.
     monkeypatch.setattr(limiting, "_MANY", 10)
     limits = limited.application.app.parts.limits
     for number in range(100):
-        limits.settle(f"token {number}" + "x" * 60_000, "192.0.2.1", charged=False, good=True)
+        limits.record_token(f"token {number}" + "x" * 60_000, "192.0.2.1", charged=False, good=True)
     assert 0 < len(limits._good) <= 10
     assert max(map(len, limits._good)) <= 100
 

@@ -7,8 +7,8 @@ import random
 import pytest
 from httpx2 import Client
 
+from crofter.db import collections
 from crofter.db.tally import Tally
-from crofter.edge import listing
 from crofter.resources.tags.store import tag
 from tests.cloud import Cloud
 from tests.told import errors
@@ -115,7 +115,7 @@ def deep_pages(cloud: Cloud, alice: Client, account_id: int, ids: list[int]) -> 
 def test_a_deep_page_is_the_page_that_counting_finds(cloud: Cloud, alice: Client, mallory: Client) -> None:
     mine, hers = spread(3000, 1), account_of(cloud, "mallory")
     fill(cloud, hers, [number + 50_000 for number in spread(1000, 2)])
-    assert listing.SHALLOW < 1500 < len(mine)
+    assert collections.SHALLOW < 1500 < len(mine)
     assert deep_pages(cloud, alice, account_of(cloud, "alice"), mine) == []
 
 

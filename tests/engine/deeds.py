@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, Text
@@ -50,10 +51,22 @@ class Trace:
         return sum(line[0] == word and (pid is None or int(line[3]) == pid) for line in self.lines())
 
 
+class TracedRuntime(Runtime):
+    """A runtime whose steps leave lines in a file."""
+
+    def __init__(self, trace: Path | None, *parts: Any) -> None:
+        super().__init__(*parts)
+        self.trace = Trace(trace or Path(os.devnull))
+
+
+def trace_of(runtime: Runtime) -> Trace:
+    assert isinstance(runtime, TracedRuntime)
+    return runtime.trace
+
+
 def make_world(database: Database, trace: Path | None = None) -> Runtime:
     rng = Rng(7)
-    services = {"trace": Trace(trace)} if trace else {}
-    return Runtime(Settings(), database, Clock(), rng, Keyring(bytes(32), rng), Kinds((), lambda *_: True), services)
+    return TracedRuntime(trace, Settings(), database, Clock(), rng, Keyring(bytes(32), rng), Kinds((), lambda *_: True))
 
 
 def leave(ctx: Context, work: StepContext, name: str) -> None:
@@ -62,7 +75,7 @@ def leave(ctx: Context, work: StepContext, name: str) -> None:
 
 def act(work: StepContext, seconds: float) -> None:
     """Something outside the database, of some length."""
-    trace: Trace = work.runtime.services["trace"]
+    trace = trace_of(work.runtime)
     trace.add("begin", work.id, work.step.name, work.key)
     time.sleep(seconds)
     trace.add("end", work.id, work.step.name, work.key)
@@ -110,7 +123,7 @@ HOT = Operation(kind="test.hot", args=Nothing, steps=(touch,))
 @step(deadline=600)
 def hold_on(work: StepContext) -> Sleep | None:
     """The first holder waits to be let go; whoever comes after it does not."""
-    trace: Trace = work.runtime.services["trace"]
+    trace = trace_of(work.runtime)
     trace.add("holding", work.id, "hold_on", work.key)
     while work.epoch == 1 and not trace.path.with_suffix(".gate").exists():
         time.sleep(0.01)
@@ -151,13 +164,13 @@ def work_until_killed(
     worker = Worker(runtime, OPERATIONS, {"std": threads}, lease=lease, poll=0.1)
     worker.start()
     told = {"fenced": 0, "done": 0, "failed": 0}
-    runtime.services["trace"].add("up", 0, "-", None)
+    trace_of(runtime).add("up", 0, "-", None)
     while True:
         time.sleep(0.02)
         for word, amount in told.items():
             if worker.metrics[word] > amount:
                 told[word] = worker.metrics[word]
-                runtime.services["trace"].add(word, told[word], "-", None)
+                trace_of(runtime).add(word, told[word], "-", None)
 
 
 def request_killed(address: str, moment: str) -> None:

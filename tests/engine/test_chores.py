@@ -95,7 +95,7 @@ def test_pumping_from_many_sides_makes_each_occurrence_once(bench: Benches, data
     at(application, NOON + 10 * MINUTE)
     worlds = [make_world(database) for _ in range(4)]
     for runtime in worlds:
-        runtime.services["operations"] = application.worker.book
+        runtime.operations = application.worker.book
         runtime.clock.setting = application.runtime.clock.setting
     made: list[int] = []
 

@@ -160,9 +160,10 @@ def test_an_address_that_no_header_carries_is_undeliverable(office: PostOffice) 
 @pytest.fixture
 def posting(cloud: Cloud, office: PostOffice) -> Iterator[Cloud]:
     """A cloud that hands its mail to the office."""
-    cloud.runtime.services["mail"] = Smtp(office.address, "x@server.example", office.trusting)
+    outbox = cloud.runtime.mailer
+    cloud.runtime.mailer = Smtp(office.address, "x@server.example", office.trusting)
     yield cloud
-    del cloud.runtime.services["mail"]
+    cloud.runtime.mailer = outbox
 
 
 def write(cloud: Cloud, *, give_up: bool = False) -> str:

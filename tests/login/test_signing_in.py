@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import partial
 from pathlib import Path
 
@@ -403,7 +404,8 @@ def test_only_a_sandbox_without_encryption_sets_cookies_that_travel_openly(cloud
     assert Visit(cloud.runtime, scope, "").cookie_name("session") == "__Host-crofter_session"
     assert Visit(cloud.runtime, {**scope, "scheme": "http"}, "").cookie_name("session") == "crofter_session"
     settings = msgspec.structs.replace(cloud.runtime.settings, mode="production", behind_proxy=True)
-    runtime = msgspec.structs.replace(cloud.runtime, settings=settings)
+    runtime = copy.copy(cloud.runtime)
+    runtime.settings = settings
     scope = {**scope, "scheme": "http", "headers": [(b"host", b"cloud.example")]}
     reveal(scope)
     visit = Visit(runtime, scope, "")

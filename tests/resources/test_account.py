@@ -10,8 +10,8 @@ from httpx2 import Client
 
 from crofter.context import Context
 from crofter.engine import Sleep, StepContext
-from crofter.resources.account import closing
-from crofter.resources.billing import invoicing
+from crofter.resources.billing import invoices
+from crofter.resources.closing import rules as closing
 from crofter.resources.instances import delete as deletion
 from tests.cloud import Cloud
 from tests.resources.money import stand_at
@@ -279,7 +279,7 @@ def test_to_plan_the_end_makes_no_invoice_not_even_to_take_it_back(
 ) -> None:
     instance(alice)
     made: list[int] = []
-    monkeypatch.setattr(invoicing, "last_stretches", lambda _ctx, account_id: made.append(account_id) or [])
+    monkeypatch.setattr(invoices, "final_periods", lambda _ctx, account_id: made.append(account_id) or [])
     planned = alice.post("/v4/account/cancel", headers={"Prefer": "plan"}).json()["plan"]
     assert (planned["price"], made) == ({"hourly": -0.0075, "monthly": -5}, [])
     assert alice.post("/v4/account/cancel").status_code == 500
@@ -362,11 +362,11 @@ def test_a_large_account_is_cleared_away_a_little_at_a_time(
     def some(ctx: Context, work: StepContext) -> Sleep | None:
         nonlocal largest
         before = len(taken)
-        result = closing.take_some.run(ctx, work)
+        result = closing.remove_some.run(ctx, work)
         largest = max(largest, len(taken) - before)
         return result
 
-    step = msgspec.structs.replace(closing.take_some, run=some)
+    step = msgspec.structs.replace(closing.remove_some, run=some)
     with planted(cloud, closing.CLEAR.kind, step, how) as plant:
         cloud.advance(closing.TRY_AGAIN / 1000 + 60)
     assert plant.fired

@@ -275,11 +275,11 @@ class Moody(SimulatedGateway):
 
 @pytest.fixture
 def moody(cloud: Cloud) -> Any:
-    before = cloud.runtime.services["payments"]
+    before = cloud.runtime.payments
     gateway = Moody(cloud.runtime.database)
-    cloud.runtime.services["payments"] = gateway
+    cloud.runtime.payments = gateway
     yield gateway
-    cloud.runtime.services["payments"] = before
+    cloud.runtime.payments = before
 
 
 def test_an_answer_that_got_lost_is_looked_up(alice: Client, moody: Moody) -> None:

@@ -10,7 +10,7 @@ from httpx2 import Client
 from pypdf import PdfReader
 
 from crofter.resources.billing import documents
-from crofter.resources.billing.listings import Invoice, Item
+from crofter.resources.billing.listings import Invoice, StoredInvoiceItem
 from tests.cloud import Cloud
 from tests.resources.money import done, instance, invoices, items, stand_at, until
 
@@ -22,9 +22,9 @@ def late(cloud: Cloud) -> Client:
     return cloud.person(username="alice")
 
 
-def item(label: str, amount: int = 5_000_000) -> Item:
+def item(label: str, amount: int = 5_000_000) -> StoredInvoiceItem:
     first, last = "2027-03-01T00:00:00", "2027-04-01T00:00:00"
-    return Item(1, 7, "compute", label, "hourly", 7_500, 744, amount, 0, amount, first, last)
+    return StoredInvoiceItem(1, 7, "compute", label, "hourly", 7_500, 744, amount, 0, amount, first, last)
 
 
 def bill(seller: str = "", **address: str) -> Invoice:
@@ -105,14 +105,14 @@ def test_one_pdf_is_made_at_a_time_and_only_a_few_wait(
     made = documents._made
     monkeypatch.setattr(documents, "_made", lambda content: alone.append(documents._turn.locked()) or made(content))
     places = 0
-    while documents._room.acquire(blocking=False):
+    while documents._places.acquire(blocking=False):
         places += 1
     try:
         refused = late.get(f"{url}/pdf")
         assert (refused.status_code, alone) == (503, [])
         assert late.get(f"{url}/csv").status_code == 200
     finally:
-        documents._room.release(places)
+        documents._places.release(places)
     assert 1 < places < 8  # of as many threads
     assert late.get(f"{url}/pdf").status_code == 200
     assert (alone, documents._turn.locked()) == ([True], False)

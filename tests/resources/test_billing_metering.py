@@ -6,9 +6,10 @@ import random
 from datetime import UTC, datetime
 
 from crofter.clock import HOUR, MINUTE
-from crofter.resources.billing import metering
+from crofter.money import whole_cents
+from crofter.resources.billing import usage
 from crofter.resources.billing.meters import Meter
-from crofter.resources.billing.taxes import Tax, whole_cents
+from crofter.resources.billing.taxes import Tax
 
 
 def at(text: str) -> int:
@@ -30,25 +31,25 @@ def meter(
     )
 
 
-def amounts(lines: list[metering.Line]) -> list[tuple[int, int]]:
+def amounts(lines: list[usage.MeterCharge]) -> list[tuple[int, int]]:
     return [(line.hours, line.amount) for line in lines]
 
 
 def test_a_begun_hour_counts_whole() -> None:
     start = at("2026-03-10T10:20:00")
     for minutes, hours in ((0, 0), (1, 1), (59, 1), (60, 1), (61, 2), (180, 3)):
-        found = metering.lines([meter(start)], start + minutes * MINUTE)
+        found = usage.charges([meter(start)], start + minutes * MINUTE)
         assert sum(line.hours for line in found) == hours
 
 
 def test_a_month_costs_no_more_than_its_cap() -> None:
     start = at("2026-03-01T00:00:00")
-    assert amounts(metering.lines([meter(start)], at("2026-04-01T00:00:00"))) == [(744, 5_000_000)]
-    assert amounts(metering.lines([meter(start)], at("2026-03-28T00:00:00"))) == [(648, 4_860_000)]
+    assert amounts(usage.charges([meter(start)], at("2026-04-01T00:00:00"))) == [(744, 5_000_000)]
+    assert amounts(usage.charges([meter(start)], at("2026-03-28T00:00:00"))) == [(648, 4_860_000)]
 
 
 def test_months_are_billed_apart_and_no_hour_in_two() -> None:
-    found = metering.lines([meter(at("2026-03-31T23:30:00"))], at("2026-05-01T00:00:00"))
+    found = usage.charges([meter(at("2026-03-31T23:30:00"))], at("2026-05-01T00:00:00"))
     assert [(line.hours, line.start, line.stop) for line in found] == [
         (1, at("2026-03-31T23:30:00"), at("2026-04-01T00:00:00")),
         (720, at("2026-04-01T00:00:00"), at("2026-05-01T00:00:00")),
@@ -57,25 +58,25 @@ def test_months_are_billed_apart_and_no_hour_in_two() -> None:
 
 def test_invoices_in_between_change_nothing_but_where_the_lines_are_cut() -> None:
     start = at("2026-02-03T04:05:06")
-    whole = metering.lines([meter(start)], at("2026-03-01T00:00:00"))
-    first = metering.lines([meter(start)], at("2026-02-20T01:02:03"))
-    rest = metering.lines([meter(start, billed=at("2026-02-20T01:02:03"))], at("2026-03-01T00:00:00"))
+    whole = usage.charges([meter(start)], at("2026-03-01T00:00:00"))
+    first = usage.charges([meter(start)], at("2026-02-20T01:02:03"))
+    rest = usage.charges([meter(start, billed=at("2026-02-20T01:02:03"))], at("2026-03-01T00:00:00"))
     assert sum(line.hours for line in whole) == sum(line.hours for line in (*first, *rest))
     assert sum(line.amount for line in whole) == sum(line.amount for line in (*first, *rest))
 
 
 def test_what_ended_before_its_first_hour_began_costs_nothing() -> None:
     start = at("2026-03-10T11:00:00")
-    assert metering.lines([meter(start, ended=start - MINUTE)], start + HOUR) == []
+    assert usage.charges([meter(start, ended=start - MINUTE)], start + HOUR) == []
 
 
 def test_after_a_change_of_plan_the_dearer_cap_holds_for_both() -> None:
     start, change = at("2026-03-01T00:00:00"), at("2026-03-30T00:00:00")
     dear = meter(start, change, hourly=15_000, monthly=10_000_000)
     cheap = meter(change, number=2, chain=1)
-    found = metering.lines([dear, cheap], at("2026-04-01T00:00:00"))
+    found = usage.charges([dear, cheap], at("2026-04-01T00:00:00"))
     assert amounts(found) == [(696, 10_000_000), (48, 0)]
-    other_way = metering.lines(
+    other_way = usage.charges(
         [meter(start, change), meter(change, number=2, chain=1, hourly=15_000, monthly=10_000_000)],
         at("2026-04-01T00:00:00"),
     )
@@ -85,7 +86,7 @@ def test_after_a_change_of_plan_the_dearer_cap_holds_for_both() -> None:
 def test_a_new_month_starts_with_a_new_cap() -> None:
     old = meter(at("2026-03-01T00:00:00"), at("2026-03-31T00:00:00"), hourly=15_000, monthly=10_000_000)
     new = meter(at("2026-03-31T00:00:00"), number=2, chain=1)
-    found = metering.lines([old, new], at("2026-05-01T00:00:00"))
+    found = usage.charges([old, new], at("2026-05-01T00:00:00"))
     assert amounts(found) == [(720, 10_000_000), (24, 0), (720, 5_000_000)]
 
 
@@ -116,7 +117,7 @@ def test_any_history_comes_to_what_counting_hour_by_hour_gives() -> None:
             meters.append(meter(began, now, number=number, chain=chain, hourly=price[0], monthly=price[1]))
             began += -(-(now - began) // HOUR) * HOUR
         until = meters[0].began + rng.randrange(1, 130 * 24 * 60) * MINUTE
-        assert sum(line.amount for line in metering.lines(meters, until)) == _hour_by_hour(meters, until)
+        assert sum(line.amount for line in usage.charges(meters, until)) == _hour_by_hour(meters, until)
 
 
 def test_however_often_it_is_billed_the_sum_is_the_same() -> None:
@@ -127,10 +128,10 @@ def test_however_often_it_is_billed_the_sum_is_the_same() -> None:
         second = began + -(-(change - began) // HOUR) * HOUR
         meters = [meter(began, change), meter(second, number=2, chain=1, hourly=30_000, monthly=20_000_000)]
         until = change + rng.randrange(1, 60 * 24 * 60) * MINUTE
-        whole = sum(line.amount for line in metering.lines(meters, until))
+        whole = sum(line.amount for line in usage.charges(meters, until))
         total = 0
         for stop in sorted([*(rng.randrange(began, until) for _ in range(5)), until]):
-            total += sum(line.amount for line in metering.lines(meters, stop))
+            total += sum(line.amount for line in usage.charges(meters, stop))
             meters = [_billed(one, stop) for one in meters]
         assert total == whole
 

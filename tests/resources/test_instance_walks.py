@@ -179,5 +179,5 @@ def test_a_walk_leaves_nothing_over(cloud: Cloud, seed: int) -> None:
         assert any(not address.startswith("192.168.") for address in one["ipv4"]), told
         walk.ask("DELETE", f"{INSTANCES}/{one['id']}")
     cloud.settle()
-    found = cloud.runtime.services["hypervisor"].list()
+    found = cloud.runtime.hypervisor.list()
     assert (found.domains, found.disks, found.backups) == ((), (), ()), told

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from httpx2 import Client
 
-from crofter.edge import listing
-from crofter.edge.listing import FEW
+from crofter.db import collections
+from crofter.db.collections import FEW
 from tests.cloud import Cloud
 from tests.edge.people import restricted
 from tests.resources.compute import (
@@ -73,7 +73,7 @@ def test_instances_are_filtered(cloud: Cloud, alice: Client, monkeypatch: pytest
         assert ids(alice, **wanted) == found, wanted
     alice.put(f"{URL}/{second}", json={"label": "Eb-2"})  # upper case comes in between
     for few in (FEW, 0):
-        monkeypatch.setattr(listing, "FEW", few)
+        monkeypatch.setattr(collections, "FEW", few)
         assert ids(alice, **{"+order_by": "label"}) == [third, second, first]
         assert ids(alice, tags="blue", **{"+order_by": "label"}) == [second, first]
         assert ids(alice, **{"+or": [{"id": third}, {"id": first}]}) == [first, third]

@@ -14,7 +14,7 @@ from httpx2 import Client
 from crofter import clock
 from crofter.context import Context
 from crofter.engine.queue import enqueue
-from crofter.resources.account.rules import disable_managed
+from crofter.resources.managed.enabling import disable
 from crofter.resources.managed.services import rounds
 from crofter.resources.support import staff
 from tests.cloud import Cloud
@@ -277,7 +277,7 @@ def test_an_account_that_is_managed_no_longer_is_left_alone_until_it_is_again(cl
     cloud.settle()
     with cloud.runtime.database.write() as db:
         ctx = Context(cloud.runtime, db)
-        assert disable_managed(ctx, staff.account_of(ctx, account["euuid"]))
+        assert disable(ctx, staff.account_of(ctx, account["euuid"]))
     server.stop()
     cloud.advance(300)
     assert tickets(dora) == []

@@ -6,7 +6,7 @@ import pytest
 
 from crofter import registry
 from crofter.engine import Operation, Step
-from crofter.resources.billing.charging import UNDER_WAY
+from crofter.resources.billing.payments import UNDER_WAY
 from tests.cloud import Cloud
 from tests.resources.money import done
 from tests.resources.town import (

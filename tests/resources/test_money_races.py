@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from httpx2 import Client, Response
 
-from crofter.resources.billing.charging import UNDER_WAY
+from crofter.resources.billing.payments import UNDER_WAY
 from crofter.resources.transfers.rules import NOT_PENDING
 from tests.at_once import at_once
 from tests.cloud import Cloud

@@ -10,18 +10,19 @@ from crofter import clock
 from crofter.db import query
 from crofter.edge.arguments import Deferred, Request
 from crofter.errors import Unauthenticated
-from crofter.keyring import new_token, well_formed
+from crofter.keyring import new_token
 from crofter.resources.oauth.store import authorization, client
 from crofter.resources.users.access import authenticate
 from crofter.resources.users.store import BY_USERNAME, token
 from tests.cloud import Cloud
+from tests.tokens import has_checksum
 from tests.told import actions, errors
 
 
 def test_a_token_is_shown_whole_once_and_works(cloud: Cloud, alice: Client) -> None:
     made = alice.post("/v4/profile/tokens", json={"label": "deploy", "scopes": "account:read_write"}).json()
     plain = made["token"]
-    assert well_formed(plain)
+    assert has_checksum(plain)
     assert made["scopes"] == "account:read_write"
     assert made["expiry"] is None
     path = f"/v4/profile/tokens/{made['id']}"

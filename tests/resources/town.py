@@ -206,12 +206,12 @@ class Dying(SimulatedGateway):
 
 @contextmanager
 def dying(cloud: Cloud, when: str) -> Iterator[None]:
-    services = cloud.runtime.services
-    before, services["payments"] = services["payments"], Dying(cloud, when)
+    runtime = cloud.runtime
+    before, runtime.payments = runtime.payments, Dying(cloud, when)
     try:
         yield
     finally:
-        services["payments"] = before
+        runtime.payments = before
 
 
 def pay_unheard(town: Town) -> None:

@@ -118,11 +118,11 @@ class Shaky:
 
     def _open(self) -> None:
         self.cloud = Cloud(**self._settings, seed=self._seed, secret_key="5a" * 32)
-        services = self.cloud.runtime.services
-        services["payments"] = Trouble(services["payments"], self._rng.randrange(2**32), self.seen)
+        runtime = self.cloud.runtime
+        runtime.payments = Trouble(runtime.payments, self._rng.randrange(2**32), self.seen)
         with self.cloud.runtime.database.read() as db:
             slugs = regions.slugs(db)
-        services["hypervisor"] = Loud(self.cloud.runtime.database, self.cloud.runtime.clock, slugs)
+        runtime.hypervisor = Loud(runtime.database, runtime.clock, slugs)
         self._power = Power(self.cloud) if self._cuts else None
         self._clients: dict[str, Client] = {}
 

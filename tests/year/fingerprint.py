@@ -17,7 +17,7 @@ DIFFERENT_EACH_TIME = {
 }
 NOTES = {
     ("clock", "serial"): "settings of the clock are numbered by real time, so that later ones win",
-    ("founding", "password"): "as of the user whose password it is",
+    ("first_user", "password"): "as of the user whose password it is",
 }
 """Of the notes that the server keeps for itself, each a JSON object under a name."""
 

@@ -11,7 +11,7 @@ from httpx2 import Client, Response
 
 from crofter.clock import DAY, HOUR
 from crofter.context import Actor, Context
-from crofter.resources.billing import services
+from crofter.resources.billing import prices
 from crofter.resources.nodebalancers.store import nodebalancer
 from crofter.resources.volumes.store import volume
 from tests.resources.money import CARD
@@ -241,10 +241,10 @@ class Year:
             same |= {"created": ctx.moment, "updated": ctx.moment}
             if what == "volume":
                 number = db.insert(volume, size=size, status="active", **same)
-                services.begin_volume(ctx, number, label, size)
+                prices.begin_volume(ctx, number, label, size)
             else:
                 number = db.insert(nodebalancer, hostname=label, ipv4=f"198.51.100.{len(self.log.made)}", **same)
-                services.begin_nodebalancer(ctx, number, label)
+                prices.begin_nodebalancer(ctx, number, label)
         self.log.made.append(Made(self.application.now(), self.numbers[at], what, number, size))
         return True
 
@@ -253,12 +253,12 @@ class Year:
         with self.application.cloud.runtime.database.write() as db:
             ctx = self._context(mine.account, db)
             if mine.what == "nodebalancer":
-                services.end_nodebalancer(ctx, mine.number)
+                prices.end_nodebalancer(ctx, mine.number)
                 db.delete(nodebalancer, id=mine.number)
             elif size:
-                services.resize_volume(ctx, mine.number, f"volume-{mine.number}", size)
+                prices.resize_volume(ctx, mine.number, f"volume-{mine.number}", size)
             else:
-                services.end_volume(ctx, mine.number)
+                prices.end_volume(ctx, mine.number)
                 db.delete(volume, id=mine.number)
         self.log.made.append(mine._replace(at=self.application.now(), size=size))
         return True

@@ -22,16 +22,16 @@ class CatalogueError(Exception):
 def read(targets: Sequence[CatalogueTable], folder: str | None) -> list[list[Entry]]:
     """The entries of each catalogue table: from the operator's folder where it has the file, else the built-in ones."""
     problems = [] if folder is None else _folder_problems(Path(folder), targets)
-    found: list[list[Entry]] = []
+    entries: list[list[Entry]] = []
     for target in targets:
         own = Path(folder) / target.file if folder is not None else None
         path = own if own is not None and own.exists() else BUILT_IN / target.file
         wrong: list[str] = []
-        found.append(_entries(target, path, wrong))
-        problems += [f"{path}: {one}" for one in wrong]
+        entries.append(_entries(target, path, wrong))
+        problems += [f"{path}: {problem}" for problem in wrong]
     if problems:
         raise CatalogueError("\n".join(problems))
-    return found
+    return entries
 
 
 def _folder_problems(folder: Path, targets: Sequence[CatalogueTable]) -> list[str]:

@@ -1,4 +1,4 @@
-"""A catalogue table of the catalogue: one sort of thing that the server offers, its file and its table."""
+"""One sort of thing that the server offers: its file of the catalogue, and the table that this is read into."""
 
 from __future__ import annotations
 

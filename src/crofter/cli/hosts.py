@@ -24,7 +24,7 @@ MEANINGS = {
 
 def reconcile(runtime: Runtime, asked: Asked) -> Rows:
     """Only reported. What to do about an orphan is for people to decide."""
-    runtime.services["hypervisor"] = hypervisor(runtime)
+    runtime.hypervisor = hypervisor(runtime)
     report = msgspec.structs.asdict(sweeping.compare(runtime))
     return [{"what": name, "which": one, "meaning": MEANINGS[name]} for name in MEANINGS for one in report[name]]
 

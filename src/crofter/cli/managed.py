@@ -13,11 +13,11 @@ from crofter.context import Context, Runtime
 from crofter.db import Row, query
 from crofter.errors import Invalid
 from crofter.events import Author
-from crofter.resources.account.rules import ENTITY, disable_managed
-from crofter.resources.account.store import account
+from crofter.resources.account.store import ENTITY, account
 from crofter.resources.instances import store as instances
 from crofter.resources.maintenance import rules as maintenance
 from crofter.resources.maintenance import store as maintained
+from crofter.resources.managed import enabling
 from crofter.resources.managed.credentials import rules as credentials
 from crofter.resources.managed.credentials.store import credential
 from crofter.resources.managed.services.store import service
@@ -89,7 +89,7 @@ def disable(runtime: Runtime, asked: Asked) -> Rows:
         ctx = Context(runtime, db)
         account_id = staff.account_of(ctx, asked["euuid"])
         db.lock_account(account_id)
-        if not disable_managed(ctx, account_id):
+        if not enabling.disable(ctx, account_id):
             raise Invalid("managed service is not enabled on this account")
         events.write(db, ctx.now, Author(account_id, None, staff.STAFF), "managed_disabled", "notification", ENTITY)
         audit.write_staff(ctx, account_id, operator(asked), "managed disable", "/v4/account/settings")

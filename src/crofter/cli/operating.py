@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from crofter import audit, keyring, mail, rotation
+from crofter import audit, keyring, rotation
 from crofter.assembly import FIRST_USER_KEY, MASTERS, bootstrap, build_runtime
 from crofter.cli import hosts, managed, people, staff
 from crofter.config import Settings
@@ -60,7 +60,7 @@ def _opened(settings: Settings, *, beside: bool = True) -> Runtime:
 
 
 def _list_mails(runtime: Runtime, asked: Asked) -> int:
-    mailer = mail.driver(runtime)
+    mailer = runtime.mailer
     mails = mailer.mails() if isinstance(mailer, Outbox) else []
     if asked["json"]:
         return _show(asked, mails)

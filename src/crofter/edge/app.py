@@ -172,7 +172,7 @@ class App:
         else:
             answer = await self.perform(endpoint, values, request)
         if answer.status < 500:  # else nothing is known about the token
-            self.parts.limits.settle(token, address, charged=charged, good=answer.actor is not None)
+            self.parts.limits.record_token(token, address, charged=charged, good=answer.actor is not None)
         return answer, rate_status
 
     async def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:

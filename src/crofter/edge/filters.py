@@ -1,107 +1,20 @@
-"""``X-Filter``: a JSON object that becomes a WHERE clause with bound values."""
+"""The ``X-Filter`` header: a JSON object, read into a filter of fields that a collection has."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
-from sqlalchemy import BigInteger, Boolean, ColumnElement, Float, Integer, Text, and_, bindparam, func, not_, or_
-
-from crofter import clock
-from crofter.db.query import unindexed
-from crofter.db.tables import Moment
+from crofter.db.filters import NO_FILTER, Field, Filter, Node
 from crofter.errors import Invalid, Reason
 
 MAX_DEPTH = 15
 MAX_TERMS = 20
 MAX_PARTS = 200
 """Objects and values in a filter, be they terms or nothing."""
-MAX_TEXT = 2048
-"""Characters of a value; no field is as long."""
 COULD_NOT = Reason("Could not apply filter", "X-Filter")
 COMPARISONS = {"+gt", "+gte", "+lt", "+lte"}
-
-Node = tuple[Any, ...]
-"""``("and"|"or", node, …)``, ``("is", field, operator, parameter)`` or ``("null", field, negated)``: the shape of a
-filter without its values, so that filters of one shape share one statement."""
-
-
-class Field:
-    """A field that may be filtered on: where it lies, and how a sent value becomes a stored one."""
-
-    def __init__(
-        self,
-        expression: ColumnElement[Any],
-        convert: Callable[[Any], Any] | None = None,
-        *,
-        lower_case: bool = False,
-        element_of: Callable[[ColumnElement[bool]], ColumnElement[bool]] | None = None,
-    ) -> None:
-        self.expression = expression
-        self.lower_case = lower_case
-        """Whether all stored values are, so that an index on the column itself serves."""
-        self.element_of = element_of
-        """For a field that holds several values: from "an element is so" to "the row has such an element"."""
-        self.text = isinstance(expression.type, Text) and convert is None
-        self.ordered = not self.text
-        self.convert = convert or _converter(expression)
-
-
-def _converter(expression: ColumnElement[Any]) -> Callable[[Any], Any]:
-    kind = expression.type
-    if isinstance(kind, Moment):
-        return _moment
-    if isinstance(kind, Boolean):
-        return _boolean
-    if isinstance(kind, (Integer, BigInteger)):
-        return _integer
-    if isinstance(kind, Float):
-        return _number
-    return _text
-
-
-def _boolean(value: Any) -> bool:
-    if type(value) is not bool:
-        raise ValueError(value)
-    return value
-
-
-def _text(value: Any) -> str:
-    if type(value) is not str or "\x00" in value or len(value) > MAX_TEXT:
-        raise ValueError(value)
-    value.encode()  # half a surrogate pair is a ValueError too
-    return value
-
-
-def _integer(value: Any) -> int:
-    if type(value) is not int or not -(2**63) <= value < 2**63:
-        raise ValueError(value)
-    return value
-
-
-def _number(value: Any) -> float:
-    if type(value) not in (int, float):
-        raise ValueError(value)
-    return float(value)
-
-
-def _moment(value: Any) -> str:
-    if type(value) is not str:
-        raise ValueError(value)
-    return clock.text(clock.parse(value))
-
-
-class Filter(NamedTuple):
-    """A filter taken apart: its shape, its values, and the order that was asked for."""
-
-    node: Node | None
-    values: dict[str, Any]
-    order_by: str | None
-    descending: bool
-
-
-NO_FILTER = Filter(None, {}, None, False)
 
 
 class _Reader:
@@ -208,71 +121,3 @@ def _no_constant(name: str) -> Any:
 
 def _cannot(key: str) -> Reason:
     return Reason(f"Cannot filter on {key}", "X-Filter")
-
-
-def clause(node: Node, fields: Mapping[str, Field], order: ColumnElement[Any] | None = None) -> ColumnElement[bool]:
-    """The shape of a filter as a WHERE clause.
-
-    ``order``: what the rows are wanted in the order of, which an index gives. Then only a bound on that column, and
-    what every row must equal, may choose an index: one that is in that order too. The rest is looked at row by row.
-    """
-    if node[0] == "and":
-        return and_(True, *(clause(child, fields, order) for child in node[1:]))
-    if node[0] == "or":
-        return or_(False, *(_alternative(child, fields, order) for child in node[1:]))
-    field = fields[node[1]]
-    bound = field.expression is order or node[2] == "=" or field.element_of is not None
-    return _term(node, field, free=order is not None and not bound)
-
-
-def has_alternatives(node: Node | None) -> bool:
-    """Whether there is an ``or`` in it, for which no index is in order."""
-    return node is not None and (
-        node[0] == "or" or (node[0] == "and" and any(has_alternatives(child) for child in node[1:]))
-    )
-
-
-def can_be_looked_up(node: Node | None, fields: Mapping[str, Field], *, alone: bool = True) -> bool:
-    """Whether all rows that it fits have something given in common, or one of a few such things."""
-    if node is None or node[0] == "null":
-        return False
-    if node[0] == "is":  # of alternatives, SQLite looks up columns only
-        return bool(node[2] == "=") and (alone or fields[node[1]].element_of is None)
-    if node[0] == "and":
-        return any(can_be_looked_up(child, fields, alone=alone) for child in node[1:])
-    return len(node) > 1 and all(can_be_looked_up(child, fields, alone=False) for child in node[1:])
-
-
-def _alternative(node: Node, fields: Mapping[str, Field], order: ColumnElement[Any] | None) -> ColumnElement[bool]:
-    if node[0] in ("and", "or"):
-        join = and_ if node[0] == "and" else or_
-        return join(node[0] == "and", *(_alternative(child, fields, order) for child in node[1:]))
-    field = fields[node[1]]
-    return _term(node, field, free=order is not None and field.element_of is None)
-
-
-def _term(node: Node, field: Field, *, free: bool) -> ColumnElement[bool]:
-    column = unindexed(field.expression) if free else field.expression
-    negated = node[2] is True or node[2] == "!="
-    condition = column.is_(None) if node[0] == "null" else _condition(field, column, node[2], node[3])
-    if field.element_of is not None:
-        condition = field.element_of(condition)
-    if not negated:
-        return condition
-    return not_(condition) if node[0] == "null" or field.element_of else or_(not_(condition), column.is_(None))
-
-
-def _condition(field: Field, column: ColumnElement[Any], operator: str, parameter: str) -> Any:
-    value: Any = bindparam(parameter, type_=column.type)
-    if field.text:
-        value = func.lower(value)
-        column = column if field.lower_case else func.lower(column)
-    if operator == "contains":
-        return column.like(value, escape="\\")
-    if operator in ("=", "!="):
-        return column == value
-    if operator == "+gt":
-        return column > value
-    if operator == "+gte":
-        return column >= value
-    return column < value if operator == "+lt" else column <= value

@@ -1,4 +1,4 @@
-"""Rate limits on the service clock, and where each caller stands."""
+"""Rate limits on the service clock, and how much of them each caller has left."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SECONDS = {"second": 1, "minute": 60, "hour": 3600, "day": 86400}
 
 
 class RateLimitStatus(NamedTuple):
-    """Where a caller stands, for the headers of every answer."""
+    """How much of a limit is left, for the headers of every answer."""
 
     limit: int
     remaining: int
@@ -69,7 +69,7 @@ class RateLimits:
             self.hit("general", address)
         return self.hit(name, f"token {token}"), charged
 
-    def settle(self, token: str | None, address: str, *, charged: bool, good: bool) -> None:
+    def record_token(self, token: str | None, address: str, *, charged: bool, good: bool) -> None:
         """What came of a token that was admitted. A good one costs its address nothing."""
         if token is None or self._counting is None:
             return
@@ -84,7 +84,7 @@ class RateLimits:
             self._counting.forgive(self._limits["general"], "general", address)
 
     def hit(self, name: str, caller: Any) -> RateLimitStatus:
-        """Count one request of ``caller``; TooMany carries the standing that refuses it."""
+        """Count one request of ``caller``; TooMany carries the status that refuses it."""
         if self._counting is None:
             return self.unlimited()
         item = self._limits.get(name)

@@ -1,21 +1,15 @@
-"""Collections: pages, totals and filters, at a cost that does not grow with the account."""
+"""Which page of a collection a request asks for, and which rows: the query string and ``X-Filter``."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import parse_qsl
 
-from msgspec import inspect as shape
-from sqlalchemy import ColumnElement, Select, bindparam, func, select
-
 from crofter.context import Context
-from crofter.db import Query, query, unindexed
-from crofter.db.tally import Tally
+from crofter.db.collections import Collection
+from crofter.db.filters import NO_FILTER
 from crofter.edge import filters
-from crofter.edge.filters import Field, Filter
 from crofter.errors import Invalid, Reason
 from crofter.shapes import Page
 
@@ -23,174 +17,6 @@ R = TypeVar("R")
 V = TypeVar("V")
 
 DEFAULT_SIZE = 100
-SHALLOW = 500
-"""Rows that may be passed over one by one; beyond that a page is found by its first row."""
-CACHED_SHAPES = 256
-FEW = 1000
-"""So many rows are sorted sooner than met one by one in the wanted order."""
-
-
-def filterable(view: Any) -> tuple[str, ...]:
-    """The fields of a view that ``X-Filter`` may name; those of nested objects with dots."""
-    info = shape.type_info(view)
-    assert isinstance(info, shape.StructType)
-    names: list[str] = []
-    for field in info.fields:
-        kind = field.type
-        if isinstance(kind, shape.Metadata) and (kind.extra or {}).get("filterable"):
-            names.append(field.encode_name)
-            continue
-        for option in _options(kind):
-            if isinstance(option, shape.StructType):
-                names += [f"{field.encode_name}.{inner}" for inner in filterable(option.cls)]
-    return tuple(names)
-
-
-def _options(kind: shape.Type) -> tuple[shape.Type, ...]:
-    if isinstance(kind, shape.Metadata):
-        return _options(kind.type)
-    return kind.types if isinstance(kind, shape.UnionType) else (kind,)
-
-
-class Collection(Generic[R]):
-    """Rows that can be listed: where they come from, their order, and what may be filtered on."""
-
-    def __init__(
-        self,
-        view: Any,
-        statement: Select[Any],
-        row: Callable[..., R],
-        *,
-        key: ColumnElement[Any],
-        columns: Mapping[str, ColumnElement[Any] | Field],
-        newest_first: bool = False,
-        order: tuple[ColumnElement[Any], ...] = (),
-        tally: Tally | None = None,
-        floor: str | None = None,
-    ) -> None:
-        self.view = view
-        self.row = row
-        self._columns = columns
-        self._statement = statement
-        self._key = key
-        self._newest_first = newest_first
-        self._order = order or ((key.desc(),) if newest_first else (key.asc(),))
-        self._tally = None if order else tally
-        self._floor = floor
-        """The bound value that is the lowest key shown, where there are rows below it."""
-        self._shapes: OrderedDict[Any, tuple[Query[R], Query[Any], Query[R] | None]] = OrderedDict()
-
-    # What follows from the above is made when it is first used: a start need not wait for every list there is.
-
-    @cached_property
-    def fields(self) -> dict[str, Field]:
-        """What may be filtered on, by name. A filterable field without a column is a mistake."""
-        return {name: _field(self._columns[name]) for name in filterable(self.view)}
-
-    @cached_property
-    def _plain(self) -> Query[R]:
-        return self._page_query(self._above_floor(self._key), self._order)
-
-    @cached_property
-    def _deep(self) -> Query[R]:
-        edge: Any = bindparam("edge")
-        from_edge = self._key <= edge if self._newest_first else self._key >= edge
-        return self._page_query(self._above_floor(self._key).where(from_edge), self._order)
-
-    @cached_property
-    def _total(self) -> Query[Any]:
-        return _count(self._above_floor(self._key))
-
-    def _above_floor(self, order: ColumnElement[Any]) -> Select[Any]:
-        """The statement, in which the floor chooses no index that is in the wrong order."""
-        if self._floor is None:
-            return self._statement
-        return self._statement.where(
-            (self._key if order is self._key else unindexed(self._key)) >= bindparam(self._floor)
-        )
-
-    def _page_query(self, statement: Select[Any], order: tuple[ColumnElement[Any], ...]) -> Query[R]:
-        return query(statement.order_by(*order).limit(bindparam("rows")).offset(bindparam("passed")), self.row)
-
-    def total(self, ctx: Context, owner: int, values: dict[str, Any]) -> tuple[int, int]:
-        """How many rows there are, and how many more are counted below the floor."""
-        if self._tally is None:
-            return int(ctx.db.value(self._total, **values)), 0
-        hidden = self._tally.before(ctx.db, owner, values[self._floor]) if self._floor else 0
-        return self._tally.total(ctx.db, owner) - hidden, hidden
-
-    def page(self, ctx: Context, number: int, size: int, owner: int, values: dict[str, Any]) -> tuple[int, list[R]]:
-        """The total, and the rows of one page, in the collection's own order."""
-        passed = (number - 1) * size
-        total, hidden = self.total(ctx, owner, values)
-        if passed >= total:
-            return total, []
-        if passed <= SHALLOW or self._tally is None:
-            return total, ctx.db.all(self._plain, rows=size, passed=passed, **values)
-        before = passed if self._newest_first else passed + hidden
-        edge = self._tally.locate(ctx.db, owner, before, descending=self._newest_first)
-        return total, ctx.db.all(self._deep, rows=size, passed=0, edge=edge, **values)
-
-    def filtered(
-        self, ctx: Context, wanted: Filter, number: int, size: int, owner: int, values: dict[str, Any]
-    ) -> tuple[int, list[R]]:
-        page, count, few = self._shaped(wanted)
-        passed = (number - 1) * size
-        if few is not None:
-            total = int(ctx.db.value(count, **values, **wanted.values))
-            found = few if total <= FEW else page
-            return total, ctx.db.all(found, rows=size, passed=passed, **values, **wanted.values)
-        rows = ctx.db.all(page, rows=size, passed=passed, **values, **wanted.values)
-        if len(rows) < size and (rows or not passed):
-            return passed + len(rows), rows  # the last page counts itself
-        if wanted.node is None:
-            return self.total(ctx, owner, values)[0], rows
-        return int(ctx.db.value(count, **values, **wanted.values)), rows
-
-    def _shaped(self, wanted: Filter) -> tuple[Query[R], Query[Any], Query[R] | None]:
-        """The statements of a filter's shape, written once and then kept: a page, the count, and a page of few."""
-        key = (wanted.node, wanted.order_by, wanted.descending)
-        found = self._shapes.get(key)
-        if found is None:
-            order = self._key if wanted.order_by is None else self.fields[wanted.order_by].expression
-            rows, counted = self._above_floor(order), self._above_floor(self._key)
-            if wanted.node is not None:
-                rows = rows.where(filters.clause(wanted.node, self.fields, order))
-                counted = counted.where(filters.clause(wanted.node, self.fields))
-            page, few = self._page_query(rows, self._wanted_order(wanted)), None
-            if self._may_be_few(wanted):
-                few = self._page_query(counted, self._wanted_order(wanted, unindexed))
-            found = self._shapes[key] = (page, _count(counted), few)
-            if len(self._shapes) > CACHED_SHAPES:
-                self._shapes.popitem(last=False)
-        return found
-
-    def _may_be_few(self, wanted: Filter) -> bool:
-        """Whether rows can be looked up, and are better sorted than met in order if there are not many."""
-        in_order = wanted.order_by is None and not filters.has_alternatives(wanted.node)
-        return self._tally is not None and not in_order and filters.can_be_looked_up(wanted.node, self.fields)
-
-    def _wanted_order(
-        self, wanted: Filter, by: Callable[[ColumnElement[Any]], ColumnElement[Any]] = lambda column: column
-    ) -> tuple[ColumnElement[Any], ...]:
-        if wanted.order_by is None:
-            key = by(self._key)
-            return self._order if key is self._key else (key.desc() if self._newest_first else key.asc(),)
-        field = self.fields[wanted.order_by]
-        # Texts are compared in lower case here as in filters: one index serves both, on both databases.
-        column = func.lower(field.expression) if field.text and not field.lower_case else field.expression
-        up, down = by(column).asc(), by(column).desc()
-        if getattr(field.expression, "nullable", True):  # the databases differ in where they put what is missing
-            up, down = up.nulls_first(), down.nulls_last()
-        return (down, self._key.desc()) if wanted.descending else (up, self._key.asc())
-
-
-def _field(column: ColumnElement[Any] | Field) -> Field:
-    return column if isinstance(column, Field) else Field(column)
-
-
-def _count(statement: Select[Any]) -> Query[Any]:
-    return query(select(func.count()).select_from(statement.order_by(None).subquery()))
 
 
 class Listing:
@@ -220,17 +46,17 @@ class Listing:
         if owner is None:
             owner = ctx.caller.account_id if ctx.caller else 0
         wanted = filters.read(self._header, collection.fields)
-        if wanted is filters.NO_FILTER or wanted == filters.NO_FILTER:
+        if wanted is NO_FILTER or wanted == NO_FILTER:
             total, rows = collection.page(ctx, self.number, self.size, owner, values)
         else:
             total, rows = collection.filtered(ctx, wanted, self.number, self.size, owner, values)
         return self.wrap(views(rows), total)
 
-    def of_list(self, found: list[V]) -> Page[V]:
+    def of_list(self, items: list[V]) -> Page[V]:
         """A page of a short list that is worked out rather than stored; nothing of it can be filtered on."""
         filters.read(self._header, {})
         start = (self.number - 1) * self.size
-        return self.wrap(found[start : start + self.size], len(found))
+        return self.wrap(items[start : start + self.size], len(items))
 
     def wrap(self, data: list[V], total: int) -> Page[V]:
         return Page(data, self.number, max(1, -(-total // self.size)), total)

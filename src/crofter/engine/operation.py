@@ -131,5 +131,4 @@ class Book:
 
 def book(runtime: Runtime) -> Book:
     """The operations this process knows. Put there by the worker, which every process has."""
-    found: Any = runtime.services.get("operations")
-    return found if isinstance(found, Book) else Book(())
+    return runtime.operations or Book(())

@@ -48,7 +48,7 @@ class Worker:
         self.runtime = runtime
         self.metrics = Metrics()
         self.book = Book(operations)
-        runtime.services["operations"] = self.book
+        runtime.operations = self.book
         self.heartbeat = Heartbeat(runtime, self.metrics, lease)
         self._pools = [WorkerPool(name, size) for name, size in pool_sizes.items()]
         self._poll = poll

@@ -10,17 +10,4 @@ def put_on_record(
     ctx: Context, account_id: int, user_id: int, username: str, operation: str, path: str, *fields: str
 ) -> None:
     """In the transaction that does it; ``fields`` are names, never values."""
-    entry = audit.AuditEntry(
-        account_id=account_id,
-        at=ctx.moment,
-        user_id=user_id,
-        username=username,
-        token_id=None,
-        address=ctx.address,
-        request_id=ctx.request_id,
-        operation=operation,
-        path=path,
-        fields=list(fields),
-        events=ctx.db.events,
-    )
-    audit.append(ctx.runtime.keyring, ctx.db, entry)
+    audit.write_as(ctx, account_id, user_id, username, operation, path, *fields)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import func, select
 
-from crofter import __version__, clock, mail
+from crofter import __version__, clock
 from crofter.context import Runtime
 from crofter.db import query
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
@@ -116,7 +116,7 @@ class SandboxControl:
         return self._simulated().set_transitions(checked)
 
     def _simulated(self) -> SimulatedHypervisor:
-        driver = self.runtime.services["hypervisor"]
+        driver = self.runtime.hypervisor
         if not isinstance(driver, SimulatedHypervisor):
             raise Invalid("Only the simulated hypervisor has transitions")
         return driver
@@ -131,7 +131,7 @@ class SandboxControl:
         self.faults.clear()
 
     def outbox(self) -> dict[str, list[Any]]:
-        mailer = mail.driver(self.runtime)
+        mailer = self.runtime.mailer
         return {"mails": mailer.mails() if isinstance(mailer, Outbox) else [], "webhooks": []}
 
 

@@ -1,4 +1,4 @@
-"""The account as it is sent and shown."""
+"""Contact data and settings of an account as they are sent and shown."""
 
 from __future__ import annotations
 
@@ -7,20 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from crofter.resources.account.checks import check_country, check_email, check_phone, check_zip
-from crofter.resources.billing.shapes import Promotion
-from crofter.shapes import UNSET, Body, Moment, Optional, View
-
-CAPABILITIES = [
-    "Computes",
-    "NodeBalancers",
-    "Block Storage",
-    "Object Storage",
-    "Kubernetes",
-    "Cloud Firewall",
-    "Vlans",
-    "Machine Images",
-]
-
+from crofter.shapes import UNSET, Body, Optional, View
 
 Text24 = Annotated[str, Meta(max_length=24)]
 Text50 = Annotated[str, Meta(max_length=50)]
@@ -34,35 +21,6 @@ Country = Annotated[
     Meta(max_length=2, description="Two letters.", extra={"check": check_country, "reason": "country is not valid"}),
 ]
 Zip = Annotated[str, Meta(max_length=32, extra={"check": check_zip})]
-
-
-class CreditCard(View):
-    expiry: str | None
-    last_four: int | None
-
-
-class AccountView(View):
-    """Contact and billing data of the account."""
-
-    active_promotions: list[Promotion]
-    active_since: Moment
-    address_1: str
-    address_2: str
-    balance: float
-    balance_uninvoiced: float
-    capabilities: list[str]
-    city: str
-    company: str
-    country: str
-    credit_card: CreditCard
-    email: str
-    euuid: str
-    first_name: str
-    last_name: str
-    phone: str
-    state: str
-    tax_id: str
-    zip: str
 
 
 class AccountUpdate(Body):
@@ -81,14 +39,6 @@ class AccountUpdate(Body):
     zip: Optional[Zip] = UNSET
 
 
-class Cancel(Body):
-    comments: Annotated[str, Meta(max_length=65535)] | None = None
-
-
-class Cancelled(View):
-    survey_link: str
-
-
 class SettingsView(View):
     """What holds for the whole account."""
 
@@ -102,11 +52,3 @@ class SettingsView(View):
 class SettingsUpdate(Body):
     backups_enabled: Optional[bool] = UNSET
     network_helper: Optional[bool] = UNSET
-
-
-class AccountTransfer(View):
-    """Traffic of the month over all instances, in GB."""
-
-    billable: int
-    quota: int
-    used: int

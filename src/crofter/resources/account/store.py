@@ -6,6 +6,10 @@ from sqlalchemy import Column, Integer, Text, bindparam, false, select, true
 
 from crofter.context import Context
 from crofter.db import Flag, Moment, Row, Session, identity, query, table
+from crofter.kinds import Entity
+
+ENTITY = Entity("account", None, None, "/v4/account")
+"""The caller's account, as its events speak of it."""
 
 account = table(
     "account",
@@ -57,7 +61,7 @@ class Account(Row):
     network_helper: bool
 
 
-_ONE = query(
+_BY_ID = query(
     select(*(account.c[name] for name in Account.__struct_fields__)).where(account.c.id == bindparam("account_id")),
     Account,
 )
@@ -67,15 +71,15 @@ _BY_EUUID = query(
 )
 
 
-def one(db: Session, account_id: int) -> Account:
-    return db.one(_ONE, account_id=account_id)
+def by_id(db: Session, account_id: int) -> Account:
+    return db.one(_BY_ID, account_id=account_id)
 
 
 def by_euuid(db: Session, euuid: str) -> Account | None:
     return db.maybe(_BY_EUUID, euuid=euuid)
 
 
-def billing_address(found: Account) -> dict[str, str]:
+def billing_address(account: Account) -> dict[str, str]:
     """What an invoice says of the account, as it was when the invoice was made."""
     names = (
         "company",
@@ -89,7 +93,7 @@ def billing_address(found: Account) -> dict[str, str]:
         "country",
         "tax_id",
     )
-    return {name: getattr(found, name) for name in names}
+    return {name: getattr(account, name) for name in names}
 
 
 _MANAGED = query(select(account.c.managed).where(account.c.id == bindparam("account_id")))

@@ -1,15 +1,16 @@
-"""Billing: invoices, cards, payments, promotions."""
+"""Billing: invoices, cards, payments, promotions, costs."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Header, Lookup, Reply, TwoPhaseWrite, endpoint
+from crofter.edge.endpoint import Header, Lookup, endpoint
 from crofter.edge.listing import Listing
-from crofter.resources.billing import documents, listings, promotions, rules, store
+from crofter.resources.billing import cost_forecast, documents, listings, promotions, rules, store
 from crofter.resources.billing.listings import Invoice, Payment
 from crofter.resources.billing.shapes import (
+    AccountCost,
     CardBody,
     InvoiceItemView,
     InvoiceView,
@@ -20,10 +21,11 @@ from crofter.resources.billing.shapes import (
     PromoCode,
     Promotion,
 )
+from crofter.results import Reply, TwoPhaseWrite
 from crofter.shapes import Page
 
-TheInvoice = Annotated[Invoice, Lookup(listings.one_invoice, "invoice_id")]
-ThePayment = Annotated[Payment, Lookup(listings.one_payment, "payment_id")]
+TheInvoice = Annotated[Invoice, Lookup(listings.get_invoice, "invoice_id")]
+ThePayment = Annotated[Payment, Lookup(listings.get_payment, "payment_id")]
 TheMethod = Annotated[store.Method, Lookup(store.method, "payment_method_id")]
 Key = Annotated[str | None, Header("idempotency-key")]
 
@@ -140,7 +142,7 @@ def make_payment_method_default(ctx: Context, method: TheMethod) -> None:
     rules.make_default(ctx, method)
 
 
-# ---- payments and promotions ----------------------------------------------------------------------------------------
+# ---- payments, promotions, costs ------------------------------------------------------------------------------------
 
 
 @endpoint("GET /v4/account/payments", scope="account:read_only", grant="account:read_only")
@@ -170,3 +172,9 @@ def view_payment(ctx: Context, payment: ThePayment) -> PaymentView:
 def redeem_promo_code(ctx: Context, body: PromoCode) -> Promotion:
     """Use a code that gives the account credit."""
     return promotions.redeem(ctx, body.promo_code)
+
+
+@endpoint("GET /v4/account/cost", scope="account:read_only", grant="account:read_only", slow=True)
+def view_account_cost(ctx: Context) -> AccountCost:
+    """View what the account costs this month, by service and by tag, with a forecast."""
+    return cost_forecast.of_account(ctx)

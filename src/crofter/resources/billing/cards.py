@@ -48,14 +48,14 @@ def _decline(runtime: Runtime, body: CardDeclined) -> None:
     with runtime.database.read() as db:
         if accounts.by_euuid(db, body.euuid) is None:
             raise Invalid("euuid is not valid", field="euuid")
-    gateway = runtime.services["payments"]
+    gateway = runtime.payments
     if not isinstance(gateway, SimulatedGateway):
         raise Invalid("Only the simulated gateway can be made to decline", field="kind")
     gateway.decline_next(body.euuid, body.times)
 
 
 def _mend(runtime: Runtime) -> None:
-    gateway = runtime.services["payments"]
+    gateway = runtime.payments
     if isinstance(gateway, SimulatedGateway):
         gateway.mend()
 

@@ -8,118 +8,126 @@ from msgspec import Struct
 
 from crofter import clock
 from crofter.context import Context
-from crofter.money import dollars
-from crofter.resources.billing import metering, meters
-from crofter.resources.billing.cost_shapes import AccountCost, CostItem, InstanceCost, ServiceCost, TagCost
+from crofter.money import dollars, whole_cents
+from crofter.resources.billing import meters, usage
 from crofter.resources.billing.meters import Meter
-from crofter.resources.billing.taxes import whole_cents
-from crofter.resources.instances.store import KIND, Instance
+from crofter.resources.billing.shapes import AccountCost, CostItem, ServiceCost, TagCost
 from crofter.resources.tags import store as tags
 
-OF_INSTANCES = ("compute", "backup", "ip", "managed")
+COMPUTE = "compute"
+OF_INSTANCES = (COMPUTE, "backup", "ip", "managed")
 
 
-class Spent(Struct, frozen=True):
-    """What one meter comes to in a month, in micro-dollars."""
+class Spending(Struct, frozen=True):
+    """What one meter comes to this month, in micro-dollars."""
 
     meter: Meter
     so_far: int
     by_the_end: int
 
 
-def of_instance(ctx: Context, instance: Instance) -> InstanceCost:
-    first = metering.month_start(ctx.now)
-    found = _this_month(ctx, meters.of_objects(ctx.db, ctx.account_id, OF_INSTANCES, [instance.id], first))
-    hourly, monthly = _rates(found)
-    return InstanceCost(
-        forecast=_total(found, _by_the_end),
-        from_=clock.text(metering.month_start(ctx.now)),
+class MonthCost(Struct, frozen=True):
+    """What one object costs this month: in dollars, with a forecast."""
+
+    start: str
+    forecast: float
+    month_to_date: float
+    hourly: float
+    monthly: float
+    items: list[CostItem]
+
+
+def of_instance(ctx: Context, instance_id: int) -> MonthCost:
+    first = usage.month_start(ctx.now)
+    spendings = _this_month(ctx, meters.of_objects(ctx.db, ctx.account_id, OF_INSTANCES, [instance_id], first))
+    hourly, monthly = _rates(spendings)
+    return MonthCost(
+        start=clock.text(first),
+        forecast=_total(spendings, _by_the_end),
+        month_to_date=_total(spendings, _so_far),
         hourly=hourly,
-        id=instance.id,
-        items=[_item(one) for one in found],
-        month_to_date=_total(found, _so_far),
         monthly=monthly,
-        to=ctx.moment,
+        items=[_item(spending) for spending in spendings],
     )
 
 
 def of_account(ctx: Context) -> AccountCost:
-    found = _this_month(ctx, meters.since(ctx.db, ctx.account_id, metering.month_start(ctx.now)))
-    hourly, monthly = _rates(found)
+    spendings = _this_month(ctx, meters.since(ctx.db, ctx.account_id, usage.month_start(ctx.now)))
+    hourly, monthly = _rates(spendings)
     return AccountCost(
-        forecast=_total(found, _by_the_end),
-        from_=clock.text(metering.month_start(ctx.now)),
+        forecast=_total(spendings, _by_the_end),
+        from_=clock.text(usage.month_start(ctx.now)),
         hourly=hourly,
-        month_to_date=_total(found, _so_far),
+        month_to_date=_total(spendings, _so_far),
         monthly=monthly,
-        services=_services(found),
-        tags=_tags(ctx, found),
+        services=_services(spendings),
+        tags=_tags(ctx, spendings),
         to=ctx.moment,
     )
 
 
-def _this_month(ctx: Context, every: list[Meter]) -> list[Spent]:
-    first = metering.month_start(ctx.now)
-    so_far = {line.meter.id: line.amount for line in metering.lines(every, ctx.now, first)}
-    by_the_end = {line.meter.id: line.amount for line in metering.lines(every, metering.month_end(first), first)}
-    return [Spent(one, so_far.get(one.id, 0), by_the_end.get(one.id, 0)) for one in every]
+def _this_month(ctx: Context, every: list[Meter]) -> list[Spending]:
+    first = usage.month_start(ctx.now)
+    so_far = {charge.meter.id: charge.amount for charge in usage.charges(every, ctx.now, first)}
+    by_the_end = {charge.meter.id: charge.amount for charge in usage.charges(every, usage.month_end(first), first)}
+    return [Spending(meter, so_far.get(meter.id, 0), by_the_end.get(meter.id, 0)) for meter in every]
 
 
-def _so_far(one: Spent) -> int:
-    return whole_cents(one.so_far)
+def _so_far(spending: Spending) -> int:
+    return whole_cents(spending.so_far)
 
 
-def _by_the_end(one: Spent) -> int:
-    return whole_cents(one.by_the_end)
+def _by_the_end(spending: Spending) -> int:
+    return whole_cents(spending.by_the_end)
 
 
-def _total(found: Iterable[Spent], part: Callable[[Spent], int]) -> float:
-    return dollars(sum(part(one) for one in found))
+def _total(spendings: Iterable[Spending], part: Callable[[Spending], int]) -> float:
+    return dollars(sum(part(spending) for spending in spendings))
 
 
-def _rates(found: Iterable[Spent]) -> tuple[float, float]:
-    running = [one.meter for one in found if one.meter.ended is None]
-    return dollars(sum(one.hourly for one in running)), dollars(sum(one.monthly for one in running))
+def _rates(spendings: Iterable[Spending]) -> tuple[float, float]:
+    running = [spending.meter for spending in spendings if spending.meter.ended is None]
+    return dollars(sum(meter.hourly for meter in running)), dollars(sum(meter.monthly for meter in running))
 
 
-def _item(one: Spent) -> CostItem:
-    meter = one.meter
+def _item(spending: Spending) -> CostItem:
+    meter = spending.meter
     return CostItem(
-        forecast=dollars(_by_the_end(one)),
+        forecast=dollars(_by_the_end(spending)),
         hourly=dollars(meter.hourly),
         label=meter.label,
-        month_to_date=dollars(_so_far(one)),
+        month_to_date=dollars(_so_far(spending)),
         monthly=dollars(meter.monthly),
         service=meter.what,
     )
 
 
-def _services(found: list[Spent]) -> list[ServiceCost]:
-    grouped: dict[str, list[Spent]] = {}
-    for one in found:
-        grouped.setdefault(one.meter.what, []).append(one)
+def _services(spendings: list[Spending]) -> list[ServiceCost]:
+    grouped: dict[str, list[Spending]] = {}
+    for spending in spendings:
+        grouped.setdefault(spending.meter.what, []).append(spending)
     return [
         ServiceCost(_total(group, _by_the_end), _total(group, _so_far), what) for what, group in sorted(grouped.items())
     ]
 
 
-def _tags(ctx: Context, found: list[Spent]) -> list[TagCost]:
-    grouped: dict[str | None, list[Spent]] = {}
-    for kind, group in _by_kind(found).items():
-        labels = tags.labels(ctx, kind, sorted({one.meter.object_id for one in group}))
-        for one in group:
-            carried: Sequence[str | None] = labels.get(one.meter.object_id) or [None]
+def _tags(ctx: Context, spendings: list[Spending]) -> list[TagCost]:
+    grouped: dict[str | None, list[Spending]] = {}
+    for kind, group in _by_kind(spendings).items():
+        labels = tags.labels(ctx, kind, sorted({spending.meter.object_id for spending in group}))
+        for spending in group:
+            carried: Sequence[str | None] = labels.get(spending.meter.object_id) or [None]
             for label in carried:
-                grouped.setdefault(label, []).append(one)
+                grouped.setdefault(label, []).append(spending)
     return [
         TagCost(_total(group, _by_the_end), _total(group, _so_far), label)
         for label, group in sorted(grouped.items(), key=lambda pair: (pair[0] is None, pair[0] or ""))
     ]
 
 
-def _by_kind(found: list[Spent]) -> dict[str, list[Spent]]:
+def _by_kind(spendings: list[Spending]) -> dict[str, list[Spending]]:
     """By what tags call the object: backups and addresses are of an instance."""
-    grouped: dict[str, list[Spent]] = {}
-    for one in found:
-        grouped.setdefault(KIND if one.meter.what in OF_INSTANCES else one.meter.what, []).append(one)
+    grouped: dict[str, list[Spending]] = {}
+    for spending in spendings:
+        grouped.setdefault(COMPUTE if spending.meter.what in OF_INSTANCES else spending.meter.what, []).append(spending)
     return grouped

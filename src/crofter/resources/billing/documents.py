@@ -13,7 +13,7 @@ import msgspec
 
 from crofter.errors import Unavailable
 from crofter.money import DOLLAR, to_the_cent
-from crofter.resources.billing.listings import Invoice, Item
+from crofter.resources.billing.listings import Invoice, StoredInvoiceItem
 
 TEMPLATE = Path(__file__).with_name("invoice.typ")
 STANDARD = "ua-1"
@@ -22,13 +22,13 @@ MOST = 1000
 """Items of a PDF, which takes milliseconds for each, up to three times over. Who has more reads them as a table."""
 _WAITING = 2
 """How many may wait while one is being made: each keeps a thread that others need."""
-_room = threading.BoundedSemaphore(1 + _WAITING)
+_places = threading.BoundedSemaphore(1 + _WAITING)
 _turn = threading.Lock()
 COLUMNS = ("label", "type", "from", "to", "quantity", "unit_price", "amount", "tax", "total")
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def csv(items: list[Item]) -> bytes:
+def csv(items: list[StoredInvoiceItem]) -> bytes:
     """The lines as a table. No cell of text is a formula to whatever opens it."""
     written = io.StringIO(newline="")
     rows = tables.writer(written, lineterminator="\r\n")
@@ -43,15 +43,15 @@ def _harmless(text: str) -> str:
     return f"'{text}" if text.startswith(_FORMULAS) else text
 
 
-def pdf(invoice: Invoice, items: list[Item]) -> bytes:
+def pdf(invoice: Invoice, items: list[StoredInvoiceItem]) -> bytes:
     """One at a time: it takes a whole processor, and may take seconds."""
-    if not _room.acquire(blocking=False):
+    if not _places.acquire(blocking=False):
         raise Unavailable
     try:
         with _turn:
             return _made(msgspec.json.encode(_document(invoice, items)).decode())
     finally:
-        _room.release()
+        _places.release()
 
 
 def _made(content: str) -> bytes:
@@ -71,7 +71,7 @@ def _made(content: str) -> bytes:
     return bytes(typst.compile(TEMPLATE.read_bytes(), **given, **tries[-1]))
 
 
-def _document(invoice: Invoice, items: list[Item]) -> dict[str, Any]:
+def _document(invoice: Invoice, items: list[StoredInvoiceItem]) -> dict[str, Any]:
     year, month, day = (int(part) for part in invoice.date[:10].split("-"))
     return {
         "title": f"Invoice #{invoice.id}",
@@ -95,7 +95,7 @@ def _note(items: int) -> str | None:
     return f"These are the first {MOST:,} of {items:,} items. The CSV file of this invoice has them all."
 
 
-def _line(item: Item) -> dict[str, Any]:
+def _line(item: StoredInvoiceItem) -> dict[str, Any]:
     return {
         "label": item.label,
         "from": item.from_.replace("T", " ")[:16],
@@ -126,10 +126,10 @@ def _joined(address: dict[str, str], *names: str) -> str:
 
 
 def _details(invoice: Invoice) -> list[tuple[str, str]]:
-    found = [("Invoice number", str(invoice.id)), ("Date", invoice.date[:10]), ("Currency", "US dollars")]
+    details = [("Invoice number", str(invoice.id)), ("Date", invoice.date[:10]), ("Currency", "US dollars")]
     if tax_id := invoice.address.get("tax_id"):
-        found.append(("Your tax id", tax_id))
-    return found
+        details.append(("Your tax id", tax_id))
+    return details
 
 
 def _readable(amount: int) -> str:

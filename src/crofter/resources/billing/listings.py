@@ -6,7 +6,7 @@ from sqlalchemy import bindparam, select
 
 from crofter.context import Context
 from crofter.db import Row, query
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.money import dollars
 from crofter.resources.billing.shapes import InvoiceItemView, InvoiceView, PaymentMethodView, PaymentView
 from crofter.resources.billing.store import METHODS, Method, invoice, invoice_item, payment, payment_method
@@ -34,7 +34,7 @@ class Invoice(Row):
         )
 
 
-class Item(Row):
+class StoredInvoiceItem(Row):
     id: int
     invoice_id: int
     what: str
@@ -77,21 +77,21 @@ _INVOICES = select(invoice).where(invoice.c.account_id == bindparam("account_id"
 _PAYMENTS = select(payment).where(payment.c.account_id == bindparam("account_id"))
 _ITEMS = select(invoice_item).where(invoice_item.c.invoice_id == bindparam("invoice_id"))
 INVOICES = Collection(InvoiceView, _INVOICES, Invoice, key=invoice.c.id, columns={}, newest_first=True)
-ITEMS = Collection(InvoiceItemView, _ITEMS, Item, key=invoice_item.c.id, columns={})
+ITEMS = Collection(InvoiceItemView, _ITEMS, StoredInvoiceItem, key=invoice_item.c.id, columns={})
 PAYMENTS = Collection(PaymentView, _PAYMENTS, Payment, key=payment.c.id, columns={}, newest_first=True)
 PAYMENT_METHODS = Collection(PaymentMethodView, METHODS, Method, key=payment_method.c.id, columns={})
 INVOICE = query(_INVOICES.where(invoice.c.id == bindparam("id")), Invoice)
 PAYMENT = query(_PAYMENTS.where(payment.c.id == bindparam("id")), Payment)
-ALL_ITEMS = query(_ITEMS.order_by(invoice_item.c.id), Item)
+ALL_ITEMS = query(_ITEMS.order_by(invoice_item.c.id), StoredInvoiceItem)
 
 
-def one_invoice(ctx: Context, invoice_id: int) -> Invoice:
+def get_invoice(ctx: Context, invoice_id: int) -> Invoice:
     return ctx.db.one(INVOICE, account_id=ctx.account_id, id=invoice_id)
 
 
-def one_payment(ctx: Context, payment_id: int) -> Payment:
+def get_payment(ctx: Context, payment_id: int) -> Payment:
     return ctx.db.one(PAYMENT, account_id=ctx.account_id, id=payment_id)
 
 
-def items(ctx: Context, invoice_id: int) -> list[Item]:
+def items(ctx: Context, invoice_id: int) -> list[StoredInvoiceItem]:
     return ctx.db.all(ALL_ITEMS, invoice_id=invoice_id)

@@ -1,11 +1,18 @@
-"""Meters: what costs money by the hour, from when to when."""
+"""Meters: what costs money by the hour, from when to when; how they start, stop and change.
+
+A begun hour counts whole, and it counts once: when a plan changes or an object changes hands, the hour that has begun
+is paid as it began, and what follows is paid from the next hour on. What meters come to is in ``usage``.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from sqlalchemy import Column, Index, Integer, Text, bindparam, case, delete, func, or_, select, update
+from msgspec import Struct
+from sqlalchemy import Column, Index, Integer, Text, bindparam, case, func, or_, select, update
 
+from crofter import clock
+from crofter.context import Context
 from crofter.db import Id, Row, Session, Time, among, identity, owned, query, table, unindexed
 
 # Something that costs money by the hour, from when it began to when it ended. Nothing else is ever changed of a meter
@@ -28,17 +35,26 @@ meter = table(
     Index("ix_meter_account_id", "account_id", "ended"),
     Index("ix_meter_object", "what", "object_id"),
 )
-# Traffic of instances that left the account, by deletion or transfer: nobody can be asked for it any more.
-traffic = table(
-    "traffic",
-    identity(),
-    owned(),
-    Column("month", Text, nullable=False),
-    Column("object_id", Id, nullable=False),
-    Column("bytes", Id, nullable=False),
-    Column("at", Time, nullable=False),  # when it left: what comes later is of another stay
-    Index("ix_traffic_account_id", "account_id", "month", "object_id"),
-)
+
+
+class Price(Struct, frozen=True):
+    """In micro-dollars: by the hour, and at most by the month."""
+
+    hourly: int
+    monthly: int
+
+    def times(self, count: int) -> Price:
+        return Price(self.hourly * count, self.monthly * count)
+
+
+class Metered(Struct, frozen=True):
+    """An object that costs money, as an invoice speaks of it."""
+
+    what: str
+    object_id: int
+    label: str
+    price: Price
+    transfer: int = 0
 
 
 class Meter(Row):
@@ -102,44 +118,102 @@ _RATES = query(
     ),
     lambda hourly, monthly: (int(hourly), int(monthly)),
 )
-_USED = select(meter.c.account_id).where(_UNBILLED, meter.c.account_id > bindparam("after"))
-_SENT = select(traffic.c.account_id).where(
-    traffic.c.month == bindparam("month"), traffic.c.account_id > bindparam("after")
-)
-BILLABLE = query(_USED.distinct().order_by(meter.c.account_id).limit(bindparam("most")))
-"""Accounts that used something which no invoice has yet."""
-BILLABLE_OF_MONTH = query(_USED.union(_SENT).order_by("account_id").limit(bindparam("most")))
-"""And those that have nothing any more, and may owe for traffic of the month."""
+ACCOUNTS_WITH_UNBILLED = select(meter.c.account_id).where(_UNBILLED, meter.c.account_id > bindparam("after"))
+_BILLABLE = query(ACCOUNTS_WITH_UNBILLED.distinct().order_by(meter.c.account_id).limit(bindparam("most")))
 
 
-class Left(Row):
-    """What an instance had sent and received when it left the account."""
-
-    object_id: int
-    bytes: int
-    at: int
+# ---- starting and stopping ------------------------------------------------------------------------------------------
 
 
-_OF_MONTH = (
-    select(traffic.c.object_id, traffic.c.bytes, traffic.c.at)
-    .where(traffic.c.account_id == bindparam("account_id"), traffic.c.month == bindparam("month"))
-    .order_by(traffic.c.id)
-)
-_LEFT = query(_OF_MONTH, Left)
-_THESE_LEFT = query(_OF_MONTH.where(among(traffic.c.object_id, "ids")), Left)
-_CAME_BACK = query(
-    delete(traffic).where(
-        traffic.c.account_id == bindparam("account_id"),
-        traffic.c.object_id == bindparam("object_id"),
-        traffic.c.at >= bindparam("since"),
+def start(ctx: Context, account_id: int, thing: Metered) -> None:
+    """From now on this costs money."""
+    _insert(ctx, account_id, thing, ctx.now, None)
+
+
+def stop(ctx: Context, what: str, object_id: int) -> None:
+    """From now on it does not."""
+    for current in running(ctx.db, what, object_id):
+        _end(ctx, current)
+
+
+def change(ctx: Context, account_id: int, thing: Metered) -> None:
+    """It costs something else, or somebody else, from now on."""
+    for current in running(ctx.db, thing.what, thing.object_id):
+        _end(ctx, current)
+        _insert(ctx, account_id, thing, _next_hour(current, ctx.now), current.chain or current.id)
+
+
+def resume(ctx: Context, what: str, object_id: int, along: Iterable[str]) -> int | None:
+    """Undo the last stop, and that of whatever stopped in the same moment; the moment that was."""
+    ended: int | None = ctx.db.value(_LAST_ENDED, what=what, object_id=object_id)
+    if ended is not None:
+        for kind in along:
+            ctx.db.update(meter, {"what": kind, "object_id": object_id, "ended": ended}, ended=None)
+    return ended
+
+
+def count(ctx: Context, account_id: int, thing: Metered, wanted: int) -> None:
+    """Let as many meters run as there are such things; the latest is the first to stop."""
+    current = running(ctx.db, thing.what, thing.object_id)
+    for surplus in current[wanted:]:
+        _end(ctx, surplus)
+    for _ in range(wanted - len(current)):
+        start(ctx, account_id, thing)
+
+
+def move(ctx: Context, what: str, object_id: int, to_account: int, label: str | None = None) -> None:
+    """All that runs for an object costs somebody else from now on."""
+    for current in running(ctx.db, what, object_id):
+        _end(ctx, current)
+        price = Price(current.hourly, current.monthly)
+        thing = Metered(what, object_id, label or current.label, price, current.transfer)
+        _insert(ctx, to_account, thing, _next_hour(current, ctx.now), current.chain or current.id)
+
+
+def rename(ctx: Context, what: str, object_id: int, label: str) -> None:
+    for current in running(ctx.db, what, object_id):
+        ctx.db.update(meter, {"id": current.id}, label=label)
+
+
+def _insert(ctx: Context, account_id: int, thing: Metered, began: int, chain: int | None) -> None:
+    ctx.db.insert(
+        meter,
+        account_id=account_id,
+        chain=chain,
+        what=thing.what,
+        object_id=thing.object_id,
+        label=thing.label,
+        hourly=thing.price.hourly,
+        monthly=thing.price.monthly,
+        transfer=thing.transfer,
+        began=began,
+        ended=None,
+        billed_until=began,
     )
-)
+
+
+def _end(ctx: Context, ending: Meter) -> None:
+    ctx.db.update(meter, {"id": ending.id}, ended=ctx.now)
+
+
+def _next_hour(ending: Meter, now: int) -> int:
+    """When the hour ends that has begun and is paid for."""
+    return ending.began + begun_hours(ending, now) * clock.HOUR
+
+
+def begun_hours(metered: Meter, moment: int) -> int:
+    """Hours of a meter that have begun by some moment."""
+    moment = moment if metered.ended is None else min(moment, metered.ended)
+    return max(0, -(-(moment - metered.began) // clock.HOUR))
+
+
+# ---- what is metered ------------------------------------------------------------------------------------------------
 
 
 def oldest_unbilled(db: Session, account_id: int) -> int | None:
     """From when on there is something that no invoice has."""
-    found: int | None = db.value(_OLDEST, account_id=account_id)
-    return found
+    oldest: int | None = db.value(_OLDEST, account_id=account_id)
+    return oldest
 
 
 def since(db: Session, account_id: int, since: int) -> list[Meter]:
@@ -154,11 +228,6 @@ def of_objects(db: Session, account_id: int, kinds: Sequence[str], ids: Sequence
 
 def running(db: Session, what: str, object_id: int) -> list[Meter]:
     return db.all(_RUNNING, what=what, object_id=object_id)
-
-
-def last_ended(db: Session, what: str, object_id: int) -> int | None:
-    found: int | None = db.value(_LAST_ENDED, what=what, object_id=object_id)
-    return found
 
 
 def mark_billed(db: Session, account_id: int, until: int) -> None:
@@ -178,13 +247,6 @@ def rates(db: Session, account_id: int) -> tuple[int, int]:
     return db.one(_RATES, account_id=account_id)
 
 
-def left(db: Session, account_id: int, month: str, ids: Sequence[int] | None = None) -> list[Left]:
-    """Instances, or those of these, that left the account in a month, in the order in which they did."""
-    if ids is None:
-        return db.all(_LEFT, account_id=account_id, month=month)
-    return db.all(_THESE_LEFT, account_id=account_id, month=month, ids=list(ids))
-
-
-def came_back(db: Session, account_id: int, object_id: int, since: int) -> None:
-    """An instance has not left after all."""
-    db.run(_CAME_BACK, account_id=account_id, object_id=object_id, since=since)
+def billable(db: Session, after: int, most: int) -> list[int]:
+    """Accounts that used something which no invoice has yet, in the order of ids."""
+    return db.column(_BILLABLE, after=after, most=most)

@@ -1,19 +1,10 @@
-"""What things cost that are no plan of the catalogue, in micro-dollars."""
+"""What things cost that are no plan of the catalogue; volumes and load balancers say here when one comes and goes."""
 
 from __future__ import annotations
 
-from msgspec import Struct
-
-
-class Price(Struct, frozen=True):
-    """By the hour, and at most by the month."""
-
-    hourly: int
-    monthly: int
-
-    def times(self, count: int) -> Price:
-        return Price(self.hourly * count, self.monthly * count)
-
+from crofter.context import Context
+from crofter.resources.billing import meters
+from crofter.resources.billing.meters import Metered, Price
 
 NOTHING = Price(0, 0)
 ADDRESS = Price(1_500, 1_000_000)
@@ -25,3 +16,43 @@ VOLUME = Price(150, 100_000)
 """Each gigabyte."""
 TRANSFER = 10_000
 """Each gigabyte of traffic beyond what the plans give."""
+
+VOLUMES, NODEBALANCERS = "volume", "nodebalancer"
+
+
+def begin_volume(ctx: Context, volume_id: int, label: str, gigabytes: int) -> None:
+    meters.start(ctx, ctx.account_id, _volume(volume_id, label, gigabytes))
+
+
+def resize_volume(ctx: Context, volume_id: int, label: str, gigabytes: int) -> None:
+    """The new size is paid for from the next hour on."""
+    meters.change(ctx, ctx.account_id, _volume(volume_id, label, gigabytes))
+
+
+def rename_volume(ctx: Context, volume_id: int, label: str, gigabytes: int) -> None:
+    meters.rename(ctx, VOLUMES, volume_id, _volume(volume_id, label, gigabytes).label)
+
+
+def end_volume(ctx: Context, volume_id: int) -> None:
+    meters.stop(ctx, VOLUMES, volume_id)
+
+
+def begin_nodebalancer(ctx: Context, nodebalancer_id: int, label: str) -> None:
+    meters.start(ctx, ctx.account_id, _nodebalancer(nodebalancer_id, label))
+
+
+def rename_nodebalancer(ctx: Context, nodebalancer_id: int, label: str) -> None:
+    meters.rename(ctx, NODEBALANCERS, nodebalancer_id, _nodebalancer(nodebalancer_id, label).label)
+
+
+def end_nodebalancer(ctx: Context, nodebalancer_id: int) -> None:
+    meters.stop(ctx, NODEBALANCERS, nodebalancer_id)
+
+
+def _volume(volume_id: int, label: str, gigabytes: int) -> Metered:
+    price = VOLUME.times(gigabytes)
+    return Metered(VOLUMES, volume_id, f"Storage Volume - {label} ({volume_id}) - {gigabytes} GB", price)
+
+
+def _nodebalancer(nodebalancer_id: int, label: str) -> Metered:
+    return Metered(NODEBALANCERS, nodebalancer_id, f"NodeBalancer - {label} ({nodebalancer_id})", NODEBALANCER)

@@ -17,12 +17,10 @@ from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Row, Session, identity, owned, query, table
 from crofter.errors import Invalid
 from crofter.events import record
-from crofter.kinds import Entity
 from crofter.money import micros, to_the_cent
 from crofter.resources.account import store as accounts
 from crofter.resources.billing.shapes import Promotion, ServiceType
 
-ACCOUNT = Entity("account", None, None, "/v4/account")
 YOUNG = 90 * clock.DAY
 """Accounts older than that get no more credit."""
 SERVES = {"compute": "compute", "backup": "backup", "volume": "blockstorage", "ip": "ip_v4"}
@@ -128,7 +126,7 @@ def active(db: Session, account_id: int, moment: str) -> list[Credit]:
 
 
 def views(ctx: Context) -> list[Promotion]:
-    return [found.view(ctx.moment[:7]) for found in active(ctx.db, ctx.account_id, ctx.moment)]
+    return [credit.view(ctx.moment[:7]) for credit in active(ctx.db, ctx.account_id, ctx.moment)]
 
 
 def redeem(ctx: Context, code: str) -> Promotion:
@@ -137,7 +135,7 @@ def redeem(ctx: Context, code: str) -> Promotion:
         raise Invalid("promo_code is not valid", field="promo_code")
     if offer.ends is not None and ctx.moment >= offer.ends:
         raise Invalid("This promotion has ended.", field="promo_code")
-    since = clock.parse(accounts.one(ctx.db, ctx.account_id).active_since)
+    since = clock.parse(accounts.by_id(ctx.db, ctx.account_id).active_since)
     if ctx.now - since >= YOUNG:
         raise Invalid("Promo codes can only be used in the first 90 days of an account.", field="promo_code")
     if active(ctx.db, ctx.account_id, ctx.moment):
@@ -156,18 +154,20 @@ def redeem(ctx: Context, code: str) -> Promotion:
         month_used=0,
         expires=clock.text(ctx.now + offer.days * clock.DAY),
     )
-    record(ctx, "account_update", ACCOUNT)
+    record(ctx, "account_update", accounts.ENTITY)
     return views(ctx)[-1]
 
 
-def spend(ctx: Context, found: Credit, month: str, charges: Iterable[tuple[str, int]]) -> int:
+def spend(ctx: Context, granted: Credit, month: str, charges: Iterable[tuple[str, int]]) -> int:
     """Pay of these charges, told by what they are for, as much as the credit allows; how much that was."""
-    eligible = sum(amount for what, amount in charges if found.service_type in ("all", SERVES.get(what)) and amount > 0)
-    paid = min(eligible, found.left(month))
+    eligible = sum(
+        amount for what, amount in charges if granted.service_type in ("all", SERVES.get(what)) and amount > 0
+    )
+    paid = min(eligible, granted.left(month))
     if paid:
-        used = found.month_used if found.month == month else 0
-        changes = {"remaining": found.remaining - paid, "month": month, "month_used": used + paid}
-        ctx.db.update(credit, {"id": found.id}, **changes)
+        used = granted.month_used if granted.month == month else 0
+        changes = {"remaining": granted.remaining - paid, "month": month, "month_used": used + paid}
+        ctx.db.update(credit, {"id": granted.id}, **changes)
     return paid
 
 

@@ -14,14 +14,13 @@ from crofter import clock
 from crofter.context import Context, Runtime
 from crofter.db import query
 from crofter.drivers.payments import Card, InDoubt, KeptCard, Refused
-from crofter.edge.endpoint import TwoPhaseWrite
 from crofter.errors import Invalid, Problem, Reason, TooMany, Unavailable
 from crofter.events import Author, event, record
 from crofter.kinds import inaccessible
 from crofter.money import micros, to_the_cent
-from crofter.resources.billing import charging, store
-from crofter.resources.billing.charging import ACCOUNT
-from crofter.resources.billing.listings import one_payment
+from crofter.resources.account.store import ENTITY
+from crofter.resources.billing import payments, store
+from crofter.resources.billing.listings import get_payment
 from crofter.resources.billing.shapes import (
     CardBody,
     CardData,
@@ -31,6 +30,7 @@ from crofter.resources.billing.shapes import (
     PaymentView,
 )
 from crofter.resources.billing.store import Method
+from crofter.results import TwoPhaseWrite
 
 MOST_METHODS = 6
 MOST_ADDED = 60
@@ -83,22 +83,22 @@ def replace_card(ctx: Context, body: CardBody) -> TwoPhaseWrite[None]:
 def _replaced(ctx: Context, kept: KeptCard) -> None:
     ctx.db.delete(store.payment_method, account_id=ctx.account_id, is_default=True)
     _add(ctx, kept, default=True)
-    record(ctx, "credit_card_updated", ACCOUNT)
+    record(ctx, "credit_card_updated", ENTITY)
 
 
 def create_method(ctx: Context, body: PaymentMethodCreate) -> TwoPhaseWrite[None]:
-    _must_have_room(ctx)
+    _must_have_fewer_methods(ctx)
     _must_not_add_many(ctx)
     return TwoPhaseWrite(_keeper(ctx, body.data), lambda after, kept: _created(after, kept, default=body.is_default))
 
 
 def _created(ctx: Context, kept: KeptCard, *, default: bool) -> None:
-    _must_have_room(ctx)  # another one may have come in between
+    _must_have_fewer_methods(ctx)  # another one may have come in between
     _add(ctx, kept, default=default or store.default_method(ctx.db, ctx.account_id) is None)
-    record(ctx, "payment_method_add", ACCOUNT)
+    record(ctx, "payment_method_add", ENTITY)
 
 
-def _must_have_room(ctx: Context) -> None:
+def _must_have_fewer_methods(ctx: Context) -> None:
     if store.count_methods(ctx) >= MOST_METHODS:
         raise Invalid(f"An account can have at most {MOST_METHODS} payment methods.")
 
@@ -116,7 +116,7 @@ def _keeper(ctx: Context, body: CardBody) -> Callable[[], KeptCard]:
 
 def _kept(runtime: Runtime, card: Card, key: str) -> KeptCard:
     try:
-        return charging.gateway(runtime).keep(card, key)
+        return runtime.payments.keep(card, key)
     except Refused as refused:
         raise Invalid(str(refused)) from None
     except InDoubt:
@@ -165,10 +165,10 @@ def pay(ctx: Context, body: PaymentCreate, idempotency_key: str | None) -> TwoPh
         raise Invalid(f"Must be {to_the_cent(least)}-{to_the_cent(most)}", field="usd")
     method = _chosen(ctx, body.payment_method_id)
     _must_not_try_out_cards(ctx)
-    name = charging.fresh(ctx, f"pay:{ctx.actor.user_id}:{idempotency_key or ctx.rng.hex(32)}")
-    key = charging.intend(ctx, ctx.account_id, name, amount, method.token)
+    name = payments.unexpired(ctx, f"pay:{ctx.actor.user_id}:{idempotency_key or ctx.rng.hex(32)}")
+    key = payments.intend(ctx, ctx.account_id, name, amount, method.token)
     runtime = ctx.runtime
-    return TwoPhaseWrite(lambda: charging.ask(runtime, key), lambda after, outcome: _paid(after, key, outcome))
+    return TwoPhaseWrite(lambda: payments.submit(runtime, key), lambda after, outcome: _paid(after, key, outcome))
 
 
 def _bounds(owed: int) -> tuple[int, int]:
@@ -196,7 +196,7 @@ def _must_not_try_out_cards(ctx: Context) -> None:
 
 def _paid(ctx: Context, key: str, outcome: Any) -> PaymentView | Problem:
     author = Author(ctx.actor.account_id, ctx.actor.user_id, ctx.actor.username)
-    number = charging.settle(ctx, key, outcome, author)
+    number = payments.record_outcome(ctx, key, outcome, author)
     if number is None:
         return Invalid("The payment was declined.")
-    return one_payment(ctx, number).view()
+    return get_payment(ctx, number).view()

@@ -1,4 +1,4 @@
-"""Invoices, cards, payments and promotions as they are sent and shown."""
+"""Invoices, cards, payments, promotions and costs as they are sent and shown."""
 
 from __future__ import annotations
 
@@ -6,8 +6,26 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from crofter.resources.billing.checks import check_number
 from crofter.shapes import Body, Id, Moment, Secret, View
+
+CAPABILITIES = [
+    "Computes",
+    "NodeBalancers",
+    "Block Storage",
+    "Object Storage",
+    "Kubernetes",
+    "Cloud Firewall",
+    "Vlans",
+    "Machine Images",
+]
+
+
+def check_number(number: str) -> str | None:
+    """The last digit of a card number is made from the others."""
+    from stdnum import luhn  # noqa: PLC0415 - slow to import
+
+    return None if luhn.is_valid(number) else "Invalid credit card number"
+
 
 Digits = r"^[0-9]+\Z"
 CardNumber = Annotated[
@@ -36,6 +54,8 @@ Month = Annotated[int, Meta(ge=1, le=12)]
 Year = Annotated[int, Meta(ge=1000, le=9999, examples=[2031], extra={"reason": "Must be a year of four digits"})]
 Dollars = Annotated[float, Meta(description="US dollars.")]
 Amount = Annotated[str, Meta(description="US dollars.", examples=["50.00"])]
+ToDate = Annotated[float, Meta(description="US dollars from the first of the month to now, before tax.")]
+Forecast = Annotated[float, Meta(description="US dollars of the whole month if nothing changes, before tax.")]
 ServiceType = Literal[
     "all",
     "backup",
@@ -115,6 +135,83 @@ class Promotion(View):
     service_type: ServiceType
     summary: str
     this_month_credit_remaining: Amount
+
+
+class CreditCard(View):
+    expiry: str | None
+    last_four: int | None
+
+
+class AccountView(View):
+    """Contact and billing data of the account."""
+
+    active_promotions: list[Promotion]
+    active_since: Moment
+    address_1: str
+    address_2: str
+    balance: float
+    balance_uninvoiced: float
+    capabilities: list[str]
+    city: str
+    company: str
+    country: str
+    credit_card: CreditCard
+    email: str
+    euuid: str
+    first_name: str
+    last_name: str
+    phone: str
+    state: str
+    tax_id: str
+    zip: str
+
+
+class AccountTransfer(View):
+    """Traffic of the month over all instances, in GB."""
+
+    billable: int
+    quota: int
+    used: int
+
+
+class CostItem(View):
+    """One thing that costs money by the hour."""
+
+    forecast: Forecast
+    hourly: Dollars
+    label: str
+    month_to_date: ToDate
+    monthly: Dollars
+    service: str
+
+
+class ServiceCost(View):
+    """What all things of one sort cost together."""
+
+    forecast: Forecast
+    month_to_date: ToDate
+    service: str
+
+
+class TagCost(View):
+    """What all objects with a tag cost together; one with two tags counts for both."""
+
+    forecast: Forecast
+    month_to_date: ToDate
+    tag: Annotated[str | None, Meta(description="Null: of all that have none.")]
+
+
+class AccountCost(View, rename={"from_": "from"}):
+    """What the account costs this month, without traffic, tax and credits."""
+
+    forecast: Forecast
+    from_: Moment
+    hourly: Dollars
+    month_to_date: ToDate
+    monthly: Dollars
+    services: list[ServiceCost]
+    tags: list[TagCost]
+    to: Moment
 
 
 class CardBody(Body):

@@ -1,4 +1,4 @@
-"""Whether an account has paid what it owes, and may have more."""
+"""How an account stands: what it shows of itself, and whether it has paid what it owes and may have more."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from sqlalchemy import bindparam, select
 from crofter.context import Context
 from crofter.db import Row, Session, query
 from crofter.errors import Invalid
+from crofter.money import dollars
+from crofter.resources.account import store as accounts
 from crofter.resources.account.store import account
-from crofter.resources.billing import charging, store
+from crofter.resources.billing import payments, promotions, store, usage
+from crofter.resources.billing.shapes import CAPABILITIES, AccountView, CreditCard
 
 PAST_DUE = "Your account has a past due balance. Please pay it first."
 
@@ -23,7 +26,7 @@ class AccountStanding(Row):
 
 
 COLUMNS = (
-    (store.BALANCE.scalar_subquery() - charging.PENDING.scalar_subquery()).label("overdue"),
+    (store.BALANCE.scalar_subquery() - payments.PENDING.scalar_subquery()).label("overdue"),
     account.c.managed,
     account.c.backups_enabled,
 )
@@ -39,8 +42,38 @@ def past_due(db: Session, account_id: int) -> bool:
     return db.one(_STANDING, account_id=account_id).overdue > 0
 
 
-def must_be_paid_up(ctx: Context, found: AccountStanding | None = None) -> None:
-    """Nobody who owes money takes on more. ``found``: how they stand, where that is known already."""
-    found = found or ctx.db.one(_STANDING, account_id=ctx.account_id)
-    if found.overdue > 0:
+def must_be_paid_up(ctx: Context, standing: AccountStanding | None = None) -> None:
+    """Nobody who owes money takes on more. ``standing``: that of the account, where it is known already."""
+    standing = standing or ctx.db.one(_STANDING, account_id=ctx.account_id)
+    if standing.overdue > 0:
         raise Invalid(PAST_DUE)
+
+
+def view(ctx: Context) -> AccountView:
+    account = accounts.by_id(ctx.db, ctx.account_id)
+    return AccountView(
+        active_promotions=promotions.views(ctx),
+        active_since=account.active_since,
+        address_1=account.address_1,
+        address_2=account.address_2,
+        balance=dollars(store.balance(ctx.db, account.id)),
+        balance_uninvoiced=dollars(usage.uninvoiced(ctx.db, account.id, ctx.now)),
+        capabilities=CAPABILITIES,
+        city=account.city,
+        company=account.company,
+        country=account.country,
+        credit_card=_card(ctx),
+        email=account.email,
+        euuid=account.euuid,
+        first_name=account.first_name,
+        last_name=account.last_name,
+        phone=account.phone,
+        state=account.state,
+        tax_id=account.tax_id,
+        zip=account.zip,
+    )
+
+
+def _card(ctx: Context) -> CreditCard:
+    method = store.default_method(ctx.db, ctx.account_id)
+    return CreditCard(None, None) if method is None else CreditCard(method.expiry, int(method.last_four))

@@ -1,4 +1,4 @@
-"""The books: invoices, cards and payments, and a ledger whose every entry sums to zero."""
+"""Tables of billing: invoices, cards and payments, and a ledger whose every entry sums to zero."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def balance(db: Session, account_id: int) -> int:
     return int(db.value(_BALANCE, account_id=account_id))
 
 
-def book(db: Session, account_id: int, entry: str, at: str, legs: dict[str, int]) -> None:
+def post(db: Session, account_id: int, entry: str, at: str, legs: dict[str, int]) -> None:
     """Write an entry of the ledger. Its legs sum to zero, and it is written once."""
     if sum(legs.values()) != 0:
         raise ValueError(f"{entry}: the legs do not sum to zero")

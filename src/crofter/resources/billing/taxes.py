@@ -11,9 +11,8 @@ from sqlalchemy import Column, Integer, Text, bindparam, select
 from crofter.catalogue import CatalogueTable, Entry
 from crofter.catalogue.table import Text as Words
 from crofter.db import Row, Session, query, table
+from crofter.money import whole_cents
 
-CENT = 10_000
-"""Micro-dollars."""
 _MILLION = 1_000_000
 
 tax = table(
@@ -44,11 +43,6 @@ _OF = query(
 
 def of(db: Session, country: str) -> Tax:
     return db.maybe(_OF, country=country.upper()) or NONE
-
-
-def whole_cents(micros: int) -> int:
-    """Rounded half up to cents, which is done once: on the line of an invoice."""
-    return (micros + CENT // 2) // CENT * CENT
 
 
 class TaxEntry(Entry, frozen=True, kw_only=True, forbid_unknown_fields=True):

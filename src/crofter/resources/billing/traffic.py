@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import asdict
-from sqlalchemy import bindparam, select
+from sqlalchemy import Column, Index, Text, bindparam, delete, select
 
 from crofter.context import Context
-from crofter.db import Row, among, query
-from crofter.drivers.hypervisor import Absent, DomainRef, Unreachable
-from crofter.resources.billing import metering, meters
-from crofter.resources.billing.meters import Left, Meter
-from crofter.resources.instances import hypervisor_client
-from crofter.resources.instances.store import instance
+from crofter.db import Id, Row, Session, Time, among, identity, owned, query, table
+from crofter.resources.billing import meters, usage
+from crofter.resources.billing.meters import Meter
 
 GIGABYTE = 10**9
+
+# Traffic of instances that left the account, by deletion or transfer: nobody can be asked for it any more.
+traffic = table(
+    "traffic",
+    identity(),
+    owned(),
+    Column("month", Text, nullable=False),
+    Column("object_id", Id, nullable=False),
+    Column("bytes", Id, nullable=False),
+    Column("at", Time, nullable=False),  # when it left: what comes later is of another stay
+    Index("ix_traffic_account_id", "account_id", "month", "object_id"),
+)
 
 
 class Pool(Struct, frozen=True):
@@ -38,16 +48,50 @@ class Leaving(Struct, frozen=True):
     bytes: int
 
 
-class _Machine(Row):
-    id: int
-    host: int | None
+class TrafficSource(Protocol):
+    """The port through which billing learns what machines sent and received, without knowing any machine.
+
+    ``runtime.traffic`` is one; the instances provide it. Hosts that do not answer count for nothing, or raise
+    Unreachable if it must be known ``exactly``.
+    """
+
+    def __call__(
+        self, ctx: Context, account_id: int, periods: Mapping[int, tuple[int, int]], *, exactly: bool
+    ) -> dict[int, int]:
+        """Bytes of those of these instances that the account has, each from one moment to another."""
+        ...
 
 
-_MACHINES = query(
-    select(instance.c.id, instance.c.host).where(
-        instance.c.account_id == bindparam("account_id"), among(instance.c.id, "ids")
-    ),
-    _Machine,
+class DepartedTraffic(Row):
+    """What an instance had sent and received when it left the account."""
+
+    object_id: int
+    bytes: int
+    at: int
+
+
+_OF_MONTH = (
+    select(traffic.c.object_id, traffic.c.bytes, traffic.c.at)
+    .where(traffic.c.account_id == bindparam("account_id"), traffic.c.month == bindparam("month"))
+    .order_by(traffic.c.id)
+)
+_DEPARTED = query(_OF_MONTH, DepartedTraffic)
+_THESE_DEPARTED = query(_OF_MONTH.where(among(traffic.c.object_id, "ids")), DepartedTraffic)
+_CAME_BACK = query(
+    delete(traffic).where(
+        traffic.c.account_id == bindparam("account_id"),
+        traffic.c.object_id == bindparam("object_id"),
+        traffic.c.at >= bindparam("since"),
+    )
+)
+_BILLABLE_OF_MONTH = query(
+    meters.ACCOUNTS_WITH_UNBILLED.union(
+        select(traffic.c.account_id).where(
+            traffic.c.month == bindparam("month"), traffic.c.account_id > bindparam("after")
+        )
+    )
+    .order_by("account_id")
+    .limit(bindparam("most"))
 )
 
 
@@ -56,10 +100,10 @@ def pool(ctx: Context, account_id: int, until: int, *, exactly: bool = False) ->
 
     Hosts that do not answer count for nothing, or raise Unreachable if it must be known ``exactly``.
     """
-    first = metering.month_start(until - 1)
-    edge = metering.month_end(first)
-    given = sum(_share(found, first, edge) for found in _plans(ctx, account_id, first)) // (edge - first)
-    used = sum(one.bytes for one in meters.left(ctx.db, account_id, metering.month_of(first)))
+    first = usage.month_start(until - 1)
+    edge = usage.month_end(first)
+    given = sum(_share(plan, first, edge) for plan in _plans(ctx, account_id, first)) // (edge - first)
+    used = sum(gone.bytes for gone in departed(ctx.db, account_id, usage.month_of(first)))
     used += sum(_of_month(ctx, account_id, first, until, exactly=exactly).values())
     return Pool(given, used // GIGABYTE)
 
@@ -69,29 +113,29 @@ def leaving(ctx: Context, account_id: int, ids: Sequence[int], *, exactly: bool 
 
     Of the month before too, since its invoice may still wait for a host that does not answer.
     """
-    this = metering.month_start(ctx.now)
-    before = _of_month(ctx, account_id, metering.month_start(this - 1), this, exactly=exactly, ids=ids)
+    this = usage.month_start(ctx.now)
+    before = _of_month(ctx, account_id, usage.month_start(this - 1), this, exactly=exactly, ids=ids)
     now = _of_month(ctx, account_id, this, ctx.now, exactly=exactly, ids=ids)
-    found = [Leaving(one, metering.month_of(this - 1), amount) for one, amount in before.items()]
-    return [*found, *(Leaving(one, metering.month_of(this), now.get(one, 0)) for one in ids)]
+    earlier = [Leaving(number, usage.month_of(this - 1), amount) for number, amount in before.items()]
+    return [*earlier, *(Leaving(number, usage.month_of(this), now.get(number, 0)) for number in ids)]
 
 
 def remember(ctx: Context, account_id: int, left: Iterable[Leaving], at: int) -> None:
     """They have left, and were asked at that moment."""
-    for one in left:
-        ctx.db.insert(meters.traffic, account_id=account_id, at=at, **asdict(one))
+    for instance in left:
+        ctx.db.insert(traffic, account_id=account_id, at=at, **asdict(instance))
 
 
 def _plans(ctx: Context, account_id: int, first: int, ids: Sequence[int] | None = None) -> list[Meter]:
     if ids is not None:
         return meters.of_objects(ctx.db, account_id, ("compute",), ids, first)
-    return [found for found in meters.since(ctx.db, account_id, first) if found.what == "compute"]
+    return [meter for meter in meters.since(ctx.db, account_id, first) if meter.what == "compute"]
 
 
-def _share(found: Meter, first: int, edge: int) -> int:
+def _share(plan: Meter, first: int, edge: int) -> int:
     """Gigabytes times milliseconds: a part of the month gives a part of the traffic."""
-    stop = edge if found.ended is None else min(edge, found.ended)
-    return found.transfer * max(0, stop - max(first, found.began))
+    stop = edge if plan.ended is None else min(edge, plan.ended)
+    return plan.transfer * max(0, stop - max(first, plan.began))
 
 
 def _of_month(
@@ -101,39 +145,42 @@ def _of_month(
 
     One that is being deleted is among them, up to when its owner gave it up.
     """
-    left = meters.left(ctx.db, account_id, metering.month_of(first), ids)
+    left = departed(ctx.db, account_id, usage.month_of(first), ids)
     stays = _stays(_plans(ctx, account_id, first, ids), left)
-    edge = min(until, metering.month_end(first))
-    found: dict[int, int] = {}
-    for machine in ctx.db.all(_MACHINES, account_id=account_id, ids=list(stays)):
-        began, ended = stays[machine.id]
-        stop = edge if ended is None else min(edge, ended)
-        found[machine.id] = _between(ctx, machine, max(began, first), stop, exactly=exactly)
-    return found
+    edge = min(until, usage.month_end(first))
+    periods = {
+        instance_id: (max(began, first), edge if ended is None else min(edge, ended))
+        for instance_id, (began, ended) in stays.items()
+    }
+    return ctx.runtime.traffic(ctx, account_id, periods, exactly=exactly)
 
 
-def _stays(plans: list[Meter], left: list[Left]) -> dict[int, tuple[int, int | None]]:
+def _stays(plans: list[Meter], left: list[DepartedTraffic]) -> dict[int, tuple[int, int | None]]:
     """From when to when the account has each instance. One that left and came back is counted from when it came."""
-    gone = {one.object_id: one.at for one in left}
+    gone = {instance.object_id: instance.at for instance in left}
     stays: dict[int, tuple[int, int | None]] = {}
-    for found in plans:
-        if found.began >= gone.get(found.object_id, 0):
-            began, _ = stays.get(found.object_id, (found.began, None))
-            stays[found.object_id] = (began, found.ended)
+    for plan in plans:
+        if plan.began >= gone.get(plan.object_id, 0):
+            began, _ = stays.get(plan.object_id, (plan.began, None))
+            stays[plan.object_id] = (began, plan.ended)
     return stays
 
 
-def _between(ctx: Context, machine: _Machine, start: int, stop: int, *, exactly: bool) -> int:
-    """Bytes that went in and out over the public network."""
-    if machine.host is None or start >= stop:
-        return 0
-    try:
-        ref = DomainRef(machine.host, machine.id)
-        points = hypervisor_client.hypervisor(ctx.runtime).history(ref, start, stop, stop - start)
-    except Absent:
-        return 0
-    except Unreachable:
-        if exactly:
-            raise
-        return 0
-    return sum(one.ipv4_in + one.ipv6_in + one.ipv4_out + one.ipv6_out for one in points)
+# ---- instances that left --------------------------------------------------------------------------------------------
+
+
+def departed(db: Session, account_id: int, month: str, ids: Sequence[int] | None = None) -> list[DepartedTraffic]:
+    """Instances, or those of these, that left the account in a month, in the order in which they did."""
+    if ids is None:
+        return db.all(_DEPARTED, account_id=account_id, month=month)
+    return db.all(_THESE_DEPARTED, account_id=account_id, month=month, ids=list(ids))
+
+
+def came_back(db: Session, account_id: int, object_id: int, since: int) -> None:
+    """An instance has not left after all."""
+    db.run(_CAME_BACK, account_id=account_id, object_id=object_id, since=since)
+
+
+def billable_accounts(db: Session, month: str, after: int, most: int) -> list[int]:
+    """Accounts with something to bill for a month, in the order of ids; some have nothing left but traffic."""
+    return db.column(_BILLABLE_OF_MONTH, month=month, after=after, most=most)

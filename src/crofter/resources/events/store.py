@@ -28,9 +28,9 @@ from sqlalchemy import (
 from crofter import clock
 from crofter.context import Context
 from crofter.db import Id, Row, Session, among, query, table
+from crofter.db.collections import Collection
+from crofter.db.filters import Field
 from crofter.db.tally import Tally
-from crofter.edge.filters import Field
-from crofter.edge.listing import Collection
 from crofter.events import EVENTS as TALLY
 from crofter.events import WINDOW, event
 from crofter.resources.events.shapes import EventView

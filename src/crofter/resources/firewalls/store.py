@@ -10,7 +10,7 @@ from sqlalchemy import Column, ForeignKey, Index, Select, Text, UniqueConstraint
 
 from crofter.context import Context
 from crofter.db import Id, Json, Moment, Row, among, identity, owned, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.firewalls.shapes import FirewallView, RulesView, RuleView
 from crofter.resources.tags import store as tags
 from crofter.resources.users.store import grant

@@ -23,7 +23,7 @@ from sqlalchemy import (
 from crofter.catalogue import Offered
 from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Query, among, identity, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.errors import NotFound
 from crofter.resources.images.shapes import ImageView
 from crofter.resources.users.store import grant

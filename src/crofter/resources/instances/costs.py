@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from crofter.context import Context
 from crofter.resources.account import store as accounts
-from crofter.resources.billing import metering, meters, prices
-from crofter.resources.billing.metering import Metered
-from crofter.resources.billing.prices import Price
+from crofter.resources.billing import meters, prices, traffic
+from crofter.resources.billing.meters import Metered, Price
 from crofter.resources.billing.standing import AccountStanding, must_be_paid_up
 from crofter.resources.instances.store import Instance
 from crofter.resources.types import store as types
@@ -19,7 +18,7 @@ EVERYTHING = (COMPUTE, BACKUP, ADDRESS, MANAGED)
 
 
 def begin(ctx: Context, instance: Instance, plan: Type, account: AccountStanding) -> None:
-    metering.start(ctx, instance.account_id, _machine(instance, plan))
+    meters.start(ctx, instance.account_id, _machine(instance, plan))
     if instance.backups_enabled:
         begin_backups(ctx, instance, plan)
     if account.managed:
@@ -27,21 +26,21 @@ def begin(ctx: Context, instance: Instance, plan: Type, account: AccountStanding
 
 
 def begin_backups(ctx: Context, instance: Instance, plan: Type | None = None) -> None:
-    metering.start(ctx, instance.account_id, _backups(instance, plan or _plan(ctx, instance)))
+    meters.start(ctx, instance.account_id, _backups(instance, plan or _plan(ctx, instance)))
 
 
 def end_backups(ctx: Context, instance: Instance) -> None:
-    metering.stop(ctx, BACKUP, instance.id)
+    meters.stop(ctx, BACKUP, instance.id)
 
 
 def begin_managed(ctx: Context, instance: Instance) -> None:
-    metering.start(ctx, instance.account_id, _managed(instance))
+    meters.start(ctx, instance.account_id, _managed(instance))
 
 
 def change_plan(ctx: Context, instance: Instance, plan: Type) -> None:
     """The old plan is paid for up to now, the new one from now on."""
-    metering.change(ctx, instance.account_id, _machine(instance, plan))
-    metering.change(ctx, instance.account_id, _backups(instance, plan))
+    meters.change(ctx, instance.account_id, _machine(instance, plan))
+    meters.change(ctx, instance.account_id, _backups(instance, plan))
 
 
 def difference(ctx: Context, instance_id: int, plan: Type) -> tuple[int, int]:
@@ -56,34 +55,36 @@ def difference(ctx: Context, instance_id: int, plan: Type) -> tuple[int, int]:
 
 def count_addresses(ctx: Context, instance: Instance, public: int) -> None:
     """Pay for as many addresses as there are beyond the first."""
-    metering.count(ctx, instance.account_id, _address(instance), max(0, public - 1))
+    meters.count(ctx, instance.account_id, _address(instance), max(0, public - 1))
 
 
 def rename(ctx: Context, instance: Instance) -> None:
     """Invoices call it what it is called when they are made."""
     plan = _plan(ctx, instance)
     for thing in (_machine(instance, plan), _backups(instance, plan), _address(instance), _managed(instance)):
-        metering.rename(ctx, thing.what, thing.object_id, thing.label)
+        meters.rename(ctx, thing.what, thing.object_id, thing.label)
 
 
 def move(ctx: Context, instance: Instance, to_account: int) -> None:
     """Another account pays from now on. ``instance`` is the row as it was before it moved."""
-    metering.stop(ctx, MANAGED, instance.id)
+    meters.stop(ctx, MANAGED, instance.id)
     for what in (COMPUTE, BACKUP, ADDRESS):
-        metering.move(ctx, what, instance.id, to_account)
+        meters.move(ctx, what, instance.id, to_account)
     if accounts.is_managed(ctx.db, to_account):
-        metering.start(ctx, to_account, _managed(instance))
+        meters.start(ctx, to_account, _managed(instance))
 
 
 def end(ctx: Context, instance: Instance) -> None:
     for what in EVERYTHING:
-        metering.stop(ctx, what, instance.id)
+        meters.stop(ctx, what, instance.id)
 
 
 def resume(ctx: Context, instance: Instance) -> None:
     """It was to be deleted and could not be: it has cost all the while. Who has closed the account pays no more."""
-    if not accounts.one(ctx.db, instance.account_id).closed:
-        metering.resume(ctx, instance.account_id, COMPUTE, instance.id, EVERYTHING)
+    if not accounts.by_id(ctx.db, instance.account_id).closed:
+        ended = meters.resume(ctx, COMPUTE, instance.id, EVERYTHING)
+        if ended is not None:
+            traffic.came_back(ctx.db, instance.account_id, instance.id, ended)
 
 
 def _plan(ctx: Context, instance: Instance) -> Type:

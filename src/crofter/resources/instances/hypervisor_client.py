@@ -43,8 +43,7 @@ Ref = DomainRef | DiskRef | BackupRef
 
 
 def hypervisor(runtime: Runtime) -> Hypervisor:
-    driver: Hypervisor = runtime.services["hypervisor"]
-    return driver
+    return runtime.hypervisor
 
 
 def order(work: StepContext) -> Order:

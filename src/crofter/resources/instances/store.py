@@ -9,9 +9,9 @@ from sqlalchemy import Column, Index, Integer, Text, UniqueConstraint, and_, bin
 
 from crofter.context import Context
 from crofter.db import Flag, Id, Json, Moment, Row, among, identity, owned, partial_index, query, table
+from crofter.db.collections import Collection
+from crofter.db.filters import Field
 from crofter.db.tally import Tally
-from crofter.edge.filters import Field
-from crofter.edge.listing import Collection
 from crofter.errors import NotFound
 from crofter.kinds import Entity
 from crofter.resources.instances.ips.store import TEXTS, address

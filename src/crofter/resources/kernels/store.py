@@ -7,7 +7,7 @@ from sqlalchemy import Column, Integer, Text, bindparam, select
 from crofter.catalogue import Offered
 from crofter.context import Context
 from crofter.db import Flag, Moment, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.kernels.shapes import KernelView
 
 LATEST = "compute/latest-64bit"

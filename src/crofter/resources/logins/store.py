@@ -9,7 +9,7 @@ from sqlalchemy import Column, ForeignKey, Index, LargeBinary, Text, bindparam, 
 from crofter import clock
 from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Row, Session, identity, owned, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.logins.shapes import LoginView
 
 WINDOW = 90 * clock.DAY

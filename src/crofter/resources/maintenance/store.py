@@ -8,7 +8,7 @@ from sqlalchemy import Column, ForeignKey, Index, Select, Text, bindparam, exist
 
 from crofter.context import Context
 from crofter.db import Id, Moment, Row, identity, owned, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.instances.store import KIND, instance
 from crofter.resources.maintenance.shapes import MaintenanceEntity, MaintenanceView
 from crofter.resources.users.store import grant

@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Row, among, identity, owned, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.instances.ips.store import address
 from crofter.resources.nodebalancers.shapes import NodeBalancerView, TransferView
 from crofter.resources.tags import store as tags

@@ -6,7 +6,7 @@ from sqlalchemy import Column, ForeignKey, Index, LargeBinary, Text, bindparam, 
 
 from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Row, identity, owned, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.oauth.shapes import OAuthClientView
 
 client = table(

@@ -7,7 +7,7 @@ from sqlalchemy import Column, Integer, Text, bindparam, select
 from crofter.catalogue import Offered
 from crofter.context import Context
 from crofter.db import Json, Session, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.regions.shapes import RegionView, Resolvers
 
 region = table(

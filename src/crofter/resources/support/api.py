@@ -6,10 +6,11 @@ from typing import Annotated
 from urllib.parse import quote
 
 from crofter.context import Context
-from crofter.edge.endpoint import Lookup, Reply, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.support import files, rules, store
 from crofter.resources.support.shapes import ReplyCreate, ReplyView, TicketCreate, TicketFile, TicketView
+from crofter.results import Reply
 from crofter.shapes import Page
 
 TheTicket = Annotated[store.Ticket, Lookup(store.one, "ticket_id")]

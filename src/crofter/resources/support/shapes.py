@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 from msgspec import Meta
 from msgspec.structs import force_setattr
 
-from crofter.edge.endpoint import Upload
 from crofter.edge.uploads import file_named
 from crofter.resources.support import files
+from crofter.results import Upload
 from crofter.shapes import Body, Filtered, Id, Moment, Raw, View
 
 LONGEST_SUMMARY, LONGEST = 64, 65000

@@ -80,7 +80,7 @@ def replies(ctx: Context, ticket: Ticket) -> list[Reply]:
 
 
 def euuid_of(ctx: Context, ticket: Ticket) -> str:
-    return accounts.one(ctx.db, ticket.account_id).euuid
+    return accounts.by_id(ctx.db, ticket.account_id).euuid
 
 
 def account_of(ctx: Context, euuid: str) -> int:
@@ -174,4 +174,4 @@ def _write_to_customer(ctx: Context, ticket: Ticket, text: str, by: str) -> None
 def _email(ctx: Context, ticket: Ticket) -> str:
     """Of whoever opened it, if they are still there; else of the account."""
     found = ctx.db.value(_OPENER, user_id=ticket.opener_id) if ticket.opener_id is not None else None
-    return str(found or accounts.one(ctx.db, ticket.account_id).email)
+    return str(found or accounts.by_id(ctx.db, ticket.account_id).email)

@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Row, among, identity, owned, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.support.shapes import ReplyView, TicketView
 from crofter.resources.users.grants.store import sees
 

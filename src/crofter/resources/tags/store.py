@@ -23,9 +23,9 @@ from sqlalchemy import (
 
 from crofter.context import Context
 from crofter.db import Duplicate, Id, Row, among, gathered, identity, owned, query, table
+from crofter.db.collections import Collection
+from crofter.db.filters import Field
 from crofter.db.tally import Tally
-from crofter.edge.filters import Field
-from crofter.edge.listing import Collection
 from crofter.errors import Invalid
 from crofter.resources.tags.shapes import TaggedObject, TagView
 from crofter.resources.users.store import grant

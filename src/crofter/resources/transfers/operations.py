@@ -102,9 +102,9 @@ def hand_over(ctx: Context, work: StepContext) -> Sleep | None:
 
 def _obstacle(ctx: Context, seller: Context, found: Transfer, rows: list[Instance]) -> str | None:
     assert found.receiver_id is not None
-    if accounts.one(ctx.db, found.receiver_id).closed:
+    if accounts.by_id(ctx.db, found.receiver_id).closed:
         return "The receiving account is closed"
-    if len(rows) != len(found.computes) or accounts.one(ctx.db, found.sender_id).closed:
+    if len(rows) != len(found.computes) or accounts.by_id(ctx.db, found.sender_id).closed:
         return "A Compute is not there any more"
     return next(obstacles.of_moving(seller, rows), None)
 

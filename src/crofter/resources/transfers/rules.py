@@ -58,7 +58,7 @@ def create(ctx: Context, body: TransferCreate) -> TransferView:
         raise Invalid("A Compute is in another transfer already", field=FIELD) from None
     enqueue(ctx, operations.EXPIRE, Args(token), due=ctx.now + LIFETIME)
     record(ctx, "entity_transfer_create", entity(token))
-    mail.send(ctx, accounts.one(ctx.db, ctx.account_id).email, "Your transfer is ready", LETTER.format(token=token))
+    mail.send(ctx, accounts.by_id(ctx.db, ctx.account_id).email, "Your transfer is ready", LETTER.format(token=token))
     return view(ctx, store.one(ctx, token))
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import Column, ForeignKey, Index, PrimaryKeyConstraint, Text, bi
 from crofter import clock
 from crofter.context import Context
 from crofter.db import Id, Json, Moment, Row, Session, among, identity, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.errors import NotFound
 from crofter.resources.transfers.shapes import TransferView
 

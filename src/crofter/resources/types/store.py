@@ -7,7 +7,7 @@ from sqlalchemy import Column, ColumnElement, Integer, Text, bindparam, select
 from crofter.catalogue import Offered
 from crofter.context import Context
 from crofter.db import Flag, Id, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.money import dollars
 from crofter.resources.types.shapes import Addons, BackupsAddon, Price, TypeView
 

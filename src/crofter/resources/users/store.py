@@ -20,7 +20,7 @@ from sqlalchemy import (
 
 from crofter.context import Context
 from crofter.db import Flag, Id, Json, Moment, Row, Sealed, among, identity, owned, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.account.store import account
 from crofter.resources.users.shapes import UserView
 

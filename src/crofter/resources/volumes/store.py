@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Row, among, identity, owned, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.kinds import Entity
 from crofter.resources.instances.store import Instance, instance
 from crofter.resources.tags import store as tags

@@ -7,8 +7,9 @@ from typing import Annotated
 from sqlalchemy import bindparam
 
 from crofter.context import Context
+from crofter.db.collections import Collection
 from crofter.edge.endpoint import Lookup, endpoint
-from crofter.edge.listing import Collection, Listing
+from crofter.edge.listing import Listing
 from crofter.resources.instances.api import TheInstance
 from crofter.resources.instances.disks import rules
 from crofter.resources.instances.disks import store as disks

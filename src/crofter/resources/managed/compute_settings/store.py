@@ -8,7 +8,7 @@ from sqlalchemy import Column, ForeignKey, Integer, Text, bindparam, func, selec
 
 from crofter.context import Context
 from crofter.db import Flag, Id, Row, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.instances.store import INSTANCES, instance
 from crofter.resources.managed import membership
 from crofter.resources.managed.compute_settings.shapes import ANY, ComputeSettingsView, Ssh

@@ -8,7 +8,7 @@ from sqlalchemy import Column, Index, Text, bindparam, select
 
 from crofter.context import Context
 from crofter.db import Moment, Row, identity, owned, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.managed import membership
 from crofter.resources.managed.contacts.shapes import ContactView
 

@@ -8,7 +8,7 @@ from sqlalchemy import Column, Text, UniqueConstraint, bindparam, select
 
 from crofter.context import Context
 from crofter.db import Duplicate, Moment, Row, Sealed, among, identity, owned, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.errors import Invalid
 from crofter.resources.account.store import account
 from crofter.resources.managed import membership

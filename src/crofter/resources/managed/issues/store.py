@@ -6,7 +6,7 @@ from sqlalchemy import Column, ForeignKey, Index, bindparam, select
 
 from crofter.context import Context
 from crofter.db import Id, Json, Moment, Row, identity, owned, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.managed import membership
 from crofter.resources.managed.issues.shapes import IssueEntity, IssueView
 from crofter.resources.support.store import ticket

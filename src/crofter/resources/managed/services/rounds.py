@@ -7,7 +7,6 @@ of a few operations a minute, however many services there are; and where there a
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import msgspec
 from msgspec import Struct
@@ -79,17 +78,12 @@ def _name(service_id: int) -> str:
 
 def probe_client(runtime: Runtime) -> ProbeClient:
     """The probe process of this process."""
-    found: ProbeClient | None = runtime.services.get("probes")
-    if found is None:
-        more = runtime.settings.probe_certificates
-        found = runtime.services.setdefault("probes", ProbeClient(*([str(Path(more).resolve())] if more else [])))
-    return found
+    return runtime.probes
 
 
 def forget(runtime: Runtime) -> None:
     """What was asked is about services that are no more, and others will have their numbers."""
-    if "probes" in runtime.services:
-        probe_client(runtime).forget()
+    runtime.probes.forget()
 
 
 # ---- steps ----------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from sqlalchemy import Column, ForeignKey, Index, Integer, PrimaryKeyConstraint,
 
 from crofter.context import Context
 from crofter.db import Id, Moment, Row, among, identity, owned, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.account.store import account
 from crofter.resources.managed import membership
 from crofter.resources.managed.services.shapes import ServiceView

@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, or_, select
 
 from crofter.context import Context
 from crofter.db import Row, query
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.oauth.store import authorization, client
 from crofter.resources.profile.apps.shapes import AuthorizedAppView
 

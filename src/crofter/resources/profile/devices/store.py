@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, select
 
 from crofter.context import Context
 from crofter.db import Row, query
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.logins.store import device
 from crofter.resources.profile.devices.shapes import TrustedDeviceView
 

@@ -8,7 +8,7 @@ from sqlalchemy import Column, ForeignKey, Index, Text, bindparam, select
 
 from crofter.context import Context
 from crofter.db import Id, Moment, Row, among, identity, query, table
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.profile.sshkeys.shapes import SshKeyView
 from crofter.resources.users.store import user
 

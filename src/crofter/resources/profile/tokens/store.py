@@ -8,7 +8,7 @@ from sqlalchemy import bindparam, or_, select
 
 from crofter.context import Context
 from crofter.db import Row, query
-from crofter.edge.listing import Collection
+from crofter.db.collections import Collection
 from crofter.resources.profile.tokens.shapes import TokenView
 from crofter.resources.users.store import token
 

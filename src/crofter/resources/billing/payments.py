@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from msgspec import Struct
 from sqlalchemy import bindparam, func, select
 
 from crofter import clock
 from crofter.context import Context, Runtime
 from crofter.db import Row, Session, query
-from crofter.drivers.payments import Gateway, InDoubt, Outcome
+from crofter.drivers.payments import InDoubt, Outcome
 from crofter.engine import Operation, Sleep, StepContext, enqueue, step
 from crofter.errors import Conflict, Unavailable
 from crofter.events import Author, write
-from crofter.kinds import Entity
+from crofter.money import CENT
 from crofter.resources.account import store as accounts
 from crofter.resources.billing import store
-from crofter.resources.billing.taxes import CENT
 
-ACCOUNT = Entity("account", None, None, "/v4/account")
 LEFT_BEHIND = 10 * clock.MINUTE
 """A charge that is under way for longer has lost whoever had asked for it."""
 GIVEN_UP = clock.DAY
@@ -62,11 +62,6 @@ PENDING = select(func.coalesce(func.sum(store.charge.c.amount), 0)).where(
 _PENDING = query(PENDING)
 
 
-def gateway(runtime: Runtime) -> Gateway:
-    found: Gateway = runtime.services["payments"]
-    return found
-
-
 def pending(db: Session, account_id: int) -> int:
     """Micro-dollars that are being asked for."""
     return int(db.value(_PENDING, account_id=account_id))
@@ -87,7 +82,7 @@ def intend(ctx: Context, account_id: int, key: str, amount: int, token: str, *, 
     return key
 
 
-def fresh(ctx: Context, key: str) -> str:
+def unexpired(ctx: Context, key: str) -> str:
     """The key, or another one if this one's day is over: a name for a request is forgotten after a day."""
     known = ctx.db.maybe(_CHARGE, key=key)
     over = known is not None and known.status != "pending" and ctx.now - known.created >= clock.DAY
@@ -103,16 +98,16 @@ def intend_balance(ctx: Context, account_id: int, key: str, *, patience: int = L
     return intend(ctx, account_id, key, owed, method.token, patience=patience)
 
 
-def ask(runtime: Runtime, key: str) -> Outcome:
+def submit(runtime: Runtime, key: str) -> Outcome:
     """Charge once, however often this is called. Outside any transaction."""
     with runtime.database.read() as db:
-        found = db.one(_CHARGE, key=key)
-    if found.status != "pending":
-        return Outcome(found.status == "paid")
+        charge = db.one(_CHARGE, key=key)
+    if charge.status != "pending":
+        return Outcome(charge.status == "paid")
     try:
-        return gateway(runtime).charge(found.name, found.euuid, found.token, found.amount // CENT)
+        return runtime.payments.charge(charge.name, charge.euuid, charge.token, charge.amount // CENT)
     except InDoubt:
-        known = look_up(runtime, found.name)
+        known = look_up(runtime, charge.name)
         if known is None:
             raise Unavailable(UNCONFIRMED) from None
         return known
@@ -121,27 +116,27 @@ def ask(runtime: Runtime, key: str) -> Outcome:
 def look_up(runtime: Runtime, name: str) -> Outcome | None:
     """What became of a charge; None if nobody can tell, or it never arrived."""
     try:
-        return gateway(runtime).find(name)
+        return runtime.payments.find(name)
     except InDoubt:
         return None
 
 
-def settle(ctx: Context, key: str, outcome: Outcome, user: Author | None = None) -> int | None:
+def record_outcome(ctx: Context, key: str, outcome: Outcome, user: Author | None = None) -> int | None:
     """Write down what the gateway said, once; the payment's number if money moved."""
-    found = ctx.db.one(_CHARGE, key=key)
-    if found.status != "pending":
-        return found.payment_id
+    charge = ctx.db.one(_CHARGE, key=key)
+    if charge.status != "pending":
+        return charge.payment_id
     if not outcome.paid:
         ctx.db.update(store.charge, {"key": key}, status="declined")
         return None
     number = ctx.db.insert(
-        store.payment, account_id=found.account_id, date=ctx.moment, amount=found.amount, reference=found.name
+        store.payment, account_id=charge.account_id, date=ctx.moment, amount=charge.amount, reference=charge.name
     )
     ctx.db.update(store.charge, {"key": key}, status="paid", payment_id=number)
-    legs = {"owed": -found.amount, "bank": found.amount}
-    store.book(ctx.db, found.account_id, f"payment:{number}", ctx.moment, legs)
-    author = user or Author(found.account_id, None, "")
-    write(ctx.db, ctx.now, author, "payment_submitted", "notification", ACCOUNT)
+    legs = {"owed": -charge.amount, "bank": charge.amount}
+    store.post(ctx.db, charge.account_id, f"payment:{number}", ctx.moment, legs)
+    author = user or Author(charge.account_id, None, "")
+    write(ctx.db, ctx.now, author, "payment_submitted", "notification", accounts.ENTITY)
     return number
 
 
@@ -152,19 +147,19 @@ def settle(ctx: Context, key: str, outcome: Outcome, user: Author | None = None)
 def look_after(work: StepContext) -> Sleep | None:
     """What never arrived at the gateway is called off, so that it never will."""
     with work.read() as ctx:
-        found = ctx.db.maybe(_CHARGE, key=work.args.key)
-    if found is None or found.status != "pending":
+        charge = ctx.db.maybe(_CHARGE, key=work.args.key)
+    if charge is None or charge.status != "pending":
         return None
     try:
-        outcome = gateway(work.runtime).call_off(found.name)
+        outcome = work.runtime.payments.call_off(charge.name)
     except InDoubt:
         return Sleep(ASK_AGAIN)
-    work.then(lambda ctx: _settled(ctx, found.key, outcome))
+    work.then(partial(_record, charge.key, outcome))
     return None
 
 
-def _settled(ctx: Context, key: str, outcome: Outcome) -> None:
-    settle(ctx, key, outcome)
+def _record(key: str, outcome: Outcome, ctx: Context) -> None:
+    record_outcome(ctx, key, outcome)
 
 
 def given_up(ctx: Context, work: StepContext, _reason: str) -> None:
