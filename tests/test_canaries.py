@@ -13,8 +13,8 @@ from typing import Any
 import httpx2
 import pytest
 
-from crofter.edge.endpoint import Stream
 from crofter.registry import ENDPOINTS
+from crofter.results import Stream
 from tests.canaries import account_life, login_life
 from tests.canaries.application import Application, opened
 from tests.canaries.disguises import Canary, Seen, disguises, found

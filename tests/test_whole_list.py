@@ -17,9 +17,10 @@ from tools import coverage, generated
 from crofter import __version__
 from crofter.context import Context
 from crofter.edge import bodies, listing, openapi
-from crofter.edge.endpoint import Endpoint, NoContent, Reply, Stream, endpoint
+from crofter.edge.endpoint import Endpoint, endpoint
 from crofter.errors import Invalid
 from crofter.registry import ENDPOINTS
+from crofter.results import NoContent, Reply, Stream
 from crofter.shapes import Body, View
 
 DOCUMENT = openapi.document(ENDPOINTS, __version__)

@@ -11,10 +11,11 @@ import msgspec
 
 from crofter.context import Context
 from crofter.edge import bodies
-from crofter.edge.endpoint import Endpoint, Upload
+from crofter.edge.endpoint import Endpoint
 from crofter.edge.partial_validation import all_reasons
 from crofter.edge.problems import UnsupportedMediaType
 from crofter.errors import Invalid, Problem, Reason
+from crofter.results import Upload
 from crofter.shapes import Body
 
 

@@ -7,17 +7,17 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Set
 from types import ModuleType
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Meta, Struct
 
 from crofter.context import Context
 from crofter.edge.listing import Listing
-from crofter.errors import Problem, Reason
+from crofter.errors import Reason
+from crofter.results import ReadAfterCommit, TwoPhaseWrite, Upload
 from crofter.scopes import ANY_TOKEN, NO_TOKEN, READ, WRITE
 from crofter.shapes import Body, Page
 
-T = TypeVar("T")
 F = TypeVar("F", bound=Callable[..., Any])
 
 MAX_JSON = 1024 * 1024
@@ -33,63 +33,8 @@ class Lookup:
         self.types = {part: hints.get(part, str) for part in parts}
 
 
-class Upload(Struct, frozen=True):
-    """A body that is not JSON, as it came. A subclass may read it, which happens before the transaction begins."""
-
-    heard_out: ClassVar[bool] = False
-    """Whether one that is too long is heard to its end and given in part, for the handler to say so; 413 otherwise."""
-
-    content_type: str
-    content: bytes
-
-
-class Reply(Struct, frozen=True):
-    """An answer that is not JSON."""
-
-    content: bytes
-    content_type: str
-    headers: tuple[tuple[str, str], ...] = ()
-
-
-class TwoPhaseWrite(Struct, Generic[T], frozen=True):
-    """An answer that needs the world outside: what was written so far is committed, then ``call`` is made, then
-    ``then`` writes down what came of it. Whoever is interrupted in between is found by the intent in the first part.
-    A Problem that ``then`` returns is answered as such, and what it wrote down stays written.
-    """
-
-    call: Callable[[], Any]
-    then: Callable[[Context, Any], T | Problem]
-    cost: Callable[[Context], tuple[int, int]] = lambda _ctx: (0, 0)
-    """How the account's rates will change, in micro-dollars by the hour and by the month: for plans."""
-
-
-class ReadAfterCommit(Struct, Generic[T], frozen=True):
-    """An answer that goes through all that the account has: looked up when the change is committed, so that the next
-    writer need not wait for it.
-    """
-
-    look: Callable[[Context], T]
-
-
 Complaints = Callable[[Context, dict[str, Any], Set[str]], Iterable[Reason]]
 """From what was sent and is of the right shape, and the names of what is not, to what else is wrong."""
-
-
-class NoContent(Struct, frozen=True):
-    """Nothing to say, and it says so: 204."""
-
-
-Frame = tuple[str | None, str, bytes]
-"""The id that a client resumes from, the name of the event, and its JSON."""
-
-
-class Stream(Struct, frozen=True):
-    """An answer without an end: each item is looked up when its topic is heard."""
-
-    topic: str
-    fetch: Callable[[Context, Any], tuple[list[Frame], Any]]
-    """From where the stream stands to what is new, and where it stands then."""
-    start: Any
 
 
 class Header(Struct, frozen=True):

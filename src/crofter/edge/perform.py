@@ -16,10 +16,11 @@ from crofter.db import Session
 from crofter.db.database import LockFirst, TransactionConflict
 from crofter.edge import idempotency, planning
 from crofter.edge.arguments import Deferred, Request, read_query
-from crofter.edge.endpoint import Endpoint, NoContent, ReadAfterCommit, Reply, Stream, TwoPhaseWrite
+from crofter.edge.endpoint import Endpoint
 from crofter.edge.listing import Listing
 from crofter.edge.problems import Fault, body_of, status_of
 from crofter.errors import Forbidden, Invalid, Problem, ScopeMissing, Unauthenticated, Unavailable
+from crofter.results import NoContent, ReadAfterCommit, Reply, Stream, TwoPhaseWrite
 from crofter.scopes import covers
 from crofter.shapes import Page
 

@@ -11,8 +11,9 @@ from sqlalchemy import select
 from crofter import events
 from crofter.context import Context
 from crofter.db import Row, among, query
-from crofter.edge.endpoint import Endpoint, TwoPhaseWrite
+from crofter.edge.endpoint import Endpoint
 from crofter.money import dollars
+from crofter.results import TwoPhaseWrite
 from crofter.shapes import View
 
 PREFERENCE = b"plan"

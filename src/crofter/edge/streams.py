@@ -8,11 +8,11 @@ from http import HTTPStatus
 from typing import Any
 
 from crofter.context import Context
-from crofter.edge.endpoint import Frame, Stream
 from crofter.edge.hub import Hub, Waiter
 from crofter.edge.perform import Answer, Performer
 from crofter.edge.problems import body_of
 from crofter.errors import Problem, Reason
+from crofter.results import Frame, Stream
 
 HEARTBEAT = 15.0
 

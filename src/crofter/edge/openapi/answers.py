@@ -7,10 +7,11 @@ from http import HTTPStatus
 from typing import Any
 
 from crofter import SPEC_VERSION, errors
-from crofter.edge.endpoint import Endpoint, NoContent, Reply, Stream
+from crofter.edge.endpoint import Endpoint
 from crofter.edge.openapi.schemas import PREFIX, Schema, Schemas, answered
 from crofter.edge.problems import STATUSES, TooLarge, UnsupportedMediaType
 from crofter.errors import Problem
+from crofter.results import NoContent, Reply, Stream
 
 OK = "200"
 NOTHING = "204"

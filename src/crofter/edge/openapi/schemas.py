@@ -11,8 +11,9 @@ from typing import Any
 
 import msgspec
 
-from crofter.edge.endpoint import Endpoint, NoContent, Reply, Stream
+from crofter.edge.endpoint import Endpoint
 from crofter.edge.openapi.examples import example
+from crofter.results import NoContent, Reply, Stream
 
 Schema = dict[str, Any]
 

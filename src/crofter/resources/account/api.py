@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crofter.context import Context
-from crofter.edge.endpoint import ReadAfterCommit, TwoPhaseWrite, endpoint
+from crofter.edge.endpoint import endpoint
 from crofter.resources.account import rules
 from crofter.resources.account.shapes import (
     AccountTransfer,
@@ -14,6 +14,7 @@ from crofter.resources.account.shapes import (
     SettingsUpdate,
     SettingsView,
 )
+from crofter.results import ReadAfterCommit, TwoPhaseWrite
 
 
 @endpoint("GET /v4/account", scope="account:read_only", grant="account:read_only", slow=True)

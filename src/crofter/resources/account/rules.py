@@ -10,7 +10,6 @@ from msgspec import Struct
 from crofter import audit
 from crofter.context import Context
 from crofter.db.database import TransactionConflict
-from crofter.edge.endpoint import TwoPhaseWrite
 from crofter.errors import Conflict, Invalid, Problem, Reason, Unauthenticated, Unavailable
 from crofter.events import record
 from crofter.money import dollars
@@ -31,6 +30,7 @@ from crofter.resources.billing.charging import ACCOUNT
 from crofter.resources.instances import costs
 from crofter.resources.instances import store as instances
 from crofter.resources.transfers import rules as transfers
+from crofter.results import TwoPhaseWrite
 from crofter.shapes import given
 
 ENTITY = ACCOUNT

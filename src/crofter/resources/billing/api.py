@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from crofter.context import Context
-from crofter.edge.endpoint import Header, Lookup, Reply, TwoPhaseWrite, endpoint
+from crofter.edge.endpoint import Header, Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.billing import documents, listings, promotions, rules, store
 from crofter.resources.billing.listings import Invoice, Payment
@@ -20,6 +20,7 @@ from crofter.resources.billing.shapes import (
     PromoCode,
     Promotion,
 )
+from crofter.results import Reply, TwoPhaseWrite
 from crofter.shapes import Page
 
 TheInvoice = Annotated[Invoice, Lookup(listings.one_invoice, "invoice_id")]

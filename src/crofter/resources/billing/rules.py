@@ -14,7 +14,6 @@ from crofter import clock
 from crofter.context import Context, Runtime
 from crofter.db import query
 from crofter.drivers.payments import Card, InDoubt, KeptCard, Refused
-from crofter.edge.endpoint import TwoPhaseWrite
 from crofter.errors import Invalid, Problem, Reason, TooMany, Unavailable
 from crofter.events import Author, event, record
 from crofter.kinds import inaccessible
@@ -31,6 +30,7 @@ from crofter.resources.billing.shapes import (
     PaymentView,
 )
 from crofter.resources.billing.store import Method
+from crofter.results import TwoPhaseWrite
 
 MOST_METHODS = 6
 MOST_ADDED = 60

@@ -7,10 +7,11 @@ from typing import Annotated
 from msgspec import Meta
 
 from crofter.context import Context
-from crofter.edge.endpoint import Header, Lookup, Stream, endpoint
+from crofter.edge.endpoint import Header, Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.events import rules, store
 from crofter.resources.events.shapes import EventView
+from crofter.results import Stream
 from crofter.shapes import Page
 
 TheEvent = Annotated[store.Event, Lookup(store.one, "event_id")]

@@ -8,11 +8,11 @@ from typing import Any, TypeVar
 import msgspec
 
 from crofter.context import Context
-from crofter.edge.endpoint import Frame, Stream
 from crofter.events import topic
 from crofter.resources.events import store
 from crofter.resources.events.shapes import EventEntity, EventView, SecondaryEntity
 from crofter.resources.events.store import Event
+from crofter.results import Frame, Stream
 from crofter.shapes import Raw
 
 E = TypeVar("E")

@@ -7,11 +7,12 @@ from typing import Annotated
 import msgspec
 
 from crofter.context import Context
-from crofter.edge.endpoint import Lookup, Reply, Upload, endpoint
+from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.edge.problems import UnsupportedMediaType
 from crofter.resources.oauth import rules, store
 from crofter.resources.oauth.shapes import OAuthClientCreate, OAuthClientUpdate, OAuthClientView
+from crofter.results import Reply, Upload
 from crofter.shapes import Page
 
 TheClient = Annotated[store.Client, Lookup(store.one, "client_id")]

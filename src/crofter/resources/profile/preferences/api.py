@@ -8,9 +8,10 @@ import msgspec
 
 from crofter.context import Context
 from crofter.edge import bodies
-from crofter.edge.endpoint import Upload, endpoint
+from crofter.edge.endpoint import endpoint
 from crofter.errors import Invalid
 from crofter.resources.profile.preferences import store
+from crofter.results import Upload
 
 MAX_SIZE = 64 * 1024
 

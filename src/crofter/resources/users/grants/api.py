@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from crofter.context import Context
-from crofter.edge.endpoint import NoContent, ReadAfterCommit, endpoint
+from crofter.edge.endpoint import endpoint
 from crofter.resources.users.api import TheUser
 from crofter.resources.users.grants import rules
 from crofter.resources.users.grants.shapes import GrantsUpdate, GrantsView
+from crofter.results import NoContent, ReadAfterCommit
 
 
 @endpoint("GET /v4/account/users/{username}/grants", scope="account:read_only", grant="unrestricted", slow=True)
