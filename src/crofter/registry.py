@@ -23,6 +23,7 @@ from crofter.resources.billing.cards import CARD_DECLINED
 from crofter.resources.billing.promotions import PROMOTIONS
 from crofter.resources.billing.taxes import TAXES
 from crofter.resources.events import api as events
+from crofter.resources.events import visibility as event_visibility
 from crofter.resources.firewalls import api as firewalls
 from crofter.resources.firewalls.kind import FIREWALL
 from crofter.resources.images import api as images
@@ -67,6 +68,7 @@ from crofter.resources.regions.catalogue import REGIONS
 from crofter.resources.stackscripts import store as stackscript_tables
 from crofter.resources.stackscripts.kind import STACKSCRIPT
 from crofter.resources.support import api as support
+from crofter.resources.support import store as tickets
 from crofter.resources.tags import api as tags
 from crofter.resources.transfers import api as service_transfers
 from crofter.resources.transfers import deprecated_api as entity_transfers
@@ -153,3 +155,6 @@ CATALOGUE_TABLES: tuple[CatalogueTable, ...] = (REGIONS, TYPES, KERNELS, IMAGES,
 
 FAULTS: tuple[FaultKind, ...] = (CARD_DECLINED, *instance_faults.FAULTS, PROBE)
 """What the sandbox API can make go wrong, beside HTTP calls."""
+
+# What a lower package asks of a higher one.
+event_visibility.register("ticket", tickets.seen_by_user)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import (
     Column,
+    ColumnElement,
     ForeignKey,
     Index,
     Integer,
@@ -16,6 +17,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    exists,
     or_,
     select,
 )
@@ -128,9 +130,9 @@ class File(Row):
 
 EVERY = select(*(ticket.c[name] for name in Ticket.__struct_fields__))
 _MINE = EVERY.where(ticket.c.account_id == bindparam("account_id"))
-SEEN_BY_USER = or_(ticket.c.opener_id == bindparam("user_id"), sees(ticket.c.entity_type, ticket.c.entity_id))
-"""A restricted user sees the tickets it opened, and those about objects that it sees."""
-_VISIBLE = _MINE.where(SEEN_BY_USER)
+# A restricted user sees the tickets it opened, and those about objects that it sees.
+_SEEN_BY_USER = or_(ticket.c.opener_id == bindparam("user_id"), sees(ticket.c.entity_type, ticket.c.entity_id))
+_VISIBLE = _MINE.where(_SEEN_BY_USER)
 _FILTERED: dict[str, Any] = {"closed": ticket.c.closed, "opened": ticket.c.opened, "updated": ticket.c.updated}
 OPEN_FIRST = (case((ticket.c.closed.is_(None), 0), else_=1), ticket.c.id.desc())
 ALL = Collection(TicketView, _MINE, Ticket, key=ticket.c.id, columns=_FILTERED, order=OPEN_FIRST)
@@ -167,6 +169,11 @@ _FILE = query(
     ),
     File,
 )
+
+
+def seen_by_user(ticket_id: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether the restricted user bound as ``user_id`` sees a ticket: decides who sees its events."""
+    return exists(select(ticket.c.id).where(ticket.c.id == ticket_id, _SEEN_BY_USER))
 
 
 def scope(ctx: Context) -> dict[str, Any]:

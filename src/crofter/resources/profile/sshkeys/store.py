@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Column, ForeignKey, Index, Text, bindparam, select
+from sqlalchemy import bindparam, select
 
 from crofter.context import Context
-from crofter.db import Id, Moment, Row, among, identity, query, table
+from crofter.db import Row, among, query
 from crofter.edge.listing import Collection
 from crofter.resources.profile.sshkeys.shapes import SshKeyView
-from crofter.resources.users.store import user
+from crofter.resources.users.store import ssh_key, user
 
-ssh_key = table(
-    "ssh_key",
-    identity(),
-    Column("user_id", Id, ForeignKey("account_user.id", ondelete="CASCADE"), nullable=False),
-    Column("label", Text, nullable=False),
-    Column("ssh_key", Text, nullable=False),
-    Column("created", Moment, nullable=False),
-    Index("ix_ssh_key_user_id", "user_id", "id"),
-)
 _OF_USERS = query(
     select(ssh_key.c.ssh_key)
     .join(user, user.c.id == ssh_key.c.user_id)
@@ -56,24 +47,6 @@ def rename(ctx: Context, key_id: int, label: str) -> None:
 
 def delete(ctx: Context, key_id: int) -> None:
     ctx.db.delete(ssh_key, user_id=ctx.actor.user_id, id=key_id)
-
-
-class LabelOf(Row):
-    user_id: int
-    label: str
-
-
-_LABELS = query(
-    select(ssh_key.c.user_id, ssh_key.c.label).where(among(ssh_key.c.user_id, "ids")).order_by(ssh_key.c.id), LabelOf
-)
-
-
-def labels(ctx: Context, user_ids: Sequence[int]) -> dict[int, list[str]]:
-    """The labels of the keys of many users at once."""
-    found: dict[int, list[str]] = {}
-    for row in ctx.db.all(_LABELS, ids=list(user_ids)) if user_ids else []:
-        found.setdefault(row.user_id, []).append(row.label)
-    return found
 
 
 def of_users(ctx: Context, usernames: Sequence[str]) -> list[str]:
