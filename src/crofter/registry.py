@@ -40,7 +40,7 @@ from crofter.resources.instances.disks import api as instance_disks
 from crofter.resources.instances.ips import api as instance_ips
 from crofter.resources.instances.kind import COMPUTE
 from crofter.resources.kernels import api as kernels
-from crofter.resources.kernels.catalogue import KERNELS
+from crofter.resources.kernels.store import CATALOGUE as KERNELS
 from crofter.resources.logins import api as logins
 from crofter.resources.maintenance import api as maintenance
 from crofter.resources.maintenance.rules import MAINTAIN
@@ -64,17 +64,16 @@ from crofter.resources.profile.sshkeys import api as profile_sshkeys
 from crofter.resources.profile.tokens import api as profile_tokens
 from crofter.resources.profile.two_factor import api as profile_two_factor
 from crofter.resources.regions import api as regions
-from crofter.resources.regions.catalogue import REGIONS
+from crofter.resources.regions.store import CATALOGUE as REGIONS
 from crofter.resources.stackscripts import store as stackscript_tables
 from crofter.resources.stackscripts.kind import STACKSCRIPT
 from crofter.resources.support import api as support
 from crofter.resources.support import store as tickets
 from crofter.resources.tags import api as tags
-from crofter.resources.transfers import api as service_transfers
-from crofter.resources.transfers import deprecated_api as entity_transfers
+from crofter.resources.transfers import api as transfers
 from crofter.resources.transfers import operations as transfer_operations
 from crofter.resources.types import api as types
-from crofter.resources.types.catalogue import TYPES
+from crofter.resources.types.store import CATALOGUE as TYPES
 from crofter.resources.users import api as users
 from crofter.resources.users.grants import api as user_grants
 from crofter.resources.volumes import api as volumes
@@ -84,7 +83,6 @@ API_MODULES: tuple[ModuleType, ...] = (
     account,
     billing,
     costs,
-    entity_transfers,
     events,
     firewalls,
     images,
@@ -116,8 +114,8 @@ API_MODULES: tuple[ModuleType, ...] = (
     profile_two_factor,
     regions,
     support,
-    service_transfers,
     tags,
+    transfers,
     types,
     user_grants,
     users,
