@@ -17,7 +17,7 @@ class Upload(Struct, frozen=True):
     """A body that is not JSON, as it came. A subclass may read it, which happens before the transaction begins."""
 
     heard_out: ClassVar[bool] = False
-    """Whether one that is too long is read to its end and given in part, for its reader to refuse in its own words."""
+    """Whether one that is too long is read to its end and given in part, for its reader to refuse it."""
 
     content_type: str
     content: bytes
