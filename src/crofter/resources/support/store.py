@@ -190,7 +190,7 @@ def file(ctx: Context, ticket_id: int, filename: str) -> File:
     return ctx.db.one(_FILE, ticket_id=one(ctx, ticket_id).id, filename=filename)
 
 
-def any_file(ctx: Context, ticket_id: int, filename: str) -> File:
+def file_unscoped(ctx: Context, ticket_id: int, filename: str) -> File:
     """Of any account: for the support staff."""
     return ctx.db.one(_FILE, ticket_id=ticket_id, filename=filename)
 
@@ -202,17 +202,17 @@ def urgent(ctx: Context) -> list[Ticket]:
 
 def attached(ctx: Context, ids: Sequence[int]) -> dict[int, list[str]]:
     """The names of the files of many tickets at once."""
-    found: dict[int, list[str]] = {}
+    filenames: dict[int, list[str]] = {}
     for row in ctx.db.all(_ATTACHED, ids=list(ids)) if ids else ():
-        found.setdefault(row.ticket_id, []).append(row.filename)
-    return found
+        filenames.setdefault(row.ticket_id, []).append(row.filename)
+    return filenames
 
 
-def attach(ctx: Context, one: Ticket, filename: str, data: bytes, by: str) -> None:
+def attach(ctx: Context, to: Ticket, filename: str, data: bytes, by: str) -> None:
     number = ctx.db.insert(
         attachment,
-        account_id=one.account_id,
-        ticket_id=one.id,
+        account_id=to.account_id,
+        ticket_id=to.id,
         filename=filename,
         size=len(data),
         created=ctx.moment,

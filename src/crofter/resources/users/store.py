@@ -174,8 +174,8 @@ def global_grants(ctx: Context) -> dict[str, bool | str | None]:
 
 def level(ctx: Context, kind: str, object_id: int) -> str | None:
     """What a restricted caller may do with one object: nothing, read_only or read_write."""
-    found: str | None = ctx.db.value(_LEVEL, user_id=ctx.actor.user_id, kind=kind, object_id=object_id)
-    return found
+    held: str | None = ctx.db.value(_LEVEL, user_id=ctx.actor.user_id, kind=kind, object_id=object_id)
+    return held
 
 
 _USERNAMES = query(

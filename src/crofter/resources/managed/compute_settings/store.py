@@ -107,22 +107,22 @@ def one(ctx: Context, compute_id: int) -> Setting:
     return ctx.db.one(_ONE, account_id=ctx.account_id, id=compute_id)
 
 
-def put(ctx: Context, found: Setting, changes: dict[str, Any]) -> None:
-    if changes and not ctx.db.update(setting, {"compute_id": found.id}, **changes):
-        values = {"access": found.access, "user": found.user, "ip": found.ip, "port": found.port}
-        ctx.db.insert(setting, compute_id=found.id, **{**values, **changes})
+def put(ctx: Context, before: Setting, changes: dict[str, Any]) -> None:
+    if changes and not ctx.db.update(setting, {"compute_id": before.id}, **changes):
+        values = {"access": before.access, "user": before.user, "ip": before.ip, "port": before.port}
+        ctx.db.insert(setting, compute_id=before.id, **{**values, **changes})
 
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
 
 
-def update(ctx: Context, setting: Setting, body: ComputeSettingsUpdate) -> ComputeSettingsView:
+def update(ctx: Context, before: Setting, body: ComputeSettingsUpdate) -> ComputeSettingsView:
     if body.ssh is not UNSET:
         changes = given(body.ssh)
-        if changes.get("ip", ANY) != ANY and changes["ip"] not in _addresses(ctx, setting.id):
+        if changes.get("ip", ANY) != ANY and changes["ip"] not in _addresses(ctx, before.id):
             raise Invalid("Must be an address of this Compute, or any", field="ssh.ip")
-        put(ctx, setting, changes)
-    return one(ctx, setting.id).view()
+        put(ctx, before, changes)
+    return one(ctx, before.id).view()
 
 
 def _addresses(ctx: Context, compute_id: int) -> set[str]:

@@ -78,7 +78,8 @@ def one(ctx: Context, issue_id: int) -> Issue:
     return ctx.db.one(_ONE, account_id=ctx.account_id, id=issue_id)
 
 
-def any_issue(ctx: Context, issue_id: int) -> Issue:
+def issue_unscoped(ctx: Context, issue_id: int) -> Issue:
+    """Of any account: for monitoring."""
     return ctx.db.one(_ANY, id=issue_id)
 
 
