@@ -25,6 +25,7 @@ from crofter.resources.billing.traffic import TrafficSource
 from crofter.resources.closing import api as closing
 from crofter.resources.closing.rules import CLEAR
 from crofter.resources.events import api as events
+from crofter.resources.events import visibility as event_visibility
 from crofter.resources.firewalls import api as firewalls
 from crofter.resources.firewalls import kind as firewall_kind
 from crofter.resources.firewalls.kind import FIREWALL
@@ -46,7 +47,7 @@ from crofter.resources.instances.power import api as instance_power
 from crofter.resources.instances.usage import api as instance_usage
 from crofter.resources.instances.usage import traffic as instance_traffic
 from crofter.resources.kernels import api as kernels
-from crofter.resources.kernels.catalogue import KERNELS
+from crofter.resources.kernels.store import CATALOGUE as KERNELS
 from crofter.resources.logins import api as logins
 from crofter.resources.maintenance import api as maintenance
 from crofter.resources.maintenance.faults import MAINTENANCE
@@ -72,16 +73,16 @@ from crofter.resources.profile.sshkeys import api as profile_sshkeys
 from crofter.resources.profile.tokens import api as profile_tokens
 from crofter.resources.profile.two_factor import api as profile_two_factor
 from crofter.resources.regions import api as regions
-from crofter.resources.regions.catalogue import REGIONS
+from crofter.resources.regions.store import CATALOGUE as REGIONS
 from crofter.resources.stackscripts import store as stackscript_tables
 from crofter.resources.stackscripts.kind import STACKSCRIPT
 from crofter.resources.support import api as support
+from crofter.resources.support import store as tickets
 from crofter.resources.tags import api as tags
-from crofter.resources.transfers import api as service_transfers
-from crofter.resources.transfers import deprecated_api as entity_transfers
+from crofter.resources.transfers import api as transfers
 from crofter.resources.transfers import operations as transfer_operations
 from crofter.resources.types import api as types
-from crofter.resources.types.catalogue import TYPES
+from crofter.resources.types.store import CATALOGUE as TYPES
 from crofter.resources.users import api as users
 from crofter.resources.users.grants import api as user_grants
 from crofter.resources.volumes import api as volumes
@@ -93,7 +94,6 @@ API_MODULES: tuple[ModuleType, ...] = (
     billed_account,
     billing,
     closing,
-    entity_transfers,
     events,
     firewalls,
     images,
@@ -128,8 +128,8 @@ API_MODULES: tuple[ModuleType, ...] = (
     profile_two_factor,
     regions,
     support,
-    service_transfers,
     tags,
+    transfers,
     types,
     user_grants,
     users,
@@ -172,3 +172,6 @@ CATALOGUE_TABLES: tuple[CatalogueTable, ...] = (REGIONS, TYPES, KERNELS, IMAGES,
 
 FAULTS: tuple[FaultKind, ...] = (CARD_DECLINED, *instance_faults.FAULTS, MAINTENANCE, PROBE)
 """What the sandbox API can make go wrong, beside HTTP calls."""
+
+# What a lower package asks of a higher one.
+event_visibility.register("ticket", tickets.seen_by_user)

@@ -140,10 +140,11 @@ def test_a_filter_finds_what_its_words_mean(events: tuple[Client, list[model.Ite
 def test_a_filter_that_forgets_what_is_missing_would_be_seen(
     events: tuple[Client, list[model.Item]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from crofter.resources.events.store import ALL
+    from crofter.resources.events.store import reads
 
+    collection = reads(restricted=False).newest_first
     monkeypatch.setattr(db_filters, "or_", lambda *parts: parts[0])
-    monkeypatch.setattr(ALL, "_shapes", type(ALL._shapes)())
+    monkeypatch.setattr(collection, "_shapes", type(collection._shapes)())
     with pytest.raises(AssertionError):
         differences(*events, examples=150)
 

@@ -9,8 +9,7 @@ from sqlalchemy import select
 
 from crofter import clock
 from crofter.db import query
-from crofter.resources.logins.rules import note
-from crofter.resources.logins.store import login
+from crofter.resources.logins.store import login, note
 from crofter.resources.users.store import BY_USERNAME
 from tests.cloud import Cloud
 

@@ -22,11 +22,12 @@ from tests.edge.people import restricted
 from tests.resources.test_events import listed, plant
 
 BY_KEY = "SEARCH user_grant USING PRIMARY KEY (user_id=? AND kind=? AND object_id=?)"
+EVENTS = events.reads(restricted=True)
 LOOKS: dict[str, Query[Any]] = {
-    "page of events": events.VISIBLE._plain,
-    "number of events": events.VISIBLE._total,
-    "one event": events._ONE[True],
-    "events that follow": events._NEXT[True],
+    "page of events": EVENTS.newest_first._plain,
+    "number of events": EVENTS.newest_first._total,
+    "one event": EVENTS.one,
+    "events that follow": EVENTS.following,
     "page of tickets": support.VISIBLE._plain,
     "number of tickets": support.VISIBLE._total,
     "one ticket": support._ONE[True],

@@ -7,7 +7,7 @@ from httpx2 import Client
 from sqlalchemy import select
 
 from crofter.db import query
-from crofter.resources.profile.two_factor.rules import accepts
+from crofter.resources.profile.two_factor.store import accepts
 from crofter.resources.users.store import BY_USERNAME, user
 from tests.cloud import Cloud
 from tests.resources.test_profile import trust

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from crofter.resources.stackscripts.rules import with_environment
-from crofter.resources.stackscripts.udf import MAX_FIELDS, UdfError, complaints, masked, parse, values
+from crofter.resources.stackscripts.udf import MAX_FIELDS, UdfError, complaints, parse, values
 
 SCRIPT = """#!/bin/bash
 # <UDF name="hostname" label="The name of the server" example="web1" />
@@ -157,11 +157,6 @@ def test_defaults_stand_in_for_what_was_not_given() -> None:
         "color": "red",
         "extras": "",
     }
-
-
-def test_passwords_are_masked() -> None:
-    shown = masked(parse(SCRIPT), {**GIVEN, "more": "x"})
-    assert shown == {"hostname": "web1", "db_password": "<REDACTED>", "more": "x"}
 
 
 @pytest.mark.parametrize("shell", ["sh", "env python3"])

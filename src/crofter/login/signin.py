@@ -19,8 +19,8 @@ from crofter.login.attempts import Subject, Wait
 from crofter.login.audit_log import put_on_record
 from crofter.login.browser import Visit
 from crofter.login.store import Person
-from crofter.resources.logins import rules as history
-from crofter.resources.profile.two_factor import rules as two_factor
+from crofter.resources.logins import store as history
+from crofter.resources.profile.two_factor import store as two_factor
 from crofter.resources.users.store import user as users
 
 WRONG = "Username or password is wrong."

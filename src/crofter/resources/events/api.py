@@ -23,11 +23,7 @@ LastEventId = Annotated[int | None, Header("last-event-id"), Meta(description="T
 @endpoint("GET /v4/account/events", scope="events:read_only", grant="any", waits=True)
 def list_events(ctx: Context, listing: Listing, after: After = None, wait: Wait = None) -> Page[EventView]:
     """List what happened on the account in the last 90 days, newest first."""
-    restricted = ctx.actor.restricted
-    if after is None:
-        collection = store.VISIBLE if restricted else store.ALL
-    else:
-        collection = store.VISIBLE_AFTER if restricted else store.ALL_AFTER
+    collection = store.collection(ctx, newest_first=after is None)
     return listing.of(ctx, collection, lambda rows: rules.views(ctx, rows), **store.window(ctx, after or 0))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import (
     Column,
     ColumnElement,
@@ -12,30 +14,24 @@ from sqlalchemy import (
     Integer,
     PrimaryKeyConstraint,
     Select,
-    and_,
     bindparam,
-    case,
-    cast,
     delete,
     exists,
     func,
-    literal_column,
-    or_,
     select,
     type_coerce,
 )
 
 from crofter import clock
 from crofter.context import Context
-from crofter.db import Id, Row, Session, among, query, table
+from crofter.db import Id, Query, Row, Session, among, query, table
 from crofter.db.collections import Collection
 from crofter.db.filters import Field
 from crofter.db.tally import Tally
 from crofter.events import EVENTS as TALLY
 from crofter.events import WINDOW, event
+from crofter.resources.events import visibility
 from crofter.resources.events.shapes import EventView
-from crofter.resources.support.store import SEEN_BY_USER, ticket
-from crofter.resources.users.grants.store import sees
 
 # Seeing and reading are each user's own. "Seen" covers every event up to one, so it is a single number.
 event_seen = table(
@@ -75,9 +71,6 @@ class Event(Row):
     read: int
 
 
-PERSONAL = ("profile", "token", "user_ssh_key")
-"""Entities whose events a restricted user sees when they are its own."""
-
 _READ = exists(
     select(event_read.c.event_id).where(
         event_read.c.event_id == event.c.id, event_read.c.user_id == bindparam("user_id")
@@ -87,13 +80,6 @@ _ROWS = select(
     *(event.c[name] for name in Event.__struct_fields__ if name != "read"),
     type_coerce(_READ, Integer).label("read"),  # a number costs SQLite's rows no conversion
 ).where(event.c.account_id == bindparam("account_id"))
-# Only of a ticket is it sure to be a number: hence the case.
-_TICKET_ID = case((event.c.entity_type == literal_column("'ticket'"), cast(event.c.entity_id, Id)))
-_VISIBLE = or_(
-    sees(event.c.entity_type, event.c.entity_id),
-    and_(event.c.user_id == bindparam("user_id"), event.c.entity_type.in_(PERSONAL)),
-    exists(select(ticket.c.id).where(ticket.c.id == _TICKET_ID, SEEN_BY_USER)),
-)
 _FIRST = query(
     select(event.c.id)
     .where(event.c.account_id == bindparam("account_id"), event.c.created >= bindparam("since"))
@@ -119,6 +105,30 @@ _COLUMNS: dict[str, ColumnElement[Any] | Field] = {
 }
 
 
+class Reads(Struct, frozen=True):
+    """The statements that read the event log, for one sort of user."""
+
+    newest_first: Collection[Event]
+    oldest_first: Collection[Event]
+    one: Query[Event]
+    following: Query[Event]
+    these: Query[Event]
+
+
+@cache
+def reads(*, restricted: bool) -> Reads:
+    """Built when first needed: what a restricted user sees is known when every package has registered its rule."""
+    rows = _ROWS.where(visibility.condition()) if restricted else _ROWS
+    recent = rows.where(event.c.created >= bindparam("since"))
+    return Reads(
+        newest_first=_collection(rows, None if restricted else TALLY, newest_first=True),
+        oldest_first=_collection(rows, None if restricted else TALLY, newest_first=False),
+        one=query(recent.where(event.c.id == bindparam("event_id")), Event),
+        following=query(rows.where(event.c.id >= bindparam("first")).order_by(event.c.id).limit(100), Event),
+        these=query(recent.where(among(event.c.id, "ids")), Event),
+    )
+
+
 def _collection(statement: Select[Any], tally: Tally | None, *, newest_first: bool) -> Collection[Event]:
     # Ids and moments grow together, so that the window is a range of ids, in which every index is ordered.
     return Collection(
@@ -133,24 +143,6 @@ def _collection(statement: Select[Any], tally: Tally | None, *, newest_first: bo
     )
 
 
-ALL = _collection(_ROWS, TALLY, newest_first=True)
-ALL_AFTER = _collection(_ROWS, TALLY, newest_first=False)
-VISIBLE = _collection(_ROWS.where(_VISIBLE), None, newest_first=True)
-VISIBLE_AFTER = _collection(_ROWS.where(_VISIBLE), None, newest_first=False)
-
-_RECENT = _ROWS.where(event.c.created >= bindparam("since"))
-_ONE = {
-    restricted: query(statement.where(event.c.id == bindparam("event_id")), Event)
-    for restricted, statement in ((False, _RECENT), (True, _RECENT.where(_VISIBLE)))
-}
-_NEXT = {
-    restricted: query(statement.where(event.c.id >= bindparam("first")).order_by(event.c.id).limit(100), Event)
-    for restricted, statement in ((False, _ROWS), (True, _ROWS.where(_VISIBLE)))
-}
-_THESE = {
-    restricted: query(statement.where(among(event.c.id, "ids")), Event)
-    for restricted, statement in ((False, _RECENT), (True, _RECENT.where(_VISIBLE)))
-}
 _LATEST = query(select(func.max(event.c.id)).where(event.c.account_id == bindparam("account_id")))
 _SEEN = query(select(event_seen.c.up_to).where(event_seen.c.user_id == bindparam("user_id")))
 _IS_READ = query(
@@ -180,17 +172,26 @@ def _recent(ctx: Context) -> dict[str, Any]:
     return {"account_id": ctx.account_id, "user_id": ctx.actor.user_id, "since": _since(ctx)}
 
 
+def collection(ctx: Context, *, newest_first: bool) -> Collection[Event]:
+    """The events that the caller sees."""
+    return _reads(ctx).newest_first if newest_first else _reads(ctx).oldest_first
+
+
+def _reads(ctx: Context) -> Reads:
+    return reads(restricted=ctx.actor.restricted)
+
+
 def one(ctx: Context, event_id: int) -> Event:
-    return ctx.db.one(_ONE[ctx.actor.restricted], event_id=event_id, **_recent(ctx))
+    return ctx.db.one(_reads(ctx).one, event_id=event_id, **_recent(ctx))
 
 
 def after(ctx: Context, last: int) -> list[Event]:
     """The next hundred events in the order of their ids."""
-    return ctx.db.all(_NEXT[ctx.actor.restricted], **window(ctx, last))
+    return ctx.db.all(_reads(ctx).following, **window(ctx, last))
 
 
 def these(ctx: Context, ids: list[int]) -> list[Event]:
-    return ctx.db.all(_THESE[ctx.actor.restricted], ids=ids, **_recent(ctx)) if ids else []
+    return ctx.db.all(_reads(ctx).these, ids=ids, **_recent(ctx)) if ids else []
 
 
 def latest_id(ctx: Context) -> int:

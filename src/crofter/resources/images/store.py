@@ -149,15 +149,15 @@ def find(ctx: Context, slug: str) -> Image | None:
 
 def offered(ctx: Context, slug: str | None) -> Image | None:
     """The image that something new is to be made from, if there is one of that name still."""
-    found = find(ctx, slug) if slug else None
-    return found if found is not None and found.offered else None
+    named = find(ctx, slug) if slug else None
+    return named if named is not None and named.offered else None
 
 
 def one(ctx: Context, image_id: str) -> Image:
-    found = offered(ctx, image_id)
-    if found is None:
+    named = offered(ctx, image_id)
+    if named is None:
         raise NotFound
-    return found
+    return named
 
 
 def these(ctx: Context, ids: Sequence[int]) -> list[Image]:
@@ -166,4 +166,4 @@ def these(ctx: Context, ids: Sequence[int]) -> list[Image]:
 
 
 def views(images: list[Image]) -> list[ImageView]:
-    return [one.view() for one in images]
+    return [row.view() for row in images]

@@ -8,7 +8,7 @@ from crofter.context import Context
 from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.kernels import store
-from crofter.resources.kernels.shapes import KernelView
+from crofter.resources.kernels.store import KernelView
 from crofter.shapes import Page
 
 TheKernel = Annotated[store.Kernel, Lookup(store.one, "kernel_id")]

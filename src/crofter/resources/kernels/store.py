@@ -1,14 +1,42 @@
-"""Kernels, as the catalogue file has them."""
+"""Kernels: how they are shown, their rows, and what the catalogue file says of them."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
 from sqlalchemy import Column, Integer, Text, bindparam, select
 
-from crofter.catalogue import Offered
+from crofter.catalogue import CatalogueTable, Entry, Offered
+from crofter.catalogue.table import Text as EntryText
+from crofter.catalogue.table import TomlMoment, written
 from crofter.context import Context
-from crofter.db import Flag, Moment, query, table
+from crofter.db import Flag, query, table
+from crofter.db import Moment as MomentColumn
 from crofter.db.collections import Collection
-from crofter.resources.kernels.shapes import KernelView
+from crofter.shapes import Filtered, Moment, View
+
+# ---- shapes ---------------------------------------------------------------------------------------------------------
+
+Architecture = Literal["x86_64", "i386"]
+
+
+class KernelView(View):
+    """What a configuration profile can boot."""
+
+    architecture: Filtered[Architecture]
+    built: Moment
+    deprecated: Annotated[Filtered[bool], Meta(description="Whether better ones have taken its place.")]
+    id: Annotated[str, Meta(description="Identifies the kernel.", examples=["compute/latest-64bit"])]
+    kvm: Annotated[Filtered[bool], Meta(description="Whether it runs on KVM.")]
+    label: Annotated[Filtered[str], Meta(examples=["Latest 64 bit"])]
+    pvops: Annotated[Filtered[bool], Meta(description="Whether it uses paravirtualized operations.")]
+    version: Annotated[Filtered[str], Meta(examples=["5.16.13"])]
+    xen: Annotated[Filtered[bool], Meta(description="Whether it runs on Xen.")]
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
 
 LATEST = "compute/latest-64bit"
 """What a configuration profile boots unless it says otherwise."""
@@ -26,7 +54,7 @@ kernel = table(
     Column("xen", Flag, nullable=False),
     Column("pvops", Flag, nullable=False),
     Column("deprecated", Flag, nullable=False),
-    Column("built", Moment, nullable=False),
+    Column("built", MomentColumn, nullable=False),
     sqlite_without_rowid=True,
 )
 
@@ -78,3 +106,35 @@ def one(ctx: Context, kernel_id: str) -> Kernel:
 def find(ctx: Context, slug: str) -> Kernel | None:
     """The kernel, be it offered still or not; None if there never was one."""
     return ctx.db.maybe(_FIND, slug=slug)
+
+
+# ---- the catalogue file ---------------------------------------------------------------------------------------------
+
+NEEDED = {LATEST: "what a configuration profile boots by default", GRUB: "what a deployment boots"}
+
+
+class KernelEntry(Entry, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: Annotated[str, Meta(pattern=r"^compute/[A-Za-z0-9]+([._+-][A-Za-z0-9]+)*\Z", max_length=128)]
+    label: EntryText
+    version: EntryText
+    architecture: Architecture
+    kvm: bool = True
+    xen: bool = False
+    pvops: bool = True
+    deprecated: bool = False
+    built: TomlMoment
+
+
+def _columns(entry: KernelEntry) -> dict[str, Any]:
+    names = ("label", "version", "architecture", "kvm", "xen", "pvops", "deprecated")
+    return {name: getattr(entry, name) for name in names} | {"built": written(entry.built)}
+
+
+def _problems(entries: Sequence[KernelEntry]) -> Iterator[str]:
+    present = {entry.id for entry in entries}
+    for slug, purpose in NEEDED.items():
+        if slug not in present:
+            yield f"{slug} is missing: it is {purpose}"
+
+
+CATALOGUE = CatalogueTable("kernels", KernelEntry, kernel, _columns, order=lambda entry: entry.id, problems=_problems)

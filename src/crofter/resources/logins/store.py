@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from msgspec import Meta
 from sqlalchemy import Column, ForeignKey, Index, LargeBinary, Text, bindparam, delete, select
 
 from crofter import clock
-from crofter.context import Context
-from crofter.db import Flag, Id, Moment, Row, Session, identity, owned, query, table
+from crofter.context import Context, Runtime
+from crofter.db import Flag, Row, Session, identity, owned, query, table
+from crofter.db import Id as IdColumn
+from crofter.db import Moment as MomentColumn
 from crofter.db.collections import Collection
-from crofter.resources.logins.shapes import LoginView
+from crofter.shapes import Id, Moment, View
+
+# ---- shapes ---------------------------------------------------------------------------------------------------------
+
+
+class LoginView(View):
+    """A login at the login service."""
+
+    datetime: Annotated[Moment, Meta(description="When it was tried.")]
+    id: Id
+    ip: Annotated[str, Meta(description="The address that it came from.", examples=["192.0.2.1"])]
+    restricted: Annotated[bool, Meta(description="Whether the user was restricted.")]
+    status: Literal["successful", "failed"]
+    username: str
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
 
 WINDOW = 90 * clock.DAY
 """How long a login can be read."""
@@ -19,12 +38,12 @@ login = table(
     "login",
     identity(),
     owned(),
-    Column("user_id", Id),
+    Column("user_id", IdColumn),
     Column("username", Text, nullable=False),
     Column("ip", Text, nullable=False),
     Column("restricted", Flag, nullable=False),
     Column("status", Text, nullable=False),  # successful or failed
-    Column("at", Moment, nullable=False),
+    Column("at", MomentColumn, nullable=False),
     Index("ix_login_account_id", "account_id", "id"),
     Index("ix_login_user_id", "user_id", "id"),
     Index("ix_login_at", "at"),
@@ -33,12 +52,12 @@ login = table(
 device = table(
     "trusted_device",
     identity(),
-    Column("user_id", Id, ForeignKey("account_user.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("user_id", IdColumn, ForeignKey("account_user.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("digest", LargeBinary, nullable=False, unique=True),
     Column("user_agent", Text, nullable=False),
-    Column("created", Moment, nullable=False),
-    Column("expiry", Moment, nullable=False),
-    Column("last_authenticated", Moment, nullable=False),
+    Column("created", MomentColumn, nullable=False),
+    Column("expiry", MomentColumn, nullable=False),
+    Column("last_authenticated", MomentColumn, nullable=False),
     Column("last_remote_addr", Text, nullable=False),
 )
 
@@ -83,3 +102,39 @@ def own(ctx: Context, login_id: int) -> Login:
 def prune(db: Session, now: int) -> int:
     """Remove logins that can no longer be read."""
     return db.run(_OLD, since=clock.text(now - WINDOW))
+
+
+# ---- rules ----------------------------------------------------------------------------------------------------------
+
+
+def views(rows: list[Login]) -> list[LoginView]:
+    return [view(row) for row in rows]
+
+
+def view(row: Login) -> LoginView:
+    status: Any = row.status
+    return LoginView(row.at, row.id, row.ip, row.restricted, status, row.username)
+
+
+def note(
+    runtime: Runtime,
+    db: Session,
+    *,
+    account_id: int,
+    user_id: int,
+    username: str,
+    restricted: bool,
+    ip: str,
+    successful: bool,
+) -> int:
+    """Put a login on record, whether it succeeded or not; its id."""
+    return db.insert(
+        login,
+        account_id=account_id,
+        user_id=user_id,
+        username=username,
+        restricted=restricted,
+        ip=ip,
+        status="successful" if successful else "failed",
+        at=clock.text(runtime.clock.now()),
+    )

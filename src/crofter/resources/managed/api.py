@@ -1,12 +1,16 @@
-"""Managed service for all instances."""
+"""Managed service: switched on for all instances, and asked for first by every endpoint of it."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from crofter.context import Context
-from crofter.edge.endpoint import endpoint
-from crofter.resources.managed import enabling
+from crofter.edge.endpoint import Lookup, endpoint
+from crofter.resources.managed import enabling, membership
 
 TAG = "account"
+Member = Annotated[None, Lookup(membership.required)]
+"""An argument of endpoints that name no object, for the sake of being looked up first."""
 
 
 @endpoint(

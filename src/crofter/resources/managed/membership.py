@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from sqlalchemy import bindparam, select
 
 from crofter.context import Context
 from crofter.db import query
-from crofter.edge.endpoint import Lookup
 from crofter.errors import Forbidden
 from crofter.resources.account.store import account
 
@@ -19,7 +16,3 @@ def required(ctx: Context) -> None:
     """Asked before anything else, so that other accounts learn nothing, not even what is missing in a request."""
     if not ctx.db.value(_MANAGED, account_id=ctx.account_id):
         raise Forbidden
-
-
-Member = Annotated[None, Lookup(required)]
-"""An argument of endpoints that name no object, for the sake of being looked up first."""

@@ -6,7 +6,7 @@ from crofter.context import Context
 from crofter.edge.endpoint import endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.notifications import rules
-from crofter.resources.notifications.shapes import NotificationView
+from crofter.resources.notifications.rules import NotificationView
 from crofter.shapes import Page
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import bindparam, select
 
@@ -15,10 +15,49 @@ from crofter.resources.billing import standing
 from crofter.resources.instances.hypervisor_client import MOVES
 from crofter.resources.instances.store import KIND, instance
 from crofter.resources.maintenance import store as maintenance
-from crofter.resources.notifications.shapes import NotificationEntity, NotificationType, NotificationView, Severity
 from crofter.resources.regions.store import region
 from crofter.resources.support import store as support
 from crofter.resources.users import access
+from crofter.shapes import Moment, View
+
+NotificationType = Literal[
+    "migration_scheduled",
+    "migration_imminent",
+    "migration_pending",
+    "reboot_scheduled",
+    "outage",
+    "payment_due",
+    "ticket_important",
+    "ticket_abuse",
+    "notice",
+    "maintenance",
+    "promotion",
+]
+
+
+Severity = Literal["minor", "major", "critical"]
+
+
+class NotificationEntity(View):
+    """What a notification is about."""
+
+    id: int | str | None
+    label: str | None
+    type: str
+    url: str | None
+
+
+class NotificationView(View):
+    """Something that the account should know; it goes when its cause does."""
+
+    body: str | None
+    entity: NotificationEntity | None
+    label: str
+    message: str
+    severity: Severity
+    type: NotificationType
+    until: Moment | None
+    when: Moment | None
 
 
 class _Named(Row):

@@ -8,7 +8,7 @@ from crofter.context import Context
 from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.regions import store
-from crofter.resources.regions.shapes import RegionView
+from crofter.resources.regions.store import RegionView
 from crofter.shapes import Page
 
 TheRegion = Annotated[store.Region, Lookup(store.one, "region_id")]

@@ -1,14 +1,40 @@
-"""Regions, and how they fare."""
+"""Regions: how they are shown, their rows, and what the catalogue file says of them."""
 
 from __future__ import annotations
 
+import ipaddress
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct
 from sqlalchemy import Column, Integer, Text, bindparam, select
 
-from crofter.catalogue import Offered
+from crofter.catalogue import CatalogueTable, Entry, Offered
 from crofter.context import Context
 from crofter.db import Json, Session, query, table
 from crofter.db.collections import Collection
-from crofter.resources.regions.shapes import RegionView, Resolvers
+from crofter.shapes import View
+
+# ---- shapes ---------------------------------------------------------------------------------------------------------
+
+
+class Resolvers(View):
+    """The DNS resolvers of a region, comma separated."""
+
+    ipv4: str
+    ipv6: str
+
+
+class RegionView(View):
+    """A place that offers services."""
+
+    capabilities: list[str]
+    country: Annotated[str, Meta(description="Two letters.", examples=["us"])]
+    id: Annotated[str, Meta(description="Identifies the region.", examples=["us-east"])]
+    resolvers: Resolvers
+    status: Literal["ok", "outage"]
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
 
 region = table(
     "region",
@@ -59,3 +85,57 @@ _SLUGS = query(select(region.c.slug).order_by(region.c.slug))
 def slugs(db: Session) -> list[str]:
     """Every region there is or was."""
     return db.column(_SLUGS)
+
+
+# ---- the catalogue file ---------------------------------------------------------------------------------------------
+
+Capability = Literal[
+    "Computes",
+    "NodeBalancers",
+    "Block Storage",
+    "Object Storage",
+    "GPU Computes",
+    "Kubernetes",
+    "Cloud Firewall",
+    "Vlans",
+    "Bare Metal",
+]
+
+
+def _is_address(text: str, version: int) -> bool:
+    try:
+        return ipaddress.ip_address(text).version == version
+    except ValueError:
+        return False
+
+
+class EntryResolvers(Struct, frozen=True, forbid_unknown_fields=True):
+    """Addresses, comma separated."""
+
+    ipv4: str
+    ipv6: str
+
+    def __post_init__(self) -> None:
+        for text, version in ((self.ipv4, 4), (self.ipv6, 6)):
+            for address in text.split(","):
+                if not _is_address(address.strip(), version):
+                    raise ValueError(f"{address.strip()!r} is not an IPv{version} address")
+
+
+class RegionEntry(Entry, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: Annotated[str, Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*\Z", max_length=64)]
+    country: Annotated[str, Meta(pattern=r"^[a-z]{2}\Z")]
+    capabilities: Annotated[list[Capability], Meta(min_length=1)]
+    resolvers: EntryResolvers
+
+
+def _columns(entry: RegionEntry) -> dict[str, Any]:
+    return {
+        "country": entry.country,
+        "capabilities": list(dict.fromkeys(entry.capabilities)),
+        "resolvers_ipv4": entry.resolvers.ipv4,
+        "resolvers_ipv6": entry.resolvers.ipv6,
+    }
+
+
+CATALOGUE = CatalogueTable("regions", RegionEntry, region, _columns)

@@ -37,11 +37,11 @@ def _must_be_readable(ctx: Context, script: StackScript) -> None:
 
 def script(ctx: Context, stackscript_id: int, data: Mapping[str, Any]) -> str:
     """What runs at the first boot, with the data that it was deployed with in its environment."""
-    found = store.find(ctx, stackscript_id)
-    if found is None:
+    stackscript = store.find(ctx, stackscript_id)
+    if stackscript is None:
         raise NotFound
     store.count_deployment(ctx, stackscript_id)
-    return with_environment(found.script, udf.values(udf.parse(found.script), data))
+    return with_environment(stackscript.script, udf.values(udf.parse(stackscript.script), data))
 
 
 def with_environment(script: str, environment: Mapping[str, str]) -> str:

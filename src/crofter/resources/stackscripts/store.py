@@ -78,5 +78,5 @@ def count_active(ctx: Context, before: int | None, after: int | None) -> None:
     if before == after:
         return
     # Always in the same order: scripts are shared, and two accounts must not wait for each other.
-    for stackscript_id, amount in sorted((one, amount) for one, amount in ((before, -1), (after, 1)) if one):
+    for stackscript_id, amount in sorted((script, amount) for script, amount in ((before, -1), (after, 1)) if script):
         ctx.db.run(_ACTIVE, script_id=stackscript_id, amount=amount)

@@ -10,7 +10,6 @@ from msgspec import UNSET, Struct, UnsetType
 
 from crofter.errors import Reason
 
-MASK = "<REDACTED>"
 MAX_FIELDS = 100
 MAX_VALUE = 65535
 ATTRIBUTES = {"name", "label", "example", "default", "oneof", "manyof"}
@@ -33,10 +32,6 @@ class UserDefinedField(Struct, frozen=True, omit_defaults=True, rename={"one_of"
     one_of: str | UnsetType = UNSET
     many_of: str | UnsetType = UNSET
     default: str | UnsetType = UNSET
-
-    @property
-    def secret(self) -> bool:
-        return "password" in self.name.lower()
 
 
 def parse(script: str) -> list[UserDefinedField]:
@@ -109,17 +104,11 @@ def _complaint(field: UserDefinedField, value: Any) -> str | None:
 
 def values(fields: Sequence[UserDefinedField], data: Mapping[str, Any]) -> dict[str, str]:
     """What the script will find in its environment: what was given, else the default."""
-    found = {}
+    environment = {}
     for field in fields:
         given = data.get(field.name)
-        found[field.name] = given if isinstance(given, str) else field.default or ""
-    return found
-
-
-def masked(fields: Sequence[UserDefinedField], data: Mapping[str, Any]) -> dict[str, Any]:
-    """The data as it may be shown: passwords are not."""
-    secret = {field.name for field in fields if field.secret}
-    return {name: MASK if name in secret else value for name, value in data.items()}
+        environment[field.name] = given if isinstance(given, str) else field.default or ""
+    return environment
 
 
 def _options(listed: str) -> list[str]:

@@ -5,17 +5,36 @@ from __future__ import annotations
 from typing import Annotated
 from urllib.parse import quote
 
+from msgspec.structs import force_setattr
+
 from crofter.context import Context
 from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
+from crofter.edge.uploads import file_named, harmless
 from crofter.resources.support import files, rules, store
-from crofter.resources.support.shapes import ReplyCreate, ReplyView, TicketCreate, TicketFile, TicketView
-from crofter.results import Reply
+from crofter.resources.support.shapes import ReplyCreate, ReplyView, TicketCreate, TicketView
+from crofter.results import Reply, Upload
 from crofter.shapes import Page
 
 TheTicket = Annotated[store.Ticket, Lookup(store.one, "ticket_id")]
 TheFile = Annotated[store.File, Lookup(store.file, "ticket_id", "filename")]
 SIZES = (25, 100)
+
+
+class TicketFile(Upload, frozen=True):
+    """A form with one file in its part ``file``."""
+
+    heard_out = True
+
+    filename: str = ""
+    data: bytes = b""
+
+    def __post_init__(self) -> None:
+        files.check_size(self.content)
+        part = file_named(self.content_type, self.content, files.FIELD)
+        filename = files.checked(harmless(part.filename or ""), part.content)
+        force_setattr(self, "filename", filename)
+        force_setattr(self, "data", part.content)
 
 
 @endpoint("GET /v4/support/tickets", scope="account:read_only", grant="any", page_sizes=SIZES, slow=True)
@@ -49,7 +68,7 @@ def view_ticket(ctx: Context, ticket: TheTicket) -> TicketView:
 )
 def create_ticket_attachment(ctx: Context, ticket: TheTicket, upload: TicketFile) -> None:
     """Attach a file: gif, jpg, jpeg, pjpg, pjpeg, tif, tiff, png, pdf or txt, of at most 5 MB."""
-    rules.attach(ctx, ticket, upload)
+    rules.attach(ctx, ticket, upload.filename, upload.data)
 
 
 @endpoint("GET /v4/support/tickets/{ticket_id}/attachments/{filename}", scope="account:read_only", grant="any")
@@ -82,7 +101,7 @@ def create_ticket_reply(ctx: Context, ticket: TheTicket, body: ReplyCreate) -> R
 
 def download(filename: str) -> tuple[tuple[str, str], ...]:
     """The headers that make a file something to be saved, and never something to be shown or run."""
-    plain = "".join(one if one.isascii() and one not in '"\\' else "_" for one in filename)
+    plain = "".join(letter if letter.isascii() and letter not in '"\\' else "_" for letter in filename)
     return (
         ("content-disposition", f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(filename, safe='')}"),
         ("content-security-policy", "sandbox; default-src 'none'"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from crofter.drivers import pictures
-from crofter.edge.uploads import harmless
 from crofter.errors import Invalid, Unavailable
 
 FIELD = "file"
@@ -31,12 +30,11 @@ def check_size(form: bytes) -> None:
         raise _too_large()
 
 
-def checked(filename: str | None, data: bytes) -> str:
-    """The name under which the file is kept, or Invalid."""
-    name = harmless(filename or "")
-    extension = name.rpartition(".")[2].lower() if "." in name else ""
+def checked(filename: str, data: bytes) -> str:
+    """The name, if the content is what it says; or Invalid."""
+    extension = filename.rpartition(".")[2].lower() if "." in filename else ""
     if extension not in EXTENSIONS:
-        listed = ", ".join(f".{one}" for one in EXTENSIONS)
+        listed = ", ".join(f".{known}" for known in EXTENSIONS)
         raise Invalid(f"Must be a file with one of the extensions {listed}", field=FIELD)
     if len(data) > LARGEST:
         raise _too_large()
@@ -45,7 +43,7 @@ def checked(filename: str | None, data: bytes) -> str:
     fits = _is_picture(data, PICTURES[extension]) if extension in PICTURES else _CHECKS[extension](data)
     if not fits:
         raise Invalid(f"The file is not what .{extension} stands for", field=FIELD)
-    return name
+    return filename
 
 
 def _too_large() -> Invalid:

@@ -20,7 +20,6 @@ from crofter.resources.support.shapes import (
     ReplyView,
     TicketCreate,
     TicketEntity,
-    TicketFile,
     TicketView,
 )
 from crofter.resources.support.store import Reply, Ticket
@@ -192,14 +191,14 @@ def close(ctx: Context, ticket: Ticket) -> None:
     _update(ctx, ticket, status="closed", closed=ctx.moment)
 
 
-def attach(ctx: Context, ticket: Ticket, file: TicketFile) -> None:
+def attach(ctx: Context, ticket: Ticket, filename: str, data: bytes) -> None:
     if ticket.closed is not None:
         raise Invalid("The ticket is closed")
     known = store.attached(ctx, [ticket.id]).get(ticket.id, [])
     if len(known) >= MOST_FILES:
         raise Invalid(f"A ticket has at most {MOST_FILES} attachments", field="file")
     actor = ctx.actor
-    store.attach(ctx, ticket, free_name(file.filename, known), file.data, actor.username)
+    store.attach(ctx, ticket, free_name(filename, known), data, actor.username)
     ctx.db.update(store.ticket, {"id": ticket.id}, updated=ctx.moment, updated_by=actor.username)
     record(ctx, "ticket_attachment_upload", entity_of(ticket.id, ticket.summary))
 

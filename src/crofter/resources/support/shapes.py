@@ -5,11 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from msgspec import Meta
-from msgspec.structs import force_setattr
 
-from crofter.edge.uploads import file_named
-from crofter.resources.support import files
-from crofter.results import Upload
 from crofter.shapes import Body, Filtered, Id, Moment, Raw, View
 
 LONGEST_SUMMARY, LONGEST = 64, 65000
@@ -75,19 +71,3 @@ class TicketCreate(Body):
 
 class ReplyCreate(Body):
     description: Annotated[str, Meta(min_length=1, max_length=65535)]
-
-
-class TicketFile(Upload, frozen=True):
-    """A form with one file in its part ``file``."""
-
-    heard_out = True
-
-    filename: str = ""
-    data: bytes = b""
-
-    def __post_init__(self) -> None:
-        files.check_size(self.content)
-        part = file_named(self.content_type, self.content, files.FIELD)
-        filename = files.checked(part.filename, part.content)
-        force_setattr(self, "filename", filename)
-        force_setattr(self, "data", part.content)

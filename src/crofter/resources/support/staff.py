@@ -71,7 +71,8 @@ def queue(ctx: Context, *, closed: bool = False) -> list[Listed]:
     return ctx.db.all(_WHOLE_QUEUE if closed else _OPEN_QUEUE)
 
 
-def any_ticket(ctx: Context, ticket_id: int) -> Ticket:
+def ticket_unscoped(ctx: Context, ticket_id: int) -> Ticket:
+    """Of any account: for the support staff and for monitoring."""
     return ctx.db.one(_ANY, id=ticket_id)
 
 
@@ -84,10 +85,10 @@ def euuid_of(ctx: Context, ticket: Ticket) -> str:
 
 
 def account_of(ctx: Context, euuid: str) -> int:
-    found = accounts.by_euuid(ctx.db, euuid)
-    if found is None:
+    account = accounts.by_euuid(ctx.db, euuid)
+    if account is None:
         raise NotFound(f"there is no account {euuid}")
-    return found.id
+    return account.id
 
 
 # ---- writing --------------------------------------------------------------------------------------------------------
@@ -114,13 +115,13 @@ def open_ticket(
         **rules.entity_columns(about),
     )
     _tell(ctx, account_id, "ticket_create", ticket_id, summary, by)
-    _write_to_customer(ctx, any_ticket(ctx, ticket_id), description, by)
+    _write_to_customer(ctx, ticket_unscoped(ctx, ticket_id), description, by)
     return ticket_id
 
 
 def answer(ctx: Context, ticket_id: int, text: str, *, by: str = STAFF, close: bool = False) -> Ticket:
-    """Reply to a ticket, and close it if that settles it. The customer hears of it by mail."""
-    ticket = _held(ctx, ticket_id)
+    """Reply to a ticket, and close it if asked to. The customer gets the reply by mail."""
+    ticket = _locked(ctx, ticket_id)
     if not text.strip():
         raise Invalid("an answer needs words")
     ctx.db.insert(
@@ -140,14 +141,15 @@ def answer(ctx: Context, ticket_id: int, text: str, *, by: str = STAFF, close: b
 
 
 def close(ctx: Context, ticket_id: int, *, by: str = STAFF) -> Ticket:
-    ticket = _held(ctx, ticket_id)
+    ticket = _locked(ctx, ticket_id)
     _change(ctx, ticket, by, status="closed", closed=ctx.moment)
     return ticket
 
 
-def _held(ctx: Context, ticket_id: int) -> Ticket:
-    ctx.db.lock_account(any_ticket(ctx, ticket_id).account_id)
-    ticket = any_ticket(ctx, ticket_id)
+def _locked(ctx: Context, ticket_id: int) -> Ticket:
+    """The ticket, read again under the lock of its account: somebody may have closed it meanwhile."""
+    ctx.db.lock_account(ticket_unscoped(ctx, ticket_id).account_id)
+    ticket = ticket_unscoped(ctx, ticket_id)
     if ticket.closed is not None:
         raise Invalid(f"ticket {ticket_id} is closed")
     return ticket
@@ -173,5 +175,5 @@ def _write_to_customer(ctx: Context, ticket: Ticket, text: str, by: str) -> None
 
 def _email(ctx: Context, ticket: Ticket) -> str:
     """Of whoever opened it, if they are still there; else of the account."""
-    found = ctx.db.value(_OPENER, user_id=ticket.opener_id) if ticket.opener_id is not None else None
-    return str(found or accounts.by_id(ctx.db, ticket.account_id).email)
+    opener = ctx.db.value(_OPENER, user_id=ticket.opener_id) if ticket.opener_id is not None else None
+    return str(opener or accounts.by_id(ctx.db, ticket.account_id).email)

@@ -7,6 +7,7 @@ from typing import Any
 
 from sqlalchemy import (
     Column,
+    ColumnElement,
     ForeignKey,
     Index,
     Integer,
@@ -16,6 +17,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    exists,
     or_,
     select,
 )
@@ -128,9 +130,9 @@ class File(Row):
 
 EVERY = select(*(ticket.c[name] for name in Ticket.__struct_fields__))
 _MINE = EVERY.where(ticket.c.account_id == bindparam("account_id"))
-SEEN_BY_USER = or_(ticket.c.opener_id == bindparam("user_id"), sees(ticket.c.entity_type, ticket.c.entity_id))
-"""A restricted user sees the tickets it opened, and those about objects that it sees."""
-_VISIBLE = _MINE.where(SEEN_BY_USER)
+# A restricted user sees the tickets it opened, and those about objects that it sees.
+_SEEN_BY_USER = or_(ticket.c.opener_id == bindparam("user_id"), sees(ticket.c.entity_type, ticket.c.entity_id))
+_VISIBLE = _MINE.where(_SEEN_BY_USER)
 _FILTERED: dict[str, Any] = {"closed": ticket.c.closed, "opened": ticket.c.opened, "updated": ticket.c.updated}
 OPEN_FIRST = (case((ticket.c.closed.is_(None), 0), else_=1), ticket.c.id.desc())
 ALL = Collection(TicketView, _MINE, Ticket, key=ticket.c.id, columns=_FILTERED, order=OPEN_FIRST)
@@ -169,6 +171,11 @@ _FILE = query(
 )
 
 
+def seen_by_user(ticket_id: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether the restricted user bound as ``user_id`` sees a ticket: decides who sees its events."""
+    return exists(select(ticket.c.id).where(ticket.c.id == ticket_id, _SEEN_BY_USER))
+
+
 def scope(ctx: Context) -> dict[str, Any]:
     """The values that every look at tickets is bounded by."""
     bounds = {"account_id": ctx.account_id}
@@ -183,7 +190,7 @@ def file(ctx: Context, ticket_id: int, filename: str) -> File:
     return ctx.db.one(_FILE, ticket_id=one(ctx, ticket_id).id, filename=filename)
 
 
-def any_file(ctx: Context, ticket_id: int, filename: str) -> File:
+def file_unscoped(ctx: Context, ticket_id: int, filename: str) -> File:
     """Of any account: for the support staff."""
     return ctx.db.one(_FILE, ticket_id=ticket_id, filename=filename)
 
@@ -195,17 +202,17 @@ def urgent(ctx: Context) -> list[Ticket]:
 
 def attached(ctx: Context, ids: Sequence[int]) -> dict[int, list[str]]:
     """The names of the files of many tickets at once."""
-    found: dict[int, list[str]] = {}
+    filenames: dict[int, list[str]] = {}
     for row in ctx.db.all(_ATTACHED, ids=list(ids)) if ids else ():
-        found.setdefault(row.ticket_id, []).append(row.filename)
-    return found
+        filenames.setdefault(row.ticket_id, []).append(row.filename)
+    return filenames
 
 
-def attach(ctx: Context, one: Ticket, filename: str, data: bytes, by: str) -> None:
+def attach(ctx: Context, to: Ticket, filename: str, data: bytes, by: str) -> None:
     number = ctx.db.insert(
         attachment,
-        account_id=one.account_id,
-        ticket_id=one.id,
+        account_id=to.account_id,
+        ticket_id=to.id,
         filename=filename,
         size=len(data),
         created=ctx.moment,

@@ -21,7 +21,9 @@ def create(ctx: Context, body: TagCreate) -> TagView:
     for field, kind in TAGGABLE.items():
         ctx.runtime.kinds.require(ctx, kind, getattr(body, field), "read_write", field=field)
     tag = _made(ctx, body.label)
-    store.attach(ctx, tag.id, ((kind, one) for field, kind in TAGGABLE.items() for one in getattr(body, field)))
+    store.attach(
+        ctx, tag.id, ((kind, object_id) for field, kind in TAGGABLE.items() for object_id in getattr(body, field))
+    )
     return TagView(tag.label)
 
 
@@ -50,8 +52,8 @@ def objects(ctx: Context, rows: list[Tagged]) -> list[TaggedObject]:
     for kind, group in groupby(rows, key=lambda row: row.kind):
         ids = [row.object_id for row in group]
         known = ctx.runtime.kinds.get(kind)
-        found = known.views(ctx, ids) if known else {}
-        shown += [TaggedObject(kind, found[one]) for one in ids if one in found]
+        views = known.views(ctx, ids) if known else {}
+        shown += [TaggedObject(kind, views[object_id]) for object_id in ids if object_id in views]
     return shown
 
 

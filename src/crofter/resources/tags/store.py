@@ -147,10 +147,10 @@ def labels_of(ctx: Context, kind: str, object_id: int) -> list[str]:
 
 def labels(ctx: Context, kind: str, ids: Sequence[int]) -> dict[int, list[str]]:
     """The tags of many objects of one kind at once."""
-    found: dict[int, list[str]] = {}
+    by_object: dict[int, list[str]] = {}
     for row in ctx.db.all(_LABELS, kind=kind, ids=list(ids)):
-        found.setdefault(row.object_id, []).append(row.label)
-    return found
+        by_object.setdefault(row.object_id, []).append(row.label)
+    return by_object
 
 
 def labels_beside(kind: str, object_id: str) -> gathered:
@@ -168,7 +168,7 @@ def field_of(kind: str, object_id: ColumnElement[Any]) -> Field:
 
     def carries(condition: ColumnElement[bool]) -> ColumnElement[bool]:
         # From the tag to its objects: there are never more of them than of all objects.
-        found = select(tag.c.id).where(tag.c.account_id == bindparam("account_id"), condition)
-        return object_id.in_(select(tagged.c.object_id).where(tagged.c.kind == kind, tagged.c.tag_id.in_(found)))
+        tags = select(tag.c.id).where(tag.c.account_id == bindparam("account_id"), condition)
+        return object_id.in_(select(tagged.c.object_id).where(tagged.c.kind == kind, tagged.c.tag_id.in_(tags)))
 
     return Field(tag.c.label, element_of=carries)

@@ -1,1 +1,1 @@
-"""Transfers: instances that change hands between accounts."""
+"""Transfers: instances that move from one account to another."""

@@ -1,4 +1,4 @@
-"""Why instances cannot change hands: what is attached to them belongs to their account, and does not go along."""
+"""Why instances cannot move to another account: what is attached to them belongs to theirs, and does not go along."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def of_moving(seller: Context, rows: list[Instance]) -> Iterator[str]:
             yield f"Compute {row.id} is a node of a NodeBalancer"
         if row.id in firewalls:
             yield f"Compute {row.id} has a firewall"
-        if any(one["purpose"] == "vlan" for config in kept for one in config.interfaces):
+        if any(interface["purpose"] == "vlan" for config in kept for interface in config.interfaces):
             yield f"Compute {row.id} has a VLAN attached"
         if services.monitors(seller, _addresses(seller, row)):
             yield f"Compute {row.id} has a managed service"
@@ -74,4 +74,4 @@ def _names_volume(config: configs.Config) -> bool:
 
 
 def _addresses(seller: Context, row: Instance) -> list[str]:
-    return [*(one.address for one in ips.of(seller, row.id)), ips.slaac(row.region, row.id)]
+    return [*(ip.address for ip in ips.of(seller, row.id)), ips.slaac(row.region, row.id)]

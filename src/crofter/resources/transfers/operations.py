@@ -1,4 +1,4 @@
-"""What becomes of a transfer: instances change hands, or nobody takes them in time."""
+"""What becomes of a transfer: instances move to another account, or nobody takes them in time."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def entity(token: str) -> Entity:
     return Entity("entity_transfer", token, token, f"/v4/account/entity-transfers/{token}")
 
 
-# ---- changing hands -------------------------------------------------------------------------------------------------
+# ---- moving over -----------------------------------------------------------------------------------------------------
 
 
 @tx_step()
@@ -63,11 +63,11 @@ def wait(ctx: Context, work: StepContext) -> Sleep | None:
 def count_traffic(work: StepContext) -> Sleep | None:
     """The sender pays for what the instances sent and received until now."""
     with work.read() as ctx:
-        found = store.any(ctx.db, work.args.token)
-        assert found is not None
+        transfer = store.get_unscoped(ctx.db, work.args.token)
+        assert transfer is not None
         late = ctx.now - work.vars["begun"] >= PATIENCE
         try:
-            left = traffic.leaving(ctx, found.sender_id, found.computes, exactly=not late)
+            left = traffic.leaving(ctx, transfer.sender_id, transfer.computes, exactly=not late)
         except Unreachable:
             return hypervisor_client.ask_later(work)
         work.vars |= {"traffic": to_builtins(left), "counted": ctx.now}
@@ -77,34 +77,34 @@ def count_traffic(work: StepContext) -> Sleep | None:
 @tx_step()
 def hand_over(ctx: Context, work: StepContext) -> Sleep | None:
     """Everything moves, or nothing does."""
-    found = store.any(ctx.db, work.args.token)
-    if found is None or found.status != "accepted" or found.receiver_id is None:
+    transfer = store.get_unscoped(ctx.db, work.args.token)
+    if transfer is None or transfer.status != "accepted" or transfer.receiver_id is None:
         return None
-    for account_id in sorted((found.sender_id, found.receiver_id)):
+    for account_id in sorted((transfer.sender_id, transfer.receiver_id)):
         ctx.db.lock_account(account_id)
-    seller = Context.of_system(ctx.runtime, ctx.db, found.sender_id)
-    rows = sorted(instances.these(seller, found.computes), key=lambda row: row.id)
-    reason = _obstacle(ctx, seller, found, rows)
+    seller = Context.of_system(ctx.runtime, ctx.db, transfer.sender_id)
+    rows = sorted(instances.these(seller, transfer.computes), key=lambda row: row.id)
+    reason = _obstacle(ctx, seller, transfer, rows)
     if reason is None and _busy(seller, rows):
         if ctx.now - work.vars["counted"] < PATIENCE:
             return Sleep(A_MOMENT)
         reason = "A Compute was busy for too long"
     if reason is not None:
-        _fail(ctx, found, reason)
+        _fail(ctx, transfer, reason)
         return None
     left = convert(work.vars["traffic"], list[traffic.Leaving])
-    traffic.remember(ctx, found.sender_id, left, work.vars["counted"])
+    traffic.remember(ctx, transfer.sender_id, left, work.vars["counted"])
     for row in rows:
-        _move(ctx, row, found.receiver_id)
-    _finish(ctx, found, "completed")
+        _move(ctx, row, transfer.receiver_id)
+    _finish(ctx, transfer, "completed")
     return None
 
 
-def _obstacle(ctx: Context, seller: Context, found: Transfer, rows: list[Instance]) -> str | None:
-    assert found.receiver_id is not None
-    if accounts.by_id(ctx.db, found.receiver_id).closed:
+def _obstacle(ctx: Context, seller: Context, transfer: Transfer, rows: list[Instance]) -> str | None:
+    assert transfer.receiver_id is not None
+    if accounts.by_id(ctx.db, transfer.receiver_id).closed:
         return "The receiving account is closed"
-    if len(rows) != len(found.computes) or accounts.by_id(ctx.db, found.sender_id).closed:
+    if len(rows) != len(transfer.computes) or accounts.by_id(ctx.db, transfer.sender_id).closed:
         return "A Compute is not there any more"
     return next(obstacles.of_moving(seller, rows), None)
 
@@ -142,39 +142,39 @@ def _free_label(ctx: Context, row: Instance, receiver_id: int) -> str:
     return label
 
 
-def _fail(ctx: Context, found: Transfer, reason: str) -> None:
-    _finish(ctx, found, "failed")
-    for account_id in (found.sender_id, found.receiver_id):
+def _fail(ctx: Context, transfer: Transfer, reason: str) -> None:
+    _finish(ctx, transfer, "failed")
+    for account_id in (transfer.sender_id, transfer.receiver_id):
         assert account_id is not None
         author = Author(account_id, None, "")
-        named = entity(found.token)
+        named = entity(transfer.token)
         write(ctx.db, ctx.now, author, "entity_transfer_fail", "notification", named, message=reason)
 
 
 def given_up(ctx: Context, work: StepContext, reason: str) -> None:
     """Nothing has moved, and nothing will: what was accepted must not stay so for ever."""
-    found = store.any(ctx.db, work.args.token)
-    if found is not None and found.status == "accepted" and found.receiver_id is not None:
-        for account_id in sorted((found.sender_id, found.receiver_id)):
+    transfer = store.get_unscoped(ctx.db, work.args.token)
+    if transfer is not None and transfer.status == "accepted" and transfer.receiver_id is not None:
+        for account_id in sorted((transfer.sender_id, transfer.receiver_id)):
             ctx.db.lock_account(account_id)
-        _fail(ctx, found, reason)
+        _fail(ctx, transfer, reason)
 
 
-def _finish(ctx: Context, found: Transfer, status: str) -> None:
-    ctx.db.update(store.transfer, {"id": found.id, "status": "accepted"}, status=status, updated=ctx.moment)
-    ctx.db.delete(store.transfer_claim, transfer_id=found.id)
+def _finish(ctx: Context, transfer: Transfer, status: str) -> None:
+    ctx.db.update(store.transfer, {"id": transfer.id, "status": "accepted"}, status=status, updated=ctx.moment)
+    ctx.db.delete(store.transfer_claim, transfer_id=transfer.id)
 
 
 def expected_cost(ctx: Context, args: Args) -> tuple[int, int]:
     """What the receiver will pay for the instances."""
-    found = store.any(ctx.db, args.token)
-    theirs = [
-        one
-        for number in (found.computes if found else ())
-        for what in (costs.COMPUTE, costs.BACKUP, costs.ADDRESS)
-        for one in meters.running(ctx.db, what, number)
+    transfer = store.get_unscoped(ctx.db, args.token)
+    running = [
+        meter
+        for compute_id in (transfer.computes if transfer else ())
+        for kind in (costs.COMPUTE, costs.BACKUP, costs.ADDRESS)
+        for meter in meters.running(ctx.db, kind, compute_id)
     ]
-    return sum(one.hourly for one in theirs), sum(one.monthly for one in theirs)
+    return sum(meter.hourly for meter in running), sum(meter.monthly for meter in running)
 
 
 COMPLETE = Operation(
@@ -199,10 +199,10 @@ def expire(ctx: Context, work: StepContext) -> Sleep | None:
 
 def run_out(ctx: Context, work: StepContext, _reason: str = "") -> None:
     """Whatever became of the operation: the instances must be free for another offer."""
-    found = store.any(ctx.db, work.args.token)
-    if found is not None and store.leave_pending(ctx, found, "stale", late=True):
-        author = Author(found.sender_id, None, "")
-        write(ctx.db, ctx.now, author, "entity_transfer_stale", "notification", entity(found.token))
+    transfer = store.get_unscoped(ctx.db, work.args.token)
+    if transfer is not None and store.leave_pending(ctx, transfer, "stale", late=True):
+        author = Author(transfer.sender_id, None, "")
+        write(ctx.db, ctx.now, author, "entity_transfer_stale", "notification", entity(transfer.token))
 
 
 EXPIRE = Operation(kind="transfer.expire", args=Args, steps=(expire,), failed=run_out, keep=False)

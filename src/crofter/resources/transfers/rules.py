@@ -38,10 +38,10 @@ def view(ctx: Context, row: Transfer) -> TransferView:
 
 def create(ctx: Context, body: TransferCreate) -> TransferView:
     ids = list(dict.fromkeys(body.entities.computes))
-    found = {row.id: row for row in instances.these(ctx, ids)}
-    if set(ids) - set(found):
+    own = {row.id: row for row in instances.these(ctx, ids)}
+    if set(ids) - set(own):
         raise Invalid(no_permission(instances.KIND), field=FIELD)
-    reasons = [Reason(text, FIELD) for text in obstacles.of_sending(ctx, [found[one] for one in ids])]
+    reasons = [Reason(text, FIELD) for text in obstacles.of_sending(ctx, [own[compute_id] for compute_id in ids])]
     if standing.past_due(ctx.db, ctx.account_id):
         reasons.insert(0, Reason(obstacles.SENDER_OWES))
     if reasons:
@@ -52,8 +52,8 @@ def create(ctx: Context, body: TransferCreate) -> TransferView:
         store.transfer, token=token, sender_id=ctx.account_id, status="pending", computes=ids, **values
     )
     try:
-        for one in ids:
-            ctx.db.insert(store.transfer_claim, instance_id=one, transfer_id=number)
+        for compute_id in ids:
+            ctx.db.insert(store.transfer_claim, instance_id=compute_id, transfer_id=number)
     except Duplicate:
         raise Invalid("A Compute is in another transfer already", field=FIELD) from None
     enqueue(ctx, operations.EXPIRE, Args(token), due=ctx.now + LIFETIME)
@@ -62,32 +62,32 @@ def create(ctx: Context, body: TransferCreate) -> TransferView:
     return view(ctx, store.one(ctx, token))
 
 
-def cancel(ctx: Context, found: Transfer) -> None:
-    if not store.leave_pending(ctx, found, "cancelled"):
+def cancel(ctx: Context, transfer: Transfer) -> None:
+    if not store.leave_pending(ctx, transfer, "cancelled"):
         raise Invalid(NOT_PENDING)
-    record(ctx, "entity_transfer_cancel", entity(found.token))
+    record(ctx, "entity_transfer_cancel", entity(transfer.token))
 
 
 def cancel_all(ctx: Context) -> None:
     """The account closes: what it has offered is offered no more."""
-    for found in store.offered(ctx):
-        cancel(ctx, found)
+    for transfer in store.offered(ctx):
+        cancel(ctx, transfer)
 
 
-def accept(ctx: Context, found: Transfer) -> None:
-    if found.sender_id == ctx.account_id:
+def accept(ctx: Context, transfer: Transfer) -> None:
+    if transfer.sender_id == ctx.account_id:
         raise Invalid("A transfer cannot be accepted by the account that sent it.")
-    # Events of both accounts are written, and what the sender has must stay as it is found.
-    for account_id in sorted((found.sender_id, ctx.account_id)):
+    # Events of both accounts are written, and what the sender has must stay as it is transfer.
+    for account_id in sorted((transfer.sender_id, ctx.account_id)):
         ctx.db.lock_account(account_id)
-    if store.one(ctx, found.token).status != "pending":
+    if store.one(ctx, transfer.token).status != "pending":
         raise Invalid(NOT_PENDING)
     _must_be_able_to_take(ctx)
-    _must_be_there_to_give(ctx, found)
-    store.take(ctx, found)
-    _tell(ctx, found)
-    lower = min(found.sender_id, ctx.account_id)
-    enqueue(ctx, operations.COMPLETE, Args(found.token), author=Author(lower, None, ""))
+    _must_be_there_to_give(ctx, transfer)
+    store.take(ctx, transfer)
+    _tell(ctx, transfer)
+    lower = min(transfer.sender_id, ctx.account_id)
+    enqueue(ctx, operations.COMPLETE, Args(transfer.token), author=Author(lower, None, ""))
 
 
 def _must_be_able_to_take(ctx: Context) -> None:
@@ -96,20 +96,20 @@ def _must_be_able_to_take(ctx: Context) -> None:
     standing.must_be_paid_up(ctx)
 
 
-def _must_be_there_to_give(ctx: Context, found: Transfer) -> None:
-    seller = Context.of_system(ctx.runtime, ctx.db, found.sender_id)
-    rows = instances.these(seller, found.computes)
+def _must_be_there_to_give(ctx: Context, transfer: Transfer) -> None:
+    seller = Context.of_system(ctx.runtime, ctx.db, transfer.sender_id)
+    rows = instances.these(seller, transfer.computes)
     reasons = [Reason(text) for text in obstacles.of_moving(seller, rows)]
-    if len(rows) != len(found.computes):
+    if len(rows) != len(transfer.computes):
         reasons.append(Reason("A Compute of this transfer is not there any more"))
-    if standing.past_due(ctx.db, found.sender_id):
+    if standing.past_due(ctx.db, transfer.sender_id):
         reasons.insert(0, Reason(obstacles.SENDER_OWES))
     if reasons:
         raise Invalid.all(reasons)
 
 
-def _tell(ctx: Context, found: Transfer) -> None:
-    record(ctx, "entity_transfer_accept", entity(found.token))
+def _tell(ctx: Context, transfer: Transfer) -> None:
+    record(ctx, "entity_transfer_accept", entity(transfer.token))
     # Who took it is none of the sender's business.
-    sender = Author(found.sender_id, None, "")
-    write(ctx.db, ctx.now, sender, "entity_transfer_accept", "notification", entity(found.token))
+    sender = Author(transfer.sender_id, None, "")
+    write(ctx.db, ctx.now, sender, "entity_transfer_accept", "notification", entity(transfer.token))

@@ -63,34 +63,35 @@ _OFFERED = query(
 _CLAIMED = query(select(transfer_claim.c.instance_id).where(among(transfer_claim.c.instance_id, "ids")))
 
 
-def any(db: Session, token: str) -> Transfer | None:
+def get_unscoped(db: Session, token: str) -> Transfer | None:
+    """Of any account: for operations, and for whoever holds the token."""
     return db.maybe(_BY_TOKEN, token=token)
 
 
 def one(ctx: Context, token: str) -> Transfer:
     """While it is pending, whoever holds the token may look; afterwards only those whom it concerns."""
-    found = any(ctx.db, token)
-    if found is None:
+    row = get_unscoped(ctx.db, token)
+    if row is None:
         raise NotFound
-    found = _at(found, ctx.now)
-    parties = {found.sender_id} if found.status in ("cancelled", "stale") else {found.sender_id, found.receiver_id}
-    if found.status != "pending" and ctx.account_id not in parties:
+    row = _at(row, ctx.now)
+    parties = {row.sender_id} if row.status in ("cancelled", "stale") else {row.sender_id, row.receiver_id}
+    if row.status != "pending" and ctx.account_id not in parties:
         raise NotFound
-    return found
+    return row
 
 
-def _at(found: Transfer, now: int) -> Transfer:
+def _at(row: Transfer, now: int) -> Transfer:
     """What has run out is stale, even before somebody came by to write that down."""
-    late = found.status == "pending" and now >= clock.parse(found.expiry)
-    return replace(found, status="stale") if late else found
+    late = row.status == "pending" and now >= clock.parse(row.expiry)
+    return replace(row, status="stale") if late else row
 
 
 def sent(ctx: Context, token: str) -> Transfer:
     """A transfer of the account's own making."""
-    found = one(ctx, token)
-    if found.sender_id != ctx.account_id:
+    row = one(ctx, token)
+    if row.sender_id != ctx.account_id:
         raise NotFound
-    return found
+    return row
 
 
 def offered(ctx: Context) -> list[Transfer]:
@@ -98,20 +99,20 @@ def offered(ctx: Context) -> list[Transfer]:
     return ctx.db.all(_OFFERED, account_id=ctx.account_id)
 
 
-def leave_pending(ctx: Context, found: Transfer, status: str, *, late: bool = False) -> bool:
+def leave_pending(ctx: Context, row: Transfer, status: str, *, late: bool = False) -> bool:
     """From pending to an end, once; not by its sender when its time is over. Whether it was."""
-    if _at(found, ctx.now).status != "pending" and not late:
+    if _at(row, ctx.now).status != "pending" and not late:
         return False
-    moved = ctx.db.update(transfer, {"id": found.id, "status": "pending"}, status=status, updated=ctx.moment)
+    moved = ctx.db.update(transfer, {"id": row.id, "status": "pending"}, status=status, updated=ctx.moment)
     if moved:
-        ctx.db.delete(transfer_claim, transfer_id=found.id)
+        ctx.db.delete(transfer_claim, transfer_id=row.id)
     return moved > 0
 
 
-def take(ctx: Context, found: Transfer) -> None:
+def take(ctx: Context, row: Transfer) -> None:
     """The caller's account is the one that accepts. Its claim on the instances lasts until they have moved."""
     changes = {"status": "accepted", "receiver_id": ctx.account_id, "updated": ctx.moment}
-    if not ctx.db.update(transfer, {"id": found.id, "status": "pending"}, **changes):
+    if not ctx.db.update(transfer, {"id": row.id, "status": "pending"}, **changes):
         raise NotFound  # somebody else was quicker
 
 

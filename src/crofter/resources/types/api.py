@@ -8,7 +8,7 @@ from crofter.context import Context
 from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.types import store
-from crofter.resources.types.shapes import TypeView
+from crofter.resources.types.store import TypeView
 from crofter.shapes import Page
 
 TheType = Annotated[store.Type, Lookup(store.one, "type_id")]

@@ -1,15 +1,68 @@
-"""Types, with their prices in micro-dollars."""
+"""Types, with their prices in micro-dollars: how they are shown, their rows, and what the catalogue file says."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta, Struct, field
 from sqlalchemy import Column, ColumnElement, Integer, Text, bindparam, select
 
-from crofter.catalogue import Offered
+from crofter.catalogue import CatalogueTable, Entry, Offered
+from crofter.catalogue.table import Text as EntryText
 from crofter.context import Context
 from crofter.db import Flag, Id, query, table
 from crofter.db.collections import Collection
-from crofter.money import dollars
-from crofter.resources.types.shapes import Addons, BackupsAddon, Price, TypeView
+from crofter.money import dollars, micros
+from crofter.shapes import Filtered, View
+
+# ---- shapes ---------------------------------------------------------------------------------------------------------
+
+TypeClass = Literal["nanode", "standard", "dedicated", "gpu", "highmem"]
+
+
+class Price(View):
+    """What is charged by the hour, and at most in a month."""
+
+    hourly: Annotated[float, Meta(description="US dollars.", examples=[0.03])]
+    monthly: Annotated[float, Meta(description="US dollars.", examples=[20])]
+
+
+class BackupsAddon(View):
+    """The backup service of an instance of the type."""
+
+    price: Price
+
+
+class Addons(View):
+    """Services that an instance of the type can have."""
+
+    backups: BackupsAddon
+
+
+class TypeView(View):
+    """A size that instances come in."""
+
+    addons: Addons
+    class_: Annotated[Filtered[TypeClass], Meta(description="What the type is made for.", examples=["standard"])] = (
+        field(name="class")
+    )
+    disk: Annotated[Filtered[int], Meta(description="Storage in MB, for all disks together.", examples=[81920])]
+    gpus: Annotated[Filtered[int], Meta(description="Graphics processors.", examples=[0])]
+    id: Annotated[str, Meta(description="Identifies the type.", examples=["g6-standard-2"])]
+    label: Annotated[Filtered[str], Meta(examples=["Compute 4GB"])]
+    memory: Annotated[Filtered[int], Meta(description="RAM in MB.", examples=[4096])]
+    network_out: Annotated[Filtered[int], Meta(description="Outbound bandwidth in Mbit/s.", examples=[4000])]
+    price: Price
+    successor: Annotated[
+        str | None, Meta(description="The type that `mutate` upgrades to; null for a current type.", examples=[None])
+    ]
+    transfer: Annotated[Filtered[int], Meta(description="Network transfer included per month, in GB.", examples=[4000])]
+    vcpus: Annotated[Filtered[int], Meta(description="Virtual processors.", examples=[2])]
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
 
 compute_type = table(
     "compute_type",
@@ -98,3 +151,70 @@ def one(ctx: Context, type_id: str) -> Type:
 def find(ctx: Context, slug: str) -> Type | None:
     """The type, be it offered still or not; None if there never was one."""
     return ctx.db.maybe(_FIND, slug=slug)
+
+
+# ---- the catalogue file ---------------------------------------------------------------------------------------------
+
+LARGEST = 2**31 - 1
+Amount = Annotated[int, Meta(ge=0, le=LARGEST)]
+Positive = Annotated[int, Meta(ge=1, le=LARGEST)]
+
+
+class EntryPrice(Struct, frozen=True, forbid_unknown_fields=True):
+    """In dollars."""
+
+    hourly: Decimal
+    monthly: Decimal
+
+    def __post_init__(self) -> None:
+        micros(self.hourly)
+        micros(self.monthly)
+
+
+class TypeEntry(Entry, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"class_": "class"}):
+    id: Annotated[str, Meta(pattern=r"^[a-z0-9]+([.-][a-z0-9]+)*\Z", max_length=64)]
+    label: EntryText
+    class_: TypeClass
+    vcpus: Positive
+    memory: Positive
+    """MB."""
+    disk: Positive
+    """MB."""
+    transfer: Amount
+    """GB per month."""
+    network_out: Amount
+    """Mbit/s."""
+    gpus: Amount = 0
+    price: EntryPrice
+    backups: EntryPrice
+    deprecated: bool = False
+    successor: str | None = None
+
+
+def _columns(entry: TypeEntry) -> dict[str, Any]:
+    names = ("label", "class_", "vcpus", "memory", "disk", "transfer", "network_out", "gpus", "deprecated", "successor")
+    return {name: getattr(entry, name) for name in names} | {
+        "price_hourly": micros(entry.price.hourly),
+        "price_monthly": micros(entry.price.monthly),
+        "backup_hourly": micros(entry.backups.hourly),
+        "backup_monthly": micros(entry.backups.monthly),
+    }
+
+
+def _problems(entries: Sequence[TypeEntry]) -> Iterator[str]:
+    current = {entry.id: entry for entry in entries if not entry.deprecated}
+    if not current:
+        yield "every type is deprecated: nothing could be created"
+    for entry in entries:
+        if entry.successor is None:
+            continue
+        successor = current.get(entry.successor)
+        if not entry.deprecated:
+            yield f"{entry.id}: successor: only a deprecated type has one"
+        elif successor is None:
+            yield f"{entry.id}: successor: no current type of this file is called {entry.successor}"
+        elif successor.disk < entry.disk:
+            yield f"{entry.id}: successor: {successor.id} has less disk, so instances could not be upgraded to it"
+
+
+CATALOGUE = CatalogueTable("types", TypeEntry, compute_type, _columns, problems=_problems)

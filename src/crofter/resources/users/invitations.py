@@ -84,5 +84,5 @@ def _send(ctx: Context, user: Invited, life: int, subject: str, words: str) -> N
 
 def holder(ctx: Context, secret: str) -> int | None:
     """The id of the user whose password a link sets, while it is good."""
-    found: int | None = ctx.db.value(store.LINK, digest=ctx.runtime.keyring.digest(secret), moment=ctx.moment)
-    return found
+    user_id: int | None = ctx.db.value(store.LINK, digest=ctx.runtime.keyring.digest(secret), moment=ctx.moment)
+    return user_id

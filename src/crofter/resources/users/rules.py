@@ -14,7 +14,6 @@ from crofter.events import record
 from crofter.keyring import SHOWN, new_token
 from crofter.kinds import Entity
 from crofter.resources.account.store import account
-from crofter.resources.profile.sshkeys import store as ssh_keys
 from crofter.resources.users import invitations, store
 from crofter.resources.users.shapes import UserCreate, UserUpdate, UserView, username_complaint
 from crofter.resources.users.store import User
@@ -125,7 +124,7 @@ def make_token(
 
 def views(ctx: Context, users: list[User]) -> list[UserView]:
     """Users as they are shown, with the labels of their SSH keys."""
-    labels = ssh_keys.labels(ctx, [user.id for user in users])
+    labels = store.ssh_key_labels(ctx, [user.id for user in users])
     return [
         UserView(user.email, user.restricted, labels.get(user.id, []), user.tfa_enabled, user.username)
         for user in users

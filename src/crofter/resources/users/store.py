@@ -1,4 +1,4 @@
-"""Users, their grants and their tokens."""
+"""Users, their grants, tokens and SSH keys."""
 
 from __future__ import annotations
 
@@ -73,6 +73,17 @@ token = table(
     Column("expiry", Moment),
     # Of an OAuth client: whose it is, and which authorization it came from. Null for a personal token.
     Column("authorization_id", Id, ForeignKey("app_authorization.id", ondelete="CASCADE"), index=True),
+)
+
+# Added by each user in its profile; a list of users shows their labels.
+ssh_key = table(
+    "ssh_key",
+    identity(),
+    Column("user_id", Id, ForeignKey("account_user.id", ondelete="CASCADE"), nullable=False),
+    Column("label", Text, nullable=False),
+    Column("ssh_key", Text, nullable=False),
+    Column("created", Moment, nullable=False),
+    Index("ix_ssh_key_user_id", "user_id", "id"),
 )
 
 # What lets its holder set a password, sent by mail: an invitation, or a reset.
@@ -163,8 +174,8 @@ def global_grants(ctx: Context) -> dict[str, bool | str | None]:
 
 def level(ctx: Context, kind: str, object_id: int) -> str | None:
     """What a restricted caller may do with one object: nothing, read_only or read_write."""
-    found: str | None = ctx.db.value(_LEVEL, user_id=ctx.actor.user_id, kind=kind, object_id=object_id)
-    return found
+    held: str | None = ctx.db.value(_LEVEL, user_id=ctx.actor.user_id, kind=kind, object_id=object_id)
+    return held
 
 
 _USERNAMES = query(
@@ -175,3 +186,21 @@ _USERNAMES = query(
 def usernames(ctx: Context, wanted: Sequence[str]) -> set[str]:
     """Which of these are users of the caller's account."""
     return set(ctx.db.column(_USERNAMES, account_id=ctx.account_id, usernames=list(wanted))) if wanted else set()
+
+
+class _KeyLabel(Row):
+    user_id: int
+    label: str
+
+
+_SSH_KEY_LABELS = query(
+    select(ssh_key.c.user_id, ssh_key.c.label).where(among(ssh_key.c.user_id, "ids")).order_by(ssh_key.c.id), _KeyLabel
+)
+
+
+def ssh_key_labels(ctx: Context, user_ids: Sequence[int]) -> dict[int, list[str]]:
+    """The labels of the SSH keys of many users at once."""
+    labels: dict[int, list[str]] = {}
+    for row in ctx.db.all(_SSH_KEY_LABELS, ids=list(user_ids)) if user_ids else []:
+        labels.setdefault(row.user_id, []).append(row.label)
+    return labels

@@ -7,9 +7,9 @@ from typing import Annotated
 from crofter.context import Context
 from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
-from crofter.resources.managed.compute_settings import rules, store
-from crofter.resources.managed.compute_settings.shapes import ComputeSettingsUpdate, ComputeSettingsView
-from crofter.resources.managed.membership import Member
+from crofter.resources.managed.api import Member
+from crofter.resources.managed.compute_settings import store
+from crofter.resources.managed.compute_settings.store import ComputeSettingsUpdate, ComputeSettingsView
 from crofter.shapes import Page
 
 TheSetting = Annotated[store.Setting, Lookup(store.one, "compute_id")]
@@ -32,4 +32,4 @@ def update_managed_compute_settings(
     ctx: Context, setting: TheSetting, body: ComputeSettingsUpdate
 ) -> ComputeSettingsView:
     """Change how the support staff gets into an instance."""
-    return rules.update(ctx, setting, body)
+    return store.update(ctx, setting, body)

@@ -7,9 +7,9 @@ from typing import Annotated
 from crofter.context import Context
 from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
-from crofter.resources.managed.contacts import rules, store
-from crofter.resources.managed.contacts.shapes import ContactBody, ContactView
-from crofter.resources.managed.membership import Member
+from crofter.resources.managed.api import Member
+from crofter.resources.managed.contacts import store
+from crofter.resources.managed.contacts.store import ContactBody, ContactView
 from crofter.shapes import Page
 
 TheContact = Annotated[store.Contact, Lookup(store.one, "contact_id")]
@@ -18,25 +18,25 @@ TheContact = Annotated[store.Contact, Lookup(store.one, "contact_id")]
 @endpoint("GET /v4/managed/contacts", scope="account:read_only", grant="unrestricted")
 def list_managed_contacts(ctx: Context, member: Member, listing: Listing) -> Page[ContactView]:
     """List the people who are told when something is wrong."""
-    return listing.of(ctx, store.CONTACTS, rules.views, account_id=ctx.account_id)
+    return listing.of(ctx, store.CONTACTS, store.views, account_id=ctx.account_id)
 
 
 @endpoint("POST /v4/managed/contacts", scope="account:read_write", grant="unrestricted")
 def create_managed_contact(ctx: Context, member: Member, body: ContactBody) -> ContactView:
     """Add a contact."""
-    return rules.create(ctx, body)
+    return store.create(ctx, body)
 
 
 @endpoint("GET /v4/managed/contacts/{contact_id}", scope="account:read_write", grant="unrestricted")
 def view_managed_contact(ctx: Context, contact: TheContact) -> ContactView:
     """View one contact."""
-    return rules.view(contact)
+    return store.view(contact)
 
 
 @endpoint("PUT /v4/managed/contacts/{contact_id}", scope="account:read_write", grant="unrestricted")
 def update_managed_contact(ctx: Context, contact: TheContact, body: ContactBody) -> ContactView:
     """Change a contact."""
-    return rules.update(ctx, contact, body)
+    return store.update(ctx, contact, body)
 
 
 @endpoint("DELETE /v4/managed/contacts/{contact_id}", scope="account:read_write", grant="unrestricted")

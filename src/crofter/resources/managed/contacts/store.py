@@ -1,16 +1,66 @@
-"""Contacts of managed accounts."""
+"""Contacts of managed accounts: how they are shown, kept and changed."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
+from msgspec import Meta
 from sqlalchemy import Column, Index, Text, bindparam, select
 
 from crofter.context import Context
-from crofter.db import Moment, Row, identity, owned, query, table
+from crofter.db import Moment as MomentColumn
+from crofter.db import Row, identity, owned, query, table
 from crofter.db.collections import Collection
-from crofter.resources.managed import membership
-from crofter.resources.managed.contacts.shapes import ContactView
+from crofter.resources.managed import membership, naming
+from crofter.resources.users.shapes import Email
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View, given
+
+# ---- shapes ---------------------------------------------------------------------------------------------------------
+
+ContactName = Annotated[
+    str,
+    Meta(min_length=2, max_length=64, description="Name of the contact.", extra={"check": naming.name}),
+]
+Group = Annotated[
+    str, Meta(min_length=2, max_length=50, description="The group that services name as whom to consult.")
+]
+PhoneNumber = Annotated[str, Meta(max_length=32, examples=["555-0100"])]
+
+
+class Phone(View):
+    """How to call the contact."""
+
+    primary: str | None
+    secondary: str | None
+
+
+class PhoneBody(Body):
+    primary: Optional[PhoneNumber | None] = UNSET
+    secondary: Optional[PhoneNumber | None] = UNSET
+
+
+class ContactView(View):
+    """Somebody who is told when something is wrong."""
+
+    email: str | None
+    group: Filtered[str | None]
+    id: Id
+    name: str | None
+    phone: Phone
+    updated: Moment
+
+
+class ContactBody(Body):
+    """All of it optional, for a new contact and for a change alike."""
+
+    email: Optional[Email] = UNSET
+    group: Optional[Group | None] = UNSET
+    name: Optional[ContactName] = UNSET
+    phone: Optional[PhoneBody] = UNSET
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
 
 contact = table(
     "managed_contact",
@@ -21,7 +71,7 @@ contact = table(
     Column("phone_primary", Text),
     Column("phone_secondary", Text),
     Column("group_label", Text),
-    Column("updated", Moment, nullable=False),
+    Column("updated", MomentColumn, nullable=False),
     Index("ix_managed_contact_account_id", "account_id", "id"),
 )
 
@@ -76,3 +126,34 @@ def delete(ctx: Context, contact_id: int) -> None:
 def emails(ctx: Context, account_id: int, group: str) -> list[str]:
     """Where a group of contacts is reached, each address once."""
     return list(dict.fromkeys(ctx.db.column(_EMAILS, account_id=account_id, group=group)))
+
+
+# ---- rules ----------------------------------------------------------------------------------------------------------
+
+
+def views(rows: Sequence[Contact]) -> list[ContactView]:
+    return [view(row) for row in rows]
+
+
+def view(row: Contact) -> ContactView:
+    phone = Phone(row.phone_primary, row.phone_secondary)
+    return ContactView(row.email, row.group_label, row.id, row.name, phone, row.updated)
+
+
+def create(ctx: Context, body: ContactBody) -> ContactView:
+    return view(reload(ctx, insert(ctx, _columns(body))))
+
+
+def update(ctx: Context, contact: Contact, body: ContactBody) -> ContactView:
+    change(ctx, contact.id, _columns(body))
+    return view(reload(ctx, contact.id))
+
+
+def _columns(body: ContactBody) -> dict[str, Any]:
+    """What was sent, as it is kept. Of a telephone, one number may be sent without the other."""
+    columns = given(body, "email", "name")
+    if body.group is not UNSET:
+        columns["group_label"] = body.group
+    if body.phone is not UNSET:
+        columns |= {f"phone_{name}": number for name, number in given(body.phone).items()}
+    return columns

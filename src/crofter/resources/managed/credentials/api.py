@@ -7,6 +7,7 @@ from typing import Annotated
 from crofter.context import Context
 from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
+from crofter.resources.managed.api import Member
 from crofter.resources.managed.credentials import rules, store
 from crofter.resources.managed.credentials.shapes import (
     CredentialCreate,
@@ -15,7 +16,6 @@ from crofter.resources.managed.credentials.shapes import (
     CredentialView,
     SshKeyView,
 )
-from crofter.resources.managed.membership import Member
 from crofter.shapes import Page
 
 TheCredential = Annotated[store.Credential, Lookup(store.one, "credential_id")]

@@ -87,7 +87,7 @@ def _key(ctx: Context, account_id: int) -> Ed25519PrivateKey:
 
 def decrypt(ctx: Context, credential_id: int, *, by: str) -> dict[str, str | None]:
     """What is secret, for the support staff: the owner sees that it was looked at, and the audit by whom."""
-    found = store.any_credential(ctx, credential_id)
-    audit.write_staff(ctx, found.account_id, by, "managed decrypt", f"/v4/managed/credentials/{found.id}")
-    ctx.db.update(store.credential, {"id": found.id}, last_decrypted=ctx.moment)
-    return store.opened(ctx, found.id)
+    credential = store.credential_unscoped(ctx, credential_id)
+    audit.write_staff(ctx, credential.account_id, by, "managed decrypt", f"/v4/managed/credentials/{credential.id}")
+    ctx.db.update(store.credential, {"id": credential.id}, last_decrypted=ctx.moment)
+    return store.opened(ctx, credential.id)

@@ -1,4 +1,4 @@
-"""Credentials of managed accounts. Username and password are sealed, each for its own place."""
+"""Credentials of managed accounts. Username and password are sealed, each bound to its row and column."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def one(ctx: Context, credential_id: int) -> Credential:
     return ctx.db.one(_ONE, account_id=ctx.account_id, id=credential_id)
 
 
-def any_credential(ctx: Context, credential_id: int) -> Credential:
+def credential_unscoped(ctx: Context, credential_id: int) -> Credential:
     """Of any account: for the support staff."""
     return ctx.db.one(_ANY, id=credential_id)
 
@@ -85,8 +85,8 @@ def _taken() -> Invalid:
 
 
 def put(ctx: Context, credential_id: int, name: str, value: str | None) -> None:
-    """Seal one of the two secrets into its place."""
-    sealed = None if value is None else ctx.runtime.keyring.seal(value.encode(), _place(credential_id, name))
+    """Seal one of the two secrets."""
+    sealed = None if value is None else ctx.runtime.keyring.seal(value.encode(), _associated_data(credential_id, name))
     ctx.db.update(credential, {"account_id": ctx.account_id, "id": credential_id}, **{name: sealed})
 
 
@@ -95,7 +95,7 @@ def opened(ctx: Context, credential_id: int) -> dict[str, str | None]:
     row = ctx.db.one(_SECRETS, id=credential_id)
     keyring = ctx.runtime.keyring
     return {
-        name: None if sealed is None else keyring.open(bytes(sealed), _place(credential_id, name)).decode()
+        name: None if sealed is None else keyring.open(bytes(sealed), _associated_data(credential_id, name)).decode()
         for name, sealed in (("username", row.username), ("password", row.password))
     }
 
@@ -108,5 +108,5 @@ def euuid(ctx: Context, account_id: int) -> str:
     return str(ctx.db.value(_EUUID, account_id=account_id))
 
 
-def _place(credential_id: int, name: str) -> str:
+def _associated_data(credential_id: int, name: str) -> str:
     return f"managed_credential:{credential_id}:{name}"

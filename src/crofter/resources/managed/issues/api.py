@@ -7,9 +7,9 @@ from typing import Annotated
 from crofter.context import Context
 from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
+from crofter.resources.managed.api import Member
 from crofter.resources.managed.issues import store
-from crofter.resources.managed.issues.shapes import IssueView
-from crofter.resources.managed.membership import Member
+from crofter.resources.managed.issues.store import IssueView
 from crofter.shapes import Page
 
 TheIssue = Annotated[store.Issue, Lookup(store.one, "issue_id")]

@@ -2,23 +2,51 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Literal
+
+from msgspec import Meta
 from sqlalchemy import Column, ForeignKey, Index, bindparam, select
 
 from crofter.context import Context
-from crofter.db import Id, Json, Moment, Row, identity, owned, query, table
+from crofter.db import Id as IdColumn
+from crofter.db import Json, Row, identity, owned, query, table
+from crofter.db import Moment as MomentColumn
 from crofter.db.collections import Collection
 from crofter.resources.managed import membership
-from crofter.resources.managed.issues.shapes import IssueEntity, IssueView
 from crofter.resources.support.store import ticket
+from crofter.shapes import Id, Moment, View
+
+# ---- shapes ---------------------------------------------------------------------------------------------------------
+
+
+class IssueEntity(View):
+    """The ticket that the issue opened."""
+
+    id: Id
+    label: str
+    type: Literal["ticket"]
+    url: str
+
+
+class IssueView(View):
+    """An outage that monitoring has found."""
+
+    created: Annotated[Moment, Meta(description="When it was found.")]
+    entity: IssueEntity
+    id: Id
+    services: Annotated[list[int], Meta(description="The services affected.")]
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
 
 issue = table(
     "managed_issue",
     identity(),
     owned(),
-    Column("ticket_id", Id, ForeignKey("ticket.id", ondelete="CASCADE"), nullable=False, index=True),
+    Column("ticket_id", IdColumn, ForeignKey("ticket.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("services", Json, nullable=False),  # stays as it was when a service is deleted
-    Column("created", Moment, nullable=False),
-    Column("closed", Moment),
+    Column("created", MomentColumn, nullable=False),
+    Column("closed", MomentColumn),
     Index("ix_managed_issue_account_id", "account_id", "id"),
 )
 
@@ -50,7 +78,8 @@ def one(ctx: Context, issue_id: int) -> Issue:
     return ctx.db.one(_ONE, account_id=ctx.account_id, id=issue_id)
 
 
-def any_issue(ctx: Context, issue_id: int) -> Issue:
+def issue_unscoped(ctx: Context, issue_id: int) -> Issue:
+    """Of any account: for monitoring."""
     return ctx.db.one(_ANY, id=issue_id)
 
 

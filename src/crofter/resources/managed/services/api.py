@@ -7,7 +7,7 @@ from typing import Annotated
 from crofter.context import Context
 from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
-from crofter.resources.managed.membership import Member
+from crofter.resources.managed.api import Member
 from crofter.resources.managed.services import rules, store
 from crofter.resources.managed.services.shapes import ServiceCreate, ServiceUpdate, ServiceView
 from crofter.shapes import Page

@@ -20,7 +20,7 @@ class ProbeFault(Body):
 def _start(runtime: Runtime, fault: ProbeFault) -> None:
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
-        service = store.any_service(ctx, fault.service_id)
+        service = store.service_unscoped(ctx, fault.service_id)
         if service is None:
             raise Invalid("service_id is not valid", field="service_id")
         store.change(ctx, service.id, forced=fault.result)

@@ -34,7 +34,9 @@ def known_answers(ctx: Context, services: Sequence[Service]) -> dict[int, Answer
     """Of these services, those whose state is known, by id."""
     if not ctx.runtime.settings.sandbox:
         return {}
-    known = {one.id: Answer(0, one.forced == "up", "the sandbox says so") for one in services if one.forced}
+    known = {
+        service.id: Answer(0, service.forced == "up", "the sandbox says so") for service in services if service.forced
+    }
     if ctx.runtime.settings.driver == "simulated":
         known = {**_simulated(ctx, services), **known}
     return known
@@ -42,12 +44,12 @@ def known_answers(ctx: Context, services: Sequence[Service]) -> dict[int, Answer
 
 def _simulated(ctx: Context, services: Sequence[Service]) -> dict[int, Answer]:
     """A simulated machine has no network: whatever is asked of it, it answers while it runs."""
-    hosts = [one.host for one in services if one.host[:1].isdigit()]
-    found = ctx.db.all(_AT, hosts=hosts) if hosts else []
+    hosts = [service.host for service in services if service.host[:1].isdigit()]
+    machines = ctx.db.all(_AT, hosts=hosts) if hosts else []
     return {
         service.id: Answer(0, machine.status == "running", f"the instance is {machine.status}")
         for service in services
-        for machine in found
+        for machine in machines
         if (machine.account_id, machine.address) == (service.account_id, service.host)
         and (machine.public or machine.region == service.region)
     }

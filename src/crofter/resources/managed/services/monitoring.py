@@ -35,7 +35,7 @@ def note(ctx: Context, verdicts: Sequence[Verdict]) -> None:
     for account_id in sorted({verdict.account_id for verdict in verdicts}):
         ctx.db.lock_account(account_id)
     for verdict in verdicts:
-        service = store.any_service(ctx, verdict.service_id)
+        service = store.service_unscoped(ctx, verdict.service_id)
         if service is None or service.revision != verdict.revision or service.status == "disabled":
             continue
         if news(service.status, ok=verdict.ok):
@@ -64,9 +64,9 @@ def end_outage(ctx: Context, service: Service, words: str) -> None:
     """Close the issue of an outage, and its ticket too if nobody has begun to talk there."""
     if service.issue_id is None:
         return
-    issue = issues.any_issue(ctx, service.issue_id)
+    issue = issues.issue_unscoped(ctx, service.issue_id)
     issues.close(ctx, issue.id)
-    ticket = staff.any_ticket(ctx, issue.ticket_id)
+    ticket = staff.ticket_unscoped(ctx, issue.ticket_id)
     if ticket.closed is None:
         staff.answer(ctx, ticket.id, words, by=staff.MONITORING, close=ticket.status == "new")
 

@@ -18,25 +18,25 @@ def target(ctx: Context, service_type: str, address: str, region: str | None) ->
     """The address taken apart, if it may be monitored; or everything that is wrong with it."""
     sandbox = ctx.runtime.settings.sandbox
     reasons: list[Reason] = []
-    found: Target | None = None
+    parsed: Target | None = None
     inside = False
     try:
-        found = parse(service_type, address, local=sandbox)  # type: ignore[arg-type]
-        if found.literal is not None:
-            inside = private(found.literal)
+        parsed = parse(service_type, address, local=sandbox)  # type: ignore[arg-type]
+        if parsed.literal is not None:
+            inside = private(parsed.literal)
             if not inside:
-                judge(found.literal, (*LOOPBACK, *EXAMPLES, PUBLIC) if sandbox else ())
+                judge(parsed.literal, (*LOOPBACK, *EXAMPLES, PUBLIC) if sandbox else ())
     except Refused as error:
         reasons.append(Reason(f"address is not valid: {error}", "address"))
     if inside and region is None:
         reasons.append(Reason("region is required", "region"))
     elif region is not None and regions.find(ctx, region) is None:
         reasons.append(Reason("region is not valid", "region"))
-    elif region is not None and found is not None and not inside and not reasons:
+    elif region is not None and parsed is not None and not inside and not reasons:
         reasons.append(Reason("region may only be set for a private address", "region"))
-    if reasons or found is None:
+    if reasons or parsed is None:
         raise Invalid.all(reasons)
-    return found
+    return parsed
 
 
 def allowed(settings: Settings, region: str | None) -> tuple[str, ...]:

@@ -101,16 +101,16 @@ def debounce(ctx: Context, work: StepContext) -> Sleep | None:
 @step(deadline=90.0, retries=1)
 def look(work: StepContext) -> Sleep | None:
     """Ask about every service of the block, note what has changed, and come back for the slow ones."""
-    lookout = probe_client(work.runtime)
+    probes = probe_client(work.runtime)
     verdicts: list[Verdict] = []
     kept = work.vars.get("asked")
-    asked = msgspec.convert(kept, Asked) if kept else _ask(work, lookout, verdicts)
-    if asked.probe_client != lookout.name:
+    asked = msgspec.convert(kept, Asked) if kept else _ask(work, probes, verdicts)
+    if asked.probe_client != probes.name:
         if _will_be_heard(work, asked):
             return _leave(work)
-        asked = _ask(work, lookout, verdicts)
+        asked = _ask(work, probes, verdicts)
     overtaken = _stands(work.runtime) and not asked.standing
-    _collect(lookout, asked, _patience(asked, overtaken=overtaken), verdicts)
+    _collect(probes, asked, _patience(asked, overtaken=overtaken), verdicts)
     if verdicts:
         work.then(lambda ctx: monitoring.note(ctx, verdicts))
     waited = time.monotonic() - asked.since
@@ -130,7 +130,7 @@ def _patience(asked: Asked, *, overtaken: bool) -> float:
 def _will_be_heard(work: StepContext, asked: Asked) -> bool:
     """Whether the process that has asked, and that alone hears the answers, is there and comes to look for them."""
     if asked.worker == work.worker or _stands(work.runtime):
-        return False  # this process has another crew since; or the one that moves the clock does all the work
+        return False  # its probe process was started anew; or the one that moves the clock does all the work
     with work.read() as ctx:
         return lives(ctx.db, asked.worker)
 
@@ -156,28 +156,28 @@ class Asked(Struct):
     services: dict[str, tuple[int, int, int, str]] = {}
     """By number of the ask: service, account, revision, status."""
     worker: int = 0
-    """Whose crew it is."""
+    """Whose probe process was asked."""
 
 
-def _ask(work: StepContext, lookout: ProbeClient, verdicts: list[Verdict]) -> Asked:
+def _ask(work: StepContext, probes: ProbeClient, verdicts: list[Verdict]) -> Asked:
     block: Block = work.args
     standing = _stands(work.runtime)
-    asked = Asked(lookout.name, time.monotonic(), standing, worker=work.worker)
+    asked = Asked(probes.name, time.monotonic(), standing, worker=work.worker)
     with work.read() as ctx:
         due = store.due(ctx, block.first, block.last)
         known = known_answers(ctx, due)
     if not due:
         work.then(lambda ctx: _retire(ctx, block.first))
-    busy = lookout.busy()
+    busy = probes.busy()
     asks: list[tuple[Service, Ask]] = []
     for service in due:
         ask = _question(work.runtime, service, standing=standing)
-        seen = known.get(service.id) or (lookout.recent(ask) if standing else None)
+        seen = known.get(service.id) or (probes.recent(ask) if standing else None)
         if seen is not None:
             _judge((service.id, service.account_id, service.revision, service.status), seen, verdicts)
         elif _subject(service, standing=standing) not in busy:
             asks.append((service, ask))
-    numbers = lookout.ask([(_subject(service, standing=standing), ask) for service, ask in asks]) if asks else []
+    numbers = probes.ask([(_subject(service, standing=standing), ask) for service, ask in asks]) if asks else []
     for number, (service, _) in zip(numbers, asks, strict=True):
         asked.services[str(number)] = (service.id, service.account_id, service.revision, service.status)
     return asked
@@ -201,8 +201,8 @@ def _question(runtime: Runtime, service: Service, *, standing: bool) -> Ask:
     )
 
 
-def _collect(lookout: ProbeClient, asked: Asked, patience: float, verdicts: list[Verdict]) -> None:
-    answers, left = lookout.collect([int(number) for number in asked.services], patience)
+def _collect(probes: ProbeClient, asked: Asked, patience: float, verdicts: list[Verdict]) -> None:
+    answers, left = probes.collect([int(number) for number in asked.services], patience)
     for number, answer in answers.items():
         _judge(asked.services[str(number)], answer, verdicts)
     asked.services = {str(number): asked.services[str(number)] for number in left}

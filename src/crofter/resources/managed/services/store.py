@@ -113,7 +113,8 @@ def reload(ctx: Context, service_id: int) -> Service:
     return ctx.db.one(_ONE, account_id=ctx.account_id, id=service_id)
 
 
-def any_service(ctx: Context, service_id: int) -> Service | None:
+def service_unscoped(ctx: Context, service_id: int) -> Service | None:
+    """Of any account: for monitoring and for the sandbox."""
     return ctx.db.maybe(_ANY, id=service_id)
 
 
@@ -138,16 +139,16 @@ def monitors(ctx: Context, addresses: Sequence[str]) -> bool:
 
 def credentials(ctx: Context, ids: Sequence[int]) -> dict[int, list[int]]:
     """The credentials of many services at once."""
-    found: dict[int, list[int]] = {}
+    by_service: dict[int, list[int]] = {}
     for row in ctx.db.all(_HELPFUL, ids=list(ids)) if ids else ():
-        found.setdefault(row.service_id, []).append(row.credential_id)
-    return found
+        by_service.setdefault(row.service_id, []).append(row.credential_id)
+    return by_service
 
 
 def put_credentials(ctx: Context, service_id: int, ids: Sequence[int]) -> None:
     ctx.db.delete(service_credential, service_id=service_id)
-    for position, one_id in enumerate(dict.fromkeys(ids)):
-        ctx.db.insert(service_credential, service_id=service_id, credential_id=one_id, position=position)
+    for position, credential_id in enumerate(dict.fromkeys(ids)):
+        ctx.db.insert(service_credential, service_id=service_id, credential_id=credential_id, position=position)
 
 
 def change(ctx: Context, service_id: int, **values: Any) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from crofter.context import Context
 from crofter.edge.endpoint import asks_hosts, endpoint
-from crofter.resources.managed.membership import Member
+from crofter.resources.managed.api import Member
 from crofter.resources.managed.stats import rules
-from crofter.resources.managed.stats.shapes import ManagedStats
+from crofter.resources.managed.stats.rules import ManagedStats
 
 
 @endpoint("GET /v4/managed/stats", scope="account:read_only", grant="unrestricted", rate="stats", slow=True)

@@ -4,13 +4,38 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Annotated
+
+from msgspec import Meta
 
 from crofter import clock
 from crofter.context import Context
 from crofter.drivers.hypervisor import Absent, DomainRef, Unreachable, Usage
 from crofter.resources.instances import store
 from crofter.resources.instances.usage import port
-from crofter.resources.managed.stats.shapes import ManagedStats, ManagedStatsData, Point
+from crofter.shapes import View
+
+
+class Point(View):
+    x: Annotated[int, Meta(description="When, in milliseconds since 1970.")]
+    y: int
+
+
+class ManagedStatsData(View):
+    """Per hour: percent of one processor, blocks and swapped blocks per second, bits per second in and out."""
+
+    cpu: list[Point]
+    disk: list[Point]
+    net_in: list[Point]
+    net_out: list[Point]
+    swap: list[Point]
+
+
+class ManagedStats(View):
+    """What all instances of the account used together over the last day."""
+
+    data: ManagedStatsData
+
 
 SECONDS = clock.HOUR / clock.SECOND
 BITS = 8

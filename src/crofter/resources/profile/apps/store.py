@@ -1,16 +1,38 @@
-"""What a user has allowed OAuth clients to do."""
+"""What a user has allowed OAuth clients to do, and what revoking it does."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+from urllib.parse import urlsplit
 
+from msgspec import Meta
 from sqlalchemy import bindparam, or_, select
 
 from crofter.context import Context
 from crofter.db import Row, query
 from crofter.db.collections import Collection
+from crofter.events import record
+from crofter.kinds import Entity
+from crofter.resources.oauth.rules import thumbnail_url
 from crofter.resources.oauth.store import authorization, client
-from crofter.resources.profile.apps.shapes import AuthorizedAppView
+from crofter.shapes import Filtered, Id, Moment, View
+
+# ---- shapes ---------------------------------------------------------------------------------------------------------
+
+
+class AuthorizedAppView(View):
+    """An application that may act for the user."""
+
+    created: Filtered[Moment]
+    expiry: Filtered[Moment | None]
+    id: Id
+    label: str
+    scopes: Annotated[str, Meta(description="What the application may do, separated by spaces.")]
+    thumbnail_url: str | None
+    website: Annotated[str | None, Meta(description="Where the application lives.")]
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
 
 
 class App(Row):
@@ -60,6 +82,28 @@ def one(ctx: Context, app_id: int) -> App:
     return ctx.db.one(_ONE, app_id=app_id, **scope(ctx))
 
 
-def delete(ctx: Context, app_id: int) -> None:
-    """Every token and code that came from it goes with it."""
-    ctx.db.delete(authorization, user_id=ctx.actor.user_id, id=app_id)
+# ---- rules ----------------------------------------------------------------------------------------------------------
+
+
+def view(ctx: Context, app: App) -> AuthorizedAppView:
+    return AuthorizedAppView(
+        created=app.created,
+        expiry=app.expiry,
+        id=app.id,
+        label=app.label,
+        scopes=app.scopes,
+        thumbnail_url=thumbnail_url(ctx, app.public_id) if app.pictured else None,
+        website=_website(app.redirect_uri),
+    )
+
+
+def _website(redirect_uri: str) -> str:
+    parts = urlsplit(redirect_uri)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def revoke(ctx: Context, app: App) -> None:
+    """Every token and code that came from the authorization goes with it."""
+    ctx.db.delete(authorization, user_id=ctx.actor.user_id, id=app.id)
+    # There is no action of its own for this; what ends are the application's tokens.
+    record(ctx, "token_delete", Entity("token", app.id, app.label, f"/v4/profile/apps/{app.id}"))

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
+from msgspec import Meta
 from sqlalchemy import bindparam, select
 
 from crofter.context import Context
 from crofter.db import Row, query
 from crofter.db.collections import Collection
 from crofter.resources.logins.store import device
-from crofter.resources.profile.devices.shapes import TrustedDeviceView
+from crofter.shapes import Id, Moment, View
+
+# ---- shapes ---------------------------------------------------------------------------------------------------------
+
+
+class TrustedDeviceView(View):
+    """A browser that need not show a second factor."""
+
+    created: Moment
+    expiry: Moment
+    id: Id
+    last_authenticated: Moment
+    last_remote_addr: Annotated[str, Meta(description="The address that it last came from.")]
+    user_agent: str
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
 
 
 class Device(Row):
@@ -44,3 +62,14 @@ def delete(ctx: Context, device_id: int) -> None:
 
 def delete_all(ctx: Context) -> None:
     ctx.db.delete(device, user_id=ctx.actor.user_id)
+
+
+# ---- rules ----------------------------------------------------------------------------------------------------------
+
+
+def views(rows: list[Device]) -> list[TrustedDeviceView]:
+    return [view(row) for row in rows]
+
+
+def view(row: Device) -> TrustedDeviceView:
+    return TrustedDeviceView(*msgspec.structs.astuple(row))

@@ -25,8 +25,8 @@ class Document(Upload, frozen=True):
 
     @property
     def value(self) -> dict[str, Any]:
-        found: dict[str, Any] = msgspec.json.decode(self.content or b"{}")
-        return found
+        document: dict[str, Any] = msgspec.json.decode(self.content or b"{}")
+        return document
 
 
 @endpoint("GET /v4/profile/preferences", scope="account:read_only", grant="any")

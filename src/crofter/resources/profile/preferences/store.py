@@ -34,8 +34,8 @@ _CLIENT_OF_TOKEN = query(
 
 def client_id(ctx: Context) -> int | None:
     """The client that the caller's token was given to, if it was given to one."""
-    found: int | None = ctx.db.value(_CLIENT_OF_TOKEN, token_id=ctx.actor.token_id)
-    return found
+    client: int | None = ctx.db.value(_CLIENT_OF_TOKEN, token_id=ctx.actor.token_id)
+    return client
 
 
 def document(ctx: Context) -> dict[str, Any]:

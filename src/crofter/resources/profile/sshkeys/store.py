@@ -1,26 +1,56 @@
-"""SSH keys of users."""
+"""SSH keys of users: how they are shown, kept and changed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from sqlalchemy import Column, ForeignKey, Index, Text, bindparam, select
+from msgspec import Meta
+from sqlalchemy import bindparam, select
 
+from crofter import ssh
 from crofter.context import Context
-from crofter.db import Id, Moment, Row, among, identity, query, table
+from crofter.db import Row, among, query
 from crofter.db.collections import Collection
-from crofter.resources.profile.sshkeys.shapes import SshKeyView
-from crofter.resources.users.store import user
+from crofter.events import record
+from crofter.kinds import Entity
+from crofter.resources.users.store import ssh_key, user
+from crofter.shapes import UNSET, Body, Id, Moment, Optional, View
 
-ssh_key = table(
-    "ssh_key",
-    identity(),
-    Column("user_id", Id, ForeignKey("account_user.id", ondelete="CASCADE"), nullable=False),
-    Column("label", Text, nullable=False),
-    Column("ssh_key", Text, nullable=False),
-    Column("created", Moment, nullable=False),
-    Index("ix_ssh_key_user_id", "user_id", "id"),
-)
+# ---- shapes ---------------------------------------------------------------------------------------------------------
+
+KeyLabel = Annotated[str, Meta(min_length=1, max_length=64, description="What the key is called.")]
+PublicKey = Annotated[
+    str,
+    Meta(
+        max_length=16_384,
+        description="An OpenSSH public key.",
+        examples=["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGfeUOdIeUkKK4zEYS1tJtHg0whT5IDj7xp1EnRzkVGz user@example"],
+        extra={"check": ssh.complaint},
+    ),
+]
+
+
+class SshKeyView(View):
+    """An SSH key of the user."""
+
+    created: Moment
+    id: Id
+    label: str
+    ssh_key: str
+
+
+class SshKeyCreate(Body):
+    label: KeyLabel
+    ssh_key: PublicKey
+
+
+class SshKeyUpdate(Body):
+    label: Optional[KeyLabel] = UNSET
+
+
+# ---- rows -----------------------------------------------------------------------------------------------------------
+
 _OF_USERS = query(
     select(ssh_key.c.ssh_key)
     .join(user, user.c.id == ssh_key.c.user_id)
@@ -45,39 +75,44 @@ def one(ctx: Context, key_id: int) -> SshKey:
     return ctx.db.one(_ONE, user_id=ctx.actor.user_id, key_id=key_id)
 
 
-def insert(ctx: Context, label: str, key: str) -> SshKey:
-    key_id = ctx.db.insert(ssh_key, user_id=ctx.actor.user_id, label=label, ssh_key=key, created=ctx.moment)
-    return SshKey(ctx.moment, key_id, label, key)
-
-
-def rename(ctx: Context, key_id: int, label: str) -> None:
-    ctx.db.update(ssh_key, {"user_id": ctx.actor.user_id, "id": key_id}, label=label)
-
-
-def delete(ctx: Context, key_id: int) -> None:
-    ctx.db.delete(ssh_key, user_id=ctx.actor.user_id, id=key_id)
-
-
-class LabelOf(Row):
-    user_id: int
-    label: str
-
-
-_LABELS = query(
-    select(ssh_key.c.user_id, ssh_key.c.label).where(among(ssh_key.c.user_id, "ids")).order_by(ssh_key.c.id), LabelOf
-)
-
-
-def labels(ctx: Context, user_ids: Sequence[int]) -> dict[int, list[str]]:
-    """The labels of the keys of many users at once."""
-    found: dict[int, list[str]] = {}
-    for row in ctx.db.all(_LABELS, ids=list(user_ids)) if user_ids else []:
-        found.setdefault(row.user_id, []).append(row.label)
-    return found
-
-
 def of_users(ctx: Context, usernames: Sequence[str]) -> list[str]:
     """The keys of these users of the account, for a deployment that names them."""
     if not usernames:
         return []
     return ctx.db.column(_OF_USERS, account_id=ctx.account_id, usernames=list(usernames))
+
+
+# ---- rules ----------------------------------------------------------------------------------------------------------
+
+
+def views(rows: list[SshKey]) -> list[SshKeyView]:
+    return [view(row) for row in rows]
+
+
+def view(row: SshKey) -> SshKeyView:
+    return SshKeyView(row.created, row.id, row.label, row.ssh_key)
+
+
+def create(ctx: Context, body: SshKeyCreate) -> SshKeyView:
+    text = body.ssh_key.strip()
+    key_id = ctx.db.insert(ssh_key, user_id=ctx.actor.user_id, label=body.label, ssh_key=text, created=ctx.moment)
+    key = SshKey(ctx.moment, key_id, body.label, text)
+    record(ctx, "user_ssh_key_add", _entity(key))
+    return view(key)
+
+
+def update(ctx: Context, key: SshKey, body: SshKeyUpdate) -> SshKeyView:
+    if body.label is not UNSET:
+        key.label = body.label
+        ctx.db.update(ssh_key, {"user_id": ctx.actor.user_id, "id": key.id}, label=key.label)
+    record(ctx, "user_ssh_key_update", _entity(key))
+    return view(key)
+
+
+def delete(ctx: Context, key: SshKey) -> None:
+    ctx.db.delete(ssh_key, user_id=ctx.actor.user_id, id=key.id)
+    record(ctx, "user_ssh_key_delete", _entity(key))
+
+
+def _entity(key: SshKey) -> Entity:
+    return Entity("user_ssh_key", key.id, key.label, f"/v4/profile/sshkeys/{key.id}")

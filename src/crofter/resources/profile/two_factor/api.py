@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from crofter.context import Context
 from crofter.edge.endpoint import endpoint
-from crofter.resources.profile.two_factor import rules
-from crofter.resources.profile.two_factor.shapes import TwoFactorConfirm, TwoFactorScratchView, TwoFactorSecretView
+from crofter.resources.profile.two_factor import store
+from crofter.resources.profile.two_factor.store import TwoFactorConfirm, TwoFactorScratchView, TwoFactorSecretView
 
 
 @endpoint("POST /v4/profile/tfa-enable", scope="account:read_write", grant="any")
 def begin_two_factor(ctx: Context) -> TwoFactorSecretView:
     """Make a secret for an authenticator app; it counts once a code of it is confirmed."""
-    return rules.begin(ctx)
+    return store.begin(ctx)
 
 
 @endpoint("POST /v4/profile/tfa-enable-confirm", scope="account:read_write", grant="any", events=("tfa_enabled",))
 def confirm_two_factor(ctx: Context, body: TwoFactorConfirm) -> TwoFactorScratchView:
     """Confirm the secret with a code; logins ask for one from now on."""
-    return rules.confirm(ctx, body.tfa_code)
+    return store.confirm(ctx, body.tfa_code)
 
 
 @endpoint("POST /v4/profile/tfa-disable", scope="account:read_write", grant="any", events=("tfa_disabled",))
 def disable_two_factor(ctx: Context) -> None:
     """Log in without a second factor again."""
-    rules.disable(ctx)
+    store.disable(ctx)

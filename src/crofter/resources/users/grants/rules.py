@@ -36,7 +36,7 @@ def _on_objects(ctx: Context, kind: str, levels: dict[int, str], all_objects: bo
     known = ctx.runtime.kinds.get(kind)
     if known is None or not (all_objects or levels):
         return []
-    shown: list[Any] = [(one, label, levels.get(one)) for one, label in known.labelled(ctx)]
+    shown: list[Any] = [(object_id, label, levels.get(object_id)) for object_id, label in known.labelled(ctx)]
     return [Grant(*row) for row in shown if all_objects or row[2] is not None]
 
 
@@ -51,9 +51,9 @@ def update(ctx: Context, user: User, body: GrantsUpdate) -> None:
         store.set_on_account(ctx, user.id, _merged(store.on_account(ctx, user.id), body.global_))
     held = store.held(ctx, user.id)
     for kind, changes in sent.items():
-        for one, level in {change.id: change.permissions for change in changes}.items():
-            if held.get(kind, {}).get(one) != level:
-                store.put(ctx, user.id, kind, one, level)
+        for object_id, level in {change.id: change.permissions for change in changes}.items():
+            if held.get(kind, {}).get(object_id) != level:
+                store.put(ctx, user.id, kind, object_id, level)
     record(ctx, "user_update", users.entity(user))
 
 

@@ -49,10 +49,10 @@ def sees(kind: ColumnElement[Any], document: ColumnElement[Any]) -> ColumnElemen
 
 def held(ctx: Context, user_id: int) -> dict[str, dict[int, str]]:
     """The levels that a user holds: by kind, then by object."""
-    found: dict[str, dict[int, str]] = {}
+    levels: dict[str, dict[int, str]] = {}
     for row in ctx.db.all(_OF_USER, user_id=user_id):
-        found.setdefault(row.kind, {})[row.object_id] = row.level
-    return found
+        levels.setdefault(row.kind, {})[row.object_id] = row.level
+    return levels
 
 
 def on_account(ctx: Context, user_id: int) -> dict[str, Any]:
