@@ -225,3 +225,21 @@ def test_every_module_of_a_resource_is_on_a_layer(tmp_path: Path) -> None:
     (planted / "__init__.py").write_text("")
     assert packages_without_order(tmp_path) == {"crofter.resources.tags.colours"}
     assert packages_without_order(SOURCE) == set()
+
+
+def circle(imports: dict[str, set[str]]) -> list[str]:
+    """Modules that import each other in a ring, if there are any: those that no order of loading can serve."""
+    left = {module: set(names) for module, names in imports.items()}
+    while loaded := {module for module, names in left.items() if not names & left.keys()}:
+        for module in loaded:
+            del left[module]
+    return sorted(left)
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    graph = grimp.build_graph("crofter", exclude_type_checking_imports=True, cache_dir=None)
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert len(imports) > 200
+    assert circle(imports) == []
+    planted = imports | {"crofter.clock": {"crofter.registry"}}
+    assert "crofter.clock" in circle(planted)
