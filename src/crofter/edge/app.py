@@ -117,8 +117,7 @@ class App:
                 elif match is None:
                     raise NotFound
                 elif match.endpoint is None:
-                    answer = refused(MethodNotAllowed(), None)
-                    answer.headers = [(b"allow", ", ".join(match.allowed).encode())]
+                    raise MethodNotAllowed(match.allowed)
                 else:
                     endpoint = match.endpoint
                     answer, rate_status = await self._endpoint(endpoint, match.values, scope, receive, request_id)

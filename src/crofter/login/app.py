@@ -18,11 +18,12 @@ from starlette.responses import Response
 from crofter.context import Runtime
 from crofter.edge.app import Gone, read_body
 from crofter.edge.limits import RateLimits
+from crofter.edge.mounts import by_path
 from crofter.edge.observe import Observer
 from crofter.edge.perform import Answer
 from crofter.edge.problems import Fault, MethodNotAllowed, TooLarge, UnsupportedMediaType, status_of
 from crofter.edge.redact import words_of
-from crofter.errors import Invalid, NotFound, Problem, TooMany, Unavailable
+from crofter.errors import Invalid, Problem, TooMany, Unavailable
 from crofter.login import consent, exchange, pages, password_change, password_reset, signin
 from crofter.login.browser import Fields, Visit
 from crofter.login.token_families import Refusal
@@ -83,7 +84,7 @@ class LoginApp:
         visit = Visit(self._world, scope, request_id)
         try:
             self._limits.hit("general", visit.address)
-            handler = _route(scope["method"], scope["path"])
+            handler = by_path(ROUTES, scope["method"], scope["path"])
             body = b""
             if scope["method"] == "POST":
                 body = await read_body(receive, dict(scope["headers"]), MAX_BODY)
@@ -97,16 +98,6 @@ class LoginApp:
             return _refused(visit, Fault())
 
 
-def _route(method: str, path: str) -> Handler:
-    methods = ROUTES.get(path.rstrip("/"))
-    if methods is None:
-        raise NotFound
-    handler = methods.get("GET" if method == "HEAD" else method)
-    if handler is None:
-        raise MethodNotAllowed
-    return handler
-
-
 def _refused(visit: Visit, problem: Problem) -> Response:
     status = status_of(problem)
     reason = problem.reasons[0].reason
@@ -116,7 +107,7 @@ def _refused(visit: Visit, problem: Problem) -> Response:
         title = _TITLES.get(status, "This did not work")
         response = pages.message(visit, title, _TEXTS.get(status) or reason.rstrip(".") + ".", status=status)
     if isinstance(problem, MethodNotAllowed):
-        response.headers["allow"] = ", ".join(ROUTES[visit.path.rstrip("/")])
+        response.headers["allow"] = problem.allowed
     if isinstance(problem, (TooMany, Unavailable)):
         rate_status = getattr(problem, "rate_status", None)
         response.headers["retry-after"] = str(rate_status.seconds if rate_status else 1)
