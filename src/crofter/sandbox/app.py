@@ -13,9 +13,10 @@ import msgspec
 from crofter.config import is_loopback
 from crofter.edge import bodies
 from crofter.edge.app import Gone, read_body
+from crofter.edge.json_reader import read_object
 from crofter.edge.mounts import by_path, refuse, reply
 from crofter.edge.problems import Fault
-from crofter.errors import Forbidden, Invalid, Problem
+from crofter.errors import Forbidden, Problem
 from crofter.sandbox.control import SandboxControl
 from crofter.sandbox.shapes import Advance, NewAccount, NewToken, Settle
 from crofter.shapes import Body
@@ -72,10 +73,7 @@ def _run(shape: type[Body] | type[bytes] | None, call: Callable[..., Any], raw: 
     elif issubclass(shape, bytes):
         result = call(raw)
     elif shape is Body:
-        table = bodies.parse(raw)
-        if not isinstance(table, dict):
-            raise Invalid("Must be of type Object")
-        result = call(table)
+        result = call(read_object(raw))
     else:
         result = call(bodies.decode(raw, shape))
     return b"{}" if result is None else msgspec.json.encode(result)

@@ -11,6 +11,7 @@ import msgspec
 from crofter.context import Runtime
 from crofter.db import meta
 from crofter.edge import bodies
+from crofter.edge.json_reader import read_object
 from crofter.errors import Invalid
 from crofter.faults import FaultKind
 from crofter.sandbox.shapes import HttpFault
@@ -33,14 +34,11 @@ class Faults:
         self._left: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    # ---- what the door offers ---------------------------------------------------------------------------------------
+    # ---- what the sandbox API offers -----------------------------------------------------------------------------------
 
     def add(self, raw: bytes) -> int:
         """Start a fault; its number."""
-        sent = bodies.parse(raw)
-        if not isinstance(sent, dict):
-            raise Invalid("Must be of type Object")
-        name = sent.get("kind")
+        name = read_object(raw).get("kind")
         if name is None:
             raise Invalid("kind is required", field="kind")
         if name == "http":
