@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -118,12 +118,44 @@ _ACCOUNTS = query(select(audit.c.account_id).union(select(audit_head.c.account_i
 def write(ctx: Context, operation: str, path: str, fields: list[str]) -> None:
     """Put a caller's successful request on record, in its own transaction."""
     actor = ctx.actor
-    entry = AuditEntry(
-        account_id=actor.account_id,
+    entry = _entry(ctx, actor.account_id, actor.username, operation, path, fields, actor.user_id, actor.token_id)
+    append(ctx.runtime.keyring, ctx.db, entry)
+
+
+def write_without_token(
+    ctx: Context,
+    account_id: int,
+    username: str,
+    operation: str,
+    path: str,
+    fields: Iterable[str] = (),
+    *,
+    user_id: int | None = None,
+) -> None:
+    """Put on record, in the same transaction, what was done by whoever needs no token: people at the login service,
+    staff at a command line.
+    """
+    ctx.db.lock_account(account_id)
+    entry = _entry(ctx, account_id, username, operation, path, list(fields), user_id, None)
+    append(ctx.runtime.keyring, ctx.db, entry)
+
+
+def _entry(
+    ctx: Context,
+    account_id: int,
+    username: str,
+    operation: str,
+    path: str,
+    fields: list[str],
+    user_id: int | None,
+    token_id: int | None,
+) -> AuditEntry:
+    return AuditEntry(
+        account_id=account_id,
         at=ctx.moment,
-        user_id=actor.user_id,
-        username=actor.username,
-        token_id=actor.token_id,
+        user_id=user_id,
+        username=username,
+        token_id=token_id,
         address=ctx.address,
         request_id=ctx.request_id,
         operation=operation,
@@ -131,34 +163,9 @@ def write(ctx: Context, operation: str, path: str, fields: list[str]) -> None:
         fields=fields,
         events=ctx.db.events,
     )
-    _append(ctx.runtime.keyring, ctx.db, entry)
-
-
-def write_staff(ctx: Context, account_id: int, by: str, operation: str, path: str) -> None:
-    """Put on record what somebody of the staff did to an account from a command line, in the same transaction."""
-    entry = AuditEntry(
-        account_id=account_id,
-        at=ctx.moment,
-        user_id=None,
-        username=by,
-        token_id=None,
-        address=ctx.address,
-        request_id=ctx.request_id,
-        operation=operation,
-        path=path,
-        fields=[],
-        events=ctx.db.events,
-    )
-    append(ctx.runtime.keyring, ctx.db, entry)
 
 
 def append(keyring: Keyring, db: Session, entry: AuditEntry) -> None:
-    """Add a deed to its account's chain. For doors that have no caller with a token: logins, commands."""
-    db.lock_account(entry.account_id)
-    _append(keyring, db, entry)
-
-
-def _append(keyring: Keyring, db: Session, entry: AuditEntry) -> None:
     key = ("audit", entry.account_id)
     end = db.deferred(key, NewChainHead) or db.maybe(_HEAD, account_id=entry.account_id)
     number, previous = (end.number + 1, bytes(end.mark)) if end else (1, BEGINNING)

@@ -92,7 +92,7 @@ def disable(runtime: Runtime, asked: Asked) -> Rows:
         if not disable_managed(ctx, account_id):
             raise Invalid("managed service is not enabled on this account")
         events.write(db, ctx.now, Author(account_id, None, staff.STAFF), "managed_disabled", "notification", ENTITY)
-        audit.write_staff(ctx, account_id, operator(asked), "managed disable", "/v4/account/settings")
+        audit.write_without_token(ctx, account_id, operator(asked), "managed disable", "/v4/account/settings")
     return [{"disabled": asked["euuid"]}]
 
 
@@ -142,7 +142,7 @@ def cancel_maintenance(runtime: Runtime, asked: Asked) -> Rows:
 
 def _on_record(ctx: Context, asked: Asked, account_id: int, compute_id: int) -> None:
     path = f"/v4/compute/instances/{compute_id}"
-    audit.write_staff(ctx, account_id, operator(asked), f"maintenance {asked['verb']}", path)
+    audit.write_without_token(ctx, account_id, operator(asked), f"maintenance {asked['verb']}", path)
 
 
 COMMANDS: dict[str, Callable[[Runtime, Asked], Rows]] = {

@@ -70,7 +70,7 @@ def _text(asked: Asked) -> str:
 
 def _on_record(ctx: Context, ticket: Ticket, asked: Asked) -> None:
     path = f"/v4/support/tickets/{ticket.id}"
-    audit.write_staff(ctx, ticket.account_id, operator(asked), f"tickets {asked['verb']}", path)
+    audit.write_without_token(ctx, ticket.account_id, operator(asked), f"tickets {asked['verb']}", path)
 
 
 def _ticket(ctx: Context, asked: Asked) -> Ticket:

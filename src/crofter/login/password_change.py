@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from crofter import passwords
+from crofter import audit, passwords
 from crofter.context import Context
 from crofter.login import attempts, credentials, pages, sessions, store
 from crofter.login.attempts import Wait
-from crofter.login.audit_log import put_on_record
 from crofter.login.browser import Visit
 from crofter.login.store import Person
 
@@ -76,7 +75,7 @@ def _changed(visit: Visit, person: Person) -> Response:
 
 
 def _record(ctx: Context, person: Person, entry: str) -> None:
-    put_on_record(ctx, person.account_id, person.id, person.username, entry, HERE, "password")
+    audit.write_without_token(ctx, person.account_id, person.username, entry, HERE, ["password"], user_id=person.id)
 
 
 def _first_sign_in(visit: Visit) -> Response:

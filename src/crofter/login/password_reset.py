@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from crofter import passwords
+from crofter import audit, passwords
 from crofter.context import Context
 from crofter.login import attempts, credentials, pages, store
 from crofter.login.attempts import Wait
-from crofter.login.audit_log import put_on_record
 from crofter.login.browser import Visit
 from crofter.login.store import Person
 from crofter.resources.users import invitations
@@ -30,7 +29,9 @@ def mail_link(visit: Visit) -> Response:
         person = ctx.db.maybe(store.BY_USERNAME, username=typed)
         if person is not None:
             invitations.remind(ctx, person)
-            put_on_record(ctx, person.account_id, person.id, person.username, "ask_for_link", "/login/reset")
+            audit.write_without_token(
+                ctx, person.account_id, person.username, "ask_for_link", "/login/reset", user_id=person.id
+            )
 
     try:
         visit.write(change)
@@ -66,7 +67,9 @@ def set_password(visit: Visit) -> Response:
         if invitations.holder(ctx, secret) is None:
             return False
         credentials.replace(ctx, person, hashed)
-        put_on_record(ctx, person.account_id, person.id, person.username, "set_password", "/login/password", "password")
+        audit.write_without_token(
+            ctx, person.account_id, person.username, "set_password", "/login/password", ["password"], user_id=person.id
+        )
         return True
 
     if not visit.write(change):

@@ -10,13 +10,12 @@ import msgspec
 from msgspec import Struct
 from starlette.responses import Response
 
-from crofter import passwords
+from crofter import audit, passwords
 from crofter.clock import MINUTE
 from crofter.context import Context
 from crofter.keyring import Unopenable
 from crofter.login import attempts, pages, sessions, store
 from crofter.login.attempts import Subject, Wait
-from crofter.login.audit_log import put_on_record
 from crofter.login.browser import Visit
 from crofter.login.store import Person
 from crofter.resources.logins import rules as history
@@ -196,7 +195,7 @@ def _leave(visit: Visit, ctx: Context) -> None:
     assert user is not None
     assert secret is not None
     sessions.end(ctx, secret)
-    put_on_record(ctx, user.account_id, user.user_id, user.username, "sign_out", "/login/logout")
+    audit.write_without_token(ctx, user.account_id, user.username, "sign_out", "/login/logout", user_id=user.user_id)
 
 
 def _counted(visit: Visit, username: str, device_id: int | None) -> list[Subject]:
@@ -218,7 +217,7 @@ def _note(ctx: Context, person: Person, *, successful: bool) -> None:
         successful=successful,
     )
     entry = "sign_in" if successful else "sign_in_refused"
-    put_on_record(ctx, person.account_id, person.id, person.username, entry, "/login/")
+    audit.write_without_token(ctx, person.account_id, person.username, entry, "/login/", user_id=person.id)
 
 
 def _target(visit: Visit) -> str:

@@ -8,12 +8,11 @@ import hmac
 
 from msgspec import Struct
 
-from crofter import clock, scopes
+from crofter import audit, clock, scopes
 from crofter.clock import DAY, HOUR, MINUTE
 from crofter.context import Context
 from crofter.keyring import SHOWN, new_token
 from crofter.login import store
-from crofter.login.audit_log import put_on_record
 from crofter.login.store import Allowed, Client, Presented, SignedIn
 from crofter.resources.oauth.store import authorization
 from crofter.resources.users.store import token
@@ -65,7 +64,9 @@ def allow(
         expiry=expiry,
         used=False,
     )
-    put_on_record(ctx, user.account_id, user.user_id, user.username, "allow_app", "/oauth/authorize", "scope")
+    audit.write_without_token(
+        ctx, user.account_id, user.username, "allow_app", "/oauth/authorize", ["scope"], user_id=user.user_id
+    )
     return plain
 
 
@@ -164,7 +165,7 @@ def _issue(ctx: Context, client: Client, family: Allowed, granted: str, ends: st
 
 
 def _record(ctx: Context, family: Allowed, operation: str, path: str) -> None:
-    put_on_record(ctx, family.account_id, family.user_id, family.username, operation, path)
+    audit.write_without_token(ctx, family.account_id, family.username, operation, path, user_id=family.user_id)
 
 
 def s256(verifier: str) -> str:

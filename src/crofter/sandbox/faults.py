@@ -34,7 +34,7 @@ class Faults:
         self._left: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    # ---- what the sandbox API offers -----------------------------------------------------------------------------------
+    # ---- what the sandbox API offers ---------------------------------------------------------------------------------
 
     def add(self, raw: bytes) -> int:
         """Start a fault; its number."""
