@@ -186,7 +186,7 @@ class Runner(Claim):
 
     # ---- the heartbeat's side ----------------------------------------------------------------------------------------
 
-    def take_if_hung(self) -> bool:
+    def end_if_hung(self) -> bool:
         """Give up an attempt that is past its deadline. Whether it was taken from its thread."""
         watched = self._watched
         if watched is None or time.monotonic() < watched[2]:
