@@ -37,7 +37,7 @@ def send(ctx: Context, to: str, subject: str, text: str) -> str:
     if isinstance(mailer, Outbox):
         mailer.keep(ctx.db, Mail(message_id, to, subject, text))
         return message_id
-    sealed = ctx.runtime.keyring.seal(text.encode(), _place(message_id))
+    sealed = ctx.runtime.keyring.seal(text.encode(), _associated_data(message_id))
     enqueue(ctx, SEND, Letter(message_id, to, subject, sealed.hex()))
     return message_id
 
@@ -58,7 +58,7 @@ def driver(runtime: Runtime) -> Mailer:
 @step(deadline=60.0, retries=3)
 def deliver(work: StepContext) -> Sleep | None:
     letter: Letter = work.args
-    text = work.runtime.keyring.open(bytes.fromhex(letter.sealed), _place(letter.message_id)).decode()
+    text = work.runtime.keyring.open(bytes.fromhex(letter.sealed), _associated_data(letter.message_id)).decode()
     try:
         driver(work.runtime).send(Mail(letter.message_id, letter.to, letter.subject, text))
     except Undeliverable as error:
@@ -72,7 +72,7 @@ def deliver(work: StepContext) -> Sleep | None:
     return None
 
 
-def _place(message_id: str) -> str:
+def _associated_data(message_id: str) -> str:
     return f"mail:{message_id}:text"
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from crofter.login import app
-from crofter.login.browser import Fields, Visit
+from crofter.login.browser import BrowserRequest, Fields
 from tests.cloud import Cloud
 from tests.login.visitor import PASSWORD, Visitor
 
 
-def visit(cloud: Cloud, cookie: bytes) -> Visit:
+def visit(cloud: Cloud, cookie: bytes) -> BrowserRequest:
     scope = {
         "method": "GET",
         "path": "/login/",
@@ -22,7 +22,7 @@ def visit(cloud: Cloud, cookie: bytes) -> Visit:
         "headers": [(b"cookie", cookie)],
         "scheme": "http",
     }
-    return Visit(cloud.runtime, scope, "")
+    return BrowserRequest(cloud.runtime, scope, "")
 
 
 def test_our_cookies_are_found_among_others_and_taken_as_they_are(cloud: Cloud) -> None:

@@ -22,7 +22,7 @@ log = logging.getLogger("crofter")
 
 MOST = 64
 """Requests in one commit."""
-PATIENCE = 2.0
+MAX_QUEUE_SECONDS = 2.0
 """Seconds that a request waits in line before its caller is told to come back later."""
 
 
@@ -93,7 +93,7 @@ class WriteQueue:
         return job
 
     def _perform(self, job: _Job) -> Answer:
-        if time.monotonic() - job.since > PATIENCE:
+        if time.monotonic() - job.since > MAX_QUEUE_SECONDS:
             return refused(Unavailable(), None)
         return self._performer.perform(job.endpoint, job.values, job.request)
 

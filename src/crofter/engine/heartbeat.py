@@ -90,9 +90,8 @@ class Heartbeat:
                 if db.dialect == "sqlite":  # one process by rule: whoever else is on the list is dead
                     for other in db.column(_OTHERS, me=0):
                         self._reap_worker(db, other)
-                fresh = 1 + secrets.randbelow(
-                    2**31 - 1
-                )  # as wide as the lock; not of the seeded generator, which other processes share
+                # As wide as the lock; and not from the seeded generator, which processes with one seed share.
+                fresh = 1 + secrets.randbelow(2**31 - 1)
                 lease = timekeeping.machine(db) + self._span
                 db.insert(worker, id=fresh, host=os.uname().nodename, pid=os.getpid(), lease=lease)
                 self._take_liveness_lock(fresh)  # before others can see the row, or they would take it for dead

@@ -62,7 +62,7 @@ class Outbox:
                 message_id=mail.message_id,
                 recipient=mail.to,
                 subject=mail.subject,
-                body=self._keyring.seal(mail.text.encode(), _place(mail.message_id)),
+                body=self._keyring.seal(mail.text.encode(), _associated_data(mail.message_id)),
                 at=clock.text(self._clock.now()),
             )
 
@@ -76,12 +76,12 @@ class Outbox:
                 "message_id": one.message_id,
                 "to": one.recipient,
                 "subject": one.subject,
-                "text": self._keyring.open(one.body, _place(one.message_id)).decode(),
+                "text": self._keyring.open(one.body, _associated_data(one.message_id)).decode(),
                 "sent": one.at,
             }
             for one in kept
         ]
 
 
-def _place(message_id: str) -> str:
+def _associated_data(message_id: str) -> str:
     return f"outbox:{message_id}:body"
