@@ -182,10 +182,10 @@ class Endpoint(Options, eq=False, dict=True):
             self._argument(name, hint, defaults[name].default)
 
     def _argument(self, name: str, hint: Any, default: Any) -> None:
-        found = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Lookup)), None)
-        if found is not None:
-            self.lookups[name] = found
-            self.parts.update(found.types)
+        lookup = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Lookup)), None)
+        if lookup is not None:
+            self.lookups[name] = lookup
+            self.parts.update(lookup.types)
         elif name in self.parts:
             self.parts[name] = hint
             self.plain.append(name)

@@ -26,7 +26,7 @@ STRANGER_WAIT = 30.0
 
 
 class Runner(Claim):
-    """An operation in the hands of one thread."""
+    """One thread at work on an operation."""
 
     def __init__(self, runtime: Runtime, kind: Operation | None, row: Claimed, metrics: Metrics) -> None:
         super().__init__(runtime, row, metrics)
