@@ -61,13 +61,13 @@ def test_a_form_is_read_where_it_holds_nobody_up(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch, kind: str, content: bytes, status: int
 ) -> None:
     threads = []
-    read = app._gathered
+    read = app._by_name
 
-    def gathered(pairs: list[tuple[str, str]]) -> Fields:
+    def by_name(pairs: list[tuple[str, str]]) -> Fields:
         threads.append(threading.current_thread().name)
         return read(pairs)
 
-    monkeypatch.setattr(app, "_gathered", gathered)
+    monkeypatch.setattr(app, "_by_name", by_name)
     answer = cloud.sandbox.post("/login/", content=content, headers={"Content-Type": kind})
     assert answer.status_code == status
     assert threads
