@@ -23,7 +23,7 @@ PLAIN: dict[str, Any] = {"verify": False}
 
 
 # A machine that stands still for a moment sends nobody away here; tests of patience say how much there is.
-sqlite.WRITE_WAIT = write_queue.PATIENCE = 20.0
+sqlite.WRITE_WAIT = write_queue.MAX_QUEUE_SECONDS = 20.0
 
 
 class _Server(uvicorn.Server):

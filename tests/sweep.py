@@ -191,7 +191,7 @@ def planted(cloud: Cloud, kind: str, step: Step, how: str) -> Iterator[Plant]:
 @contextmanager
 def instead(cloud: Cloud, kind: str, step: Step, attempt: Callable[..., Any]) -> Iterator[None]:
     """Let a step of a job be this."""
-    versions: dict[int, Operation] = cloud.application.worker.book._versions[kind]
+    versions: dict[int, Operation] = cloud.application.worker.operations._versions[kind]
     (version, before), *_ = versions.items()
     steps = tuple(replace(one, run=attempt) if one.name == step.name else one for one in before.steps)
     versions[version] = replace(before, steps=steps)

@@ -51,8 +51,8 @@ def quiet() -> Iterator[Cloud]:
 
 
 def _watch(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Watched:
-    watched = Watched(cloud.runtime.services["hypervisor"])
-    monkeypatch.setitem(cloud.runtime.services, "hypervisor", watched)
+    watched = Watched(cloud.runtime.hypervisor)
+    monkeypatch.setattr(cloud.runtime, "hypervisor", watched)
     return watched
 
 

@@ -14,6 +14,8 @@ from crofter.db import metadata
 from crofter.db.schema import MIGRATIONS
 
 URLS = {"sqlite": "sqlite://", "postgresql": "postgresql+psycopg://"}
+UNRELEASED = "0001_foundation"
+"""The revision that is still written anew from the tables. Once it is released, databases have it, and it is frozen."""
 
 
 def statements(dialect: str) -> list[str]:
@@ -33,12 +35,21 @@ def _is_index(statement: str) -> bool:
     return statement.startswith(("CREATE INDEX", "CREATE UNIQUE INDEX"))
 
 
+def files(name: str = UNRELEASED) -> dict[str, str]:
+    """The content of each file of a revision, by its name."""
+    return {f"{name}.{dialect}.sql": "\n--;\n".join(statements(dialect)) + "\n" for dialect in URLS}
+
+
+def stale(versions: Path = MIGRATIONS / "versions") -> list[str]:
+    """The files that are not what they would be if written now."""
+    return [name for name, text in files().items() if (versions / name).read_text() != text]
+
+
 def main(name: str) -> None:
-    for dialect in URLS:
-        path = MIGRATIONS / "versions" / f"{name}.{dialect}.sql"
-        Path(path).write_text("\n--;\n".join(statements(dialect)) + "\n")
-        print(f"{path.name}: {len(statements(dialect))} statements")
+    for file, text in files(name).items():
+        (MIGRATIONS / "versions" / file).write_text(text)
+        print(f"{file}: {text.count('--;') + 1} statements")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1] if len(sys.argv) > 1 else UNRELEASED)

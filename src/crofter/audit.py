@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -118,32 +118,37 @@ _ACCOUNTS = query(select(audit.c.account_id).union(select(audit_head.c.account_i
 def write(ctx: Context, operation: str, path: str, fields: list[str]) -> None:
     """Put a caller's successful request on record, in its own transaction."""
     actor = ctx.actor
-    entry = _entry(ctx, actor.account_id, actor.user_id, actor.username, actor.token_id, operation, path, fields)
-    _append(ctx.runtime.keyring, ctx.db, entry)
-
-
-def write_as(
-    ctx: Context, account_id: int, user_id: int | None, username: str, operation: str, path: str, *fields: str
-) -> None:
-    """Put on record what somebody without a token did to an account, at the login service or from a command line."""
-    entry = _entry(ctx, account_id, user_id, username, None, operation, path, list(fields))
+    entry = _entry(ctx, actor.account_id, actor.username, operation, path, fields, actor.user_id, actor.token_id)
     append(ctx.runtime.keyring, ctx.db, entry)
 
 
-def write_staff(ctx: Context, account_id: int, by: str, operation: str, path: str) -> None:
-    """The staff is no user of the account: it is known by name alone."""
-    write_as(ctx, account_id, None, by, operation, path)
+def write_without_token(
+    ctx: Context,
+    account_id: int,
+    username: str,
+    operation: str,
+    path: str,
+    fields: Iterable[str] = (),
+    *,
+    user_id: int | None = None,
+) -> None:
+    """Put on record, in the same transaction, what was done by whoever needs no token: people at the login service,
+    staff at a command line.
+    """
+    ctx.db.lock_account(account_id)
+    entry = _entry(ctx, account_id, username, operation, path, list(fields), user_id, None)
+    append(ctx.runtime.keyring, ctx.db, entry)
 
 
 def _entry(
     ctx: Context,
     account_id: int,
-    user_id: int | None,
     username: str,
-    token_id: int | None,
     operation: str,
     path: str,
     fields: list[str],
+    user_id: int | None,
+    token_id: int | None,
 ) -> AuditEntry:
     return AuditEntry(
         account_id=account_id,
@@ -161,12 +166,6 @@ def _entry(
 
 
 def append(keyring: Keyring, db: Session, entry: AuditEntry) -> None:
-    """Add an entry to the chain of its account, whose lock is taken first: two writers would both follow its end."""
-    db.lock_account(entry.account_id)
-    _append(keyring, db, entry)
-
-
-def _append(keyring: Keyring, db: Session, entry: AuditEntry) -> None:
     key = ("audit", entry.account_id)
     end = db.deferred(key, NewChainHead) or db.maybe(_HEAD, account_id=entry.account_id)
     number, previous = (end.number + 1, bytes(end.mark)) if end else (1, BEGINNING)

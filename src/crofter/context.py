@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from crofter.drivers.mail import Mailer
     from crofter.drivers.payments import Gateway
     from crofter.drivers.probes import ProbeClient
-    from crofter.engine.operation import Book
+    from crofter.engine.operation import Operations
     from crofter.keyring import Keyring
     from crofter.kinds import Kinds
     from crofter.passwords import Passwords
@@ -83,7 +83,7 @@ class Runtime:
         self.rng = rng
         self.keyring = keyring
         self.kinds = kinds
-        self.operations: Book | None = None
+        self.operations: Operations | None = None
         """The operations that this process knows; set by its worker."""
 
 

@@ -24,7 +24,7 @@ _IN_TEXT = re.compile(MARK.hex() + f"[0-9a-f]{{{2 * (OVERHEAD - len(MARK))},}}")
 # Tokens cannot be hashed again, since nobody knows them, and a chain of marks cannot be made again without trusting
 # what it marks. So the keys for both are kept here, sealed, from the first master on.
 hash_key = table(
-    "house_key",
+    "hash_key",
     Column("name", Text, primary_key=True),
     Column("value", Sealed, nullable=False),
 )
@@ -43,10 +43,10 @@ def adopt_hash_keys(keyring: Keyring, db: Session) -> None:
     kept = {row.name: bytes(row.value) for row in db.all(_KEYS)}
     if not kept:
         for name, value in (("pepper", keyring.pepper), ("audit", keyring.audit)):
-            db.insert(hash_key, name=name, value=keyring.seal(value, f"house_key:{name}"))
+            db.insert(hash_key, name=name, value=keyring.seal(value, f"hash_key:{name}"))
         return
     try:
-        opened = {name: keyring.open(value, f"house_key:{name}") for name, value in kept.items()}
+        opened = {name: keyring.open(value, f"hash_key:{name}") for name, value in kept.items()}
     except Unopenable:
         raise Unavailable("the secret key is not the one that this database was sealed with") from None
     keyring.adopt(opened["pepper"], opened["audit"])

@@ -86,7 +86,7 @@ def test_a_lock_of_another_program_is_not_waited_for_in_vain(own_cloud: Cloud) -
     database = own_cloud.runtime.database
     assert isinstance(database, sqlite.SqliteDatabase)
     other = apsw.Connection(str(database.path))
-    with database._turn:  # else the server might be writing just now
+    with database._writer_lock:  # else the server might be writing just now
         database._writer.set_busy_timeout(50)
         other.execute("BEGIN IMMEDIATE")
     assert refused_politely(create(own_cloud.admin, "locked"))

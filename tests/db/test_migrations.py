@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from tools.schema import stale, statements
 
 from crofter import assembly
-from crofter.db import Database
+from crofter.db import Database, meta, schema
 from crofter.db.postgres import PostgresDatabase
 from crofter.db.schema import SchemaError, _move, engine_for, known_revisions, prepare
 from crofter.db.sqlite import SqliteDatabase
@@ -54,9 +56,9 @@ class Pair:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     server = request.getfixturevalue("postgres_server") if request.param == "postgresql" else None
-    found = Pair(request.param, tmp_path, server)
-    yield found
-    for database in found.databases:
+    databases = Pair(request.param, tmp_path, server)
+    yield databases
+    for database in databases.databases:
         database.close()
 
 
@@ -65,10 +67,78 @@ def test_a_first_start_and_the_migrations_make_the_same_schema(pair: Pair) -> No
     assert prepare(made) == "made"
     with engine_for(moved).connect() as connection:
         _move(connection)
-    found = described(moved)
-    assert len(found) > 100
-    assert found == described(made)
+    schema_of_the_migrations = described(moved)
+    assert len(schema_of_the_migrations) > 100
+    assert schema_of_the_migrations == described(made)
     assert prepare(moved) == "ready"
+
+
+NEXT = """
+from crofter.db.migrations import run_script
+
+revision = "0002"
+down_revision = "0001"
+
+
+def upgrade() -> None:
+    run_script(__file__)
+"""
+ADDED = """CREATE TABLE added (id BIGINT NOT NULL, label TEXT NOT NULL)
+--;
+INSERT INTO added (id, label) SELECT CAST(value AS BIGINT), 'moved: 100%' FROM meta WHERE name = 'kept'
+--;
+CREATE INDEX ix_added_label ON added (label)
+"""
+
+
+@pytest.fixture
+def next_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release that knows one revision more than this one."""
+    folder = tmp_path / "migrations"
+    shutil.copytree(schema.MIGRATIONS, folder)
+    (folder / "versions" / "0002_added.py").write_text(NEXT)
+    for dialect in ("sqlite", "postgresql"):
+        (folder / "versions" / f"0002_added.{dialect}.sql").write_text(ADDED)
+    monkeypatch.setattr(schema, "MIGRATIONS", folder)
+
+
+@pytest.mark.usefixtures("next_release")
+def test_a_database_of_the_release_before_is_moved_and_keeps_its_rows(pair: Pair) -> None:
+    database = pair.databases[0]
+    with engine_for(database).connect() as connection:
+        _move(connection, "0001")
+    with database.write() as db:
+        meta.put(db, "kept", 7)
+    assert prepare(database) == "moved"
+    with database.read() as db:
+        assert meta.get(db, "kept") == 7
+        assert [tuple(row) for row in db.raw("SELECT id, label FROM added").fetchall()] == [(7, "moved: 100%")]
+    assert "ix_added_label" in str(described(database))
+    assert prepare(database) == "ready"
+
+
+@pytest.mark.usefixtures("next_release")
+def test_a_migration_that_fails_leaves_the_release_before(pair: Pair) -> None:
+    database = pair.databases[0]
+    with engine_for(database).connect() as connection:
+        _move(connection, "0001")
+    before = described(database)
+    for script in (schema.MIGRATIONS / "versions").glob("0002_added.*.sql"):
+        script.write_text(script.read_text() + "--;\nCREATE INDEX ix_nothing ON nowhere (label)\n")
+    with pytest.raises(Exception, match="nowhere"):
+        prepare(database)
+    assert described(database) == before
+    with engine_for(database).connect() as connection:
+        assert connection.execute(text("SELECT version_num FROM alembic_version")).scalar() == "0001"
+
+
+def test_the_first_migration_is_what_the_tables_say(tmp_path: Path) -> None:
+    assert stale() == []
+    copied = shutil.copytree(schema.MIGRATIONS / "versions", tmp_path / "versions")
+    for script in copied.glob("*.sqlite.sql"):
+        script.write_text(script.read_text().replace("label TEXT NOT NULL", "label TEXT", 1))
+    assert stale(copied) == ["0001_foundation.sqlite.sql"]
+    assert len(statements("postgresql")) > 100
 
 
 def test_a_schema_of_a_newer_release_is_refused_and_left_alone(pair: Pair) -> None:

@@ -178,7 +178,7 @@ def test_others_wait_until_all_parts_are_done(sqlite_database: SqliteDatabase) -
 
 
 def limit_pages(database: SqliteDatabase, more: int) -> None:
-    with database._turn:  # in a server, others write by the same connection
+    with database._writer_lock:  # in a server, others write by the same connection
         used = database._writer.execute("PRAGMA page_count").fetchone()[0]
         database._writer.execute(f"PRAGMA max_page_count={used + more}")
 
@@ -233,7 +233,7 @@ def test_whatever_goes_wrong_the_next_one_gets_a_turn(
         patched.setattr(sqlite_database, "_writer", Broken(sqlite_database._writer, at, error))
         with pytest.raises(Unavailable if at != "ROLLBACK" and isinstance(error, apsw.FullError) else type(error)):
             add(sqlite_database, "lost", give_up=at == "ROLLBACK")
-    assert not sqlite_database._turn.locked()
+    assert not sqlite_database._writer_lock.locked()
     if sqlite_database._writer.in_transaction:  # what could not be taken back
         sqlite_database._writer.execute("ROLLBACK")
     add(sqlite_database, "kept")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from crofter.drivers.pictures import Crowded, Unfit, cleaned, decodes, studio
+from crofter.drivers.pictures import Crowded, Unfit, cleaned, decodes, image_cleaner
 from tests.pictures import picture
 from tests.resources.followers import eventually
 
@@ -76,7 +76,7 @@ def test_it_is_told_nothing_of_the_service(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("CROFTER_SECRET_KEY", "a secret")
     told = "import os, sys; words = repr(dict(os.environ)).encode(); sys.stdin.buffer.read();"
     told += "import struct; sys.stdout.buffer.write(b'-' + struct.pack('>I', len(words)) + words)"
-    monkeypatch.setattr(studio, "COMMAND", (sys.executable, "-I", "-c", told))
+    monkeypatch.setattr(image_cleaner, "COMMAND", (sys.executable, "-I", "-c", told))
     with pytest.raises(Unfit) as said:
         cleaned(picture(), "PNG", **LIMITS)
     assert "secret" not in str(said.value)
@@ -95,14 +95,14 @@ def test_it_is_told_nothing_of_the_service(monkeypatch: pytest.MonkeyPatch) -> N
 )
 def test_what_comes_back_is_a_picture_or_nothing(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
     lies = f"import sys; sys.stdin.buffer.read(); sys.stdout.buffer.write({answer})"
-    monkeypatch.setattr(studio, "COMMAND", (sys.executable, "-I", "-c", lies))
+    monkeypatch.setattr(image_cleaner, "COMMAND", (sys.executable, "-I", "-c", lies))
     with pytest.raises(Unfit, match="The image cannot be decoded"):
         cleaned(picture(), "PNG", **LIMITS)
 
 
 def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(studio, "COMMAND", (sys.executable, "-I", "-c", "import time; time.sleep(3600)"))
-    monkeypatch.setattr(studio, "PATIENCE", 0.1)
+    monkeypatch.setattr(image_cleaner, "COMMAND", (sys.executable, "-I", "-c", "import time; time.sleep(3600)"))
+    monkeypatch.setattr(image_cleaner, "MAX_SECONDS", 0.1)
     with pytest.raises(Unfit):
         cleaned(picture(), "PNG", **LIMITS)
 
@@ -110,13 +110,13 @@ def test_nobody_waits_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_crowd_is_sent_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     waits = f"import os, time\nwhile not os.path.exists({str(gate)!r}): time.sleep(0.01)"
-    monkeypatch.setattr(studio, "COMMAND", (sys.executable, "-I", "-c", waits))
+    monkeypatch.setattr(image_cleaner, "COMMAND", (sys.executable, "-I", "-c", waits))
     outcomes: list[bool] = []
-    room = studio.AT_ONCE + studio.WAITING
+    room = image_cleaner.AT_ONCE + image_cleaner.WAITING
     crowd = [threading.Thread(target=lambda: outcomes.append(decodes(b"", "PNG", most_pixels=1))) for _ in range(room)]
     for one in crowd:
         one.start()
-    eventually(lambda: not studio._room._value)
+    eventually(lambda: not image_cleaner._queue._value)
     with pytest.raises(Crowded):
         decodes(b"", "PNG", most_pixels=1)
     gate.touch()

@@ -14,7 +14,7 @@ import pytest
 
 from crofter.drivers.probes import ProbeClient
 from crofter.drivers.probes.addresses import Refused, judge, networks, parse
-from crofter.drivers.probes.looking import look
+from crofter.drivers.probes.probing import probe
 from crofter.drivers.probes.wire import Answer, Ask
 
 LOOPBACK = ("127.0.0.0/8", "::1/128")
@@ -87,7 +87,7 @@ def resolving(*addresses: str) -> Callable[[str, int], Awaitable[Sequence[str]]]
 
 
 def seen(ask: Ask, resolver: Any = None, connect: Any = never) -> Answer:
-    return asyncio.run(look(ask, resolver=resolver or resolving(SOMEWHERE), connect=connect))
+    return asyncio.run(probe(ask, resolver=resolver or resolving(SOMEWHERE), connect=connect))
 
 
 def refused(answer: Answer) -> bool:
@@ -276,7 +276,7 @@ def server(reply: bytes, *, drip: bool = False) -> Iterator[int]:
 
 
 def at(port: int, **more: Any) -> Answer:
-    return asyncio.run(look(asked(f"http://127.0.0.1:{port}/", allowed=LOOPBACK, **more)))
+    return asyncio.run(probe(asked(f"http://127.0.0.1:{port}/", allowed=LOOPBACK, **more)))
 
 
 OK = b"HTTP/1.1 200 OK\r\n"
@@ -322,7 +322,7 @@ def test_a_redirect_is_never_followed() -> None:
             visited.append(f"{where}:{target}")
             return await asyncio.open_connection(where, target, **how)
 
-        asyncio.run(look(asked(f"http://127.0.0.1:{port}/", allowed=LOOPBACK), connect=connect))
+        asyncio.run(probe(asked(f"http://127.0.0.1:{port}/", allowed=LOOPBACK), connect=connect))
         assert visited == [f"127.0.0.1:{port}"]
 
 

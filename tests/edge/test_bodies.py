@@ -11,8 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import Meta
 
-from crofter.edge import bodies
-from crofter.edge.bodies import MAX_DEPTH, decode, parse
+from crofter.edge import bodies, json_reader
+from crofter.edge.bodies import decode
+from crofter.edge.json_reader import MAX_DEPTH, read_json
 from crofter.errors import Invalid
 from crofter.shapes import UNSET, Body, Optional
 
@@ -169,7 +170,7 @@ def test_a_body_is_an_object(sent: Any) -> None:
         b"[" * (MAX_DEPTH + 1) + b"]" * (MAX_DEPTH + 1),
         b"[" * 100_000,
         b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
-        b'{"a": [' + b"{}," * bodies.MAX_CONTAINERS + b"{}]}",
+        b'{"a": [' + b"{}," * json_reader.MAX_CONTAINERS + b"{}]}",
         b'{"a": [' + b"{}," * 500 + b"{}]",
         b"// no\n{}",
         b"undefined",
@@ -177,7 +178,7 @@ def test_a_body_is_an_object(sent: Any) -> None:
 )
 def test_what_is_no_strict_json_is_refused(raw: bytes) -> None:
     with pytest.raises(Invalid) as caught:
-        parse(raw)
+        read_json(raw)
     assert caught.value.reasons == [("Invalid JSON", None)]
 
 
@@ -199,7 +200,7 @@ def test_what_is_no_strict_json_is_refused(raw: bytes) -> None:
     ],
 )
 def test_what_is_strict_json_is_taken(raw: bytes) -> None:
-    parse(raw)
+    read_json(raw)
 
 
 _TOKENS = [
@@ -240,14 +241,14 @@ def _json(value: Any) -> str:
 @settings(max_examples=2000, deadline=None, database=None, derandomize=True)
 def test_the_quick_way_to_read_a_body_says_what_the_close_one_says(text: str) -> None:
     raw = text.encode()
-    quick = bodies._plain(raw)
+    quick = json_reader._simple_object(raw)
     if quick is not None:
-        close = bodies._read(text)
+        close = json_reader._strict(text)
         assert (close, [type(value) for value in close.values()]) == (quick, [type(value) for value in quick.values()])
 
 
 def test_most_bodies_are_read_the_quick_way() -> None:
-    assert bodies._plain(b'{"label": "web", "size": 10, "booted": true}') == {
+    assert json_reader._simple_object(b'{"label": "web", "size": 10, "booted": true}') == {
         "label": "web",
         "size": 10,
         "booted": True,
@@ -256,9 +257,9 @@ def test_most_bodies_are_read_the_quick_way() -> None:
 
 def test_a_long_body_is_read_closely_whatever_it_is() -> None:
     """Numbers of thousands of digits would be worked out the quick way."""
-    long = b'{"a": ' + b"9" * bodies.PLAIN + b"}"
-    assert bodies._plain(long) is None
-    assert type(parse(long)["a"]) is bodies._Huge
+    long = b'{"a": ' + b"9" * json_reader.MAX_SIMPLE + b"}"
+    assert json_reader._simple_object(long) is None
+    assert type(read_json(long)["a"]) is json_reader._HugeNumber
 
 
 def test_thousands_of_mistakes_are_one_hundred() -> None:

@@ -20,7 +20,7 @@ from tests.resources.followers import eventually
 @pytest.fixture
 def own_cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
     monkeypatch.setattr(sqlite, "WRITE_WAIT", 60.0)  # however long it takes until all are in line
-    monkeypatch.setattr(write_queue, "PATIENCE", 60.0)
+    monkeypatch.setattr(write_queue, "MAX_QUEUE_SECONDS", 60.0)
     cloud = Cloud()
     cloud.freeze()  # nobody else writes
     yield cloud
@@ -129,7 +129,7 @@ def test_a_token_that_is_revoked_in_the_same_commit_is_no_good_any_more(
 def test_one_that_has_waited_too_long_is_not_done_behind_its_callers_back(
     own_cloud: Cloud, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(write_queue, "PATIENCE", -1.0)
+    monkeypatch.setattr(write_queue, "MAX_QUEUE_SECONDS", -1.0)
     answers = queue.send(["one", "two", "three"])
     assert [answer.status_code for answer in answers] == [503] * 3
     assert own_cloud.admin.get("/v4/tags").json()["results"] == 0

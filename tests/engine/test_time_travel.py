@@ -176,8 +176,8 @@ def test_a_month_goes_by(bench: Benches) -> None:
     def plan(ctx: Context) -> None:
         for number in range(4):
             rule = f"daily {5 + number:02}:30"
-            schedules.plan(ctx, f"backup:{number}", HAPPEN, Named(f"backup {number}"), rule, key=f"instance:{number}")
-        schedules.plan(ctx, "invoice", HAPPEN, Named("invoice"), "monthly", catchup="all")
+            schedules.add(ctx, f"backup:{number}", HAPPEN, Named(f"backup {number}"), rule, key=f"instance:{number}")
+        schedules.add(ctx, "invoice", HAPPEN, Named("invoice"), "monthly", catchup="all")
 
     application.write(plan)
     put(application, "expiry", 86400, dedup="transfer.expire:1")
@@ -226,7 +226,7 @@ def test_the_service_can_be_rearranged_while_all_stands_still(bench: Benches) ->
 def test_a_short_way_is_stopped_on_for_all_that_is_scheduled(bench: Benches) -> None:
     application = bench(HAPPEN)
     at_noon(application)
-    application.write(lambda ctx: schedules.plan(ctx, "look", HAPPEN, Named("look"), "every 60", catchup="none"))
+    application.write(lambda ctx: schedules.add(ctx, "look", HAPPEN, Named("look"), "every 60", catchup="none"))
     application.time_travel.advance(3600)
     assert seen == [("look", text(parse(START) + minute * 60 * SECOND)) for minute in range(1, 61)]
 
@@ -234,8 +234,8 @@ def test_a_short_way_is_stopped_on_for_all_that_is_scheduled(bench: Benches) -> 
 def test_a_long_way_is_stopped_on_for_what_may_be_missed_only_where_something_has_happened(bench: Benches) -> None:
     application = bench(HAPPEN)
     at_noon(application)
-    application.write(lambda ctx: schedules.plan(ctx, "look", HAPPEN, Named("look"), "every 60", catchup="none"))
-    application.write(lambda ctx: schedules.plan(ctx, "clean", HAPPEN, Named("clean"), "daily 06:00"))
+    application.write(lambda ctx: schedules.add(ctx, "look", HAPPEN, Named("look"), "every 60", catchup="none"))
+    application.write(lambda ctx: schedules.add(ctx, "clean", HAPPEN, Named("clean"), "daily 06:00"))
     put(application, "news", 36 * 3600 + 30)
     application.time_travel.advance(2 * 86400 + 45)
     assert seen == [

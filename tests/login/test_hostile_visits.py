@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from crofter.login import app
-from crofter.login.browser import Fields, Visit
+from crofter.login.browser import BrowserRequest, Fields
 from tests.cloud import Cloud
 from tests.login.visitor import PASSWORD, Visitor
 
 
-def visit(cloud: Cloud, cookie: bytes) -> Visit:
+def visit(cloud: Cloud, cookie: bytes) -> BrowserRequest:
     scope = {
         "method": "GET",
         "path": "/login/",
@@ -22,7 +22,7 @@ def visit(cloud: Cloud, cookie: bytes) -> Visit:
         "headers": [(b"cookie", cookie)],
         "scheme": "http",
     }
-    return Visit(cloud.runtime, scope, "")
+    return BrowserRequest(cloud.runtime, scope, "")
 
 
 def test_our_cookies_are_found_among_others_and_taken_as_they_are(cloud: Cloud) -> None:
@@ -61,13 +61,13 @@ def test_a_form_is_read_where_it_holds_nobody_up(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch, kind: str, content: bytes, status: int
 ) -> None:
     threads = []
-    read = app._gathered
+    read = app._by_name
 
-    def gathered(pairs: list[tuple[str, str]]) -> Fields:
+    def by_name(pairs: list[tuple[str, str]]) -> Fields:
         threads.append(threading.current_thread().name)
         return read(pairs)
 
-    monkeypatch.setattr(app, "_gathered", gathered)
+    monkeypatch.setattr(app, "_by_name", by_name)
     answer = cloud.sandbox.post("/login/", content=content, headers={"Content-Type": kind})
     assert answer.status_code == status
     assert threads

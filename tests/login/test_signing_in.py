@@ -392,7 +392,7 @@ def test_odd_requests_are_answered_in_kind(ada: Visitor) -> None:
 
 def test_only_a_sandbox_without_encryption_sets_cookies_that_travel_openly(cloud: Cloud) -> None:
     from crofter.edge.proxy import reveal
-    from crofter.login.browser import Visit
+    from crofter.login.browser import BrowserRequest
 
     scope: dict[str, object] = {
         "method": "GET",
@@ -401,14 +401,14 @@ def test_only_a_sandbox_without_encryption_sets_cookies_that_travel_openly(cloud
         "headers": [],
         "scheme": "https",
     }
-    assert Visit(cloud.runtime, scope, "").cookie_name("session") == "__Host-crofter_session"
-    assert Visit(cloud.runtime, {**scope, "scheme": "http"}, "").cookie_name("session") == "crofter_session"
+    assert BrowserRequest(cloud.runtime, scope, "").cookie_name("session") == "__Host-crofter_session"
+    assert BrowserRequest(cloud.runtime, {**scope, "scheme": "http"}, "").cookie_name("session") == "crofter_session"
     settings = msgspec.structs.replace(cloud.runtime.settings, mode="production", behind_proxy=True)
     runtime = copy.copy(cloud.runtime)
     runtime.settings = settings
     scope = {**scope, "scheme": "http", "headers": [(b"host", b"cloud.example")]}
     reveal(scope)
-    visit = Visit(runtime, scope, "")
+    visit = BrowserRequest(runtime, scope, "")
     assert visit.cookie_name("session") == "__Host-crofter_session"
     assert visit.origin == "https://cloud.example"
     page = pages.message(visit, "Hello", "")

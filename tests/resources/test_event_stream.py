@@ -249,5 +249,5 @@ def test_an_event_that_was_overtaken_would_be_seen(
     if cloud.runtime.database.dialect == "sqlite":
         pytest.skip("SQLite's one writer cannot be overtaken")
     monkeypatch.setattr(Session, "lock_account", lambda _self, _account: None)
-    monkeypatch.setattr(Session, "conclude", lambda _self: None)  # the tally's row keeps writers in line too
+    monkeypatch.setattr(Session, "before_commit", lambda _self: None)  # the tally's row keeps writers in line too
     assert overtaken(cloud, alice, 20)  # nothing keeps it from committing, however slow it is

@@ -16,7 +16,7 @@ from PIL import Image
 from sqlalchemy import select
 
 from crofter.db import query
-from crofter.drivers.pictures import studio
+from crofter.drivers.pictures import image_cleaner
 from crofter.resources.oauth.store import client as clients
 from tests.cloud import Cloud
 from tests.pictures import picture
@@ -350,7 +350,7 @@ def test_a_picture_that_takes_long_holds_up_nobody(
 ) -> None:
     gate, begun = tmp_path / "gate", tmp_path / "begun"
     waits = f"import os, time; open({str(begun)!r}, 'w')\nwhile not os.path.exists({str(gate)!r}): time.sleep(0.01)"
-    monkeypatch.setattr(studio, "COMMAND", (sys.executable, "-I", "-c", waits))
+    monkeypatch.setattr(image_cleaner, "COMMAND", (sys.executable, "-I", "-c", waits))
     path, answers = f"{PATH}/{register(alice)['id']}/thumbnail", []
 
     def upload() -> None:

@@ -74,10 +74,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SettingsError as error:
         sys.exit(f"crofter: {error}")
     if command == "admin":
-        from crofter.cli import operating  # noqa: PLC0415
+        from crofter.cli import admin_commands  # noqa: PLC0415
 
-        sys.exit(operating.run(settings, asked))
+        sys.exit(admin_commands.run(settings, asked))
     gc.disable()  # what is imported stays; to look for garbage among it costs a tenth of the start
-    from crofter.cli import serving  # noqa: PLC0415
+    from crofter.cli import serve  # noqa: PLC0415
 
-    sys.exit(serving.migrate(settings) if command == "migrate" else serving.serve(settings))
+    sys.exit(serve.migrate(settings) if command == "migrate" else serve.serve(settings))

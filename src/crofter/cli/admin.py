@@ -1,4 +1,4 @@
-"""What ``crofter admin`` understands. Light to import: what it does is in ``operating``."""
+"""What ``crofter admin`` understands. Light to import: what it does is in ``admin_commands``."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from crofter.assembly import hypervisor
 from crofter.context import Runtime
 from crofter.resources.instances import sweeping
 
-Asked = dict[str, Any]
+Arguments = dict[str, Any]
 Rows = list[dict[str, Any]]
 MEANINGS = {
     "orphans": "on a host, and in no book",
@@ -22,11 +22,11 @@ MEANINGS = {
 }
 
 
-def reconcile(runtime: Runtime, asked: Asked) -> Rows:
+def reconcile(runtime: Runtime, arguments: Arguments) -> Rows:
     """Only reported. What to do about an orphan is for people to decide."""
     runtime.hypervisor = hypervisor(runtime)
     report = msgspec.structs.asdict(sweeping.compare(runtime))
     return [{"what": name, "which": one, "meaning": MEANINGS[name]} for name in MEANINGS for one in report[name]]
 
 
-COMMANDS: dict[str, Callable[[Runtime, Asked], Rows]] = {"hosts reconcile": reconcile}
+COMMANDS: dict[str, Callable[[Runtime, Arguments], Rows]] = {"hosts reconcile": reconcile}

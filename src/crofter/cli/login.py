@@ -20,7 +20,7 @@ from crofter.rng import Rng
 CLIENT = "00000000000000000c11"
 """The client that every server knows as the command line."""
 HERE = "http://127.0.0.1:8420"
-PATIENCE = 300
+MAX_SECONDS = 300
 """Seconds that a person has to sign in."""
 _PAGE = (
     "<!doctype html><html lang=en><meta charset=utf-8><title>{0} · crofter</title>"
@@ -57,7 +57,7 @@ class _Callback(BaseHTTPRequestHandler):
 
 class _Waiting(HTTPServer):
     answer: dict[str, str] | None = None
-    timeout = PATIENCE
+    timeout = MAX_SECONDS
 
     def handle_timeout(self) -> None:
         raise Failed("nobody signed in within five minutes")
@@ -98,7 +98,7 @@ def _signed_in(server: str, scopes: str, *, open_browser: bool) -> dict[str, Any
     metadata = _call(f"{server}/.well-known/oauth-authorization-server")
     with _Waiting(("127.0.0.1", 0), _Callback) as waiting:
         redirect_uri = f"http://127.0.0.1:{waiting.server_address[1]}/callback"
-        asked = {
+        query = {
             "client_id": CLIENT,
             "response_type": "code",
             "scope": scopes,
@@ -107,7 +107,7 @@ def _signed_in(server: str, scopes: str, *, open_browser: bool) -> dict[str, Any
             "code_challenge": _challenge(verifier),
             "code_challenge_method": "S256",
         }
-        address = f"{metadata['authorization_endpoint']}?{urlencode(asked)}"
+        address = f"{metadata['authorization_endpoint']}?{urlencode(query)}"
         if not (open_browser and webbrowser.open(address)):
             print(f"open this address in a browser on this machine:\n  {address}", flush=True)
         while waiting.answer is None:

@@ -8,7 +8,7 @@ import msgspec
 from sqlalchemy import bindparam, or_, select
 
 from crofter import audit, clock, events
-from crofter.cli.staff import Asked, Rows, operator, plain, seeking
+from crofter.cli.tickets import Arguments, Rows, operator, plain, seeking
 from crofter.context import Context, Runtime
 from crofter.db import Row, query
 from crofter.errors import Invalid
@@ -56,60 +56,60 @@ _CREDENTIALS = query(
 )
 
 
-def list_services(runtime: Runtime, asked: Asked) -> Rows:
+def list_services(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
-        found = db.all(_SERVICES, everything=not asked["problems"])
-    return [{**msgspec.structs.asdict(one), "notes": plain(one.notes or "")} for one in found]
+        services = db.all(_SERVICES, everything=not arguments["problems"])
+    return [{**msgspec.structs.asdict(service), "notes": plain(service.notes or "")} for service in services]
 
 
-def list_credentials(runtime: Runtime, asked: Asked) -> Rows:
+def list_credentials(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
-        account_id = staff.account_of(Context(runtime, db), asked["euuid"])
+        account_id = staff.account_of(Context(runtime, db), arguments["euuid"])
         return [msgspec.structs.asdict(one) for one in db.all(_CREDENTIALS, account_id=account_id)]
 
 
-def decrypt(runtime: Runtime, asked: Asked) -> Rows:
-    with runtime.database.write() as db, seeking(f"credential {asked['id']}"):
-        secrets = credentials.decrypt(Context(runtime, db), asked["id"], by=operator(asked))
-    return [dict(secrets) if asked["json"] else {name: plain(value or "") for name, value in secrets.items()}]
+def decrypt(runtime: Runtime, arguments: Arguments) -> Rows:
+    with runtime.database.write() as db, seeking(f"credential {arguments['id']}"):
+        secrets = credentials.decrypt(Context(runtime, db), arguments["id"], by=operator(arguments))
+    return [dict(secrets) if arguments["json"] else {name: plain(value or "") for name, value in secrets.items()}]
 
 
-def ssh_key(runtime: Runtime, asked: Asked) -> Rows:
+def ssh_key(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
-        private = credentials.private_key(ctx, staff.account_of(ctx, asked["euuid"]), by=operator(asked))
-    if asked["json"]:
+        private = credentials.private_key(ctx, staff.account_of(ctx, arguments["euuid"]), by=operator(arguments))
+    if arguments["json"]:
         return [{"private_key": private}]
     print(private, end="")
     return []
 
 
-def disable(runtime: Runtime, asked: Asked) -> Rows:
+def disable(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
-        account_id = staff.account_of(ctx, asked["euuid"])
+        account_id = staff.account_of(ctx, arguments["euuid"])
         db.lock_account(account_id)
         if not enabling.disable(ctx, account_id):
             raise Invalid("managed service is not enabled on this account")
         events.write(db, ctx.now, Author(account_id, None, staff.STAFF), "managed_disabled", "notification", ENTITY)
-        audit.write_staff(ctx, account_id, operator(asked), "managed disable", "/v4/account/settings")
-    return [{"disabled": asked["euuid"]}]
+        audit.write_without_token(ctx, account_id, operator(arguments), "managed disable", "/v4/account/settings")
+    return [{"disabled": arguments["euuid"]}]
 
 
 # ---- maintenance ----------------------------------------------------------------------------------------------------
 
 
-def schedule_maintenance(runtime: Runtime, asked: Asked) -> Rows:
-    when = _moment(asked["when"])
+def schedule_maintenance(runtime: Runtime, arguments: Arguments) -> Rows:
+    when = _moment(arguments["when"])
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
-        with seeking(f"instance {asked['compute_id']}"):
-            instance = instances.get_unscoped(ctx, asked["compute_id"])
+        with seeking(f"instance {arguments['compute_id']}"):
+            instance = instances.get_unscoped(ctx, arguments["compute_id"])
         db.lock_account(instance.account_id)
         if when <= ctx.now:
-            raise Invalid(f"{asked['when']} is over")
-        number = maintenance.schedule(ctx, instance, asked["type"], when, asked["reason"])
-        _on_record(ctx, asked, instance.account_id, instance.id)
+            raise Invalid(f"{arguments['when']} is over")
+        number = maintenance.schedule(ctx, instance, arguments["type"], when, arguments["reason"])
+        _on_record(ctx, arguments, instance.account_id, instance.id)
     return [{"scheduled": number}]
 
 
@@ -120,7 +120,7 @@ def _moment(text: str) -> int:
         raise Invalid(f"{text} is no moment like 2030-12-31T23:00:00") from error
 
 
-def list_maintenance(runtime: Runtime, asked: Asked) -> Rows:
+def list_maintenance(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
         found = maintained.everybodys(Context(runtime, db))
     return [
@@ -130,22 +130,22 @@ def list_maintenance(runtime: Runtime, asked: Asked) -> Rows:
     ]
 
 
-def cancel_maintenance(runtime: Runtime, asked: Asked) -> Rows:
+def cancel_maintenance(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
-        found = maintained.any_one(ctx, asked["id"])
+        found = maintained.any_one(ctx, arguments["id"])
         if found is None or not maintenance.call_off(ctx, found.id):
-            raise Invalid(f"there is no maintenance {asked['id']} that has not begun")
-        _on_record(ctx, asked, instances.get_unscoped(ctx, found.instance_id).account_id, found.instance_id)
-    return [{"cancelled": asked["id"]}]
+            raise Invalid(f"there is no maintenance {arguments['id']} that has not begun")
+        _on_record(ctx, arguments, instances.get_unscoped(ctx, found.instance_id).account_id, found.instance_id)
+    return [{"cancelled": arguments["id"]}]
 
 
-def _on_record(ctx: Context, asked: Asked, account_id: int, compute_id: int) -> None:
+def _on_record(ctx: Context, arguments: Arguments, account_id: int, compute_id: int) -> None:
     path = f"/v4/compute/instances/{compute_id}"
-    audit.write_staff(ctx, account_id, operator(asked), f"maintenance {asked['verb']}", path)
+    audit.write_without_token(ctx, account_id, operator(arguments), f"maintenance {arguments['verb']}", path)
 
 
-COMMANDS: dict[str, Callable[[Runtime, Asked], Rows]] = {
+COMMANDS: dict[str, Callable[[Runtime, Arguments], Rows]] = {
     "managed services": list_services,
     "managed credentials": list_credentials,
     "managed decrypt": decrypt,

@@ -3,7 +3,7 @@
 from crofter.db.database import Database
 from crofter.db.locks import Lock
 from crofter.db.opening import open_database
-from crofter.db.query import Query, among, gathered, query, unindexed
+from crofter.db.query import Query, among, json_list, query, unindexed
 from crofter.db.session import Duplicate, Session
 from crofter.db.tables import Flag, Id, Json, Moment, Row, Sealed, Time, identity, metadata, owned, partial_index, table
 
@@ -21,8 +21,8 @@ __all__ = [
     "Session",
     "Time",
     "among",
-    "gathered",
     "identity",
+    "json_list",
     "metadata",
     "open_database",
     "owned",

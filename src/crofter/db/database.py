@@ -14,7 +14,7 @@ class TransactionConflict(Exception):
 
 
 class LockFirst(TransactionConflict):
-    """Somebody holds an account that should have been held earlier: begin again, and hold it first."""
+    """Another transaction holds an account that should have been locked earlier: begin again, and lock it first."""
 
     def __init__(self, account_id: int) -> None:
         self.account_id = account_id

@@ -16,8 +16,8 @@ _VALUE = query(select(meta.c.value).where(meta.c.name == bindparam("name")))
 
 
 def get(db: Session, name: str, default: Any = None) -> Any:
-    found = db.value(_VALUE, name=name)
-    return default if found is None else found
+    value = db.value(_VALUE, name=name)
+    return default if value is None else value
 
 
 def put(db: Session, name: str, value: Any) -> None:

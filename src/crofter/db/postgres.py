@@ -83,8 +83,8 @@ class PostgresDatabase:
                 connection.execute("SET LOCAL synchronous_commit TO off")
             session = _session(connection)
             yield session
-            session.conclude()
-        session.tell(self.signals)
+            session.before_commit()
+        session.after_commit(self.signals)
 
     def batch(self, *, optimistic: bool = False) -> AbstractContextManager[Batch]:
         return nullcontext(Batch())  # writers of different accounts do not wait for each other here
@@ -105,32 +105,32 @@ class PostgresDatabase:
 
 def _check(connection: psycopg.Connection[Any]) -> None:
     """An idle connection has nothing to say. One that has is most likely gone, and only then do we ask."""
-    heard = select.poll()
-    heard.register(connection.fileno(), select.POLLIN)
-    if heard.poll(0):
+    readable = select.poll()
+    readable.register(connection.fileno(), select.POLLIN)
+    if readable.poll(0):
         ConnectionPool.check_connection(connection)
 
 
 def _session(connection: psycopg.Connection[Any]) -> Session:
-    return Session(_DRIVER, connection.execute, _holder(connection))
+    return Session(_DRIVER, connection.execute, _account_locks(connection))
 
 
-def _holder(connection: psycopg.Connection[Any]) -> Callable[[int], None]:
+def _account_locks(connection: psycopg.Connection[Any]) -> Callable[[int], None]:
     held: set[int] = set()
 
-    def hold(account_id: int) -> None:
+    def lock(account_id: int) -> None:
         if account_id in held:
             return
         if held and account_id < max(held):
             # Out of order: two who wait for each other would wait for ever, so this one does not wait.
-            found = connection.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", (ACCOUNTS, account_id)).fetchone()
-            if found is None or not found[0]:
+            locked = connection.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", (ACCOUNTS, account_id)).fetchone()
+            if locked is None or not locked[0]:
                 raise LockFirst(account_id)
         else:
             connection.execute("SELECT pg_advisory_xact_lock(%s, %s)", (ACCOUNTS, account_id))
         held.add(account_id)
 
-    return hold
+    return lock
 
 
 @contextmanager

@@ -194,14 +194,14 @@ def _unindexed_sqlite(element: unindexed, compiler: Any, **kw: Any) -> str:
     return f"+{compiler.process(element.column, **kw)}"
 
 
-class gathered(ColumnElement[str]):  # noqa: N801 - reads as a word of SQL
+class json_list(ColumnElement[str]):  # noqa: N801 - reads as a word of SQL
     """All that a select of one column finds, as one value: a JSON array, in the order of the select."""
 
     inherit_cache = True
     type = Text()
 
-    def __init__(self, found: Select[Any]) -> None:
-        self.found = found
+    def __init__(self, select: Select[Any]) -> None:
+        self.select = select
 
     @property
     def _from_objects(self) -> Any:
@@ -209,12 +209,12 @@ class gathered(ColumnElement[str]):  # noqa: N801 - reads as a word of SQL
         return []
 
 
-@compiles(gathered, "sqlite")
-def _gathered_sqlite(element: gathered, compiler: Any, **_kw: Any) -> str:
-    (column,) = element.found.selected_columns
-    return f"(SELECT json_group_array({column.name}) FROM ({compiler.process(element.found)}))"
+@compiles(json_list, "sqlite")
+def _json_list_sqlite(element: json_list, compiler: Any, **_kw: Any) -> str:
+    (column,) = element.select.selected_columns
+    return f"(SELECT json_group_array({column.name}) FROM ({compiler.process(element.select)}))"
 
 
-@compiles(gathered, "postgresql")
-def _gathered_postgresql(element: gathered, compiler: Any, **_kw: Any) -> str:
-    return f"CAST(array_to_json(ARRAY({compiler.process(element.found)})) AS TEXT)"
+@compiles(json_list, "postgresql")
+def _json_list_postgresql(element: json_list, compiler: Any, **_kw: Any) -> str:
+    return f"CAST(array_to_json(ARRAY({compiler.process(element.select)})) AS TEXT)"

@@ -64,9 +64,9 @@ def _stored(connection: Connection) -> str | None:
     if not inspect(connection).has_table("alembic_version"):
         connection.rollback()
         return None
-    found = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
+    revision = connection.execute(text("SELECT version_num FROM alembic_version")).scalar()
     connection.rollback()
-    return str(found)
+    return str(revision)
 
 
 def _make(connection: Connection, head: str) -> None:

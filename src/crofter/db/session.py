@@ -57,11 +57,11 @@ class Session:
         "topics",
     )
 
-    def __init__(self, driver: Driver, execute: Callable[..., Any], hold: Callable[[int], None]) -> None:
+    def __init__(self, driver: Driver, execute: Callable[..., Any], lock_account: Callable[[int], None]) -> None:
         self.dialect = driver.dialect
         self._driver = driver
         self._execute = execute
-        self._lock_account = hold
+        self._lock_account = lock_account
         self.topics: set[str] = set()
         self.events: list[int] = []
         """The events that were written, for the audit log."""
@@ -90,17 +90,17 @@ class Session:
         self.topics.add(topic)
 
     def deferred(self, key: Hashable, kind: type[L]) -> L | None:
-        """What is to be written late under this key, if anything is yet."""
-        found = self.deferred_writes.get(key)
-        return found if isinstance(found, kind) else None
+        """What is to be written before the commit under this key, if anything is yet."""
+        write = self.deferred_writes.get(key)
+        return write if isinstance(write, kind) else None
 
-    def conclude(self) -> None:
+    def before_commit(self) -> None:
         """Called by the database just before the transaction commits."""
-        for last in self.deferred_writes.values():
-            last.write(self)
+        for deferred in self.deferred_writes.values():
+            deferred.write(self)
         self.deferred_writes.clear()
 
-    def tell(self, signals: Signals) -> None:
+    def after_commit(self, signals: Signals) -> None:
         """Called by the database once the transaction has committed."""
         for action in self.after:
             action()
@@ -109,10 +109,10 @@ class Session:
 
     def one(self, statement: Query[R], **values: Any) -> R:
         """The row, or NotFound."""
-        found = self.maybe(statement, **values)
-        if found is None:
+        row = self.maybe(statement, **values)
+        if row is None:
             raise NotFound
-        return found
+        return row
 
     def maybe(self, statement: Query[R], **values: Any) -> R | None:
         compiled = statement.compiled(self.dialect)

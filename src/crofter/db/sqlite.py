@@ -22,13 +22,13 @@ from crofter.db.signals import Signals
 from crofter.errors import Unavailable
 
 WRITE_WAIT = 2.0
-"""Seconds a writer waits for its turn before the caller is told to come back later."""
+"""Seconds a writer waits for the lock before the caller is told to come back later."""
 STATEMENTS = 512
-"""How many a connection keeps prepared: as many as the driver has room for."""
-CACHE, CACHE_BESIDE = 16_000, 2_000
+"""How many a connection keeps prepared: as many as the driver takes."""
+CACHE, CACHE_OF_A_THREAD = 16_000, 2_000
 """Kilobytes of pages that the writer and the main thread keep in memory, and each thread beside them."""
 _WAITING, _RELAXED = "PRAGMA synchronous=FULL", "PRAGMA synchronous=NORMAL"
-_NO_BUGS = (
+_STORAGE_FAULTS = (
     apsw.FullError,
     apsw.BusyError,
     apsw.LockedError,
@@ -64,8 +64,8 @@ class SqliteDatabase:
         self.path = folder / "crofter.db"
         self.path.touch(mode=0o600)  # and so are the files that SQLite puts beside it
         self.url = f"sqlite+apsw:///{self.path}"
-        self._held = None if beside else _hold_alone(folder / "crofter.lock")
-        self._turn = threading.Lock()
+        self._held = None if beside else _lock_file(folder / "crofter.lock")
+        self._writer_lock = threading.Lock()
         self._readers = threading.local()
         """The connection of each thread that has looked. It goes when the thread does."""
         self._closed = False
@@ -73,11 +73,11 @@ class SqliteDatabase:
             self._writer = self._connect()
         except apsw.Error as error:
             raise Unavailable(f"cannot use the database {self.path}: {error}") from error
-        self._place = _place(self.path)
-        self._shared: _Shared | None = None
+        self._file_id = _file_id(self.path)
+        self._shared: SharedTransaction | None = None
         self._relaxed = RelaxedDurability()
         self._waits = True
-        """Whether the writer is set to wait for it; guarded by the turn."""
+        """Whether the writer is set to wait for the disk; guarded by the writer lock."""
 
     def _connect(self) -> apsw.Connection:
         connection = apsw.Connection(str(self.path), flags=_FLAGS, statementcachesize=STATEMENTS)
@@ -97,8 +97,8 @@ class SqliteDatabase:
             connection = self._connect()
             connection.execute("PRAGMA query_only=ON")
             if threading.current_thread() is not threading.main_thread():
-                connection.execute(f"PRAGMA cache_size=-{CACHE_BESIDE}")
-        except _NO_BUGS as error:  # the file is gone, or there are too many open ones
+                connection.execute(f"PRAGMA cache_size=-{CACHE_OF_A_THREAD}")
+        except _STORAGE_FAULTS as error:  # the file is gone, or there are too many open ones
             raise Unavailable from error
         return connection
 
@@ -109,17 +109,17 @@ class SqliteDatabase:
         if connection is None:
             connection = self._readers.connection = self._reader()
         if connection.in_transaction:
-            return nullcontext(self._session(connection))  # a look within a look sees the same moment
+            return nullcontext(self._session(connection))  # a read within a read sees the same moment
         return _Reading(self._session(connection), connection)
 
     def write(self) -> AbstractContextManager[Session]:
         if self.holds_writer_lock:
             assert self._shared is not None
-            return _Part(self._shared, self.part(self._shared), self._writer)
+            return Savepoint(self._shared, self.savepoint_session(self._shared), self._writer)
         return _Writing(self, self._session(self._writer))
 
     def batch(self, *, optimistic: bool = False) -> AbstractContextManager[Batch]:
-        return _Shared(self, optimistic=optimistic)
+        return SharedTransaction(self, optimistic=optimistic)
 
     @property
     def holds_writer_lock(self) -> bool:
@@ -137,37 +137,37 @@ class SqliteDatabase:
     def _session(self, connection: apsw.Connection) -> Session:
         return Session(_DRIVER, connection.execute, _no_lock)
 
-    def part(self, shared: _Shared) -> Session:
+    def savepoint_session(self, shared: SharedTransaction) -> Session:
         """A session that knows what the writes before it have left to be written. It may add to that, or fail."""
         session = self._session(self._writer)
         session.deferred_writes = dict(shared.deferred_writes)
         return session
 
-    def begin(self, shared: _Shared | None = None) -> None:
-        """Take the writer's turn and begin its transaction, or be unavailable."""
-        if self._closed or not self._turn.acquire(timeout=WRITE_WAIT):
+    def begin(self, shared: SharedTransaction | None = None) -> None:
+        """Take the writer lock and begin a transaction, or be unavailable."""
+        if self._closed or not self._writer_lock.acquire(timeout=WRITE_WAIT):
             raise Unavailable
         try:
-            if _place(self.path) != self._place:
+            if _file_id(self.path) != self._file_id:
                 raise FileNotFoundError(self.path)  # SQLite would write to a file that nobody will find again
             self._set_durability()
             self._writer.execute("BEGIN IMMEDIATE")
         except BaseException as error:
-            self._turn.release()
-            if isinstance(error, (*_NO_BUGS, OSError)):
+            self._writer_lock.release()
+            if isinstance(error, (*_STORAGE_FAULTS, OSError)):
                 raise Unavailable from error
             raise
         self._shared = shared
 
     def end(self, error: BaseException | None, session: Session) -> None:
-        """Commit, or leave no trace of what went wrong; the turn is the next one's."""
+        """Commit, or leave no trace of what went wrong; and give the writer lock back."""
         try:
             if error is None:
                 if not self._writer.in_transaction:
                     raise Unavailable  # SQLite has given it up, as it does when the disk is full
-                session.conclude()
+                session.before_commit()
                 self._writer.execute("COMMIT")
-        except _NO_BUGS as failure:
+        except _STORAGE_FAULTS as failure:
             raise Unavailable from failure
         finally:
             try:
@@ -175,11 +175,11 @@ class SqliteDatabase:
                     self._writer.execute("ROLLBACK")
             finally:
                 self._shared = None
-                self._turn.release()
+                self._writer_lock.release()
 
     def close(self) -> None:
-        """Take the last turn. What another thread looks through stays open: to close it there would end the process."""
-        if not self._closed and self._turn.acquire(timeout=WRITE_WAIT):
+        """Wait for the last write. What another thread still reads stays open: to close it would end the process."""
+        if not self._closed and self._writer_lock.acquire(timeout=WRITE_WAIT):
             self._writer.close()
         self._closed = True
         reader: apsw.Connection | None = getattr(self._readers, "connection", None)
@@ -189,17 +189,17 @@ class SqliteDatabase:
             self._held.close()
 
 
-def _place(path: Path) -> tuple[int, int]:
+def _file_id(path: Path) -> tuple[int, int]:
     """Which file it is, whatever it is called."""
-    found = os.stat(path)
-    return found.st_dev, found.st_ino
+    status = os.stat(path)
+    return status.st_dev, status.st_ino
 
 
 def _no_lock(_account_id: int) -> None:
     """SQLite's one writer holds every account already."""
 
 
-def _hold_alone(path: Path) -> IO[str]:
+def _lock_file(path: Path) -> IO[str]:
     """One process per SQLite database: a second one would not see the first one's waiters."""
     held = path.open("w")
     try:
@@ -212,7 +212,7 @@ def _hold_alone(path: Path) -> IO[str]:
 
 def _raise_unavailable(error: BaseException | None) -> None:
     """A full disk or a lock that is not ours makes the service unavailable; it is no bug."""
-    if isinstance(error, _NO_BUGS):
+    if isinstance(error, _STORAGE_FAULTS):
         raise Unavailable from error
 
 
@@ -229,7 +229,7 @@ class _Reading:
     def __enter__(self) -> Session:
         try:
             self._connection.execute("BEGIN")
-        except _NO_BUGS as error:
+        except _STORAGE_FAULTS as error:
             raise Unavailable from error
         return self._session
 
@@ -256,10 +256,10 @@ class _Writing:
         self._database.end(error, self._session)
         _raise_unavailable(error)
         if error is None:
-            self._session.tell(self._database.signals)
+            self._session.after_commit(self._database.signals)
 
 
-class _Shared(Batch):
+class SharedTransaction(Batch):
     """A transaction that several writes of one thread share, so that they wait for the disk once."""
 
     def __init__(self, database: SqliteDatabase, *, optimistic: bool) -> None:
@@ -280,22 +280,22 @@ class _Shared(Batch):
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         aborted = BatchAborted() if self.aborted else None
-        self._database.end(error or self.lost or aborted, self._database.part(self))
+        self._database.end(error or self.lost or aborted, self._database.savepoint_session(self))
         if self.lost is not None:
             raise Unavailable from self.lost
         if aborted is not None:
             raise aborted
         if error is None:
             for session in self.sessions:
-                session.tell(self._database.signals)
+                session.after_commit(self._database.signals)
 
 
-class _Part:
+class Savepoint:
     """One of several writes that are committed together; it stands or falls alone."""
 
     __slots__ = ("_before", "_connection", "_session", "_shared")
 
-    def __init__(self, shared: _Shared, session: Session, connection: apsw.Connection) -> None:
+    def __init__(self, shared: SharedTransaction, session: Session, connection: apsw.Connection) -> None:
         self._shared = shared
         self._session = session
         self._connection = connection
@@ -304,44 +304,46 @@ class _Part:
     def __enter__(self) -> Session:
         if self._shared.lost is not None or self._shared.aborted:
             raise Unavailable
-        assert not self._shared.open, "a write within a write: what each leaves to be written late would be lost"
+        assert not self._shared.open, (
+            "a write within a write: what each leaves to be written before the commit would be lost"
+        )
         self._shared.open = True
         # A savepoint keeps every page that is changed after it as it was: a quarter of all that a write costs.
         if self._shared.optimistic:
             self._before = self._connection.total_changes()
         else:
-            self._connection.execute("SAVEPOINT part")
+            self._connection.execute("SAVEPOINT one_write")
         return self._session
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         self._shared.open = False
         if not self._connection.in_transaction:
-            # A full disk takes the parts that were done already with it.
+            # A full disk takes the writes before this one with it.
             self._shared.lost = error or Unavailable()
         elif error is not None:
-            self._take_back()
+            self._undo()
         else:
             if not self._shared.optimistic:
-                self._connection.execute("RELEASE part")
+                self._connection.execute("RELEASE one_write")
             self._shared.sessions.append(self._session)
             self._shared.deferred_writes = self._session.deferred_writes
         _raise_unavailable(error)
 
-    def _take_back(self) -> None:
+    def _undo(self) -> None:
         if not self._shared.optimistic:
-            self._connection.execute("ROLLBACK TO part")
-            self._connection.execute("RELEASE part")
+            self._connection.execute("ROLLBACK TO one_write")
+            self._connection.execute("RELEASE one_write")
         elif self._connection.total_changes() == self._before:
             pass  # as nearly always: what is refused has changed nothing yet
         elif self._shared.sessions:
             self._shared.aborted = True
         else:
-            self._begin_again()
+            self._restart()
 
-    def _begin_again(self) -> None:
+    def _restart(self) -> None:
         """Nobody else has written yet, so there is nothing to lose but what failed."""
         self._connection.execute("ROLLBACK")
         try:
             self._connection.execute("BEGIN IMMEDIATE")
-        except _NO_BUGS as error:
+        except _STORAGE_FAULTS as error:
             self._shared.lost = error

@@ -1,7 +1,7 @@
 """Counts that are kept while rows come and go, so that totals and deep pages cost the same at any size.
 
 For each counted table and owner there is one row per block of ids. What a transaction inserts is added once, just
-before it commits: a trigger would make SQLite keep every page that an insert changes. Rows that go or change hands
+before it commits: a trigger would make SQLite keep every page that an insert changes. Rows that go or change owner
 are counted by triggers, since they may go with something else. The total, and where a page deep inside a million
 rows begins, are found by adding up blocks.
 """

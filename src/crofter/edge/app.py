@@ -117,8 +117,7 @@ class App:
                 elif match is None:
                     raise NotFound
                 elif match.endpoint is None:
-                    answer = refused(MethodNotAllowed(), None)
-                    answer.headers = [(b"allow", ", ".join(match.allowed).encode())]
+                    raise MethodNotAllowed(match.allowed)
                 else:
                     endpoint = match.endpoint
                     answer, rate_status = await self._endpoint(endpoint, match.values, scope, receive, request_id)
@@ -209,7 +208,7 @@ class App:
             with hub.watch(f"events:{answer.actor.account_id}") as waiter:
                 gone.add_done_callback(lambda _gone: waiter.wake())
                 while True:
-                    # Looked up after the bell was hung, so that nothing falls between.
+                    # Looked up once the waiter is registered: else what commits in between would go unnoticed.
                     answer = await self.perform(endpoint, values, request)
                     left = until - time.monotonic()
                     if answer.status != 200 or answer.rows or left <= 0 or hub.closing:

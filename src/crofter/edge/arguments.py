@@ -12,6 +12,7 @@ import msgspec
 from crofter.context import Context
 from crofter.edge import bodies
 from crofter.edge.endpoint import Endpoint
+from crofter.edge.json_reader import read_json
 from crofter.edge.partial_validation import all_reasons
 from crofter.edge.problems import UnsupportedMediaType
 from crofter.errors import Invalid, Problem, Reason
@@ -80,7 +81,7 @@ def _read_json(body: type[Body] | None, content_type: str, raw: bytes) -> bodies
     if raw and content_type and _bare(content_type) != "application/json":
         raise UnsupportedMediaType
     if body is None:
-        bodies.parse(raw)  # an action without a body ignores what is sent, but it must be JSON
+        read_json(raw)  # an action without a body ignores what is sent, but it must be JSON
         return None
     return bodies.Read(raw, body)
 

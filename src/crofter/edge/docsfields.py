@@ -34,8 +34,8 @@ class Reader:
         if reference is None:
             return item
         kind, name = reference.split("/")[2:]
-        found: Schema = self._components[kind][name]
-        return found
+        schema: Schema = self._components[kind][name]
+        return schema
 
     def lines(self, schema: Schema, start: str = "", depth: int = 0) -> Iterator[Line]:
         """The fields of an object, those of the objects inside it after their own."""
@@ -61,10 +61,10 @@ class Reader:
     def _inside(self, field: Schema) -> tuple[Schema | None, str]:
         """The object that a field holds, or holds a list of."""
         for option in self._options(field):
-            found = self.find(option)
-            if found.get("properties"):
-                return found, ""
-            if isinstance(found.get("items"), dict) and (inner := self._inside(found["items"])[0]) is not None:
+            schema = self.find(option)
+            if schema.get("properties"):
+                return schema, ""
+            if isinstance(schema.get("items"), dict) and (inner := self._inside(schema["items"])[0]) is not None:
                 return inner, "[]"
         return None, ""
 
@@ -74,29 +74,29 @@ class Reader:
 
     def type(self, field: Schema) -> str:
         """``array of string, or null`` and the like."""
-        found = self.find(field)
-        kinds = found.get("type", [])
+        schema = self.find(field)
+        kinds = schema.get("type", [])
         names = [kinds] if isinstance(kinds, str) else list(kinds)
-        if "anyOf" in found or "oneOf" in found:
-            names = [self.type(option) for option in self._options(found)]
-            names += ["null"] if {"type": "null"} in found.get("anyOf", ()) else []
+        if "anyOf" in schema or "oneOf" in schema:
+            names = [self.type(option) for option in self._options(schema)]
+            names += ["null"] if {"type": "null"} in schema.get("anyOf", ()) else []
         if field.get("x-null-omits") and "null" in names:
             names.remove("null")
-        if "array" in names and isinstance(found.get("items"), dict):
-            names[names.index("array")] = f"array of {self.type(found['items'])}"
+        if "array" in names and isinstance(schema.get("items"), dict):
+            names[names.index("array")] = f"array of {self.type(schema['items'])}"
         return " or ".join(dict.fromkeys(names)) or "any JSON"
 
     def notes(self, field: Schema) -> str:
         """Bounds, values and words, in a sentence or two."""
-        found = self.find(field)
-        words = [field.get("description") or found.get("description") or ""]
-        if values := [str(value) for value in found.get("enum", ()) if value is not None]:
+        schema = self.find(field)
+        words = [field.get("description") or schema.get("description") or ""]
+        if values := [str(value) for value in schema.get("enum", ()) if value is not None]:
             words.append(f"One of {', '.join(values)}.")
-        words += _bounds(found)
-        if isinstance(found.get("items"), dict):
-            words += [f"Each: {bound}" for bound in _bounds(self.find(found["items"]))]
-        if found.get("default") is not None:
-            words.append(f"Default: {json.dumps(found['default'])}.")
+        words += _bounds(schema)
+        if isinstance(schema.get("items"), dict):
+            words += [f"Each: {bound}" for bound in _bounds(self.find(schema["items"]))]
+        if schema.get("default") is not None:
+            words.append(f"Default: {json.dumps(schema['default'])}.")
         return " ".join(word for word in words if word)
 
 

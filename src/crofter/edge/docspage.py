@@ -107,7 +107,7 @@ def _title(tag: str) -> str:
 
 def _section(document: dict[str, Any], tag: dict[str, str], operations: Iterable[tuple[str, str, Operation]]) -> str:
     name = escape(tag["name"])
-    listed = "\n".join(_operation(document, *one) for one in operations)
+    listed = "\n".join(_operation(document, *operation) for operation in operations)
     return f"""<section aria-labelledby="tag-{name}">
 <h2 id="tag-{name}">{escape(_title(tag["name"]))}</h2>
 <p>{_words(tag["description"])}</p>
@@ -165,11 +165,11 @@ def _grant(grant: str) -> str:
 def _parameters(reader: Reader, operation: Operation, name: str) -> str:
     rows = []
     for listed in operation.get("parameters", ()):
-        one = reader.find(listed)
-        schema = one.get("schema") or {"type": "string"}
-        words = f"{one.get('description', '')} {reader.notes(schema) if 'schema' in one else 'JSON.'}"
-        place = f"{one['in']}, required" if one.get("required") else one["in"]
-        rows.append((one["name"], place, reader.type(schema), words.strip()))
+        parameter = reader.find(listed)
+        schema = parameter.get("schema") or {"type": "string"}
+        words = f"{parameter.get('description', '')} {reader.notes(schema) if 'schema' in parameter else 'JSON.'}"
+        place = f"{parameter['in']}, required" if parameter.get("required") else parameter["in"]
+        rows.append((parameter["name"], place, reader.type(schema), words.strip()))
     if not rows:
         return ""
     return "<h4>Parameters</h4>\n" + _table(f"Parameters of {name}", ("Name", "In", "Type", "Notes"), rows)
@@ -187,7 +187,7 @@ def _body(reader: Reader, operation: Operation, name: str) -> str:
 
 
 def _answer(reader: Reader, operation: Operation, name: str) -> str:
-    answer = next(one for status, one in operation["responses"].items() if status < "3")
+    answer = next(response for status, response in operation["responses"].items() if status < "3")
     content = answer.get("content", {})
     lines = _fields(reader, content)
     if not lines:

@@ -51,30 +51,48 @@ class QueryParameter(Struct, frozen=True):
     description: str = ""
 
 
-class Endpoint:
+class Options(Struct, kw_only=True, eq=False):
+    """What ``@endpoint`` is told of an operation."""
+
+    scope: str
+    """``none`` for public, ``*`` for any token, else the scope of the interface."""
+    grant: str
+    """What a restricted user needs: ``any`` (nothing), ``unrestricted`` (cannot), ``account:read_only``, a global
+    grant such as ``add_computes``, or a permission on the object of the path such as ``compute:read_write``.
+    """
+    deprecated: str | None = None
+    """What replaces it."""
+    rate: str = "general"
+    waits: bool = False
+    """Whether ``?wait=`` holds the answer back until there is something to list."""
+    events: tuple[str, ...] = ()
+    """The actions that it may leave in the event log."""
+    accepts: tuple[str, ...] = ()
+    """The content types of an Upload."""
+    replies: tuple[str, ...] = ()
+    """The content types of a Reply."""
+    slow: bool = False
+    """A read that takes long, and must not hold up the others."""
+    also: Complaints | None = None
+    """What else may be wrong with a body, said together with what is wrong with its shape."""
+    max_body: int = MAX_JSON
+    page_sizes: tuple[int, int] = (1, 500)
+
+
+class Endpoint(Options, eq=False, dict=True):
     """One operation of the interface, with all that the edge, OpenAPI and the tests need to know of it."""
 
-    def __init__(self, row: str, handler: Callable[..., Any], options: dict[str, Any]) -> None:
-        self.method, path = row.split(" ", 1)
+    row: str
+    handler: Callable[..., Any]
+
+    def __post_init__(self) -> None:
+        self.method, path = self.row.split(" ", 1)
         version, _, self.path = path[1:].partition("/")
         self.beta = version == "v4beta"
-        self.scope: str = options["scope"]
-        self.grant: str = options["grant"]
-        self.deprecated: str | None = options["deprecated"]
-        self.rate: str = options["rate"]
-        self.waits: bool = options["waits"]
-        self.events: tuple[str, ...] = options["events"]
-        self.accepts: tuple[str, ...] = options["accepts"]
-        self.replies: tuple[str, ...] = options["replies"]
-        self.slow: bool = options["slow"]
-        self.also: Complaints | None = options["also"]
-        self.max_body: int = options["max_body"]
-        self.page_sizes: tuple[int, int] = options["page_sizes"]
-        self.handler = handler
-        self.name = handler.__name__
-        self.tag: str = handler.__globals__.get("TAG", handler.__module__.split(".")[-2])
+        self.name: str = self.handler.__name__
+        self.tag: str = self.handler.__globals__.get("TAG", self.handler.__module__.split(".")[-2])
         """The group of the description that it is in: what its module says in ``TAG``, else its package."""
-        self.summary = (inspect.getdoc(handler) or "").strip()
+        self.summary = (inspect.getdoc(self.handler) or "").strip()
         self.writes = self.method in ("POST", "PUT", "DELETE")
         self._read_signature()
         self._check()
@@ -110,10 +128,10 @@ class Endpoint:
             self._argument(name, hint, defaults[name].default)
 
     def _argument(self, name: str, hint: Any, default: Any) -> None:
-        found = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Lookup)), None)
-        if found is not None:
-            self.lookups[name] = found
-            self.parts.update(found.types)
+        lookup = next((extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Lookup)), None)
+        if lookup is not None:
+            self.lookups[name] = lookup
+            self.parts.update(lookup.types)
         elif name in self.parts:
             self.parts[name] = hint
             self.plain.append(name)
@@ -163,51 +181,15 @@ def _plain_type(hint: Any) -> type:
     return hint
 
 
-def endpoint(
-    row: str,
-    *,
-    scope: str,
-    grant: str,
-    deprecated: str | None = None,
-    rate: str = "general",
-    waits: bool = False,
-    events: tuple[str, ...] = (),
-    accepts: tuple[str, ...] = (),
-    replies: tuple[str, ...] = (),
-    slow: bool = False,
-    also: Complaints | None = None,
-    max_body: int = MAX_JSON,
-    page_sizes: tuple[int, int] = (1, 500),
-) -> Callable[[F], F]:
-    """Declare one operation.
+class endpoint(Options, eq=False):  # noqa: N801 - reads as the decorator that it is
+    """Declare one operation: ``@endpoint("GET /v4/tags", scope=…, grant=…)``."""
 
-    ``scope``: ``none`` for public, ``*`` for any token, else the scope of the interface.
-    ``grant``: what a restricted user needs: ``any`` (nothing), ``unrestricted`` (cannot), ``account:read_only``,
-    a global grant such as ``add_computes``, or a permission on the object of the path such as ``compute:read_write``.
-    ``deprecated``: what replaces it. ``events``: the actions it may leave in the event log.
-    ``replies``: the content types of a Reply. ``slow``: a read that takes long, and must not hold up the others.
-    ``also``: what else may be wrong with a body, said together with what is wrong with its shape.
-    """
-    options = {
-        "scope": scope,
-        "grant": grant,
-        "deprecated": deprecated,
-        "rate": rate,
-        "waits": waits,
-        "events": events,
-        "accepts": accepts,
-        "replies": replies,
-        "slow": slow,
-        "also": also,
-        "max_body": max_body,
-        "page_sizes": page_sizes,
-    }
+    row: str
 
-    def declare(handler: F) -> F:
-        handler.endpoint = Endpoint(row, handler, options)  # type: ignore[attr-defined]
+    def __call__(self, handler: F) -> F:
+        options = {name: getattr(self, name) for name in Options.__struct_fields__}
+        handler.endpoint = Endpoint(self.row, handler, **options)  # type: ignore[attr-defined]
         return handler
-
-    return declare
 
 
 def asks_hosts(handler: F) -> F:
@@ -219,4 +201,8 @@ def asks_hosts(handler: F) -> F:
 def endpoints_of(module: ModuleType) -> list[Endpoint]:
     """The endpoints that a resource's ``api`` declares, in the order of the file."""
     declared = (getattr(value, "endpoint", None) for value in vars(module).values())
-    return [one for one in declared if isinstance(one, Endpoint) and one.handler.__module__ == module.__name__]
+    return [
+        endpoint
+        for endpoint in declared
+        if isinstance(endpoint, Endpoint) and endpoint.handler.__module__ == module.__name__
+    ]

@@ -9,6 +9,7 @@ from crofter.context import Actor
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.limits import RateLimitStatus
 from crofter.edge.perform import Answer
+from crofter.edge.problems import MethodNotAllowed
 from crofter.errors import ScopeMissing, Unauthenticated, Unavailable
 
 Header = tuple[bytes, bytes]
@@ -58,6 +59,8 @@ def build(
             built.append((b"www-authenticate", challenge.encode()))
         elif isinstance(problem, Unauthenticated):
             built.append((b"www-authenticate", b"Bearer"))
+        elif isinstance(problem, MethodNotAllowed):
+            built.append((b"allow", problem.allowed.encode()))
     if endpoint is not None and endpoint.deprecated:
         built.append((b"warning", f'299 compute-api "Deprecated: use {endpoint.deprecated}"'.encode()))
         built.append((b"deprecation", b"true"))

@@ -62,7 +62,7 @@ def earlier(ctx: Context, key: str, print_: bytes) -> tuple[int, bytes] | None:
         return None
     if bytes(kept.fingerprint) != print_:
         raise Conflict("Idempotency-Key was used with another request", field="Idempotency-Key")
-    return kept.status, ctx.runtime.keyring.open(bytes(kept.answer), _place(ctx, key))
+    return kept.status, ctx.runtime.keyring.open(bytes(kept.answer), _associated_data(ctx, key))
 
 
 def keep(ctx: Context, key: str, print_: bytes, status: int, answer: bytes) -> None:
@@ -73,7 +73,7 @@ def keep(ctx: Context, key: str, print_: bytes, status: int, answer: bytes) -> N
         idempotency_key=key,
         fingerprint=print_,
         status=status,
-        answer=ctx.runtime.keyring.seal(answer, _place(ctx, key)),
+        answer=ctx.runtime.keyring.seal(answer, _associated_data(ctx, key)),
         answered=ctx.now,
     )
 
@@ -83,5 +83,5 @@ def prune(db: Session, now: int) -> int:
     return db.run(_OLD, since=now - KEPT)
 
 
-def _place(ctx: Context, key: str) -> str:
+def _associated_data(ctx: Context, key: str) -> str:
     return f"answered_request:{ctx.actor.user_id}:{key}"

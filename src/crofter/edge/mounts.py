@@ -1,18 +1,18 @@
-"""The plain doors beside the interface: health, version, metrics, the description of the interface."""
+"""What is mounted beside the interface: health, version, metrics, its description; and how such paths are routed."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from threading import Lock
 from typing import Any, TypeVar
 
 import msgspec
 
 from crofter import SPEC_VERSION, __version__
-from crofter.edge.problems import body_of
-from crofter.errors import Reason
+from crofter.edge.problems import MethodNotAllowed, body_of, status_of
+from crofter.errors import NotFound, Problem
 
 T = TypeVar("T")
 Scope = Any
@@ -45,17 +45,36 @@ def once(make: Callable[[], T]) -> Callable[[], T]:
     return made
 
 
-def page(make: Callable[[], tuple[Any, ...]]) -> Any:
-    """A door with one page behind it: status, body, content type and more headers.
+def by_path(routes: Mapping[str, Mapping[str, T]], method: str, path: str) -> T:
+    """What answers at a path, from a table of paths and methods; one trailing slash or more make no difference."""
+    handlers = routes.get(path.rstrip("/"))
+    if handlers is None:
+        raise NotFound
+    return by_method(handlers, method)
 
-    Made in a thread, since it may look at the database.
-    """
 
+def by_method(handlers: Mapping[str, T], method: str) -> T:
+    handler = handlers.get("GET" if method == "HEAD" else method)
+    if handler is None:
+        raise MethodNotAllowed(sorted(handlers.keys() | ({"HEAD"} if "GET" in handlers else set())))
+    return handler
+
+
+async def refuse(send: Send, problem: Problem) -> None:
+    allow = [(b"allow", problem.allowed.encode())] if isinstance(problem, MethodNotAllowed) else []
+    await reply(send, status_of(problem), body_of(problem.reasons), "application/json", *allow)
+
+
+Page = Callable[[], tuple[Any, ...]]
+"""Makes status, body, content type and more headers. Called in a thread, since it may look at the database."""
+
+
+def _pages(find: Callable[[str, str], Page]) -> Any:
     async def app(scope: Scope, _receive: Receive, send: Send) -> None:
-        if scope["method"] not in ("GET", "HEAD"):
-            await reply(
-                send, 405, body_of([Reason("Method Not Allowed")]), "application/json", (b"allow", b"GET, HEAD")
-            )
+        try:
+            make = find(scope["method"], scope["path"])
+        except Problem as problem:
+            await refuse(send, problem)
             return
         status, body, content_type, *more = await asyncio.get_running_loop().run_in_executor(None, make)
         await reply(send, status, body if scope["method"] == "GET" else b"", content_type, *more)
@@ -63,22 +82,24 @@ def page(make: Callable[[], tuple[Any, ...]]) -> Any:
     return app
 
 
+def page(make: Page) -> Any:
+    """One page, whatever follows in the path."""
+    return _pages(lambda method, _path: by_method({"GET": make}, method))
+
+
 def health(ready: Callable[[], dict[str, bool]]) -> Any:
     """``/health/live`` says that the process runs, ``/health/ready`` that it can serve."""
 
-    async def app(scope: Scope, _receive: Receive, send: Send) -> None:
-        path = scope["path"].rstrip("/")
-        if path == "/health/live":
-            await reply(send, 200, b'{"status":"ok"}')
-        elif path == "/health/ready":
-            parts = await asyncio.get_running_loop().run_in_executor(None, ready)
-            good = all(parts.values())
-            body = msgspec.json.encode({"status": "ok" if good else "unavailable", "parts": parts})
-            await reply(send, 200 if good else 503, body)
-        else:
-            await reply(send, 404, body_of([Reason("Not found")]))
+    def live() -> tuple[Any, ...]:
+        return 200, b'{"status":"ok"}', "application/json"
 
-    return app
+    def serving() -> tuple[Any, ...]:
+        parts = ready()
+        good = all(parts.values())
+        body = msgspec.json.encode({"status": "ok" if good else "unavailable", "parts": parts})
+        return 200 if good else 503, body, "application/json"
+
+    return _pages(partial(by_path, {"/health/live": {"GET": live}, "/health/ready": {"GET": serving}}))
 
 
 def version() -> Any:

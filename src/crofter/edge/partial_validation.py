@@ -47,9 +47,9 @@ def all_reasons(read: bodies.Read[Body], problem: Invalid, attempt: Callable[[Bo
         attempt(rest)
     except Problem as more:
         told = [reason for reason in more.reasons if reason.field is not None and reason.head not in wrong]
-        found = [_as_sent(reason, parts) for reason in told]
-        if isinstance(more, Invalid) and found:
-            return Invalid.all(read.in_order([*problem.reasons, *found]))
+        further = [_as_sent(reason, parts) for reason in told]
+        if isinstance(more, Invalid) and further:
+            return Invalid.all(read.in_order([*problem.reasons, *further]))
     except Exception:
         pass  # no rule expects a body with blanks; what is known to be wrong is said in any case
     return problem

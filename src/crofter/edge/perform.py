@@ -203,8 +203,8 @@ class Performer:
         self, endpoint: Endpoint, values: dict[str, Any], request: Request, ctx: Context, body: Deferred | None
     ) -> Answer:
         arguments: dict[str, Any] = {name: values[name] for name in endpoint.plain}
-        for name, found in endpoint.lookups.items():
-            arguments[name] = found.find(ctx, *(values[part] for part in found.parts))
+        for name, lookup in endpoint.lookups.items():
+            arguments[name] = lookup.find(ctx, *(values[part] for part in lookup.parts))
         if ctx.caller is not None and ctx.caller.restricted:
             self._check_grant(endpoint, values, ctx)
         if body is not None:

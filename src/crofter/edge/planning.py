@@ -93,26 +93,26 @@ def plan(ctx: Context, endpoint: Endpoint, run: Callable[[], TwoPhaseWrite[Any] 
     if two_phase is not None:
         later.append(two_phase.cost(ctx))
     told = ctx.db.all(_EVENTS, ids=ctx.db.events)
-    changed = (after[place] - before[place] + sum(one[place] for one in later) for place in (0, 1))
-    found = Plan(
-        events=list(endpoint.events) if two_phase is not None else [one.action for one in told],
+    changed = (after[place] - before[place] + sum(cost[place] for cost in later) for place in (0, 1))
+    planned = Plan(
+        events=list(endpoint.events) if two_phase is not None else [event.action for event in told],
         objects=_objects(told),
         price=PriceChange(*(dollars(amount) for amount in changed)),
         valid=True,
     )
-    return _encode(PlanView(found))
+    return _encode(PlanView(planned))
 
 
 def _objects(told: list[_Told]) -> list[PlannedObject]:
     """Each once, in the order of the events."""
     named = {
-        (one.entity_type, one.entity_id): PlannedObject(
-            None if one.entity_id is None else msgspec.json.decode(one.entity_id),
-            one.entity_label,
-            one.entity_type,
-            one.entity_url,
+        (event.entity_type, event.entity_id): PlannedObject(
+            None if event.entity_id is None else msgspec.json.decode(event.entity_id),
+            event.entity_label,
+            event.entity_type,
+            event.entity_url,
         )
-        for one in told
-        if one.entity_type is not None
+        for event in told
+        if event.entity_type is not None
     }
     return list(named.values())

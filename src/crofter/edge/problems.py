@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from crofter import errors
@@ -20,6 +22,10 @@ STATUSES: dict[type[Problem], int] = {
 
 class MethodNotAllowed(Problem):
     default = "Method Not Allowed"
+
+    def __init__(self, allowed: Iterable[str]) -> None:
+        super().__init__()
+        self.allowed = ", ".join(allowed)
 
 
 class TooLarge(Problem):

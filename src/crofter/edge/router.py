@@ -12,7 +12,7 @@ INT64 = 2**63
 
 
 class Node:
-    __slots__ = ("beta", "children", "endpoints", "parameter", "rest")
+    __slots__ = ("children", "endpoints", "parameter", "rest")
 
     def __init__(self) -> None:
         self.children: dict[str, Node] = {}
@@ -67,10 +67,10 @@ class Router:
             parts = [unquote_to_bytes(part).decode() if "%" in part else part for part in segments]
         except UnicodeDecodeError:
             return None
-        found = self._walk(root, parts, 0, [])
-        if found is None:
+        reached = self._walk(root, parts, 0, [])
+        if reached is None:
             return None
-        node, texts = found
+        node, texts = reached
         endpoint = node.endpoints.get("GET" if method == "HEAD" else method)
         if endpoint is None:
             return Match(None, {}, _allowed(node))
@@ -82,12 +82,12 @@ class Router:
             return (node, texts) if node.endpoints else None
         part = parts[position]
         child = node.children.get(part)
-        if child is not None and (found := self._walk(child, parts, position + 1, texts)):
-            return found
+        if child is not None and (reached := self._walk(child, parts, position + 1, texts)):
+            return reached
         if node.parameter is not None and part:
-            found = self._walk(node.parameter, parts, position + 1, [*texts, part])
-            if found:
-                return found
+            reached = self._walk(node.parameter, parts, position + 1, [*texts, part])
+            if reached:
+                return reached
         if node.rest is not None and part:
             return node.rest, [*texts, "/".join(parts[position:])]
         return None

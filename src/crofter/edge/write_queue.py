@@ -22,8 +22,8 @@ log = logging.getLogger("crofter")
 
 MOST = 64
 """Requests in one commit."""
-PATIENCE = 2.0
-"""Seconds that a request waits in line before its caller is told to come back later."""
+MAX_QUEUE_SECONDS = 2.0
+"""Seconds that a request waits in the queue before its caller is told to come back later."""
 
 
 class _Job(Struct, eq=False):
@@ -35,7 +35,7 @@ class _Job(Struct, eq=False):
 
 
 class WriteQueue:
-    """SQLite has one writer. Threads that fight over it cost more than the writing; waiting in line costs nothing."""
+    """SQLite has one writer. Threads that fight over it cost more than the writing; a queue costs nothing."""
 
     def __init__(self, performer: Performer) -> None:
         self._performer = performer
@@ -93,7 +93,7 @@ class WriteQueue:
         return job
 
     def _perform(self, job: _Job) -> Answer:
-        if time.monotonic() - job.since > PATIENCE:
+        if time.monotonic() - job.since > MAX_QUEUE_SECONDS:
             return refused(Unavailable(), None)
         return self._performer.perform(job.endpoint, job.values, job.request)
 

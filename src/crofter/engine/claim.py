@@ -1,4 +1,4 @@
-"""A worker's grip on one operation: changes made exactly once, or not at all when the grip is lost."""
+"""A worker's claim on one operation: changes made exactly once, or not at all when the claim is lost."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Claim:
         self.over = threading.Event()
         """Set when the thread has let go of the operation, or the operation was taken from the thread."""
         self.taken = False
-        """Whether it was taken from the thread, which then has no seat any more."""
+        """Whether it was taken from the thread, which then ends, since another thread has its place in the pool."""
 
     def commit(self, change: Change) -> str:
-        """Make one fenced change, through storms of the database, exactly once; the state it left."""
+        """Make one fenced change, however often the database fails, exactly once; the state it left."""
         after: After | None = None
         pause = 0.05
         while True:
@@ -117,7 +117,7 @@ class Claim:
     # ---- what other threads do to it --------------------------------------------------------------------------------
 
     def release(self) -> None:
-        """The thread that held it has lost its seat; if it ever comes back, the fence stops it."""
+        """The thread that held it is given up; if it ever comes back, the fence stops it."""
         self.taken = True
         self.over.set()
 

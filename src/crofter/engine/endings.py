@@ -10,7 +10,7 @@ from crofter import events
 from crofter.context import Context
 from crofter.db import query
 from crofter.engine import queue, timekeeping
-from crofter.engine.operation import Operation, book
+from crofter.engine.operation import Operation, operations_of
 from crofter.engine.step_context import StepContext
 from crofter.engine.tables import CLAIMED, Claimed, operation
 
@@ -72,7 +72,7 @@ def cancel(ctx: Context, op_id: int) -> bool:
     seen = queue.look(ctx.db, op_id)
     if row is None or seen is None or seen.state in ("done", "failed", "cancelled"):
         return False
-    kind = book(ctx.runtime).find(row.kind, row.version)
+    kind = operations_of(ctx.runtime).find(row.kind, row.version)
     if seen.state == "queued" and kind is not None:
         unsuccessful(ctx, StepContext(ctx.runtime, kind, row), "cancelled", CANCELLED, None)
         return True

@@ -1,4 +1,4 @@
-"""Being alive, and noticing who is not: the lease of this process, and the burial of others."""
+"""The lease of this process, and the reaping of processes whose lease has run out."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Heartbeat:
     """The lease row is the truth. On PostgreSQL a session lock makes a death known at once."""
 
     def __init__(self, runtime: Runtime, metrics: Metrics, lease: float) -> None:
-        self._world = runtime
+        self._runtime = runtime
         self._metrics = metrics
         self._lease = lease
         self._signing = threading.Lock()
@@ -86,14 +86,15 @@ class Heartbeat:
         with self._signing:
             if self._renew():
                 return
-            with self._world.database.write() as db:
+            with self._runtime.database.write() as db:
                 if db.dialect == "sqlite":  # one process by rule: whoever else is on the list is dead
                     for other in db.column(_OTHERS, me=0):
                         self._reap_worker(db, other)
-                fresh = 1 + secrets.randbelow(2**31 - 1)  # as wide as the lock; not a matter of server dice
+                # As wide as the lock; and not from the seeded generator, which processes with one seed share.
+                fresh = 1 + secrets.randbelow(2**31 - 1)
                 lease = timekeeping.machine(db) + self._span
                 db.insert(worker, id=fresh, host=os.uname().nodename, pid=os.getpid(), lease=lease)
-                self._take_liveness_lock(fresh)  # before others can see the row, or they would bury it
+                self._take_liveness_lock(fresh)  # before others can see the row, or they would take it for dead
                 self._metrics.add("reaps", db.run(_REAP_STRAYS))
             self.id = fresh
 
@@ -101,7 +102,7 @@ class Heartbeat:
         self._renew_at = time.monotonic() + self._lease / 3
         if not self.id:
             return False
-        with self._world.database.write() as db:
+        with self._runtime.database.write() as db:
             return db.update(worker, {"id": self.id}, lease=timekeeping.machine(db) + self._span) == 1
 
     @property
@@ -110,10 +111,10 @@ class Heartbeat:
 
     def _take_liveness_lock(self, worker_id: int) -> None:
         """Show that this process lives, by a lock that goes when its connection goes."""
-        if self._world.database.dialect == "sqlite":
+        if self._runtime.database.dialect == "sqlite":
             return
         if self._lock_connection is None or self._lock_connection.closed:
-            self._lock_connection = cast("PostgresDatabase", self._world.database).connect()
+            self._lock_connection = cast("PostgresDatabase", self._runtime.database).connect()
         # Not waited for: after a broken connection the server may not know yet that the former holder is gone.
         self._lock_held = bool(self._ask("SELECT pg_try_advisory_lock(%s, %s)", WORKERS, worker_id))
 
@@ -126,7 +127,7 @@ class Heartbeat:
         """Take the lock again if its connection broke: without it, others believe us dead."""
         if self._lock_connection is None:
             return
-        import psycopg  # noqa: PLC0415 - known to be there: the line is one of its connections
+        import psycopg  # noqa: PLC0415 - known to be there: the lock is held by one of its connections
 
         try:
             if self._lock_held:
@@ -139,36 +140,36 @@ class Heartbeat:
             self._take_liveness_lock(self.id)
         except psycopg.Error:
             return
-        # The others lost theirs in the same moment; do not bury who is only slower to come back.
+        # The others lost theirs in the same moment; do not reap who is only slower to come back.
         self._judge_at = time.monotonic() + self._lease / 3
         self._renew_at = 0.0
 
     def beat(self, held: set[tuple[int, int]]) -> None:
-        """Called a few times a second: stay alive, and bury the dead. ``held``: what our threads have in hand."""
+        """Called a few times a second: stay alive, and reap the dead. ``held``: what our threads are at work on."""
         try:
             self._keep_liveness_lock()
             if time.monotonic() >= self._renew_at:
                 self.sign_in()
-                self._find_forgotten(held)
+                self._reap_unheard_claims(held)
                 if self._lock_connection is not None:
-                    self.mind_the_clock()
+                    self.release_abandoned_clock()
             self.reap()
         except STORAGE:
             self._metrics.add("unavailable")
 
-    def _find_forgotten(self, held: set[tuple[int, int]]) -> None:
-        """Take back what is ours by the book and in no hand: the commit of a claim that went unheard."""
-        with self._world.database.read() as db:
-            unheld = {(one.id, one.epoch) for one in db.all(_MINE, me=self.id)} - held
+    def _reap_unheard_claims(self, held: set[tuple[int, int]]) -> None:
+        """Take back what is ours by its row but no thread works on: the commit of a claim that went unheard."""
+        with self._runtime.database.read() as db:
+            unheld = {(mine.id, mine.epoch) for mine in db.all(_MINE, me=self.id)} - held
         forgotten, self._unheld = unheld & self._unheld, unheld  # seen twice: not one that is just being taken up
         for op_id, epoch in forgotten:
-            with self._world.database.write() as db:
+            with self._runtime.database.write() as db:
                 self._metrics.add("reaps", db.run(_PUT_BACK, id=op_id, held_epoch=epoch))
                 db.signal(TOPIC)
 
     def sign_out(self) -> None:
         try:
-            with self._world.database.write() as db:
+            with self._runtime.database.write() as db:
                 self._reap_worker(db, self.id)
         except STORAGE:
             log.warning("could not sign out; the lease will run out by itself")
@@ -180,13 +181,13 @@ class Heartbeat:
 
     def reap(self) -> None:
         """Hand the operations of dead workers to the living."""
-        if self._world.database.dialect == "sqlite":
+        if self._runtime.database.dialect == "sqlite":
             return  # there are no others
-        with self._world.database.read() as db:
+        with self._runtime.database.read() as db:
             dead = db.column(_DEAD, me=self.id, quick=time.monotonic() >= self._judge_at)
-        for one in dead:
-            with self._world.database.write() as db:
-                self._reap_worker(db, one)
+        for worker_id in dead:
+            with self._runtime.database.write() as db:
+                self._reap_worker(db, worker_id)
 
     def _reap_worker(self, db: Session, dead: int) -> None:
         # The row first: that waits for a claim of the dead one that is just committing, and then sees it.
@@ -196,7 +197,7 @@ class Heartbeat:
             self._metrics.add("reaps", count)
             db.signal(TOPIC)
 
-    def mind_the_clock(self) -> None:
+    def release_abandoned_clock(self) -> None:
         """Let a clock run on that a time traveller stopped, if that time traveller has died over it."""
         if not self._clock_is_held():
             return
@@ -210,9 +211,9 @@ class Heartbeat:
                 self._ask("SELECT pg_advisory_unlock(%s, 1)", TIME_TRAVEL)
 
     def _clock_is_held(self) -> bool:
-        with self._world.database.read() as db:
+        with self._runtime.database.read() as db:
             return timekeeping.held(db)
 
     def _release_clock(self) -> None:
-        timekeeping.load(self._world)
-        timekeeping.running_from(self._world, self._world.clock.now())
+        timekeeping.load(self._runtime)
+        timekeeping.running_from(self._runtime, self._runtime.clock.now())

@@ -85,7 +85,7 @@ class Operation(Struct, frozen=True, kw_only=True):
     """False: a success leaves no row behind. For work that is frequent and told elsewhere, like probes."""
 
     def __post_init__(self) -> None:
-        names = [one.name for one in self.steps]
+        names = [step.name for step in self.steps]
         if not names or len(set(names)) != len(names):
             raise TypeError(f"{self.kind}: steps need distinct names, and there must be one")
         if set(self.aliases) & set(names) or set(self.aliases.values()) - set(names):
@@ -93,7 +93,7 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     def step_at(self, cursor: str) -> Step | None:
         name = self.aliases.get(cursor, cursor)
-        return next((one for one in self.steps if one.name == name), None)
+        return next((step for step in self.steps if step.name == name), None)
 
     def after(self, current: Step) -> Step | None:
         following = self.steps.index(current) + 1
@@ -101,12 +101,12 @@ class Operation(Struct, frozen=True, kw_only=True):
 
     def percent(self, current: Step, within: float = 0.0) -> int:
         """How far the whole is when ``current`` is done to ``within`` percent. Only the end itself is 100."""
-        total = sum(one.weight for one in self.steps) or 1
-        before = sum(one.weight for one in self.steps[: self.steps.index(current)])
+        total = sum(step.weight for step in self.steps) or 1
+        before = sum(step.weight for step in self.steps[: self.steps.index(current)])
         return min(99, int((100 * before + within * current.weight) / total))
 
 
-class Book:
+class Operations:
     """Every operation of the server, by kind and version."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
@@ -129,6 +129,6 @@ class Book:
         return versions.get(version or 0) or versions[max(versions)]
 
 
-def book(runtime: Runtime) -> Book:
+def operations_of(runtime: Runtime) -> Operations:
     """The operations this process knows. Put there by the worker, which every process has."""
-    return runtime.operations or Book(())
+    return runtime.operations or Operations(())

@@ -46,8 +46,8 @@ class Unregistered(Exception):
 def state_in(rows: Any, *states: str) -> ColumnElement[bool]:
     """Written out, not bound: only then do both databases see that a partial index fits."""
     words: list[ColumnElement[str]] = [literal_column(f"'{state}'") for state in states]
-    found: ColumnElement[bool] = rows.c.state.in_(words) if len(words) > 1 else rows.c.state == words[0]
-    return found
+    matches: ColumnElement[bool] = rows.c.state.in_(words) if len(words) > 1 else rows.c.state == words[0]
+    return matches
 
 
 # ---- the request's side -------------------------------------------------------------------------------------------
@@ -114,11 +114,11 @@ def enqueue(
     who = {"account_id": None, "user_id": None, "username": None} if author is None else msgspec.to_builtins(author)
     notes = {"input": msgspec.to_builtins(args), "vars": vars or {}}
     when = {"due": moment if due is None else due, "created": ctx.now}
-    found: int | None = ctx.db.value(_INSERT, key=key, dedup=dedup, event_id=event_id, **what, **who, **notes, **when)
-    if found is not None:
+    op_id: int | None = ctx.db.value(_INSERT, key=key, dedup=dedup, event_id=event_id, **what, **who, **notes, **when)
+    if op_id is not None:
         ctx.db.signal(f"{TOPIC}:{kind.queue}")
         ctx.db.operations.append((kind, args))
-    return found
+    return op_id
 
 
 # ---- the worker's side --------------------------------------------------------------------------------------------
@@ -164,7 +164,7 @@ def _claim(first: Any) -> Query[Claimed]:
 
 CLAIM_QUEUE = _claim(_first(one_queue=True))
 CLAIM_ANY = _claim(_first(one_queue=False))
-# Held until the claim commits: whoever wants to bury this worker waits, and then sees what it claimed.
+# Held until the claim commits: whoever wants to reap this worker waits, and then sees what it claimed.
 _ALIVE = query(select(worker.c.id).where(worker.c.id == bindparam("me")).with_for_update(read=True, key_share=True))
 
 
@@ -250,10 +250,8 @@ _PRUNE: Query[Any] = query(
 
 def next_due(db: Session, now: int, queue: str | None = None) -> int | None:
     """The first moment after ``now`` at which an operation falls due."""
-    found: int | None = (
-        db.value(_NEXT_ANY, now=now) if queue is None else db.value(_NEXT_IN_QUEUE, now=now, queue=queue)
-    )
-    return found
+    due: int | None = db.value(_NEXT_ANY, now=now) if queue is None else db.value(_NEXT_IN_QUEUE, now=now, queue=queue)
+    return due
 
 
 def running_elsewhere(db: Session, me: int) -> bool:

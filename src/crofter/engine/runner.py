@@ -26,7 +26,7 @@ STRANGER_WAIT = 30.0
 
 
 class Runner(Claim):
-    """An operation in the hands of one thread."""
+    """One thread at work on an operation."""
 
     def __init__(self, runtime: Runtime, kind: Operation | None, row: Claimed, metrics: Metrics) -> None:
         super().__init__(runtime, row, metrics)
@@ -186,7 +186,7 @@ class Runner(Claim):
 
     # ---- the heartbeat's side ----------------------------------------------------------------------------------------
 
-    def take_if_hung(self) -> bool:
+    def end_if_hung(self) -> bool:
         """Give up an attempt that is past its deadline. Whether it was taken from its thread."""
         watched = self._watched
         if watched is None or time.monotonic() < watched[2]:

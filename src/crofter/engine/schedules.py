@@ -15,7 +15,7 @@ from crofter.context import Context, Runtime
 from crofter.db import Row, Session, among, query
 from crofter.engine import timekeeping
 from crofter.engine.claim import log
-from crofter.engine.operation import Operation, book
+from crofter.engine.operation import Operation, operations_of
 from crofter.engine.queue import enqueue
 from crofter.engine.tables import schedule
 from crofter.errors import Busy
@@ -51,8 +51,8 @@ def following(rule: str, moment: int) -> int:
     day = datetime.fromtimestamp(moment / SECOND, UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     if word == "daily":
         hour, _, minute = detail.partition(":")
-        found = int((day + timedelta(hours=int(hour), minutes=int(minute or 0))).timestamp()) * SECOND
-        return found if found > moment else found + DAY
+        today = int((day + timedelta(hours=int(hour), minutes=int(minute or 0))).timestamp()) * SECOND
+        return today if today > moment else today + DAY
     if word == "monthly":
         return int((day.replace(day=1) + timedelta(days=32)).replace(day=1).timestamp()) * SECOND
     raise ValueError(f"no such rule: {rule}")
@@ -64,21 +64,21 @@ def occurrences(rule: str, first: int, now: int, catchup: Catchup) -> tuple[list
         # A clock that jumps by months must not be counted up minute by minute.
         step = following(rule, first) - first
         first += max(0, (now - first) // step) * step
-    found: list[int] = []
+    due: list[int] = []
     upcoming = first
     while upcoming <= now:
-        found.append(upcoming)
+        due.append(upcoming)
         upcoming = following(rule, upcoming)
     if catchup == "all":
-        return found, upcoming
-    last = [moment for moment in found[-1:] if catchup == "last" or now - moment <= LATE]
+        return due, upcoming
+    last = [moment for moment in due[-1:] if catchup == "last" or now - moment <= LATE]
     return last, upcoming
 
 
-# ---- planning -------------------------------------------------------------------------------------------------------
+# ---- changing -------------------------------------------------------------------------------------------------------
 
 
-def plan(
+def add(
     ctx: Context,
     name: str,
     operation: Operation,
@@ -108,18 +108,18 @@ def plan(
         ctx.db.update(schedule, {"name": name}, **values)
 
 
-def unplan(ctx: Context, name: str) -> bool:
+def remove(ctx: Context, name: str) -> bool:
     """Take a schedule away. Operations that it has already made stay."""
     return ctx.db.delete(schedule, name=name) > 0
 
 
 def ensure(ctx: Context, schedules: Iterable[Schedule]) -> None:
-    """Plan the scheduled work of the server at its start; what ran on time goes on on time."""
+    """Add the scheduled work of the server at its start; what ran on time goes on on time."""
     for known in schedules:
-        plan(ctx, known.name, known.operation, known.args, known.rule, key=known.key, catchup=known.catchup)
+        add(ctx, known.name, known.operation, known.args, known.rule, key=known.key, catchup=known.catchup)
 
 
-# ---- pumping --------------------------------------------------------------------------------------------------------
+# ---- occurring -------------------------------------------------------------------------------------------------------
 
 
 class Scheduled(Row):
@@ -135,7 +135,7 @@ class Scheduled(Row):
 
 _ALL = select(*(schedule.c[name] for name in Scheduled.__struct_fields__))
 _NAMED = query(_ALL.where(schedule.c.name == bindparam("name")), Scheduled)
-# Several processes may pump at once; each takes other rows.
+# Several processes may look at once; each takes other rows.
 _DUE = (
     _ALL.where(schedule.c.next_due <= bindparam("now"), among(schedule.c.kind, "kinds"))
     .order_by(schedule.c.next_due, schedule.c.name)
@@ -152,13 +152,13 @@ _NEXT_BY_NEED = {False: query(_NEXT), True: query(_NEXT.where(_MISSED))}
 
 def next_due(db: Session, now: int, *, only_needed: bool = False) -> int | None:
     """The first moment after ``now`` at which a schedule falls due."""
-    found: int | None = db.value(_NEXT_BY_NEED[only_needed], now=now)
-    return found
+    due: int | None = db.value(_NEXT_BY_NEED[only_needed], now=now)
+    return due
 
 
-def pump(runtime: Runtime, *, only_needed: bool = False) -> int:
+def enqueue_due(runtime: Runtime, *, only_needed: bool = False) -> int:
     """Turn every occurrence that is due into an operation; how many were made."""
-    made, kinds = 0, book(runtime).kinds
+    made, kinds = 0, operations_of(runtime).kinds
     with runtime.database.read() as db:  # most looks find nothing, and keep no writer waiting
         if not db.value(_ANY_DUE, now=timekeeping.now(runtime, db)):
             return 0
@@ -167,33 +167,33 @@ def pump(runtime: Runtime, *, only_needed: bool = False) -> int:
             ctx = Context(runtime, db)
             now = timekeeping.now(runtime, db)
             due = db.all(_DUE_BY_NEED[only_needed], now=now, kinds=kinds)
-            for one in due:
-                made += _advance(ctx, one, now)
+            for scheduled in due:
+                made += _advance(ctx, scheduled, now)
         if len(due) < BATCH:
             return made
 
 
-def _advance(ctx: Context, one: Scheduled, now: int) -> int:
+def _advance(ctx: Context, scheduled: Scheduled, now: int) -> int:
     """One transaction moves the schedule on and makes its operations, so none is lost and none is made twice."""
-    kind = book(ctx.runtime).find(one.kind)
+    kind = operations_of(ctx.runtime).find(scheduled.kind)
     assert kind is not None
-    moments, upcoming = occurrences(one.rule, one.next_due, now, one.catchup)
+    moments, upcoming = occurrences(scheduled.rule, scheduled.next_due, now, scheduled.catchup)
     made = 0
     for moment in moments:
         try:
-            found = enqueue(
+            operation_id = enqueue(
                 ctx,
                 kind,
-                msgspec.convert(one.input, kind.args),
-                key=one.key,
+                msgspec.convert(scheduled.input, kind.args),
+                key=scheduled.key,
                 due=moment,
-                dedup=f"{one.name}@{moment}",
-                author=None if one.account_id is None else Author(one.account_id, None, ""),
+                dedup=f"{scheduled.name}@{moment}",
+                author=None if scheduled.account_id is None else Author(scheduled.account_id, None, ""),
                 vars={OCCURRENCE: moment},
             )
         except Busy:
-            log.info("%s was left out: its object is busy", one.name)
+            log.info("%s was left out: its object is busy", scheduled.name)
             continue
-        made += found is not None
-    ctx.db.update(schedule, {"name": one.name}, next_due=upcoming)
+        made += operation_id is not None
+    ctx.db.update(schedule, {"name": scheduled.name}, next_due=upcoming)
     return made

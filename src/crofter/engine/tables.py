@@ -67,7 +67,7 @@ schedule = table(
 
 
 class Claimed(Row):
-    """An operation in the hands of this process."""
+    """An operation that this process has claimed."""
 
     id: int
     kind: str

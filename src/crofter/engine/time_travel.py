@@ -33,8 +33,8 @@ class TimeTravel:
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
-        self._world = worker.runtime
-        self._alone = threading.Lock()
+        self._runtime = worker.runtime
+        self._sole_thread = threading.Lock()
         self._runs_again = False
         """Whether the clock that stands now is to run on afterwards."""
         self._step_thread = StepThread(worker.runtime.database)
@@ -50,7 +50,7 @@ class TimeTravel:
     def advance(self, seconds: float) -> tuple[int, int]:
         """Move service time by ``seconds``; what time it is then, and how many operations ended."""
         with self._travelling() as ended:
-            now = self._world.clock.now()
+            now = self._runtime.clock.now()
             target = now + round(seconds * SECOND)
             self._do_all_due()
             if target - now > FAR:
@@ -60,7 +60,7 @@ class TimeTravel:
                 self._do_all_due()
             self._jump(target)
             count = ended()
-        return self._world.clock.now(), count
+        return self._runtime.clock.now(), count
 
     def _go_far(self, target: int) -> None:
         """Up to the target, past what may be missed: that is done once after anything else, and once at the end."""
@@ -77,63 +77,63 @@ class TimeTravel:
     def settle(self, limit_seconds: float = 86400) -> tuple[int, int]:
         """Let time run until nothing is queued or under way, but no longer than the limit."""
         with self._travelling() as ended:
-            target = self._world.clock.now() + round(limit_seconds * SECOND)
+            target = self._runtime.clock.now() + round(limit_seconds * SECOND)
             self._do_all_due()
             while self._unsettled() and (moment := self._next_moment()) is not None and moment <= target:
                 self._jump(moment)
                 self._do_all_due()
             count = ended()
-        return self._world.clock.now(), count
+        return self._runtime.clock.now(), count
 
     def freeze(self) -> int:
         """Make the clock stand; background workers do nothing until it runs or is moved."""
-        with self._alone, self._alone_among_processes(), self._worker.paused():
-            timekeeping.put(self._world, self._world.clock.frozen())
-        return self._world.clock.now()
+        with self._sole_thread, self._sole_process(), self._worker.paused():
+            timekeeping.put(self._runtime, self._runtime.clock.frozen())
+        return self._runtime.clock.now()
 
     def thaw(self) -> int:
         """Let the clock run on from where it stands."""
-        with self._alone, self._alone_among_processes():
-            timekeeping.running_from(self._world, self._world.clock.now())
-        return self._world.clock.now()
+        with self._sole_thread, self._sole_process():
+            timekeeping.running_from(self._runtime, self._runtime.clock.now())
+        return self._runtime.clock.now()
 
     # ---- taking over ------------------------------------------------------------------------------------------------
 
     @contextmanager
     def standstill(self) -> Iterator[None]:
         """Nothing of any process is under way while the caller rearranges the server, even its clock."""
-        with self._alone, self._alone_among_processes(), self._worker.paused():
-            before = self._world.clock.setting
+        with self._sole_thread, self._sole_process(), self._worker.paused():
+            before = self._runtime.clock.setting
             self._runs_again = before.mode == "real"
             # Every claim reads the clock, so a standing one stops the workers of the other processes too.
-            self._jump(self._world.clock.now())
+            self._jump(self._runtime.clock.now())
             try:
                 while self._others_are_busy():
                     time.sleep(LOOK_AGAIN)
                 yield
             finally:
-                with self._world.database.read() as db:
+                with self._runtime.database.read() as db:
                     still_held = timekeeping.held(db)
                 if still_held:
-                    timekeeping.running_from(self._world, self._world.clock.now(), least=before)
+                    timekeeping.running_from(self._runtime, self._runtime.clock.now(), least=before)
 
     @contextmanager
     def _travelling(self) -> Iterator[Ended]:
         ended = Ended(self._worker)
         with self.standstill():
-            with self._world.database.relaxed_durability():
+            with self._runtime.database.relaxed_durability():
                 yield ended
-            self._jump(self._world.clock.now())  # and with it, all that was done is on disk
+            self._jump(self._runtime.clock.now())  # and with it, all that was done is on disk
 
     @contextmanager
-    def _alone_among_processes(self) -> Iterator[None]:
+    def _sole_process(self) -> Iterator[None]:
         """One time traveller at a time among all processes. Freed by the server if this one dies."""
-        if self._world.database.dialect == "sqlite":
+        if self._runtime.database.dialect == "sqlite":
             yield
             return
         connection = self._take_lock()
         try:
-            timekeeping.load(self._world)  # another one may have moved it while we waited
+            timekeeping.load(self._runtime)  # another one may have moved it while we waited
             yield
         finally:
             connection.close()
@@ -142,7 +142,7 @@ class TimeTravel:
         import psycopg  # noqa: PLC0415 - only PostgreSQL has other processes
 
         try:
-            connection = cast("PostgresDatabase", self._world.database).connect()
+            connection = cast("PostgresDatabase", self._runtime.database).connect()
             connection.execute("SELECT pg_advisory_lock(%s, 1)", (TIME_TRAVEL,))
         except psycopg.OperationalError as error:
             raise Unavailable from error
@@ -151,21 +151,21 @@ class TimeTravel:
     # ---- moving -----------------------------------------------------------------------------------------------------
 
     def _jump(self, moment: int) -> None:
-        timekeeping.put(self._world, Setting("frozen", 0, moment), time_travelling=self._runs_again)
+        timekeeping.put(self._runtime, Setting("frozen", 0, moment), time_travelling=self._runs_again)
 
     def _next_moment(self, *, only_needed: bool = False) -> int | None:
-        now = self._world.clock.now()
-        with self._world.database.read() as db:
+        now = self._runtime.clock.now()
+        with self._runtime.database.read() as db:
             moments = [queue.next_due(db, now), schedules.next_due(db, now, only_needed=only_needed)]
         return min((moment for moment in moments if moment is not None), default=None)
 
     def _unsettled(self) -> bool:
-        with self._world.database.read() as db:
-            return queue.unsettled(db, self._world.clock.now())
+        with self._runtime.database.read() as db:
+            return queue.unsettled(db, self._runtime.clock.now())
 
     def _do_all_due(self, *, only_needed: bool = False) -> bool:
         """Whether that was more than routine: more than what schedules bring about by themselves."""
-        schedules.pump(self._world, only_needed=only_needed)
+        schedules.enqueue_due(self._runtime, only_needed=only_needed)
         news = False
         while True:
             run, _ = self._worker.claim()
@@ -179,9 +179,9 @@ class TimeTravel:
                 return news
 
     def _others_are_busy(self) -> bool:
-        if self._world.database.dialect == "sqlite":
+        if self._runtime.database.dialect == "sqlite":
             return False  # there are no others
-        with self._world.database.read() as db:
+        with self._runtime.database.read() as db:
             return queue.running_elsewhere(db, self._worker.heartbeat.id)
 
 

@@ -13,7 +13,7 @@ from crofter.engine import queue, schedules, timekeeping
 from crofter.engine.claim import STORAGE, log
 from crofter.engine.heartbeat import Heartbeat
 from crofter.engine.metrics import Metrics
-from crofter.engine.operation import Book, Operation
+from crofter.engine.operation import Operation, Operations
 from crofter.engine.queue import TOPIC, Unregistered
 from crofter.engine.runner import Runner
 from crofter.errors import Unavailable
@@ -21,15 +21,16 @@ from crofter.errors import Unavailable
 POOL_SIZES: dict[str, int] = {"std": 4, "probe": 2, "billing": 1, "bulk": 2}
 """Threads per queue. Slow or plentiful work has queues of its own, so that a reboot never waits behind it."""
 BEAT = 0.25
+"""Seconds between two heartbeats."""
 
 
 class WorkerPool:
-    """The threads of one queue. One of them at a time watches for work; the others wait for its turn."""
+    """The threads of one queue. One of them at a time watches for work; the others wait to take its place."""
 
     def __init__(self, name: str, size: int) -> None:
         self.name = name
         self.size = size
-        self.turn = threading.Lock()
+        self.watching = threading.Lock()
         self.news = threading.Event()
 
 
@@ -47,8 +48,8 @@ class Worker:
     ) -> None:
         self.runtime = runtime
         self.metrics = Metrics()
-        self.book = Book(operations)
-        runtime.operations = self.book
+        self.operations = Operations(operations)
+        runtime.operations = self.operations
         self.heartbeat = Heartbeat(runtime, self.metrics, lease)
         self._pools = [WorkerPool(name, size) for name, size in pool_sizes.items()]
         self._poll = poll
@@ -60,19 +61,22 @@ class Worker:
         self._paused = 0
         self._runs: dict[Runner, WorkerPool | None] = {}
         self._threads: list[threading.Thread] = []
-        self._deaf: list[Callable[[], None]] = []
+        self._stop_listening: list[Callable[[], None]] = []
 
     # ---- its life ---------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         timekeeping.load(self.runtime)
         self.heartbeat.sign_in()
-        self.heartbeat.mind_the_clock()
+        self.heartbeat.release_abandoned_clock()
         signals = self.runtime.database.signals
-        self._deaf = [signals.listen(TOPIC, self._wake), signals.listen(timekeeping.CLOCK, self._clock_was_set)]
+        self._stop_listening = [
+            signals.listen(TOPIC, self._wake),
+            signals.listen(timekeeping.CLOCK, self._clock_was_set),
+        ]
         self._spawn("heartbeat", self._beat)
         if self._pools:
-            self._spawn("scheduled", self._pump)
+            self._spawn("scheduled", self._enqueue_due)
         for pool in self._pools:
             for _ in range(pool.size):
                 self._spawn_for(pool)
@@ -82,8 +86,8 @@ class Worker:
         if self._stopping.is_set():
             return
         self._stopping.set()
-        for deafen in self._deaf:
-            deafen()
+        for stop in self._stop_listening:
+            stop()
         self._wake(TOPIC)
         with self._gate:
             self._gate.wait_for(lambda: self._busy == 0, timeout=grace)
@@ -126,7 +130,7 @@ class Worker:
     def _spawn_for(self, pool: WorkerPool) -> None:
         self._spawn(f"queue {pool.name}", lambda: self._serve(pool))
 
-    # ---- hearing ----------------------------------------------------------------------------------------------------
+    # ---- signals ----------------------------------------------------------------------------------------------------
 
     def _wake(self, topic: str) -> None:
         if self._paused:
@@ -148,7 +152,7 @@ class Worker:
         while (run := self._next(pool)) is not None:
             run.go(self._yielding)
             if run.taken:
-                return  # it hung, and the heartbeat has given this seat to another thread
+                return  # it hung, and the heartbeat has started another thread in its place
             self.let_go(run)
             # It may be due again soon, and its key may be free for work of any queue.
             self._wake(TOPIC if run.row.key is not None else f"{TOPIC}:{pool.name}")
@@ -161,22 +165,22 @@ class Worker:
         return self._paused > 0 or self._stopping.is_set()
 
     def _next(self, pool: WorkerPool) -> Runner | None:
-        with pool.turn:
+        with pool.watching:
             while not self._stopping.is_set():
                 pool.news.clear()
-                run, patience = self._try(pool)
+                run, timeout = self._try(pool)
                 if run is not None:
                     return run
-                pool.news.wait(patience)
+                pool.news.wait(timeout)
         return None
 
     def _try(self, pool: WorkerPool) -> tuple[Runner | None, float]:
         """A run of this queue, or how long there will be none unless somebody wakes us."""
         run: Runner | None = None
-        patience = self._poll
+        timeout = self._poll
         if self._enter():
             try:
-                run, patience = self.claim(pool)
+                run, timeout = self.claim(pool)
             except STORAGE:
                 self.metrics.add("unavailable")
             except Exception:
@@ -184,7 +188,7 @@ class Worker:
             finally:
                 if run is None:
                     self._leave()
-        return run, patience
+        return run, timeout
 
     def _enter(self) -> bool:
         with self._gate:
@@ -220,14 +224,14 @@ class Worker:
                 self.heartbeat.sign_in()
         if row is None:
             return None, self._poll if due is None else min(self._poll, (due - now) / SECOND)
-        run = Runner(self.runtime, self.book.find(row.kind, row.version), row, self.metrics)
+        run = Runner(self.runtime, self.operations.find(row.kind, row.version), row, self.metrics)
         with self._gate:
             self._runs[run] = pool
         self.metrics.add("claimed")
         return run, 0.0
 
     def let_go(self, run: Runner) -> WorkerPool | None:
-        """The thread that had claimed it is through with it. The queue whose seat is free now, if it had one."""
+        """The thread that had claimed it is through with it. The pool that lacks a thread now, if it was of one."""
         with self._gate:
             pool = self._runs.pop(run, None)
             if pool is not None:
@@ -242,31 +246,31 @@ class Worker:
             try:
                 self.heartbeat.beat(self._held())
                 for run in tuple(self._runs):
-                    if run.take_if_hung():
+                    if run.end_if_hung():
                         self._replace(run)
             except Exception:
-                log.exception("the heartbeat stumbled")
+                log.exception("the heartbeat failed")
 
     def _held(self) -> set[tuple[int, int]]:
         with self._gate:
             return {(run.row.id, run.row.epoch) for run in self._runs}
 
     def _replace(self, run: Runner) -> None:
-        """Give the seat of a thread that hangs to a new one."""
+        """Start a thread in place of one that hangs."""
         pool = self.let_go(run)
         if pool is not None and not self._stopping.is_set():
             self._spawn_for(pool)
 
-    def _pump(self) -> None:
+    def _enqueue_due(self) -> None:
         while not self._stopping.wait(self._poll):
             if not self._enter():
                 continue
             try:
                 if self.runtime.clock.setting.mode == "real":
-                    schedules.pump(self.runtime)
+                    schedules.enqueue_due(self.runtime)
             except STORAGE:
                 self.metrics.add("unavailable")
             except Exception:
-                log.exception("the schedules stumbled")
+                log.exception("the schedules failed")
             finally:
                 self._leave()

@@ -18,13 +18,14 @@ from starlette.responses import Response
 from crofter.context import Runtime
 from crofter.edge.app import Gone, read_body
 from crofter.edge.limits import RateLimits
+from crofter.edge.mounts import by_path
 from crofter.edge.observe import Observer
 from crofter.edge.perform import Answer
 from crofter.edge.problems import Fault, MethodNotAllowed, TooLarge, UnsupportedMediaType, status_of
 from crofter.edge.redact import words_of
-from crofter.errors import Invalid, NotFound, Problem, TooMany, Unavailable
+from crofter.errors import Invalid, Problem, TooMany, Unavailable
 from crofter.login import consent, exchange, pages, password_change, password_reset, signin
-from crofter.login.browser import Fields, Visit
+from crofter.login.browser import BrowserRequest, Fields
 from crofter.login.token_families import Refusal
 
 log = logging.getLogger("crofter")
@@ -34,7 +35,7 @@ MAX_FIELDS = 100
 THREADS = 32
 """More than may wait for a password to be checked, so that a page never waits behind those."""
 
-Handler = Callable[[Visit], Response]
+Handler = Callable[[BrowserRequest], Response]
 ROUTES: dict[str, dict[str, Handler]] = {
     "/login": {"GET": signin.show, "POST": signin.submit},
     "/login/logout": {"GET": signin.ask_to_leave, "POST": signin.leave},
@@ -60,7 +61,7 @@ _ERRORS = {429: "temporarily_unavailable", 500: "server_error", 503: "temporaril
 
 class LoginApp:
     def __init__(self, runtime: Runtime, limits: RateLimits, observer: Observer) -> None:
-        self._world = runtime
+        self._runtime = runtime
         self._limits = limits
         self._observer = observer
         observer.words |= words_of(ROUTES)
@@ -80,43 +81,33 @@ class LoginApp:
         self._observer.request(scope, None, Answer(response.status_code, b""), request_id, time.perf_counter() - began)
 
     async def _answer(self, scope: Any, receive: Any, request_id: str) -> Response:
-        visit = Visit(self._world, scope, request_id)
+        request = BrowserRequest(self._runtime, scope, request_id)
         try:
-            self._limits.hit("general", visit.address)
-            handler = _route(scope["method"], scope["path"])
+            self._limits.hit("general", request.address)
+            handler = by_path(ROUTES, scope["method"], scope["path"])
             body = b""
             if scope["method"] == "POST":
                 body = await read_body(receive, dict(scope["headers"]), MAX_BODY)
-            return await asyncio.get_running_loop().run_in_executor(self._pool, _serve, handler, visit, scope, body)
+            return await asyncio.get_running_loop().run_in_executor(self._pool, _serve, handler, request, scope, body)
         except Problem as problem:
-            return _refused(visit, problem)
+            return _refused(request, problem)
         except Gone:
             raise
         except Exception:
             log.exception("request %s failed", request_id)
-            return _refused(visit, Fault())
+            return _refused(request, Fault())
 
 
-def _route(method: str, path: str) -> Handler:
-    methods = ROUTES.get(path.rstrip("/"))
-    if methods is None:
-        raise NotFound
-    handler = methods.get("GET" if method == "HEAD" else method)
-    if handler is None:
-        raise MethodNotAllowed
-    return handler
-
-
-def _refused(visit: Visit, problem: Problem) -> Response:
+def _refused(request: BrowserRequest, problem: Problem) -> Response:
     status = status_of(problem)
     reason = problem.reasons[0].reason
-    if visit.path.startswith(_FOR_PROGRAMS):
-        response = exchange.refuse(visit, Refusal(_ERRORS.get(status, "invalid_request"), reason, status))
+    if request.path.startswith(_FOR_PROGRAMS):
+        response = exchange.refuse(request, Refusal(_ERRORS.get(status, "invalid_request"), reason, status))
     else:
         title = _TITLES.get(status, "This did not work")
-        response = pages.message(visit, title, _TEXTS.get(status) or reason.rstrip(".") + ".", status=status)
+        response = pages.message(request, title, _TEXTS.get(status) or reason.rstrip(".") + ".", status=status)
     if isinstance(problem, MethodNotAllowed):
-        response.headers["allow"] = ", ".join(ROUTES[visit.path.rstrip("/")])
+        response.headers["allow"] = problem.allowed
     if isinstance(problem, (TooMany, Unavailable)):
         rate_status = getattr(problem, "rate_status", None)
         response.headers["retry-after"] = str(rate_status.seconds if rate_status else 1)
@@ -125,11 +116,11 @@ def _refused(visit: Visit, problem: Problem) -> Response:
     return response
 
 
-def _serve(handler: Handler, visit: Visit, scope: Any, body: bytes) -> Response:
+def _serve(handler: Handler, request: BrowserRequest, scope: Any, body: bytes) -> Response:
     """On a thread from end to end: how long a form takes to read is up to who sends it."""
-    visit.query.update(_pairs(scope["query_string"]))
-    visit.form.update(_form(Headers(scope=scope), body))
-    return handler(visit)
+    request.query.update(_pairs(scope["query_string"]))
+    request.form.update(_form(Headers(scope=scope), body))
+    return handler(request)
 
 
 def _form(headers: Headers, body: bytes) -> Fields:
@@ -153,18 +144,18 @@ async def _multipart(headers: Headers, body: bytes) -> Fields:
         parsed = await MultiPartParser(headers, stream(), max_files=0, max_fields=MAX_FIELDS).parse()  # type: ignore[arg-type]
     except MultiPartException as error:
         raise Invalid("The form cannot be read") from error
-    return _gathered([(name, value) for name, value in parsed.multi_items() if isinstance(value, str)])
+    return _by_name([(name, value) for name, value in parsed.multi_items() if isinstance(value, str)])
 
 
 def _pairs(raw: bytes) -> Fields:
     try:
         text = raw.decode("ascii")
-        return _gathered(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS))
+        return _by_name(parse_qsl(text, keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS))
     except ValueError as error:
         raise Invalid("The form cannot be read") from error
 
 
-def _gathered(pairs: list[tuple[str, str]]) -> Fields:
+def _by_name(pairs: list[tuple[str, str]]) -> Fields:
     fields: Fields = {}
     for name, value in pairs:
         if "\0" in name or "\0" in value:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 from msgspec import Struct
 
 from crofter.login import clients, scopes
-from crofter.login.browser import Visit
+from crofter.login.browser import BrowserRequest
 from crofter.login.store import Client
 
 PARAMETERS = (
@@ -42,7 +42,7 @@ class SentBack(Exception):
         self.location = location
 
 
-class Asked(Struct, frozen=True):
+class AuthorizationRequest(Struct, frozen=True):
     client: Client
     redirect_uri: str
     state: str | None
@@ -50,34 +50,34 @@ class Asked(Struct, frozen=True):
     challenge: str | None
 
 
-def read(visit: Visit) -> Asked:
+def read(request: BrowserRequest) -> AuthorizationRequest:
     """The request, or Unanswerable, or SentBack."""
-    sent = {name: [value for value in visit.query.get(name, []) if value] for name in PARAMETERS}
-    client = _client(visit, sent["client_id"])
+    sent = {name: [value for value in request.query.get(name, []) if value] for name in PARAMETERS}
+    client = _client(request, sent["client_id"])
     redirect_uri = _redirect_uri(client, sent["redirect_uri"])
     state = sent["state"][0] if len(sent["state"]) == 1 else None
     try:
         wanted, challenge = _details(client, sent)
     except _Wrong as wrong:
         raise SentBack(
-            answer(visit, redirect_uri, state, error=wrong.error, error_description=wrong.description)
+            answer(request, redirect_uri, state, error=wrong.error, error_description=wrong.description)
         ) from None
-    return Asked(client, redirect_uri, state, wanted, challenge)
+    return AuthorizationRequest(client, redirect_uri, state, wanted, challenge)
 
 
-def answer(visit: Visit, redirect_uri: str, state: str | None, **values: str) -> str:
+def answer(request: BrowserRequest, redirect_uri: str, state: str | None, **values: str) -> str:
     """Where the browser is sent to, with the answer in the address."""
     if state is not None:
         values["state"] = state
-    values["iss"] = visit.origin
+    values["iss"] = request.origin
     return redirect_uri + ("&" if "?" in redirect_uri else "?") + urlencode(values)
 
 
-def _client(visit: Visit, given: list[str]) -> Client:
+def _client(request: BrowserRequest, given: list[str]) -> Client:
     if len(given) != 1:
         raise Unanswerable("invalid_request", "client_id must be there once.")
-    clients.ensure_built_in(visit.runtime, given[0])
-    client = visit.read(lambda ctx: clients.find(ctx, given[0]))
+    clients.ensure_built_in(request.runtime, given[0])
+    client = request.read(lambda ctx: clients.find(ctx, given[0]))
     if client is None:
         raise Unanswerable("invalid_client", "There is no app with this client_id.")
     return client
@@ -87,7 +87,7 @@ def _redirect_uri(client: Client, given: list[str]) -> str:
     if len(given) > 1:
         raise Unanswerable("invalid_request", "redirect_uri must be there once.")
     if given and not clients.may_answer_at(client, given[0]):
-        raise Unanswerable("invalid_request", "redirect_uri is not the one that this app has registered.")
+        raise Unanswerable("invalid_request", "redirect_uri is not the once that this app has registered.")
     return given[0] if given else client.redirect_uri
 
 
@@ -104,16 +104,16 @@ def _details(client: Client, sent: dict[str, list[str]]) -> tuple[list[str], str
             raise _Wrong("invalid_request", f"{name} must not be there twice")
         if values and len(values[0]) > _LONGEST:
             raise _Wrong("invalid_request", f"{name} is too long")
-    one = {name: values[0] for name, values in sent.items() if values}
-    if "response_type" not in one:
+    once = {name: values[0] for name, values in sent.items() if values}
+    if "response_type" not in once:
         raise _Wrong("invalid_request", "response_type is required")
-    if one["response_type"] != "code":
+    if once["response_type"] != "code":
         raise _Wrong("unsupported_response_type", "response_type must be code")
-    challenge = _challenge(client, one.get("code_challenge"), one.get("code_challenge_method"))
-    if "scope" in one and "scopes" in one and one["scope"] != one["scopes"]:
+    challenge = _challenge(client, once.get("code_challenge"), once.get("code_challenge_method"))
+    if "scope" in once and "scopes" in once and once["scope"] != once["scopes"]:
         raise _Wrong("invalid_request", "scope and scopes contradict each other")
     try:
-        return scopes.wanted(one.get("scope") or one.get("scopes") or ""), challenge
+        return scopes.wanted(once.get("scope") or once.get("scopes") or ""), challenge
     except ValueError as strange:
         raise _Wrong("invalid_scope", f"{strange} is not a scope") from None
 

@@ -1,4 +1,4 @@
-"""One request to the login service, with all that its pages need to know."""
+"""One request of a browser or a program to the login service, with all that its pages need to know."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Forged(Forbidden):
     default = "This form has expired. Go back, reload the page and try again."
 
 
-class Visit:
+class BrowserRequest:
     def __init__(self, runtime: Runtime, scope: Any, request_id: str) -> None:
         self.runtime = runtime
         self.method: str = scope["method"]
@@ -84,13 +84,13 @@ class Visit:
 
     def _find(self, secret: str) -> SignedIn | None:
         def look(ctx: Context) -> tuple[SignedIn | None, bool]:
-            found = sessions.find(ctx, secret)
-            return found, found is not None and sessions.needs_touch(ctx, found)
+            session = sessions.find(ctx, secret)
+            return session, session is not None and sessions.needs_touch(ctx, session)
 
-        found, stale = self.read(look)
-        if found is not None and stale:
-            self.write(lambda ctx: sessions.touch(ctx, found))
-        return found
+        session, stale = self.read(look)
+        if session is not None and stale:
+            self.write(lambda ctx: sessions.touch(ctx, session))
+        return session
 
     # ---- forms ------------------------------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class Visit:
 
 def _cookies(header: str) -> dict[str, str]:
     """Cookies as they were sent: ours are never quoted, and to unquote a stranger's can take seconds."""
-    pairs = (one.partition("=") for one in header.split(";"))
+    pairs = (cookie.partition("=") for cookie in header.split(";"))
     return {name.strip(): value.strip() for name, _, value in pairs}
 
 

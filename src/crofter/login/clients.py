@@ -18,8 +18,8 @@ BUILT_IN = {COMMAND_LINE: ("crofter command line", "http://127.0.0.1/callback")}
 
 def find(ctx: Context, public_id: str) -> Client | None:
     """A client that may be used, or None."""
-    found = ctx.db.maybe(store.CLIENT, public_id=public_id)
-    return found if found is not None and found.status == "active" else None
+    client = ctx.db.maybe(store.CLIENT, public_id=public_id)
+    return client if client is not None and client.status == "active" else None
 
 
 def ensure_built_in(runtime: Runtime, public_id: str) -> None:

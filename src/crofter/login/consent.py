@@ -1,4 +1,4 @@
-"""The authorization endpoint: a person is asked whether an app may use their account."""
+"""The authorization endpoint: a person is authorization whether an app may use their account."""
 
 from __future__ import annotations
 
@@ -7,74 +7,76 @@ from urllib.parse import urlsplit
 from starlette.responses import Response
 
 from crofter.login import authorization_request, pages, scopes, signin, token_families
-from crofter.login.authorization_request import Asked, SentBack, Unanswerable
-from crofter.login.browser import Visit
+from crofter.login.authorization_request import AuthorizationRequest, SentBack, Unanswerable
+from crofter.login.browser import BrowserRequest
 from crofter.login.exchange import refuse
 from crofter.login.token_families import Refusal
 
 
-def show(visit: Visit) -> Response:
+def show(request: BrowserRequest) -> Response:
     try:
-        asked = authorization_request.read(visit)
+        authorization = authorization_request.read(request)
     except Unanswerable as problem:
-        return _told(visit, problem)
+        return _told(request, problem)
     except SentBack as back:
-        return pages.redirect(visit, back.location, 302)
-    if visit.session is None:
-        return signin.form(visit, _here(visit), app=asked.client.label)
+        return pages.redirect(request, back.location, 302)
+    if request.session is None:
+        return signin.form(request, _here(request), app=authorization.client.label)
     return pages.page(
-        visit,
+        request,
         "consent.html",
-        form_action=_source(asked.redirect_uri),
-        here=_here(visit),
-        app=asked.client,
-        host=urlsplit(asked.redirect_uri).hostname or asked.redirect_uri,
-        user=visit.session,
-        lines=scopes.lines(asked.scopes),
-        left_out=scopes.left_out(asked.scopes),
-        scope=" ".join(asked.scopes),
-        redirect_uri=asked.redirect_uri,
+        form_action=_source(authorization.redirect_uri),
+        here=_here(request),
+        app=authorization.client,
+        host=urlsplit(authorization.redirect_uri).hostname or authorization.redirect_uri,
+        user=request.session,
+        lines=scopes.lines(authorization.scopes),
+        left_out=scopes.left_out(authorization.scopes),
+        scope=" ".join(authorization.scopes),
+        redirect_uri=authorization.redirect_uri,
     )
 
 
-def decide(visit: Visit) -> Response:
-    if visit.session is None:
-        return pages.redirect(visit, _here(visit))  # signed out meanwhile: in again, then asked again
-    visit.check_form()
+def decide(request: BrowserRequest) -> Response:
+    if request.session is None:
+        return pages.redirect(request, _here(request))  # signed out meanwhile: in again, then authorization again
+    request.check_form()
     try:
-        asked = authorization_request.read(visit)
+        authorization = authorization_request.read(request)
     except Unanswerable as problem:
-        return _told(visit, problem)
+        return _told(request, problem)
     except SentBack as back:
-        return pages.redirect(visit, back.location, 302)
-    if visit.field("decision") != "allow":
+        return pages.redirect(request, back.location, 302)
+    if request.field("decision") != "allow":
         words = "The user said no."
         denied = authorization_request.answer(
-            visit, asked.redirect_uri, asked.state, error="access_denied", error_description=words
+            request, authorization.redirect_uri, authorization.state, error="access_denied", error_description=words
         )
-        return pages.redirect(visit, denied, 302)
-    return pages.redirect(visit, _allowed(visit, asked), 302)
+        return pages.redirect(request, denied, 302)
+    return pages.redirect(request, _allowed(request, authorization), 302)
 
 
-def _allowed(visit: Visit, asked: Asked) -> str:
-    user = visit.session
+def _allowed(request: BrowserRequest, authorization: AuthorizationRequest) -> str:
+    user = request.session
     assert user is not None
-    granted = scopes.reduced(asked.scopes, set(visit.form.get("read_only", [])))
-    code = visit.write(
-        lambda ctx: token_families.allow(ctx, asked.client, user, granted, asked.redirect_uri, asked.challenge)
+    granted = scopes.reduced(authorization.scopes, set(request.form.get("read_only", [])))
+    code = request.write(
+        lambda ctx: token_families.allow(
+            ctx, authorization.client, user, granted, authorization.redirect_uri, authorization.challenge
+        )
     )
-    return authorization_request.answer(visit, asked.redirect_uri, asked.state, code=code)
+    return authorization_request.answer(request, authorization.redirect_uri, authorization.state, code=code)
 
 
-def _here(visit: Visit) -> str:
-    return f"/oauth/authorize?{visit.query_string}"
+def _here(request: BrowserRequest) -> str:
+    return f"/oauth/authorize?{request.query_string}"
 
 
-def _told(visit: Visit, problem: Unanswerable) -> Response:
+def _told(request: BrowserRequest, problem: Unanswerable) -> Response:
     """A page for a person; the same as JSON for a program that tries this out."""
-    if "text/html" not in visit.headers.get("accept", ""):
-        return refuse(visit, Refusal(problem.error, problem.text))
-    return pages.message(visit, "This app made a mistake", problem.text, status=400, detail=problem.error)
+    if "text/html" not in request.headers.get("accept", ""):
+        return refuse(request, Refusal(problem.error, problem.text))
+    return pages.message(request, "This app made a mistake", problem.text, status=400, detail=problem.error)
 
 
 def _source(redirect_uri: str) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import unquote_plus
 from starlette.responses import Response
 
 from crofter.login import clients, pages, scopes, token_families
-from crofter.login.browser import Visit
+from crofter.login.browser import BrowserRequest
 from crofter.login.store import Client
 from crofter.login.token_families import Issued, Refusal
 from crofter.scopes import READ, RESOURCES, WRITE
@@ -22,25 +22,25 @@ class Refused(Exception):
         self.headers = headers
 
 
-def refuse(visit: Visit, refusal: Refusal, **headers: str) -> Response:
+def refuse(request: BrowserRequest, refusal: Refusal, **headers: str) -> Response:
     """A refusal in the words of RFC 6749 and in those of the interface: clients look for either."""
     body = {
         "error": refusal.error,
         "error_description": refusal.description,
         "errors": [{"reason": refusal.description}],
     }
-    return pages.json(visit, body, refusal.status, **headers)
+    return pages.json(request, body, refusal.status, **headers)
 
 
-def token(visit: Visit) -> Response:
+def token(request: BrowserRequest) -> Response:
     try:
-        outcome = _exchange(visit)
+        outcome = _exchange(request)
     except Refused as refused:
-        return refuse(visit, refused.refusal, **refused.headers)
+        return refuse(request, refused.refusal, **refused.headers)
     if isinstance(outcome, Refusal):
-        return refuse(visit, outcome)
+        return refuse(request, outcome)
     return pages.json(
-        visit,
+        request,
         {
             "access_token": outcome.access,
             "refresh_token": outcome.refresh,
@@ -52,39 +52,39 @@ def token(visit: Visit) -> Response:
     )
 
 
-def _exchange(visit: Visit) -> Issued | Refusal:
-    sent = _fields(visit)
+def _exchange(request: BrowserRequest) -> Issued | Refusal:
+    sent = _fields(request)
     kind = sent.get("grant_type") or ("authorization_code" if "code" in sent else None)
     if kind is None:
         raise Refused("invalid_request", "grant_type is required")
     if kind not in ("authorization_code", "refresh_token"):
         raise Refused("unsupported_grant_type", "grant_type must be authorization_code or refresh_token")
-    client = _client(visit, sent, proven=True)
+    client = _client(request, sent, proven=True)
     if kind == "authorization_code":
         code = _required(sent, "code")
         redirect_uri, verifier = sent.get("redirect_uri"), sent.get("code_verifier")
-        return visit.write(lambda ctx: token_families.redeem(ctx, client, code, redirect_uri, verifier))
+        return request.write(lambda ctx: token_families.redeem(ctx, client, code, redirect_uri, verifier))
     plain, narrower = _required(sent, "refresh_token"), _narrower(sent)
-    return visit.write(lambda ctx: token_families.renew(ctx, client, plain, narrower))
+    return request.write(lambda ctx: token_families.renew(ctx, client, plain, narrower))
 
 
-def revoke(visit: Visit) -> Response:
+def revoke(request: BrowserRequest) -> Response:
     """Whoever shows a token may end it; a secret is not needed for that, but a wrong one is refused."""
     try:
-        sent = _fields(visit)
-        client = _client(visit, sent, proven=False)
+        sent = _fields(request)
+        client = _client(request, sent, proven=False)
         plain = _required(sent, "token")
     except Refused as refused:
-        return refuse(visit, refused.refusal, **refused.headers)
-    visit.write(lambda ctx: token_families.revoke(ctx, client, plain))
-    return pages.json(visit, {})
+        return refuse(request, refused.refusal, **refused.headers)
+    request.write(lambda ctx: token_families.revoke(ctx, client, plain))
+    return pages.json(request, {})
 
 
-def metadata(visit: Visit) -> Response:
-    here = visit.origin
+def metadata(request: BrowserRequest) -> Response:
+    here = request.origin
     ways = ["client_secret_post", "client_secret_basic", "none"]
     return pages.json(
-        visit,
+        request,
         {
             "issuer": here,
             "authorization_endpoint": f"{here}/oauth/authorize",
@@ -106,16 +106,16 @@ def metadata(visit: Visit) -> Response:
     )
 
 
-def preflight(visit: Visit) -> Response:
-    return pages.json(visit, {})
+def preflight(request: BrowserRequest) -> Response:
+    return pages.json(request, {})
 
 
-def _fields(visit: Visit) -> dict[str, str]:
+def _fields(request: BrowserRequest) -> dict[str, str]:
     """The fields of the body; an empty one counts as absent, a doubled one is refused."""
-    for name, values in visit.form.items():
+    for name, values in request.form.items():
         if len(values) > 1:
             raise Refused("invalid_request", f"{name} must not be there twice")
-    return {name: values[0] for name, values in visit.form.items() if values[0]}
+    return {name: values[0] for name, values in request.form.items() if values[0]}
 
 
 def _required(sent: dict[str, str], name: str) -> str:
@@ -134,9 +134,9 @@ def _narrower(sent: dict[str, str]) -> list[str] | None:
         raise Refused("invalid_scope", f"{strange} is not a scope") from None
 
 
-def _client(visit: Visit, sent: dict[str, str], *, proven: bool) -> Client:
+def _client(request: BrowserRequest, sent: dict[str, str], *, proven: bool) -> Client:
     """The client that asks. ``proven``: it shows its secret, if it is one that can keep one."""
-    header = visit.headers.get("authorization", "")
+    header = request.headers.get("authorization", "")
     by_header = header[:6].lower() == "basic "
     if by_header:
         name, secret = _basic(header[6:])
@@ -146,11 +146,11 @@ def _client(visit: Visit, sent: dict[str, str], *, proven: bool) -> Client:
         name, secret = _required(sent, "client_id"), sent.get("client_secret", "")
     # A browser would ask a person for a password if it saw this, so it is said only to who used the header.
     challenge = {"www-authenticate": 'Basic realm="crofter"'} if by_header else {}
-    clients.ensure_built_in(visit.runtime, name)
-    client = visit.read(lambda ctx: clients.find(ctx, name))
+    clients.ensure_built_in(request.runtime, name)
+    client = request.read(lambda ctx: clients.find(ctx, name))
     if client is None:
         raise Refused("invalid_client", "The client is not known.", 401, **challenge)
-    if secret and not clients.knows_secret(visit.runtime, client, secret):
+    if secret and not clients.knows_secret(request.runtime, client, secret):
         raise Refused("invalid_client", "The client secret is wrong.", 401, **challenge)
     if proven and not secret and not client.public:
         raise Refused("invalid_client", "client_secret is required", 401, **challenge)

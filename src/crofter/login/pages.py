@@ -10,7 +10,7 @@ import msgspec
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import Response
 
-from crofter.login.browser import Visit
+from crofter.login.browser import BrowserRequest
 
 POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'self'{more};"
@@ -50,15 +50,17 @@ def style() -> bytes:
     return resources.files("crofter.login").joinpath("style.css").read_bytes()
 
 
-def page(visit: Visit, template: str, *, status: int = 200, form_action: str = "", **values: Any) -> Response:
+def page(
+    request: BrowserRequest, template: str, *, status: int = 200, form_action: str = "", **values: Any
+) -> Response:
     """A page. ``form_action`` is where, besides here, its form may lead by a redirect: browsers check that too."""
-    text = _templates().get_template(template).render(visit=visit, **values)
+    text = _templates().get_template(template).render(request=request, **values)
     headers = {"content-security-policy": POLICY.format(more=f" {form_action}" if form_action else "")}
-    return _finished(visit, Response(text, status, headers, "text/html"))
+    return _finished(request, Response(text, status, headers, "text/html"))
 
 
 def message(
-    visit: Visit,
+    request: BrowserRequest,
     title: str,
     text: str,
     *,
@@ -69,7 +71,7 @@ def message(
 ) -> Response:
     """A page with one thing to say, and perhaps one thing to do next."""
     return page(
-        visit,
+        request,
         "message.html",
         status=status,
         title=title,
@@ -80,34 +82,34 @@ def message(
     )
 
 
-def redirect(visit: Visit, url: str, status: int = 303) -> Response:
+def redirect(request: BrowserRequest, url: str, status: int = 303) -> Response:
     headers = {"location": url, "content-security-policy": POLICY.format(more="")}
-    return _finished(visit, Response(b"", status, headers))
+    return _finished(request, Response(b"", status, headers))
 
 
-def stylesheet(visit: Visit) -> Response:
-    response = _finished(visit, Response(style(), 200, media_type="text/css"))
+def stylesheet(request: BrowserRequest) -> Response:
+    response = _finished(request, Response(style(), 200, media_type="text/css"))
     response.headers["cache-control"] = "public, max-age=300"
     return response
 
 
-def json(visit: Visit, value: Any, status: int = 200, **headers: str) -> Response:
-    response = _finished(visit, Response(msgspec.json.encode(value), status, media_type="application/json"))
+def json(request: BrowserRequest, value: Any, status: int = 200, **headers: str) -> Response:
+    response = _finished(request, Response(msgspec.json.encode(value), status, media_type="application/json"))
     response.headers.update(OPEN_TO_SCRIPTS)
     response.headers.update({"content-security-policy": "default-src 'none'", "pragma": "no-cache", **headers})
     return response
 
 
-def _finished(visit: Visit, response: Response) -> Response:
+def _finished(request: BrowserRequest, response: Response) -> Response:
     response.headers.update(HEADERS)
-    if visit.secure:
+    if request.secure:
         response.headers["strict-transport-security"] = "max-age=31536000; includeSubDomains"
-    for name, (value, seconds) in visit.cookies.items():
+    for name, (value, seconds) in request.cookies.items():
         response.set_cookie(
-            visit.cookie_name(name),
+            request.cookie_name(name),
             value,
             max_age=seconds or None if value else 0,
-            secure=visit.secure,
+            secure=request.secure,
             httponly=True,
             samesite="lax",
         )

@@ -4,75 +4,82 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
-from crofter import passwords
+from crofter import audit, passwords
 from crofter.context import Context
 from crofter.login import attempts, credentials, pages, store
 from crofter.login.attempts import Wait
-from crofter.login.audit_log import put_on_record
-from crofter.login.browser import Visit
+from crofter.login.browser import BrowserRequest
 from crofter.login.store import Person
 from crofter.resources.users import invitations
 
 
-def ask(visit: Visit) -> Response:
-    return pages.page(visit, "reset.html")
+def ask(request: BrowserRequest) -> Response:
+    return pages.page(request, "reset.html")
 
 
-def mail_link(visit: Visit) -> Response:
+def mail_link(request: BrowserRequest) -> Response:
     """The same answer whoever is named: it must not tell who has an account here."""
-    visit.check_form()
-    typed = visit.field("username")
-    counted = attempts.subjects(visit.runtime, "login", f"reset {typed}")
-    counted += attempts.subjects(visit.runtime, "login_address", f"reset {visit.address}")
+    request.check_form()
+    typed = request.field("username")
+    counted = attempts.subjects(request.runtime, "login", f"reset {typed}")
+    counted += attempts.subjects(request.runtime, "login_address", f"reset {request.address}")
 
     def change(ctx: Context) -> None:
         attempts.count(ctx, counted)
         person = ctx.db.maybe(store.BY_USERNAME, username=typed)
         if person is not None:
             invitations.remind(ctx, person)
-            put_on_record(ctx, person.account_id, person.id, person.username, "ask_for_link", "/login/reset")
+            audit.write_without_token(
+                ctx, person.account_id, person.username, "ask_for_link", "/login/reset", user_id=person.id
+            )
 
     try:
-        visit.write(change)
+        request.write(change)
     except Wait as wait:
-        response = pages.message(visit, "Too many requests", "Look into your mailbox, or try again later.", status=429)
+        response = pages.message(
+            request, "Too many requests", "Look into your mailbox, or try again later.", status=429
+        )
         response.headers["retry-after"] = str(wait.seconds)
         return response
-    return pages.message(visit, "Look into your mailbox", "If there is such a user, a mail with a link is on its way.")
+    return pages.message(
+        request, "Look into your mailbox", "If there is such a user, a mail with a link is on its way."
+    )
 
 
-def choose(visit: Visit) -> Response:
+def choose(request: BrowserRequest) -> Response:
     """Looking at the page does not use up the link: programs that read mail open links too."""
-    given = visit.query.get("token", [""])
+    given = request.query.get("token", [""])
     secret = given[0] if len(given) == 1 else ""
-    person = visit.read(lambda ctx: _holder(ctx, secret))
-    return _form(visit, person, secret) if person else _dead(visit)
+    person = request.read(lambda ctx: _holder(ctx, secret))
+    return _form(request, person, secret) if person else _dead(request)
 
 
-def set_password(visit: Visit) -> Response:
-    visit.check_form()
-    secret, password = visit.field("token"), visit.field("password")
-    person = visit.read(lambda ctx: _holder(ctx, secret))
+def set_password(request: BrowserRequest) -> Response:
+    request.check_form()
+    secret, password = request.field("token"), request.field("password")
+    person = request.read(lambda ctx: _holder(ctx, secret))
     if person is None:
-        return _dead(visit)
+        return _dead(request)
     problem = passwords.weakness(password, person.username, person.email)
-    if problem is None and password != visit.field("again"):
+    if problem is None and password != request.field("again"):
         problem = "The two passwords are not the same."
     if problem is not None:
-        return _form(visit, person, secret, problem)
-    hashed = passwords.of(visit.runtime).hash(password)
+        return _form(request, person, secret, problem)
+    hashed = passwords.of(request.runtime).hash(password)
 
     def change(ctx: Context) -> bool:
         if invitations.holder(ctx, secret) is None:
             return False
         credentials.replace(ctx, person, hashed)
-        put_on_record(ctx, person.account_id, person.id, person.username, "set_password", "/login/password", "password")
+        audit.write_without_token(
+            ctx, person.account_id, person.username, "set_password", "/login/password", ["password"], user_id=person.id
+        )
         return True
 
-    if not visit.write(change):
-        return _dead(visit)
-    visit.set_cookie("session", "")
-    return pages.redirect(visit, "/login/?notice=password")
+    if not request.write(change):
+        return _dead(request)
+    request.set_cookie("session", "")
+    return pages.redirect(request, "/login/?notice=password")
 
 
 def _holder(ctx: Context, secret: str) -> Person | None:
@@ -81,12 +88,12 @@ def _holder(ctx: Context, secret: str) -> Person | None:
     return None if user_id is None else ctx.db.maybe(store.BY_ID, user_id=user_id)
 
 
-def _form(visit: Visit, person: Person, secret: str, problem: str = "") -> Response:
+def _form(request: BrowserRequest, person: Person, secret: str, problem: str = "") -> Response:
     status = 400 if problem else 200
-    return pages.page(visit, "password.html", status=status, person=person, secret=secret, problem=problem)
+    return pages.page(request, "password.html", status=status, person=person, secret=secret, problem=problem)
 
 
-def _dead(visit: Visit) -> Response:
+def _dead(request: BrowserRequest) -> Response:
     text = "It has been used, or it is too old."
     title = "This link does not work any more"
-    return pages.message(visit, title, text, status=410, action="/login/reset", action_label="Ask for another link")
+    return pages.message(request, title, text, status=410, action="/login/reset", action_label="Ask for another link")

@@ -76,10 +76,10 @@ def trusted(ctx: Context, person: Person, secret: str | None) -> int | None:
     """The id of the trusted browser that shows this secret."""
     if not secret:
         return None
-    found: int | None = ctx.db.value(
+    device_id: int | None = ctx.db.value(
         store.DEVICE, digest=ctx.runtime.keyring.digest(secret), user_id=person.id, moment=ctx.moment
     )
-    return found
+    return device_id
 
 
 def seen(ctx: Context, device_id: int) -> None:

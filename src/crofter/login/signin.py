@@ -10,14 +10,13 @@ import msgspec
 from msgspec import Struct
 from starlette.responses import Response
 
-from crofter import passwords
+from crofter import audit, passwords
 from crofter.clock import MINUTE
 from crofter.context import Context
 from crofter.keyring import Unopenable
 from crofter.login import attempts, pages, sessions, store
 from crofter.login.attempts import Subject, Wait
-from crofter.login.audit_log import put_on_record
-from crofter.login.browser import Visit
+from crofter.login.browser import BrowserRequest
 from crofter.login.store import Person
 from crofter.resources.logins import store as history
 from crofter.resources.profile.two_factor import store as two_factor
@@ -25,94 +24,94 @@ from crofter.resources.users.store import user as users
 
 WRONG = "Username or password is wrong."
 WRONG_CODE = "The code is wrong, or has been used already."
-TICKET_LIFE = 5 * MINUTE
+PROOF_LIFE = 5 * MINUTE
 NOTICES = {
     "password": "Your password is set. Sign in with it.",
     "changed": "Your password is changed. Every other browser is signed out.",
 }
 _WITHIN = ("/oauth/authorize?", "/console/", "/login/change")
-"""Where a login may lead to. Anywhere else would make us a signpost for strangers."""
+"""Where a login may lead to. Anywhere else would let a stranger send people on to a page of theirs."""
 
 
-class Ticket(Struct, frozen=True):
-    """Handed to a browser that has shown the right password, sealed: whose it was, and until when it counts."""
+class PasswordProof(Struct, frozen=True):
+    """Given, sealed, to a browser that has sent the right password: whose it is, and until when it counts."""
 
     user_id: int
     remember: bool
     until: int
 
 
-def show(visit: Visit) -> Response:
-    target = _target(visit)
-    if visit.session is None:
-        return form(visit, target)
+def show(request: BrowserRequest) -> Response:
+    target = _target(request)
+    if request.session is None:
+        return form(request, target)
     if target:
-        return pages.redirect(visit, target)
-    return pages.page(visit, "signedin.html", user=visit.session, notice=_notice(visit))
+        return pages.redirect(request, target)
+    return pages.page(request, "signedin.html", user=request.session, notice=_notice(request))
 
 
-def form(visit: Visit, target: str, *, app: str = "", problem: str = "", status: int = 200) -> Response:
+def form(request: BrowserRequest, target: str, *, app: str = "", problem: str = "", status: int = 200) -> Response:
     return pages.page(
-        visit,
+        request,
         "login.html",
         status=status,
         action=_action(target),
         app=app,
         problem=problem,
-        notice=_notice(visit),
-        username=visit.field("username"),
-        remember=bool(visit.field("remember_me")),
+        notice=_notice(request),
+        username=request.field("username"),
+        remember=bool(request.field("remember_me")),
     )
 
 
-def _notice(visit: Visit) -> str:
-    return NOTICES.get(visit.query.get("notice", [""])[0], "")
+def _notice(request: BrowserRequest) -> str:
+    return NOTICES.get(request.query.get("notice", [""])[0], "")
 
 
-def submit(visit: Visit) -> Response:
-    visit.check_form()
+def submit(request: BrowserRequest) -> Response:
+    request.check_form()
     try:
-        return _with_code(visit) if visit.field("ticket") else _with_password(visit)
+        return _with_code(request) if request.field("ticket") else _with_password(request)
     except Wait as wait:
         words = f"Too many attempts. Try again in {_minutes(wait.seconds)}."
-        response = form(visit, _target(visit), problem=words, status=429)
+        response = form(request, _target(request), problem=words, status=429)
         response.headers["retry-after"] = str(wait.seconds)
         return response
 
 
-def _with_password(visit: Visit) -> Response:
-    typed, password = visit.field("username"), visit.field("password")
+def _with_password(request: BrowserRequest) -> Response:
+    typed, password = request.field("username"), request.field("password")
 
     def look(ctx: Context) -> tuple[Person | None, int | None]:
         person = ctx.db.maybe(store.BY_USERNAME, username=typed)
-        return person, sessions.trusted(ctx, person, visit.cookie("device")) if person else None
+        return person, sessions.trusted(ctx, person, request.cookie("device")) if person else None
 
-    person, device_id = visit.read(look)
-    counted = _counted(visit, typed, device_id)
-    visit.write(lambda ctx: attempts.count(ctx, counted))
+    person, device_id = request.read(look)
+    counted = _counted(request, typed, device_id)
+    request.write(lambda ctx: attempts.count(ctx, counted))
     kept = person.password if person else None
-    if not passwords.of(visit.runtime).verify(kept, password) or person is None or kept is None:
-        visit.write(lambda ctx: _note(ctx, person, successful=False) if person else attempts.touch(ctx, counted))
-        return form(visit, _target(visit), problem=WRONG, status=401)
-    if person.tfa_enabled and device_id is None and not visit.field("tfa_code"):
-        visit.write(lambda ctx: attempts.take_back(ctx, counted))
-        return _ask_for_code(visit, person, remember=bool(visit.field("remember_me")))
-    anew = passwords.of(visit.runtime).hash(password) if passwords.of(visit.runtime).outdated(kept) else None
-    return _enter(visit, person, counted, device_id, remember=bool(visit.field("remember_me")), anew=anew)
+    if not passwords.of(request.runtime).verify(kept, password) or person is None or kept is None:
+        request.write(lambda ctx: _note(ctx, person, successful=False) if person else attempts.touch(ctx, counted))
+        return form(request, _target(request), problem=WRONG, status=401)
+    if person.tfa_enabled and device_id is None and not request.field("tfa_code"):
+        request.write(lambda ctx: attempts.take_back(ctx, counted))
+        return _ask_for_code(request, person, remember=bool(request.field("remember_me")))
+    anew = passwords.of(request.runtime).hash(password) if passwords.of(request.runtime).outdated(kept) else None
+    return _enter(request, person, counted, device_id, remember=bool(request.field("remember_me")), anew=anew)
 
 
-def _with_code(visit: Visit) -> Response:
-    ticket = _opened(visit, visit.field("ticket"))
-    person = visit.read(lambda ctx: ctx.db.maybe(store.BY_ID, user_id=ticket.user_id)) if ticket else None
-    if ticket is None or person is None:
-        return form(visit, _target(visit), problem="That took too long. Sign in again.", status=401)
-    counted = _counted(visit, person.username, None)
-    visit.write(lambda ctx: attempts.count(ctx, counted))
-    return _enter(visit, person, counted, None, remember=ticket.remember)
+def _with_code(request: BrowserRequest) -> Response:
+    proof = _opened(request, request.field("ticket"))
+    person = request.read(lambda ctx: ctx.db.maybe(store.BY_ID, user_id=proof.user_id)) if proof else None
+    if proof is None or person is None:
+        return form(request, _target(request), problem="That took too long. Sign in again.", status=401)
+    counted = _counted(request, person.username, None)
+    request.write(lambda ctx: attempts.count(ctx, counted))
+    return _enter(request, person, counted, None, remember=proof.remember)
 
 
 def _enter(
-    visit: Visit,
+    request: BrowserRequest,
     person: Person,
     counted: list[Subject],
     device_id: int | None,
@@ -123,87 +122,89 @@ def _enter(
     """All that happens when somebody comes in, or is sent away at the last step, in one transaction."""
 
     def change(ctx: Context) -> tuple[str, str | None] | None:
-        code = visit.field("tfa_code")
-        asked = person.tfa_enabled and device_id is None
-        if asked and not two_factor.accepts(ctx.runtime, ctx.db, person.id, code):
+        code = request.field("tfa_code")
+        needs_code = person.tfa_enabled and device_id is None
+        if needs_code and not two_factor.accepts(ctx.runtime, ctx.db, person.id, code):
             _note(ctx, person, successful=False)
             return None
         attempts.forget(ctx, counted[:1])
         attempts.take_back(ctx, counted[1:])
         if anew is not None:
             ctx.db.update(users, {"id": person.id}, password=anew)
-        if (before := visit.cookie("session")) is not None:
+        if (before := request.cookie("session")) is not None:
             sessions.end(ctx, before)
         if device_id is not None:
             sessions.seen(ctx, device_id)
-        agent = visit.headers.get("user-agent", "")[:256]
+        agent = request.headers.get("user-agent", "")[:256]
         device = sessions.trust(ctx, person, agent) if remember and device_id is None else None
         _note(ctx, person, successful=True)
         return sessions.begin(ctx, person), device
 
-    entered = visit.write(change)
+    entered = request.write(change)
     if entered is None:
-        return _ask_for_code(visit, person, remember=remember, problem=WRONG_CODE, status=401)
+        return _ask_for_code(request, person, remember=remember, problem=WRONG_CODE, status=401)
     session, device = entered
-    visit.set_cookie("session", session)
+    request.set_cookie("session", session)
     if device is not None:
-        visit.set_cookie("device", device, sessions.TRUSTED // 1000)
-    return pages.redirect(visit, _target(visit) or "/login/")
+        request.set_cookie("device", device, sessions.TRUSTED // 1000)
+    return pages.redirect(request, _target(request) or "/login/")
 
 
-def _ask_for_code(visit: Visit, person: Person, *, remember: bool, problem: str = "", status: int = 200) -> Response:
-    ticket = Ticket(person.id, remember, visit.runtime.clock.now() + TICKET_LIFE)
-    sealed = visit.runtime.keyring.seal(msgspec.json.encode(ticket), _place(visit))
+def _ask_for_code(
+    request: BrowserRequest, person: Person, *, remember: bool, problem: str = "", status: int = 200
+) -> Response:
+    proof = PasswordProof(person.id, remember, request.runtime.clock.now() + PROOF_LIFE)
+    sealed = request.runtime.keyring.seal(msgspec.json.encode(proof), _associated_data(request))
     return pages.page(
-        visit,
+        request,
         "code.html",
         status=status,
-        action=_action(_target(visit)),
+        action=_action(_target(request)),
         ticket=base64.urlsafe_b64encode(sealed).decode(),
         problem=problem,
     )
 
 
-def _opened(visit: Visit, text: str) -> Ticket | None:
+def _opened(request: BrowserRequest, text: str) -> PasswordProof | None:
     try:
         sealed = base64.urlsafe_b64decode(text)
-        ticket = msgspec.json.decode(visit.runtime.keyring.open(sealed, _place(visit)), type=Ticket)
+        proof = msgspec.json.decode(request.runtime.keyring.open(sealed, _associated_data(request)), type=PasswordProof)
     except (Unopenable, binascii.Error, ValueError):
         return None
-    return ticket if ticket.until > visit.runtime.clock.now() else None
+    return proof if proof.until > request.runtime.clock.now() else None
 
 
-def _place(visit: Visit) -> str:
-    """A ticket opens in the browser that it was made for."""
-    return f"login ticket:{visit.cookie('form')}"
+def _associated_data(request: BrowserRequest) -> str:
+    """A proof opens in the browser that it was made for, and in no other."""
+    return f"login ticket:{request.cookie('form')}"
 
 
-def ask_to_leave(visit: Visit) -> Response:
-    return pages.page(visit, "logout.html", user=visit.session)
+def ask_to_leave(request: BrowserRequest) -> Response:
+    return pages.page(request, "logout.html", user=request.session)
 
 
-def leave(visit: Visit) -> Response:
-    visit.check_form()
-    if visit.session is not None:
-        visit.write(lambda ctx: _leave(visit, ctx))
-        visit.set_cookie("session", "")
-    target = _target(visit)
-    return pages.redirect(visit, target) if target else pages.message(visit, "Signed out", "See you soon.")
+def leave(request: BrowserRequest) -> Response:
+    request.check_form()
+    if request.session is not None:
+        request.write(lambda ctx: _leave(request, ctx))
+        request.set_cookie("session", "")
+    target = _target(request)
+    return pages.redirect(request, target) if target else pages.message(request, "Signed out", "See you soon.")
 
 
-def _leave(visit: Visit, ctx: Context) -> None:
-    user, secret = visit.session, visit.cookie("session")
+def _leave(request: BrowserRequest, ctx: Context) -> None:
+    user, secret = request.session, request.cookie("session")
     assert user is not None
     assert secret is not None
     sessions.end(ctx, secret)
-    put_on_record(ctx, user.account_id, user.user_id, user.username, "sign_out", "/login/logout")
+    audit.write_without_token(ctx, user.account_id, user.username, "sign_out", "/login/logout", user_id=user.user_id)
 
 
-def _counted(visit: Visit, username: str, device_id: int | None) -> list[Subject]:
+def _counted(request: BrowserRequest, username: str, device_id: int | None) -> list[Subject]:
     """A trusted browser has attempts of its own, so that strangers cannot use up those of its owner."""
     who = f"device {device_id}" if device_id is not None else f"user {username}"
-    by_name = attempts.subjects(visit.runtime, "login", who)
-    return by_name + attempts.subjects(visit.runtime, "login_address", visit.address)
+    by_name = attempts.subjects(request.runtime, "login", who)
+    return by_name + attempts.subjects(request.runtime, "login_address", request.address)
 
 
 def _note(ctx: Context, person: Person, *, successful: bool) -> None:
@@ -218,12 +219,12 @@ def _note(ctx: Context, person: Person, *, successful: bool) -> None:
         successful=successful,
     )
     entry = "sign_in" if successful else "sign_in_refused"
-    put_on_record(ctx, person.account_id, person.id, person.username, entry, "/login/")
+    audit.write_without_token(ctx, person.account_id, person.username, entry, "/login/", user_id=person.id)
 
 
-def _target(visit: Visit) -> str:
-    asked = visit.query.get("next", [""])
-    target = asked[0] if len(asked) == 1 else ""
+def _target(request: BrowserRequest) -> str:
+    targets = request.query.get("next", [""])
+    target = targets[0] if len(targets) == 1 else ""
     plain = target.isascii() and target.isprintable() and "\\" not in target
     return target if plain and target.startswith(_WITHIN) else ""
 

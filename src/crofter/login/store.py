@@ -167,7 +167,7 @@ class Renewal(Row):
     used: bool
 
 
-class Allowed(Row):
+class TokenFamily(Row):
     """A consent: the family that all its codes and tokens belong to."""
 
     id: int
@@ -186,7 +186,7 @@ REFRESH = query(
     select(*(refresh.c[name] for name in Renewal.__struct_fields__)).where(refresh.c.digest == bindparam("digest")),
     Renewal,
 )
-ALLOWED = query(
+FAMILY = query(
     select(
         authorization.c.id,
         authorization.c.account_id,
@@ -198,7 +198,7 @@ ALLOWED = query(
     .join_from(authorization, account, account.c.id == authorization.c.account_id)
     .join(user, user.c.id == authorization.c.user_id)
     .where(authorization.c.id == bindparam("id"), _OPEN),
-    Allowed,
+    TokenFamily,
 )
 # What a client may revoke: by an access token or by a refresh token of its own.
 BY_ACCESS = query(

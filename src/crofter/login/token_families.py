@@ -8,13 +8,12 @@ import hmac
 
 from msgspec import Struct
 
-from crofter import clock, scopes
+from crofter import audit, clock, scopes
 from crofter.clock import DAY, HOUR, MINUTE
 from crofter.context import Context
 from crofter.keyring import SHOWN, new_token
 from crofter.login import store
-from crofter.login.audit_log import put_on_record
-from crofter.login.store import Allowed, Client, Presented, SignedIn
+from crofter.login.store import Client, Presented, SignedIn, TokenFamily
 from crofter.resources.oauth.store import authorization
 from crofter.resources.users.store import token
 
@@ -65,14 +64,16 @@ def allow(
         expiry=expiry,
         used=False,
     )
-    put_on_record(ctx, user.account_id, user.user_id, user.username, "allow_app", "/oauth/authorize", "scope")
+    audit.write_without_token(
+        ctx, user.account_id, user.username, "allow_app", "/oauth/authorize", ["scope"], user_id=user.user_id
+    )
     return plain
 
 
 def redeem(ctx: Context, client: Client, code: str, redirect_uri: str | None, verifier: str | None) -> Issued | Refusal:
     """Exchange a code for tokens. The second time it ends the family: one of the two who showed it stole it."""
     shown = ctx.db.maybe(store.CODE, digest=ctx.runtime.keyring.digest(code))
-    family = ctx.db.maybe(store.ALLOWED, id=shown.authorization_id) if shown else None
+    family = ctx.db.maybe(store.FAMILY, id=shown.authorization_id) if shown else None
     if shown is None or family is None or family.client_id != client.id:
         return Refusal("invalid_grant", "The code is not known.")
     ctx.db.lock_account(family.account_id)
@@ -105,7 +106,7 @@ def _unfit(ctx: Context, shown: Presented, redirect_uri: str | None, verifier: s
 def renew(ctx: Context, client: Client, plain: str, narrower: list[str] | None) -> Issued | Refusal:
     """Exchange a refresh token for a new pair. The second time it ends the family."""
     shown = ctx.db.maybe(store.REFRESH, digest=ctx.runtime.keyring.digest(plain))
-    family = ctx.db.maybe(store.ALLOWED, id=shown.authorization_id) if shown else None
+    family = ctx.db.maybe(store.FAMILY, id=shown.authorization_id) if shown else None
     if shown is None or family is None or family.client_id != client.id or shown.expiry <= ctx.moment:
         return Refusal("invalid_grant", "The refresh token is not known, or has expired.")
     ctx.db.lock_account(family.account_id)
@@ -124,21 +125,21 @@ def revoke(ctx: Context, client: Client, plain: str) -> None:
     """End the family that an access or refresh token of this client belongs to, if there is one."""
     digest = ctx.runtime.keyring.digest(plain)
     for statement in (store.BY_ACCESS, store.BY_REFRESH):
-        found = ctx.db.value(statement, digest=digest, client_id=client.id)
-        family = ctx.db.maybe(store.ALLOWED, id=found) if found is not None else None
+        family_id = ctx.db.value(statement, digest=digest, client_id=client.id)
+        family = ctx.db.maybe(store.FAMILY, id=family_id) if family_id is not None else None
         if family is not None:
             ctx.db.lock_account(family.account_id)
             ctx.db.delete(authorization, id=family.id)
             _record(ctx, family, "revoke_app", "/oauth/revoke")
 
 
-def _end_of(ctx: Context, family: Allowed, reason: str) -> Refusal:
+def _end_of(ctx: Context, family: TokenFamily, reason: str) -> Refusal:
     ctx.db.delete(authorization, id=family.id)
     _record(ctx, family, "revoke_stolen", "/oauth/token")
     return Refusal("invalid_grant", reason + " All tokens that came from it have been revoked.")
 
 
-def _issue(ctx: Context, client: Client, family: Allowed, granted: str, ends: str) -> Issued:
+def _issue(ctx: Context, client: Client, family: TokenFamily, granted: str, ends: str) -> Issued:
     access, refresh = new_token(ctx.rng, "access"), new_token(ctx.rng, "refresh")
     ctx.db.insert(
         token,
@@ -163,8 +164,8 @@ def _issue(ctx: Context, client: Client, family: Allowed, granted: str, ends: st
     return Issued(access, refresh, granted)
 
 
-def _record(ctx: Context, family: Allowed, operation: str, path: str) -> None:
-    put_on_record(ctx, family.account_id, family.user_id, family.username, operation, path)
+def _record(ctx: Context, family: TokenFamily, operation: str, path: str) -> None:
+    audit.write_without_token(ctx, family.account_id, family.username, operation, path, user_id=family.user_id)
 
 
 def s256(verifier: str) -> str:

@@ -13,9 +13,10 @@ import msgspec
 from crofter.config import is_loopback
 from crofter.edge import bodies
 from crofter.edge.app import Gone, read_body
-from crofter.edge.mounts import reply
-from crofter.edge.problems import Fault, MethodNotAllowed, body_of, status_of
-from crofter.errors import Forbidden, Invalid, NotFound, Problem
+from crofter.edge.json_reader import read_object
+from crofter.edge.mounts import by_path, refuse, reply
+from crofter.edge.problems import Fault
+from crofter.errors import Forbidden, Problem
 from crofter.sandbox.control import SandboxControl
 from crofter.sandbox.shapes import Advance, NewAccount, NewToken, Settle
 from crofter.shapes import Body
@@ -30,47 +31,40 @@ class SandboxApp:
     """Each call by path and method, with the body that it takes."""
 
     def __init__(self, control: SandboxControl) -> None:
-        self._desk = control
         self._routes: dict[str, dict[str, Route]] = {
-            "": {"GET": (None, control.state)},
-            "reset": {"POST": (None, control.reset)},
-            "accounts": {"POST": (NewAccount, control.open_account)},
-            "tokens": {"POST": (NewToken, control.issue_token)},
-            "clock": {"GET": (None, control.clock)},
-            "clock/freeze": {"POST": (None, control.freeze)},
-            "clock/thaw": {"POST": (None, control.thaw)},
-            "clock/advance": {"POST": (Advance, control.advance)},
-            "settle": {"POST": (Settle, control.settle)},
-            "transitions": {"GET": (None, control.transitions), "PUT": (Body, control.set_transitions)},
-            "faults": {
+            "/_sandbox": {"GET": (None, control.state)},
+            "/_sandbox/reset": {"POST": (None, control.reset)},
+            "/_sandbox/accounts": {"POST": (NewAccount, control.open_account)},
+            "/_sandbox/tokens": {"POST": (NewToken, control.issue_token)},
+            "/_sandbox/clock": {"GET": (None, control.clock)},
+            "/_sandbox/clock/freeze": {"POST": (None, control.freeze)},
+            "/_sandbox/clock/thaw": {"POST": (None, control.thaw)},
+            "/_sandbox/clock/advance": {"POST": (Advance, control.advance)},
+            "/_sandbox/settle": {"POST": (Settle, control.settle)},
+            "/_sandbox/transitions": {"GET": (None, control.transitions), "PUT": (Body, control.set_transitions)},
+            "/_sandbox/faults": {
                 "GET": (None, control.list_faults),
                 "POST": (bytes, control.add_fault),
                 "DELETE": (None, control.clear_faults),
             },
-            "outbox": {"GET": (None, control.outbox)},
+            "/_sandbox/outbox": {"GET": (None, control.outbox)},
         }
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
             sent = dict(scope["headers"])
             _check_peer(scope, sent)
-            path = scope["path"].removeprefix("/_sandbox").strip("/")
-            methods = self._routes.get(path)
-            if methods is None:
-                raise NotFound
-            if scope["method"] not in methods:
-                raise MethodNotAllowed
-            shape, call = methods[scope["method"]]
-            raw = await read_body(receive, sent) if scope["method"] != "GET" else b""
+            shape, call = by_path(self._routes, scope["method"], scope["path"])
+            raw = await read_body(receive, sent) if scope["method"] not in ("GET", "HEAD") else b""
             answer = await asyncio.get_running_loop().run_in_executor(None, _run, shape, call, raw)
             await reply(send, 200, answer)
         except Problem as problem:
-            await reply(send, status_of(problem), body_of(problem.reasons))
+            await refuse(send, problem)
         except Gone:
             pass
         except Exception:
             log.exception("the sandbox API failed")
-            await reply(send, 500, body_of(Fault().reasons))
+            await refuse(send, Fault())
 
 
 def _run(shape: type[Body] | type[bytes] | None, call: Callable[..., Any], raw: bytes) -> bytes:
@@ -79,17 +73,14 @@ def _run(shape: type[Body] | type[bytes] | None, call: Callable[..., Any], raw: 
     elif issubclass(shape, bytes):
         result = call(raw)
     elif shape is Body:
-        table = bodies.parse(raw)
-        if not isinstance(table, dict):
-            raise Invalid("Must be of type Object")
-        result = call(table)
+        result = call(read_object(raw))
     else:
         result = call(bodies.decode(raw, shape))
     return b"{}" if result is None else msgspec.json.encode(result)
 
 
 def _check_peer(scope: Any, sent: dict[bytes, bytes]) -> None:
-    """Whoever is on this machine may use the door; a web page of somebody else's, open in a browser here, may not."""
+    """Whoever is on this machine may use it; a web page of somebody else's, open in a browser here, may not."""
     client = scope.get("client")
     if client is not None and not is_loopback(client[0]):
         raise Forbidden

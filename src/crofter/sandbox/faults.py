@@ -11,6 +11,7 @@ import msgspec
 from crofter.context import Runtime
 from crofter.db import meta
 from crofter.edge import bodies
+from crofter.edge.json_reader import read_object
 from crofter.errors import Invalid
 from crofter.faults import FaultKind
 from crofter.sandbox.shapes import HttpFault
@@ -27,20 +28,17 @@ class Held(msgspec.Struct):
 
 class Faults:
     def __init__(self, runtime: Runtime, kinds: Sequence[FaultKind] = ()) -> None:
-        self._world = runtime
+        self._runtime = runtime
         self._kinds = {kind.name: kind for kind in kinds}
         self._calls: dict[int, HttpFault] = {}
         self._left: dict[int, int] = {}
         self._lock = threading.Lock()
 
-    # ---- what the door offers ---------------------------------------------------------------------------------------
+    # ---- what the sandbox API offers ---------------------------------------------------------------------------------
 
     def add(self, raw: bytes) -> int:
         """Start a fault; its number."""
-        sent = bodies.parse(raw)
-        if not isinstance(sent, dict):
-            raise Invalid("Must be of type Object")
-        name = sent.get("kind")
+        name = read_object(raw).get("kind")
         if name is None:
             raise Invalid("kind is required", field="kind")
         if name == "http":
@@ -49,11 +47,11 @@ class Faults:
         if kind is None:
             raise Invalid("Must be one of " + ", ".join(["http", *self._kinds]), field="kind")
         body = bodies.decode(raw, kind.body)
-        kind.start(self._world, body)
+        kind.start(self._runtime, body)
         return self._enter(kind, msgspec.to_builtins(body))
 
     def listed(self) -> list[dict[str, Any]]:
-        with self._world.database.read() as db:
+        with self._runtime.database.read() as db:
             held = _held(meta.get(db, TABLE)).faults
         with self._lock:
             calls = [
@@ -67,8 +65,8 @@ class Faults:
         self.forget()
         for kind in self._kinds.values():
             if kind.clear is not None:
-                kind.clear(self._world)
-        with self._world.database.write() as db:
+                kind.clear(self._runtime)
+        with self._runtime.database.write() as db:
             meta.put(db, TABLE, msgspec.to_builtins(Held(_held(meta.get(db, TABLE)).last)))
 
     def forget(self) -> None:
@@ -79,7 +77,7 @@ class Faults:
 
     def _enter(self, kind: FaultKind | None, body: dict[str, Any]) -> int:
         """A number for a fault, and its line in the table while it lasts."""
-        with self._world.database.write() as db:
+        with self._runtime.database.write() as db:
             held = _held(meta.get(db, TABLE))
             held.last += 1
             if kind is not None:

@@ -72,14 +72,14 @@ class Outbox:
             kept = db.all(_NEWEST, limit=limit)
         return [
             {
-                "id": one.id,
-                "message_id": one.message_id,
-                "to": one.recipient,
-                "subject": one.subject,
-                "text": self._keyring.open(one.body, _associated_data(one.message_id)).decode(),
-                "sent": one.at,
+                "id": mail.id,
+                "message_id": mail.message_id,
+                "to": mail.recipient,
+                "subject": mail.subject,
+                "text": self._keyring.open(mail.body, _associated_data(mail.message_id)).decode(),
+                "sent": mail.at,
             }
-            for one in kept
+            for mail in kept
         ]
 
 

@@ -18,7 +18,7 @@ _END_OF_JPEG = b"\xff\xd9"
 _END_OF_GIF = b"\x3b"
 
 
-def rehearse() -> None:
+def warm_up() -> None:
     """Do everything once with pictures of one's own: libraries load what they need when they first need it."""
     for kind in ("PNG", "JPEG", "GIF", "TIFF", "MPO"):
         target = BytesIO()

@@ -32,8 +32,8 @@ def chunks(content: bytes) -> Iterator[tuple[bytes, bytes, int]]:
 
 def plain(content: bytes) -> bool:
     """Whether there is nothing in it but what a picture needs, and nothing behind its end."""
-    found = list(chunks(content))
-    if not found or found[0][0] != b"IHDR" or any(name not in _NEEDED for name, _, _ in found):
+    parts = list(chunks(content))
+    if not parts or parts[0][0] != b"IHDR" or any(name not in _NEEDED for name, _, _ in parts):
         return False
-    name, body, end = found[-1]
+    name, body, end = parts[-1]
     return name == b"IEND" and not body and end == len(content)

@@ -27,21 +27,21 @@ class Task(Struct, frozen=True):
     """Whether a clean PNG is wanted; otherwise only whether it can be decoded."""
 
 
-def asked(task: Task, content: bytes) -> bytes:
+def encode_task(task: Task, content: bytes) -> bytes:
     words = msgspec.json.encode(task)
     return HEAD.pack(len(words)) + words + content
 
 
-def read(sent: bytes) -> tuple[Task, bytes]:
+def decode_task(sent: bytes) -> tuple[Task, bytes]:
     start = HEAD.size + int(HEAD.unpack_from(sent)[0])
     return msgspec.json.decode(sent[HEAD.size : start], type=Task), sent[start:]
 
 
-def answered(mark: bytes, content: bytes) -> bytes:
+def encode_answer(mark: bytes, content: bytes) -> bytes:
     return mark + HEAD.pack(len(content)) + content
 
 
-def heard(answer: bytes) -> bytes | None:
+def decode_answer(answer: bytes) -> bytes | None:
     """The result; None if the process broke off. Raises Unfit."""
     start = 1 + HEAD.size
     if len(answer) < start or len(answer) != start + int(HEAD.unpack_from(answer, 1)[0]):

@@ -98,17 +98,17 @@ def parse(kind: Kind, address: str, *, local: bool = False) -> Target:
 
 def _split(kind: Kind, address: str) -> tuple[str, str, int, str | None]:
     if kind == "tcp":
-        found = _TCP.fullmatch(address)
-        if found is None:
+        parts = _TCP.fullmatch(address)
+        if parts is None:
             raise Refused("not of the form host:port")
-        return "tcp", found[1], int(found[2]), None
-    found = _URL.fullmatch(address)
-    if found is None:
+        return "tcp", parts[1], int(parts[2]), None
+    parts = _URL.fullmatch(address)
+    if parts is None:
         raise Refused("not an http or https address")
-    scheme = found[1].lower()
-    path = found[4] or "/"
-    port = int(found[3]) if found[3] else 443 if scheme == "https" else 80
-    return scheme, found[2], port, path if path.startswith("/") else "/" + path
+    scheme = parts[1].lower()
+    path = parts[4] or "/"
+    port = int(parts[3]) if parts[3] else 443 if scheme == "https" else 80
+    return scheme, parts[2], port, path if path.startswith("/") else "/" + path
 
 
 def _literal(written: str) -> Address | None:

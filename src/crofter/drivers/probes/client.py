@@ -1,4 +1,4 @@
-"""The server's side of the probe process: hands over what to look at, and collects what was seen."""
+"""The server's side of the probe process: sends it what to look at, and collects what was seen."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import itertools
 import logging
 import os
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Collection, Sequence
@@ -15,6 +14,7 @@ from typing import IO
 
 from msgspec.structs import replace
 
+from crofter.drivers import confined
 from crofter.drivers.probes.wire import HEAD, Answer, Ask, frame, length, read_answer
 
 log = logging.getLogger("crofter")
@@ -24,7 +24,6 @@ KEPT = 600.0
 SLOW = 1.0
 """An answer that took longer than this may be used again where asking again would take as long."""
 FRESH = 10.0
-COMMAND = (sys.executable, "-I", "-m", "crofter.drivers.probes.process")
 
 Question = tuple[str, str, str | None]
 
@@ -34,7 +33,7 @@ class ProbeClient:
 
     def __init__(self, *certificates: str) -> None:
         """``certificates``: files with those of authorities that are trusted besides the system's."""
-        self._command = (*COMMAND, *certificates)
+        self._command = confined.command("crofter.drivers.probes.process", *certificates)
         self._ids = itertools.count(1)
         self._news = threading.Condition()
         self._process: subprocess.Popen[bytes] | None = None
@@ -43,12 +42,12 @@ class ProbeClient:
         self._answers: dict[int, tuple[float, Answer]] = {}
         self._slow: dict[Question, tuple[float, Answer]] = {}
         self.name = f"{os.getpid()}-{time.monotonic_ns()}"
-        """Numbers of asks mean something to the crew that gave them, and to no other."""
+        """Numbers of asks mean something to the client that gave them, and to no other."""
 
     # ---- asking -----------------------------------------------------------------------------------------------------
 
     def ask(self, asks: Sequence[tuple[str, Ask]]) -> list[int]:
-        """Hand over looks, each with a word for what it is about; their own numbers, in that order."""
+        """Send asks, each with a word for what it is about; their numbers, in that order."""
         with self._news:
             pipe = self._pipe()
             self._forget_old()
@@ -78,15 +77,15 @@ class ProbeClient:
             at, answer = self._slow.get(_question(ask), (0.0, None))
             return answer if at and time.monotonic() - at < FRESH else None
 
-    def collect(self, ids: Collection[int], patience: float) -> tuple[dict[int, Answer], list[int]]:
-        """The answers to these asks that are there within ``patience`` seconds, and the asks still under way.
+    def collect(self, ids: Collection[int], timeout: float) -> tuple[dict[int, Answer], list[int]]:
+        """The answers to these asks that are there within ``timeout`` seconds, and the asks still under way.
 
         An ask in neither was lost with its process.
         """
         with self._news:
-            self._news.wait_for(lambda: not any(one in self._asked for one in ids), timeout=patience)
-            found = {one: self._answers.pop(one)[1] for one in ids if one in self._answers}
-            return found, [one for one in ids if one in self._asked]
+            self._news.wait_for(lambda: not any(ask_id in self._asked for ask_id in ids), timeout=timeout)
+            answers = {ask_id: self._answers.pop(ask_id)[1] for ask_id in ids if ask_id in self._answers}
+            return answers, [ask_id for ask_id in ids if ask_id in self._asked]
 
     def forget(self) -> None:
         """All that was asked and seen: who asked is no more."""
@@ -108,16 +107,7 @@ class ProbeClient:
         process = self._process
         if process is None or process.poll() is not None:
             self._lose()  # its reader may not have told yet, and must not take what the next one is asked
-            # Nothing of the server goes with it: no variables, no open files, no terminal.
-            process = self._process = subprocess.Popen(
-                self._command,
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                env={},
-                cwd="/",
-                start_new_session=True,
-            )
+            process = self._process = confined.start(self._command)
             atexit.register(self.close)
             threading.Thread(target=self._hear, args=(process,), name="probe answers", daemon=True).start()
         assert process.stdin is not None
@@ -158,11 +148,7 @@ class ProbeClient:
             self._lose()
         if process is not None:
             atexit.unregister(self.close)
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    pipe.close()
+            confined.stop(process)
 
 
 def _question(ask: Ask) -> Question:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import resource
 import socket
 import sys
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from crofter.drivers.probes.looking import look, trust
+from crofter.drivers import confined
+from crofter.drivers.probes.probing import probe, trust
 from crofter.drivers.probes.wire import HEAD, Answer, Ask, frame, length, read_ask
 
 AT_ONCE = 1000
@@ -19,11 +19,10 @@ GROUP_AT_ONCE = 8
 LOOKUPS = 64
 GROUP_LOOKUPS = 4
 """A name server that never answers keeps a thread for long, and a thread cannot be told to stop."""
-MEMORY = 1 << 30
-NOBODY = 65534
+OPEN_FILES = 4096
 
 
-class Places:
+class ConcurrencyLimit:
     """So many at once in all, and so many of each group."""
 
     def __init__(self, total: int, each: int) -> None:
@@ -32,21 +31,21 @@ class Places:
         self._groups: dict[int, asyncio.Semaphore] = {}
         self._wanted: dict[int, int] = {}
 
-    async def enter(self, group: int) -> None:
-        places = self._groups.setdefault(group, asyncio.Semaphore(self._each))
+    async def acquire(self, group: int) -> None:
+        slots = self._groups.setdefault(group, asyncio.Semaphore(self._each))
         self._wanted[group] = self._wanted.get(group, 0) + 1
         try:
-            await places.acquire()
+            await slots.acquire()
             try:
                 await self._total.acquire()
             except BaseException:
-                places.release()
+                slots.release()
                 raise
         except BaseException:
             self._drop(group)
             raise
 
-    def leave(self, group: int) -> None:
+    def release(self, group: int) -> None:
         self._total.release()
         self._groups[group].release()
         self._drop(group)
@@ -57,12 +56,12 @@ class Places:
             del self._wanted[group], self._groups[group]
 
     @contextlib.asynccontextmanager
-    async def taken(self, group: int) -> AsyncIterator[None]:
-        await self.enter(group)
+    async def held(self, group: int) -> AsyncIterator[None]:
+        await self.acquire(group)
         try:
             yield
         finally:
-            self.leave(group)
+            self.release(group)
 
 
 class ProbeServer:
@@ -70,8 +69,8 @@ class ProbeServer:
 
     def __init__(self, output: int) -> None:
         self._output = output
-        self._places = Places(AT_ONCE, GROUP_AT_ONCE)
-        self._lookups = Places(LOOKUPS, GROUP_LOOKUPS)
+        self._probes = ConcurrencyLimit(AT_ONCE, GROUP_AT_ONCE)
+        self._lookups = ConcurrencyLimit(LOOKUPS, GROUP_LOOKUPS)
         self._threads = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="lookup")
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -84,44 +83,35 @@ class ProbeServer:
         async def resolve(host: str, port: int) -> Sequence[str]:
             return await self._resolve(ask.group, host, port)
 
-        async with self._places.taken(ask.group):
+        async with self._probes.held(ask.group):
             try:
-                answer = await look(ask, resolver=resolve)
+                answer = await probe(ask, resolver=resolve)
             except Exception as error:  # a mistake of ours; whoever asked must not wait for ever
                 answer = Answer(ask.id, False, f"it could not be looked at ({type(error).__name__})")
         os.write(self._output, frame(answer))  # shorter than a pipe's atomic size, and somebody always reads
 
     async def _resolve(self, group: int, host: str, port: int) -> Sequence[str]:
-        await self._lookups.enter(group)
+        await self._lookups.acquire(group)
         lookup = asyncio.wrap_future(self._threads.submit(_addresses, host, port))
 
-        def through(done: asyncio.Future[Sequence[str]]) -> None:
+        def finished(done: asyncio.Future[Sequence[str]]) -> None:
             done.exception()  # looked at, in case that nobody waits for it any more
-            self._lookups.leave(group)
+            self._lookups.release(group)
 
-        lookup.add_done_callback(through)
+        lookup.add_done_callback(finished)
         return await asyncio.shield(lookup)
 
 
 def _addresses(host: str, port: int) -> Sequence[str]:
-    return [str(one[4][0]) for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    return [str(info[4][0]) for info in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 def confine(certificates: Sequence[str] = ()) -> None:
-    """Give up what looking at addresses does not need."""
     trust()  # reads the certificates while it still may
     for file in certificates:
         trust().load_verify_locations(file)
     "localhost".encode("idna")  # and the code for names
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (min(most, 4096) if most > 0 else 4096, most))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    if os.geteuid() == 0:
-        os.setgroups([])
-        os.setgid(NOBODY)
-        os.setuid(NOBODY)
+    confined.confine(open_files=OPEN_FILES, threads=True)
 
 
 async def serve(source: int, output: int) -> None:
@@ -129,11 +119,11 @@ async def serve(source: int, output: int) -> None:
     reader = asyncio.StreamReader()
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb"))
-    lookout = ProbeServer(output)
+    server = ProbeServer(output)
     with contextlib.suppress(asyncio.IncompleteReadError, BrokenPipeError):
         while True:
             size = length(await reader.readexactly(HEAD.size))
-            lookout.begin(read_ask(await reader.readexactly(size)))
+            server.begin(read_ask(await reader.readexactly(size)))
 
 
 def main() -> None:

@@ -72,7 +72,7 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
 
 def _by_tag(endpoints: Sequence[Endpoint]) -> list[dict[str, str]]:
     """Each tag with the first words of its modules."""
-    modules = sorted({(one.tag, one.handler.__module__) for one in endpoints})
+    modules = sorted({(endpoint.tag, endpoint.handler.__module__) for endpoint in endpoints})
     described: dict[str, list[str]] = {}
     for tag, module in modules:
         described.setdefault(tag, []).append((sys.modules[module].__doc__ or "").strip())
@@ -81,38 +81,45 @@ def _by_tag(endpoints: Sequence[Endpoint]) -> list[dict[str, str]]:
 
 def _paths(endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
-    for one in sorted(endpoints, key=lambda one: (path_of(one), METHODS.index(one.method))):
-        paths.setdefault(path_of(one), {})[one.method.lower()] = _operation(one, endpoints, schemas)
+    for endpoint in sorted(endpoints, key=lambda endpoint: (path_of(endpoint), METHODS.index(endpoint.method))):
+        paths.setdefault(path_of(endpoint), {})[endpoint.method.lower()] = _operation(endpoint, endpoints, schemas)
     return paths
 
 
-def _operation(one: Endpoint, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:
-    summary, _, more = one.summary.partition("\n")
-    description = " ".join(filter(None, (more.strip(), f"Deprecated: use {one.deprecated}." if one.deprecated else "")))
-    operation: dict[str, Any] = {"operationId": one.name, "tags": [one.tag], "summary": summary}
+def _operation(endpoint: Endpoint, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:
+    summary, _, more = endpoint.summary.partition("\n")
+    description = " ".join(
+        filter(None, (more.strip(), f"Deprecated: use {endpoint.deprecated}." if endpoint.deprecated else ""))
+    )
+    operation: dict[str, Any] = {"operationId": endpoint.name, "tags": [endpoint.tag], "summary": summary}
     if description:
         operation["description"] = description
-    if one.deprecated:
+    if endpoint.deprecated:
         operation["deprecated"] = True
-    operation |= {"security": _security(one), "x-scope": one.scope, "x-grant": one.grant, "x-events": list(one.events)}
-    if one.rate != "general":
-        operation["x-rate-limit"] = one.rate
-    if listed := parameters_of(one, schemas):
+    operation |= {
+        "security": _security(endpoint),
+        "x-scope": endpoint.scope,
+        "x-grant": endpoint.grant,
+        "x-events": list(endpoint.events),
+    }
+    if endpoint.rate != "general":
+        operation["x-rate-limit"] = endpoint.rate
+    if listed := parameters_of(endpoint, schemas):
         operation["parameters"] = listed
-    if body := request_body(one, schemas):
+    if body := request_body(endpoint, schemas):
         operation["requestBody"] = body
-    operation["responses"] = answers_of(one, endpoints, schemas)
-    if links := links_from(one, endpoints, schemas):
+    operation["responses"] = answers_of(endpoint, endpoints, schemas)
+    if links := links_from(endpoint, endpoints, schemas):
         operation["responses"][OK]["links"] = links
     return operation
 
 
-def _security(one: Endpoint) -> list[dict[str, list[str]]]:
-    return [] if one.public else [{"token": list(one.scopes)}, {"oauth": list(one.scopes)}]
+def _security(endpoint: Endpoint) -> list[dict[str, list[str]]]:
+    return [] if endpoint.public else [{"token": list(endpoint.scopes)}, {"oauth": list(endpoint.scopes)}]
 
 
 def _security_schemes(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
-    scopes = sorted({scope for one in endpoints for scope in one.scopes})
+    scopes = sorted({scope for endpoint in endpoints for scope in endpoint.scopes})
     described = {scope: _scope_words(scope) for scope in scopes}
     return {
         "token": {"type": "http", "scheme": "bearer", "description": "A personal access token."},

@@ -98,16 +98,16 @@ def refusals() -> dict[str, Schema]:
     }
 
 
-def request_body(one: Endpoint, schemas: Schemas) -> Schema | None:
-    if one.body is not None:
-        schema = schemas.of(one.body)
+def request_body(endpoint: Endpoint, schemas: Schemas) -> Schema | None:
+    if endpoint.body is not None:
+        schema = schemas.of(endpoint.body)
         required = bool(schemas.resolved(schema).get("required"))
         return {"required": required, "content": {JSON: {"schema": schema}}}
-    if one.upload is None:
+    if endpoint.upload is None:
         return None
-    content = {kind: {"schema": _uploaded(kind)} for kind in one.accepts or (BINARY,)}
+    content = {kind: {"schema": _uploaded(kind)} for kind in endpoint.accepts or (BINARY,)}
     required = JSON not in content  # no JSON at all is taken for an empty object
-    return {"required": required, "description": f"At most {one.max_body} bytes.", "content": content}
+    return {"required": required, "description": f"At most {endpoint.max_body} bytes.", "content": content}
 
 
 def _uploaded(content_type: str) -> Schema:
@@ -119,47 +119,47 @@ def _uploaded(content_type: str) -> Schema:
     return {"type": "object", "properties": {"file": file}, "required": ["file"]}
 
 
-def answers_of(one: Endpoint, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Schema]:
+def answers_of(endpoint: Endpoint, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Schema]:
     """The answers of an operation, by status."""
-    more = ["Idempotent-Replayed"] if one.method == "POST" and not one.public else []
-    more += ["Deprecation", "Warning"] if one.deprecated else []
+    more = ["Idempotent-Replayed"] if endpoint.method == "POST" and not endpoint.public else []
+    more += ["Deprecation", "Warning"] if endpoint.deprecated else []
     made: dict[str, Schema] = {}
-    for shape in answered(one):
+    for shape in answered(endpoint):
         if shape is NoContent:
             made[NOTHING] = {"description": HTTPStatus.NO_CONTENT.phrase, "headers": _headers(*more)}
         else:
-            content = _content(one, shape, endpoints, schemas)
+            content = _content(endpoint, shape, endpoints, schemas)
             made[OK] = {"description": HTTPStatus.OK.phrase, "headers": _headers(*more), "content": content}
-    for kind in _refused_with(one):
+    for kind in _refused_with(endpoint):
         made[str(STATUSES[kind])] = {"$ref": f"#/components/responses/{kind.__name__}"}
     return dict(sorted(made.items()))
 
 
-def _content(one: Endpoint, shape: Any, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Schema]:
+def _content(endpoint: Endpoint, shape: Any, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Schema]:
     if shape is Stream:
         return {"text/event-stream": {"schema": {"type": "string", "description": "Server-Sent Events."}}}
     if shape is Reply:
-        stored = next((other.accepts for other in endpoints if _stores_for(other, one)), ())
-        kinds = one.replies or one.accepts or stored or (BINARY,)
+        stored = next((other.accepts for other in endpoints if _stores_for(other, endpoint)), ())
+        kinds = endpoint.replies or endpoint.accepts or stored or (BINARY,)
         return {kind: {"schema": {"type": "string", "contentMediaType": kind}} for kind in kinds}
     if shape is None or shape is type(None):
         return {JSON: {"schema": {"$ref": PREFIX + "Empty"}}}
     return {JSON: {"schema": schemas.of(shape)}}
 
 
-def _stores_for(other: Endpoint, one: Endpoint) -> bool:
+def _stores_for(other: Endpoint, endpoint: Endpoint) -> bool:
     """Whether what ``one`` shows is what was uploaded to ``other``, as the thumbnail of an OAuth client is."""
-    return other.path == one.path and other.upload is not None
+    return other.path == endpoint.path and other.upload is not None
 
 
-def _refused_with(one: Endpoint) -> list[type[Problem]]:
+def _refused_with(endpoint: Endpoint) -> list[type[Problem]]:
     kinds: list[type[Problem]] = [errors.TooMany, errors.Unavailable]
-    if one.writes or one.listing or one.query or one.parts:
+    if endpoint.writes or endpoint.listing or endpoint.query or endpoint.parts:
         kinds.append(errors.Invalid)
-    if not one.public:
+    if not endpoint.public:
         kinds += [errors.Unauthenticated, errors.Forbidden]
-    if one.parts:
+    if endpoint.parts:
         kinds.append(errors.NotFound)
-    if one.writes:
+    if endpoint.writes:
         kinds += [errors.Conflict, TooLarge, UnsupportedMediaType]
     return kinds

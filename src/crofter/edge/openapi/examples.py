@@ -92,8 +92,8 @@ def _object(schema: Schema, components: dict[str, Schema]) -> dict[str, Any]:
 def _array(schema: Schema, components: dict[str, Schema], name: str) -> list[Any]:
     if "prefixItems" in schema:
         return [example(item, components, name) for item in schema["prefixItems"]]
-    one = example(schema.get("items") or {}, components, name.removesuffix("s"))
-    return [one] * max(1, schema.get("minItems", 1))
+    item = example(schema.get("items") or {}, components, name.removesuffix("s"))
+    return [item] * max(1, schema.get("minItems", 1))
 
 
 def _number(schema: Schema, name: str) -> Any:
@@ -113,9 +113,9 @@ def _text(schema: Schema, name: str) -> str:
 def curl(document: dict[str, Any], method: str, path: str) -> str:
     """A command that works once its ids are real ones."""
     operation = document["paths"][path][method.lower()]
-    for one in operation.get("parameters", ()):
-        if one.get("in") == "path":
-            path = path.replace(f"{{{one['name']}}}", quote(str(one["example"]), safe=""))
+    for parameter in operation.get("parameters", ()):
+        if parameter.get("in") == "path":
+            path = path.replace(f"{{{parameter['name']}}}", quote(str(parameter["example"]), safe=""))
     streams = "text/event-stream" in operation["responses"].get("200", {}).get("content", {})
     words = ["curl" + (" -N" if streams else "") + (f" -X {method}" if method != "GET" else "") + f' "$CROFTER{path}"']
     if operation["security"]:

@@ -31,29 +31,34 @@ def filterable(schema: Schema, schemas: Schemas) -> Iterator[tuple[str, Schema]]
                 yield from ((f"{name}.{inner}", found) for inner, found in filterable(option, schemas))
 
 
-def name_of(one: Endpoint, schemas: Schemas) -> str | None:
+def name_of(endpoint: Endpoint, schemas: Schemas) -> str | None:
     """The component that says what the endpoint's collection can be filtered by, if it can be."""
-    if one.listing is None or one.item is None:
+    if endpoint.listing is None or endpoint.item is None:
         return None
-    page = schemas.resolved(schemas.of(one.answers))
+    page = schemas.resolved(schemas.of(endpoint.answers))
     item: Schema = page["properties"]["data"]["items"]
     if not any(filterable(item, schemas)):
         return None
     return f"{item['$ref'].removeprefix(PREFIX)}Filter"
 
 
-def fields_of(one: Endpoint, schemas: Schemas) -> dict[str, Schema]:
-    page = schemas.resolved(schemas.of(one.answers))
+def fields_of(endpoint: Endpoint, schemas: Schemas) -> dict[str, Schema]:
+    page = schemas.resolved(schemas.of(endpoint.answers))
     return dict(filterable(page["properties"]["data"]["items"], schemas))
 
 
 def filters_of(endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Schema]:
     made: dict[str, Schema] = {}
-    for one in endpoints:
-        name = name_of(one, schemas)
+    for endpoint in endpoints:
+        name = name_of(endpoint, schemas)
         if name is not None and name not in made:
-            made |= _filter(name, fields_of(one, schemas))
-    kinds = {_kind(field) for one in endpoints if name_of(one, schemas) for field in fields_of(one, schemas).values()}
+            made |= _filter(name, fields_of(endpoint, schemas))
+    kinds = {
+        _kind(field)
+        for endpoint in endpoints
+        if name_of(endpoint, schemas)
+        for field in fields_of(endpoint, schemas).values()
+    }
     return made | {f"{kind}Conditions": _conditions(kind) for kind in kinds}
 
 

@@ -9,41 +9,43 @@ from crofter.edge.endpoint import Endpoint
 from crofter.edge.openapi.schemas import NOT_JSON, Schema, Schemas
 
 
-def path_of(one: Endpoint) -> str:
+def path_of(endpoint: Endpoint) -> str:
     """``/v4/images/{image_id}`` of ``images/{image_id:path}``."""
-    return f"/{'v4beta' if one.beta else 'v4'}/{one.path.replace(':path}', '}')}"
+    return f"/{'v4beta' if endpoint.beta else 'v4'}/{endpoint.path.replace(':path}', '}')}"
 
 
-def links_from(one: Endpoint, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:
+def links_from(endpoint: Endpoint, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:
     """Links to what can be done with the object that an answer holds.
 
     They lead from a POST, or from a collection that nobody can add to, to every operation whose path goes on with one
     more part, where a field of the answer is that part.
     """
-    item = _item(one, endpoints)
+    item = _item(endpoint, endpoints)
     if item is None:
         return {}
     place, shape = item
     fields: Schema = schemas.resolved(shape(schemas)).get("properties", {})
     return {
-        other.name: {"operationId": other.name, "parameters": _parameters(one, f"{place}/{field}", part)}
+        other.name: {"operationId": other.name, "parameters": _parameters(endpoint, f"{place}/{field}", part)}
         for other in sorted(endpoints, key=lambda other: other.name)
-        if (part := _next_part(one, other)) is not None and (field := _field(part, fields)) is not None
+        if (part := _next_part(endpoint, other)) is not None and (field := _field(part, fields)) is not None
     }
 
 
-def _item(one: Endpoint, endpoints: Sequence[Endpoint]) -> tuple[str, Callable[[Schemas], Schema]] | None:
+def _item(endpoint: Endpoint, endpoints: Sequence[Endpoint]) -> tuple[str, Callable[[Schemas], Schema]] | None:
     """Where in the answer the object is, and how to find its schema."""
-    if one.method == "POST" and isinstance(one.answers, type) and one.answers not in NOT_JSON:
-        return "", lambda schemas: schemas.of(one.answers)
-    if one.item is not None and not any(other.path == one.path and other.method == "POST" for other in endpoints):
-        return "/data/0", lambda schemas: schemas.resolved(schemas.of(one.answers))["properties"]["data"]["items"]
+    if endpoint.method == "POST" and isinstance(endpoint.answers, type) and endpoint.answers not in NOT_JSON:
+        return "", lambda schemas: schemas.of(endpoint.answers)
+    if endpoint.item is not None and not any(
+        other.path == endpoint.path and other.method == "POST" for other in endpoints
+    ):
+        return "/data/0", lambda schemas: schemas.resolved(schemas.of(endpoint.answers))["properties"]["data"]["items"]
     return None
 
 
-def _next_part(one: Endpoint, other: Endpoint) -> str | None:
+def _next_part(endpoint: Endpoint, other: Endpoint) -> str | None:
     """The name of the part that ``other``'s path has beyond ``one``'s, if it has one and no more."""
-    start = path_of(one) + "/{"
+    start = path_of(endpoint) + "/{"
     if not path_of(other).startswith(start):
         return None
     name, _, rest = path_of(other).removeprefix(start).partition("}")
@@ -57,5 +59,5 @@ def _field(part: str, fields: Schema) -> str | None:
     return "id" if part.endswith("_id") and "id" in fields else None
 
 
-def _parameters(one: Endpoint, place: str, part: str) -> dict[str, str]:
-    return {**{name: f"$request.path.{name}" for name in one.parts}, part: f"$response.body#{place}"}
+def _parameters(endpoint: Endpoint, place: str, part: str) -> dict[str, str]:
+    return {**{name: f"$request.path.{name}" for name in endpoint.parts}, part: f"$response.body#{place}"}

@@ -36,31 +36,33 @@ SHARED: dict[str, Schema] = {
 }
 
 
-def parameters_of(one: Endpoint, schemas: Schemas) -> list[Schema]:
+def parameters_of(endpoint: Endpoint, schemas: Schemas) -> list[Schema]:
     """The parameters of an operation."""
-    listed = [_part(one, name, kind) for name, kind in one.parts.items()]
-    if one.listing is not None:
-        listed += [{"$ref": "#/components/parameters/Page"}, _page_size(one)]
-    hints = typing.get_type_hints(one.handler, include_extras=True) if one.query else {}
-    listed += [_query(parameter, hints[parameter.name]) for parameter in one.query if parameter.header != IDEMPOTENCY]
-    if (name := name_of(one, schemas)) is not None:
-        listed.append(_filter(name, list(fields_of(one, schemas))))
-    if one.method == "POST" and not one.public:
+    listed = [_part(endpoint, name, kind) for name, kind in endpoint.parts.items()]
+    if endpoint.listing is not None:
+        listed += [{"$ref": "#/components/parameters/Page"}, _page_size(endpoint)]
+    hints = typing.get_type_hints(endpoint.handler, include_extras=True) if endpoint.query else {}
+    listed += [
+        _query(parameter, hints[parameter.name]) for parameter in endpoint.query if parameter.header != IDEMPOTENCY
+    ]
+    if (name := name_of(endpoint, schemas)) is not None:
+        listed.append(_filter(name, list(fields_of(endpoint, schemas))))
+    if endpoint.method == "POST" and not endpoint.public:
         listed.append({"$ref": "#/components/parameters/IdempotencyKey"})
     return listed
 
 
-def _part(one: Endpoint, name: str, kind: Any) -> Schema:
+def _part(endpoint: Endpoint, name: str, kind: Any) -> Schema:
     schema = tidy(msgspec.json.schema(kind))
     schema = schema | (ID if types_of(schema) == ["integer"] else {"minLength": 1}) | schema
     made: Schema = {"name": name, "in": "path", "required": True}
-    if f"{{{name}:path}}" in one.path:
+    if f"{{{name}:path}}" in endpoint.path:
         made["description"] = "May hold a slash, as it is or as %2F."
     return {**made, "schema": schema, "example": example(schema, {}, name)}
 
 
-def _page_size(one: Endpoint) -> Schema:
-    low, high = one.page_sizes
+def _page_size(endpoint: Endpoint) -> Schema:
+    low, high = endpoint.page_sizes
     schema = {"type": "integer", "minimum": low, "maximum": high, "default": DEFAULT_SIZE}
     return {"name": "page_size", "in": "query", "description": "Items on a page.", "schema": schema}
 

@@ -33,13 +33,13 @@ class Schemas:
     """The schemas of all that the endpoints send and show, and the references to them."""
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
-        shapes = list(dict.fromkeys(shape for one in endpoints for shape in _shapes(one)))
+        shapes = list(dict.fromkeys(shape for endpoint in endpoints for shape in _shapes(endpoint)))
         found, components = msgspec.json.schema_components(shapes, ref_template=PREFIX + "{name}")
         names = _names(components)
         renamed = json.loads(_renamed(json.dumps([list(found), components]), names))
         self._by_shape = {shape: tidy(schema) for shape, schema in zip(shapes, renamed[0], strict=True)}
         self.components: dict[str, Schema] = {names[name]: tidy(schema) for name, schema in renamed[1].items()}
-        for body in {one.body for one in endpoints if one.body is not None}:
+        for body in {endpoint.body for endpoint in endpoints if endpoint.body is not None}:
             _optional_may_be_null(self.resolved(self.of(body)))
         for name, schema in self.components.items():
             if schema.get("type") == "object" and "examples" not in schema and not name.endswith("Page"):
@@ -54,17 +54,17 @@ class Schemas:
         return schema if reference is None else self.components[reference.removeprefix(PREFIX)]
 
 
-def answered(one: Endpoint) -> tuple[Any, ...]:
+def answered(endpoint: Endpoint) -> tuple[Any, ...]:
     """The types of an endpoint's answers: one, unless it says ``A | B``."""
-    if typing.get_origin(one.answers) in (typing.Union, types.UnionType):
-        return typing.get_args(one.answers)
-    return (one.answers,)
+    if typing.get_origin(endpoint.answers) in (typing.Union, types.UnionType):
+        return typing.get_args(endpoint.answers)
+    return (endpoint.answers,)
 
 
-def _shapes(one: Endpoint) -> Iterator[Any]:
-    if one.body is not None:
-        yield one.body
-    yield from (shape for shape in answered(one) if shape is not None and shape not in NOT_JSON)
+def _shapes(endpoint: Endpoint) -> Iterator[Any]:
+    if endpoint.body is not None:
+        yield endpoint.body
+    yield from (shape for shape in answered(endpoint) if shape is not None and shape not in NOT_JSON)
 
 
 def _names(components: dict[str, Schema]) -> dict[str, str]:

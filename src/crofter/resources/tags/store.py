@@ -22,7 +22,7 @@ from sqlalchemy import (
 )
 
 from crofter.context import Context
-from crofter.db import Duplicate, Id, Row, among, gathered, identity, owned, query, table
+from crofter.db import Duplicate, Id, Row, among, identity, json_list, owned, query, table
 from crofter.db.collections import Collection
 from crofter.db.filters import Field
 from crofter.db.tally import Tally
@@ -153,9 +153,9 @@ def labels(ctx: Context, kind: str, ids: Sequence[int]) -> dict[int, list[str]]:
     return by_object
 
 
-def labels_beside(kind: str, object_id: str) -> gathered:
+def labels_beside(kind: str, object_id: str) -> json_list:
     """The tags of an object among what is selected of it; ``object_id`` is how the select calls its number."""
-    return gathered(
+    return json_list(
         select(tag.c.label)
         .join(tagged, tagged.c.tag_id == tag.c.id)
         .where(tagged.c.kind == kind, tagged.c.object_id == literal_column(object_id))

@@ -30,23 +30,23 @@ CREATE TABLE account ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, euuid TEXT
 --;
 CREATE TABLE login_attempt ( subject BLOB NOT NULL, failures INTEGER NOT NULL, last INTEGER NOT NULL, until INTEGER NOT NULL, CONSTRAINT pk_login_attempt PRIMARY KEY (subject) ) WITHOUT ROWID, STRICT
 --;
-CREATE TABLE audit ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, at TEXT NOT NULL, user_id INTEGER, username TEXT NOT NULL, token_id INTEGER, address TEXT NOT NULL, request_id TEXT NOT NULL, operation TEXT NOT NULL, path TEXT NOT NULL, fields TEXT NOT NULL, events TEXT NOT NULL, previous BLOB NOT NULL, mark BLOB NOT NULL, CONSTRAINT pk_audit PRIMARY KEY (account_id, number) ) WITHOUT ROWID, STRICT
---;
-CREATE TABLE audit_head ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, mark BLOB NOT NULL, seal BLOB NOT NULL, CONSTRAINT pk_audit_head PRIMARY KEY (account_id) ) STRICT
---;
 CREATE TABLE simulated_charge ( "key" TEXT NOT NULL, customer TEXT NOT NULL, token TEXT NOT NULL, cents INTEGER NOT NULL, paid INTEGER NOT NULL, CONSTRAINT pk_simulated_charge PRIMARY KEY ("key") ) STRICT
 --;
 CREATE TABLE simulated_decline ( customer TEXT NOT NULL, times INTEGER NOT NULL, CONSTRAINT pk_simulated_decline PRIMARY KEY (customer) ) STRICT
 --;
+CREATE TABLE promotion ( slug TEXT NOT NULL, position INTEGER, summary TEXT NOT NULL, description TEXT NOT NULL, image_url TEXT NOT NULL, service_type TEXT NOT NULL, credit INTEGER NOT NULL, monthly_cap INTEGER NOT NULL, days INTEGER NOT NULL, ends TEXT, sandbox INTEGER NOT NULL, CONSTRAINT pk_promotion PRIMARY KEY (slug), CONSTRAINT uq_promotion_position UNIQUE (position) ) STRICT
+--;
 CREATE TABLE tax ( slug TEXT NOT NULL, position INTEGER, name TEXT NOT NULL, millionths INTEGER NOT NULL, CONSTRAINT pk_tax PRIMARY KEY (slug), CONSTRAINT uq_tax_position UNIQUE (position) ) STRICT
+--;
+CREATE TABLE audit ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, at TEXT NOT NULL, user_id INTEGER, username TEXT NOT NULL, token_id INTEGER, address TEXT NOT NULL, request_id TEXT NOT NULL, operation TEXT NOT NULL, path TEXT NOT NULL, fields TEXT NOT NULL, events TEXT NOT NULL, previous BLOB NOT NULL, mark BLOB NOT NULL, CONSTRAINT pk_audit PRIMARY KEY (account_id, number) ) WITHOUT ROWID, STRICT
+--;
+CREATE TABLE audit_head ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, mark BLOB NOT NULL, seal BLOB NOT NULL, CONSTRAINT pk_audit_head PRIMARY KEY (account_id) ) STRICT
 --;
 CREATE TABLE address_block ( region TEXT NOT NULL, public INTEGER NOT NULL, number INTEGER NOT NULL, used INTEGER NOT NULL, CONSTRAINT pk_address_block PRIMARY KEY (region, public) ) WITHOUT ROWID, STRICT
 --;
 CREATE TABLE released_address ( address TEXT NOT NULL, region TEXT NOT NULL, public INTEGER NOT NULL, free_at INTEGER NOT NULL, CONSTRAINT pk_released_address PRIMARY KEY (address, region) ) WITHOUT ROWID, STRICT
 --;
 CREATE INDEX ix_released_address_free ON released_address (region, public, free_at, address)
---;
-CREATE TABLE promotion ( slug TEXT NOT NULL, position INTEGER, summary TEXT NOT NULL, description TEXT NOT NULL, image_url TEXT NOT NULL, service_type TEXT NOT NULL, credit INTEGER NOT NULL, monthly_cap INTEGER NOT NULL, days INTEGER NOT NULL, ends TEXT, sandbox INTEGER NOT NULL, CONSTRAINT pk_promotion PRIMARY KEY (slug), CONSTRAINT uq_promotion_position UNIQUE (position) ) STRICT
 --;
 CREATE TABLE compute_type ( slug TEXT NOT NULL, position INTEGER, label TEXT NOT NULL, class_ TEXT NOT NULL, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, transfer INTEGER NOT NULL, network_out INTEGER NOT NULL, gpus INTEGER NOT NULL, price_hourly INTEGER NOT NULL, price_monthly INTEGER NOT NULL, backup_hourly INTEGER NOT NULL, backup_monthly INTEGER NOT NULL, deprecated INTEGER NOT NULL, successor TEXT, CONSTRAINT pk_compute_type PRIMARY KEY (slug), CONSTRAINT uq_compute_type_position UNIQUE (position) ) WITHOUT ROWID, STRICT
 --;
@@ -68,7 +68,7 @@ CREATE TABLE simulated_setting ( name TEXT NOT NULL, value TEXT NOT NULL, CONSTR
 --;
 CREATE TABLE kernel ( slug TEXT NOT NULL, position INTEGER, label TEXT NOT NULL, version TEXT NOT NULL, architecture TEXT NOT NULL, kvm INTEGER NOT NULL, xen INTEGER NOT NULL, pvops INTEGER NOT NULL, deprecated INTEGER NOT NULL, built TEXT NOT NULL, CONSTRAINT pk_kernel PRIMARY KEY (slug), CONSTRAINT uq_kernel_position UNIQUE (position) ) WITHOUT ROWID, STRICT
 --;
-CREATE TABLE house_key ( name TEXT NOT NULL, value BLOB NOT NULL, CONSTRAINT pk_house_key PRIMARY KEY (name) ) STRICT
+CREATE TABLE hash_key ( name TEXT NOT NULL, value BLOB NOT NULL, CONSTRAINT pk_hash_key PRIMARY KEY (name) ) STRICT
 --;
 CREATE TABLE event ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, user_id INTEGER, username TEXT NOT NULL, action TEXT NOT NULL, status TEXT NOT NULL, created TEXT NOT NULL, percent INTEGER, started INTEGER, finished INTEGER, message TEXT DEFAULT '' NOT NULL, rate TEXT, remaining INTEGER, entity_type TEXT, entity_id TEXT, entity_label TEXT, entity_url TEXT, secondary_type TEXT, secondary_id TEXT, secondary_label TEXT, secondary_url TEXT, CONSTRAINT fk_event_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
@@ -91,12 +91,6 @@ CREATE TABLE account_user ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, accou
 CREATE INDEX ix_account_user_account_id ON account_user (account_id)
 --;
 CREATE UNIQUE INDEX uq_account_user_name ON account_user (lower(username))
---;
-CREATE TABLE ticket ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, summary TEXT NOT NULL, description TEXT NOT NULL, status TEXT NOT NULL, opened TEXT NOT NULL, opened_by TEXT NOT NULL, opener_id INTEGER, gravatar_id TEXT NOT NULL, closed TEXT, closable INTEGER NOT NULL, updated TEXT NOT NULL, updated_by TEXT, entity_type TEXT, entity_id TEXT, entity_label TEXT, entity_url TEXT, nature TEXT NOT NULL, CONSTRAINT fk_ticket_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_ticket_account_id ON ticket (account_id, id)
---;
-CREATE INDEX ix_ticket_open ON ticket (closed, id)
 --;
 CREATE TABLE login ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, user_id INTEGER, username TEXT NOT NULL, ip TEXT NOT NULL, restricted INTEGER NOT NULL, status TEXT NOT NULL, at TEXT NOT NULL, CONSTRAINT fk_login_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
@@ -130,6 +124,10 @@ CREATE TABLE ledger ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id 
 --;
 CREATE INDEX ix_ledger_account_id ON ledger (account_id, book)
 --;
+CREATE TABLE credit ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, code TEXT NOT NULL, summary TEXT NOT NULL, description TEXT NOT NULL, image_url TEXT NOT NULL, service_type TEXT NOT NULL, remaining INTEGER NOT NULL, monthly_cap INTEGER NOT NULL, month TEXT NOT NULL, month_used INTEGER NOT NULL, expires TEXT NOT NULL, CONSTRAINT fk_credit_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_credit_account_id ON credit (account_id, id)
+--;
 CREATE TABLE meter ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, chain INTEGER, what TEXT NOT NULL, object_id INTEGER NOT NULL, label TEXT NOT NULL, hourly INTEGER NOT NULL, monthly INTEGER NOT NULL, transfer INTEGER NOT NULL, began INTEGER NOT NULL, ended INTEGER, billed_until INTEGER NOT NULL, CONSTRAINT fk_meter_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_meter_account_id ON meter (account_id, ended)
@@ -140,12 +138,6 @@ CREATE TABLE traffic ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id
 --;
 CREATE INDEX ix_traffic_account_id ON traffic (account_id, month, object_id)
 --;
-CREATE TABLE address ( address TEXT NOT NULL, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, region TEXT NOT NULL, public INTEGER NOT NULL, position INTEGER NOT NULL, rdns TEXT, created TEXT NOT NULL, CONSTRAINT pk_address PRIMARY KEY (address, region), CONSTRAINT fk_address_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
---;
-CREATE INDEX ix_address_account_id ON address (account_id, address)
---;
-CREATE INDEX ix_address_instance_id ON address (instance_id, public DESC, position, address)
---;
 CREATE TABLE tag ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, CONSTRAINT uq_tag_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_tag_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_tag_account_id ON tag (account_id, id)
@@ -155,6 +147,12 @@ CREATE INDEX ix_tag_label ON tag (account_id, lower(label))
 CREATE TRIGGER tag_tally_delete AFTER DELETE ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
 --;
 CREATE TRIGGER tag_tally_move AFTER UPDATE OF account_id ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
+--;
+CREATE TABLE address ( address TEXT NOT NULL, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, region TEXT NOT NULL, public INTEGER NOT NULL, position INTEGER NOT NULL, rdns TEXT, created TEXT NOT NULL, CONSTRAINT pk_address PRIMARY KEY (address, region), CONSTRAINT fk_address_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
+--;
+CREATE INDEX ix_address_account_id ON address (account_id, address)
+--;
+CREATE INDEX ix_address_instance_id ON address (instance_id, public DESC, position, address)
 --;
 CREATE TABLE instance ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, group_label TEXT NOT NULL, region TEXT NOT NULL, type TEXT NOT NULL, image TEXT, status TEXT NOT NULL, ipv6_rdns TEXT, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, transfer INTEGER NOT NULL, gpus INTEGER NOT NULL, alerts TEXT NOT NULL, watchdog_enabled INTEGER NOT NULL, backups_enabled INTEGER NOT NULL, backup_day TEXT, backup_window TEXT, last_successful TEXT, created TEXT NOT NULL, updated TEXT NOT NULL, host INTEGER, booted_config INTEGER, backups_cancelled TEXT, migration_pending INTEGER NOT NULL, stackscript_id INTEGER, CONSTRAINT uq_instance_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_instance_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
@@ -175,10 +173,6 @@ CREATE INDEX ix_instance_region ON instance (account_id, lower(region), id)
 CREATE TRIGGER instance_tally_delete AFTER DELETE ON instance FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'instance' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
 --;
 CREATE TRIGGER instance_tally_move AFTER UPDATE OF account_id ON instance FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'instance' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
---;
-CREATE TABLE credit ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, code TEXT NOT NULL, summary TEXT NOT NULL, description TEXT NOT NULL, image_url TEXT NOT NULL, service_type TEXT NOT NULL, remaining INTEGER NOT NULL, monthly_cap INTEGER NOT NULL, month TEXT NOT NULL, month_used INTEGER NOT NULL, expires TEXT NOT NULL, CONSTRAINT fk_credit_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_credit_account_id ON credit (account_id, id)
 --;
 CREATE TABLE firewall ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, status TEXT DEFAULT 'enabled' NOT NULL, inbound TEXT NOT NULL, inbound_policy TEXT NOT NULL, outbound TEXT NOT NULL, outbound_policy TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_firewall_account_id_label UNIQUE (account_id, label), CONSTRAINT fk_firewall_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
@@ -212,19 +206,23 @@ CREATE INDEX ix_managed_contact_account_id ON managed_contact (account_id, id)
 --;
 CREATE TABLE managed_credential ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, username BLOB, password BLOB, last_decrypted TEXT, CONSTRAINT uq_managed_credential_account_id_label UNIQUE (account_id, label), CONSTRAINT fk_managed_credential_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
+CREATE TABLE ticket ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, summary TEXT NOT NULL, description TEXT NOT NULL, status TEXT NOT NULL, opened TEXT NOT NULL, opened_by TEXT NOT NULL, opener_id INTEGER, gravatar_id TEXT NOT NULL, closed TEXT, closable INTEGER NOT NULL, updated TEXT NOT NULL, updated_by TEXT, entity_type TEXT, entity_id TEXT, entity_label TEXT, entity_url TEXT, nature TEXT NOT NULL, CONSTRAINT fk_ticket_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_ticket_account_id ON ticket (account_id, id)
+--;
+CREATE INDEX ix_ticket_open ON ticket (closed, id)
+--;
 CREATE TABLE user_grant ( user_id INTEGER NOT NULL, kind TEXT NOT NULL, object_id INTEGER NOT NULL, level TEXT NOT NULL, CONSTRAINT pk_user_grant PRIMARY KEY (user_id, kind, object_id), CONSTRAINT fk_user_grant_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;
 CREATE INDEX ix_grant_object ON user_grant (kind, object_id)
 --;
+CREATE TABLE ssh_key ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL, label TEXT NOT NULL, ssh_key TEXT NOT NULL, created TEXT NOT NULL, CONSTRAINT fk_ssh_key_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_ssh_key_user_id ON ssh_key (user_id, id)
+--;
 CREATE TABLE password_link ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL, digest BLOB NOT NULL, expiry TEXT NOT NULL, CONSTRAINT fk_password_link_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, CONSTRAINT uq_password_link_digest UNIQUE (digest) ) STRICT
 --;
 CREATE INDEX ix_password_link_user_id ON password_link (user_id)
---;
-CREATE TABLE ticket_reply ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, ticket_id INTEGER NOT NULL, created TEXT NOT NULL, created_by TEXT NOT NULL, description TEXT NOT NULL, from_staff INTEGER NOT NULL, gravatar_id TEXT NOT NULL, CONSTRAINT fk_ticket_reply_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_ticket_reply_ticket_id FOREIGN KEY(ticket_id) REFERENCES ticket (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_ticket_reply_ticket_id ON ticket_reply (ticket_id, id)
---;
-CREATE TABLE ticket_attachment ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, ticket_id INTEGER NOT NULL, filename TEXT NOT NULL, size INTEGER NOT NULL, created TEXT NOT NULL, created_by TEXT NOT NULL, CONSTRAINT uq_ticket_attachment_ticket_id_filename UNIQUE (ticket_id, filename), CONSTRAINT fk_ticket_attachment_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_ticket_attachment_ticket_id FOREIGN KEY(ticket_id) REFERENCES ticket (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE TABLE event_seen ( user_id INTEGER NOT NULL, up_to INTEGER NOT NULL, CONSTRAINT pk_event_seen PRIMARY KEY (user_id), CONSTRAINT fk_event_seen_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE ) STRICT
 --;
@@ -254,14 +252,6 @@ CREATE TABLE tagged ( tag_id INTEGER NOT NULL, kind TEXT NOT NULL, object_id INT
 --;
 CREATE INDEX ix_tagged_object ON tagged (kind, object_id)
 --;
-CREATE TABLE backup ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, type TEXT NOT NULL, status TEXT NOT NULL, label TEXT, region TEXT NOT NULL, host INTEGER, disks TEXT NOT NULL, configs TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, finished TEXT, CONSTRAINT fk_backup_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_backup_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_backup_instance_id ON backup (instance_id, id)
---;
-CREATE TABLE disk ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, label TEXT NOT NULL, size INTEGER NOT NULL, filesystem TEXT NOT NULL, status TEXT NOT NULL, reserved INTEGER NOT NULL, image TEXT, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT ck_disk_size CHECK (size > 0 AND reserved >= size), CONSTRAINT fk_disk_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_disk_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_disk_instance_id ON disk (instance_id, id)
---;
 CREATE TABLE firewall_device ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, firewall_id INTEGER NOT NULL, kind TEXT NOT NULL, object_id INTEGER NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_firewall_device_firewall_id_kind_object_id UNIQUE (firewall_id, kind, object_id), CONSTRAINT fk_firewall_device_firewall_id FOREIGN KEY(firewall_id) REFERENCES firewall (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_firewall_device_object ON firewall_device (kind, object_id)
@@ -284,6 +274,14 @@ CREATE INDEX ix_volume_account_id ON volume (account_id, id)
 --;
 CREATE INDEX ix_volume_instance_id ON volume (instance_id)
 --;
+CREATE TABLE backup ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, type TEXT NOT NULL, status TEXT NOT NULL, label TEXT, region TEXT NOT NULL, host INTEGER, disks TEXT NOT NULL, configs TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, finished TEXT, CONSTRAINT fk_backup_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_backup_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_backup_instance_id ON backup (instance_id, id)
+--;
+CREATE TABLE disk ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, label TEXT NOT NULL, size INTEGER NOT NULL, filesystem TEXT NOT NULL, status TEXT NOT NULL, reserved INTEGER NOT NULL, image TEXT, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT ck_disk_size CHECK (size > 0 AND reserved >= size), CONSTRAINT fk_disk_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_disk_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_disk_instance_id ON disk (instance_id, id)
+--;
 CREATE TABLE maintenance ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, type TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL, when_ TEXT NOT NULL, CONSTRAINT fk_maintenance_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_maintenance_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_maintenance_account_id ON maintenance (account_id, id)
@@ -292,10 +290,6 @@ CREATE INDEX ix_maintenance_instance_id ON maintenance (instance_id)
 --;
 CREATE TABLE managed_compute_setting ( compute_id INTEGER NOT NULL, access INTEGER NOT NULL, user TEXT NOT NULL, ip TEXT NOT NULL, port INTEGER NOT NULL, CONSTRAINT pk_managed_compute_setting PRIMARY KEY (compute_id), CONSTRAINT fk_managed_compute_setting_compute_id FOREIGN KEY(compute_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
 --;
-CREATE TABLE ssh_key ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL, label TEXT NOT NULL, ssh_key TEXT NOT NULL, created TEXT NOT NULL, CONSTRAINT fk_ssh_key_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_ssh_key_user_id ON ssh_key (user_id, id)
---;
 CREATE TABLE stackscript ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, user_id INTEGER, username TEXT NOT NULL, label TEXT NOT NULL, description TEXT DEFAULT '' NOT NULL, images TEXT NOT NULL, script TEXT NOT NULL, user_defined_fields TEXT NOT NULL, rev_note TEXT DEFAULT '' NOT NULL, is_public INTEGER NOT NULL, deployments_total INTEGER DEFAULT '0' NOT NULL, deployments_active INTEGER DEFAULT '0' NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT fk_stackscript_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_stackscript_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE SET NULL ) STRICT
 --;
 CREATE INDEX ix_stackscript_account_id ON stackscript (account_id, id)
@@ -303,6 +297,12 @@ CREATE INDEX ix_stackscript_account_id ON stackscript (account_id, id)
 CREATE INDEX ix_stackscript_is_public ON stackscript (is_public, id)
 --;
 CREATE INDEX ix_stackscript_user_id ON stackscript (user_id)
+--;
+CREATE TABLE ticket_reply ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, ticket_id INTEGER NOT NULL, created TEXT NOT NULL, created_by TEXT NOT NULL, description TEXT NOT NULL, from_staff INTEGER NOT NULL, gravatar_id TEXT NOT NULL, CONSTRAINT fk_ticket_reply_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_ticket_reply_ticket_id FOREIGN KEY(ticket_id) REFERENCES ticket (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_ticket_reply_ticket_id ON ticket_reply (ticket_id, id)
+--;
+CREATE TABLE ticket_attachment ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, ticket_id INTEGER NOT NULL, filename TEXT NOT NULL, size INTEGER NOT NULL, created TEXT NOT NULL, created_by TEXT NOT NULL, CONSTRAINT uq_ticket_attachment_ticket_id_filename UNIQUE (ticket_id, filename), CONSTRAINT fk_ticket_attachment_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_ticket_attachment_ticket_id FOREIGN KEY(ticket_id) REFERENCES ticket (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE TABLE managed_issue ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, ticket_id INTEGER NOT NULL, services TEXT NOT NULL, created TEXT NOT NULL, closed TEXT, CONSTRAINT fk_managed_issue_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_managed_issue_ticket_id FOREIGN KEY(ticket_id) REFERENCES ticket (id) ON DELETE CASCADE ) STRICT
 --;
@@ -322,8 +322,6 @@ CREATE INDEX ix_token_authorization_id ON token (authorization_id)
 --;
 CREATE INDEX ix_token_user_id ON token (user_id)
 --;
-CREATE TABLE ticket_attachment_content ( attachment_id INTEGER NOT NULL, content BLOB NOT NULL, CONSTRAINT pk_ticket_attachment_content PRIMARY KEY (attachment_id), CONSTRAINT fk_ticket_attachment_content_attachment_id FOREIGN KEY(attachment_id) REFERENCES ticket_attachment (id) ON DELETE CASCADE ) STRICT
---;
 CREATE TABLE authorization_code ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, authorization_id INTEGER NOT NULL, digest BLOB NOT NULL, redirect_uri TEXT NOT NULL, challenge TEXT, expiry TEXT NOT NULL, used INTEGER NOT NULL, CONSTRAINT fk_authorization_code_authorization_id FOREIGN KEY(authorization_id) REFERENCES app_authorization (id) ON DELETE CASCADE, CONSTRAINT uq_authorization_code_digest UNIQUE (digest) ) STRICT
 --;
 CREATE INDEX ix_authorization_code_authorization_id ON authorization_code (authorization_id)
@@ -337,3 +335,5 @@ CREATE TABLE nodebalancer_node ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 CREATE INDEX ix_nodebalancer_node_config_id ON nodebalancer_node (config_id)
 --;
 CREATE INDEX ix_nodebalancer_node_host ON nodebalancer_node (host)
+--;
+CREATE TABLE ticket_attachment_content ( attachment_id INTEGER NOT NULL, content BLOB NOT NULL, CONSTRAINT pk_ticket_attachment_content PRIMARY KEY (attachment_id), CONSTRAINT fk_ticket_attachment_content_attachment_id FOREIGN KEY(attachment_id) REFERENCES ticket_attachment (id) ON DELETE CASCADE ) STRICT

@@ -48,7 +48,7 @@ def plan(ctx: Context, instance: Instance) -> None:
     hour = int(str(instance.backup_window)[1:])
     minute = instance.id * 7 % 120
     rule = f"daily {hour + minute // 60:02}:{minute % 60:02}"
-    schedules.plan(ctx, _name(instance.id), DAILY, Args(instance.id), rule, account_id=instance.account_id)
+    schedules.add(ctx, _name(instance.id), DAILY, Args(instance.id), rule, account_id=instance.account_id)
 
 
 def changed(ctx: Context, before: Instance, after: Instance) -> None:
@@ -60,7 +60,7 @@ def changed(ctx: Context, before: Instance, after: Instance) -> None:
 
 
 def end(ctx: Context, instance_id: int) -> None:
-    schedules.unplan(ctx, _name(instance_id))
+    schedules.remove(ctx, _name(instance_id))
 
 
 def _name(instance_id: int) -> str:

@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from crofter import clock
 from crofter.context import Context
-from crofter.db import Flag, Id, Lock, Moment, Row, Session, Time, gathered, owned, query, table
+from crofter.db import Flag, Id, Lock, Moment, Row, Session, Time, json_list, owned, query, table
 from crofter.errors import Invalid
 
 COOLING = clock.DAY
@@ -97,7 +97,7 @@ _ONE = query(
     Address,
 )
 _TEXTS = query(select(address.c.address).where(address.c.instance_id == bindparam("instance_id")).order_by(*_ORDER))
-TEXTS = gathered(
+TEXTS = json_list(
     select(address.c.address).where(address.c.instance_id == literal_column("instance.id")).order_by(*_ORDER)
 )
 """The addresses of an instance among what is selected of it, in the order in which they are shown."""

@@ -70,7 +70,7 @@ def private_key(ctx: Context, account_id: int, *, by: str) -> str:
         PrivateFormat,
     )
 
-    audit.write_staff(ctx, account_id, by, "managed ssh-key", "/v4/managed/credentials/sshkey")
+    audit.write_without_token(ctx, account_id, by, "managed ssh-key", "/v4/managed/credentials/sshkey")
     key = _key(ctx, account_id)
     return key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()).decode()
 
@@ -88,6 +88,8 @@ def _key(ctx: Context, account_id: int) -> Ed25519PrivateKey:
 def decrypt(ctx: Context, credential_id: int, *, by: str) -> dict[str, str | None]:
     """What is secret, for the support staff: the owner sees that it was looked at, and the audit by whom."""
     credential = store.credential_unscoped(ctx, credential_id)
-    audit.write_staff(ctx, credential.account_id, by, "managed decrypt", f"/v4/managed/credentials/{credential.id}")
+    audit.write_without_token(
+        ctx, credential.account_id, by, "managed decrypt", f"/v4/managed/credentials/{credential.id}"
+    )
     ctx.db.update(store.credential, {"id": credential.id}, last_decrypted=ctx.moment)
     return store.opened(ctx, credential.id)

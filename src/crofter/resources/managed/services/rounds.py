@@ -55,7 +55,7 @@ def watch(ctx: Context, service_id: int) -> None:
 def plan(ctx: Context, service_id: int) -> None:
     """Have the block of a service looked at every minute, if it is not already."""
     ctx.db.lock(Lock.MONITORING)
-    schedules.plan(ctx, _name(service_id), ROUND, around(service_id), f"every {EVERY}", catchup="none")
+    schedules.add(ctx, _name(service_id), ROUND, around(service_id), f"every {EVERY}", catchup="none")
 
 
 def _retire(ctx: Context, service_id: int) -> None:
@@ -63,7 +63,7 @@ def _retire(ctx: Context, service_id: int) -> None:
     block = around(service_id)
     ctx.db.lock(Lock.MONITORING)
     if not store.watched(ctx, block.first, block.last):
-        schedules.unplan(ctx, _name(service_id))
+        schedules.remove(ctx, _name(service_id))
 
 
 def around(service_id: int) -> Block:

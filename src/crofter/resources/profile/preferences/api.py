@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 
 from crofter.context import Context
-from crofter.edge import bodies
 from crofter.edge.endpoint import endpoint
-from crofter.errors import Invalid
+from crofter.edge.json_reader import read_object
 from crofter.resources.profile.preferences import store
 from crofter.results import Upload
 
@@ -20,8 +19,7 @@ class Document(Upload, frozen=True):
     """A JSON object of any shape."""
 
     def __post_init__(self) -> None:
-        if not isinstance(bodies.parse(self.content), dict):
-            raise Invalid("Must be of type Object")
+        read_object(self.content)  # or it is refused
 
     @property
     def value(self) -> dict[str, Any]:

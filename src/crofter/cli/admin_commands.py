@@ -11,7 +11,7 @@ import msgspec
 
 from crofter import audit, keyring, rotation
 from crofter.assembly import FIRST_USER_KEY, MASTERS, bootstrap, build_runtime
-from crofter.cli import hosts, managed, people, staff
+from crofter.cli import accounts, hosts, managed, tickets
 from crofter.config import Settings
 from crofter.context import Context, Runtime
 from crofter.db import meta
@@ -22,23 +22,23 @@ from crofter.errors import Problem
 from crofter.resources.support import staff as support_staff
 from crofter.rng import Rng
 
-Asked = dict[str, Any]
-BESIDE = {**staff.COMMANDS, **managed.COMMANDS, **hosts.COMMANDS}
-"""What only makes sense where a server has been founded."""
+Arguments = dict[str, Any]
+BESIDE = {**tickets.COMMANDS, **managed.COMMANDS, **hosts.COMMANDS}
+"""What only makes sense on a database that has been set up."""
 
 
-def run(settings: Settings, asked: Asked) -> int:
+def run(settings: Settings, arguments: Arguments) -> int:
     """Do one command; the exit code."""
-    command = f"{asked['group']} {asked['verb']}".strip()
+    command = f"{arguments['group']} {arguments['verb']}".strip()
     try:
         if command == "rotate-key":
             return _rotate_key(settings)
-        runtime = staff.opened(settings) if command in BESIDE else _opened(settings)
+        runtime = tickets.opened(settings) if command in BESIDE else _opened(settings)
         try:
             if command in _COMMANDS:
-                return _COMMANDS[command](runtime, asked)
-            act = BESIDE.get(command) or people.COMMANDS[command]
-            return _show(asked, act(runtime, asked))
+                return _COMMANDS[command](runtime, arguments)
+            act = BESIDE.get(command) or accounts.COMMANDS[command]
+            return _show(arguments, act(runtime, arguments))
         finally:
             runtime.database.close()
     except (Problem, SchemaError, ValueError) as error:
@@ -47,48 +47,48 @@ def run(settings: Settings, asked: Asked) -> int:
 
 
 def _opened(settings: Settings, *, beside: bool = True) -> Runtime:
-    """The server, beside the server that may be running; founded here if this is the first anybody does with it."""
+    """The server, beside the server that may be running; set up here if this is the first that anybody does with it."""
     runtime = build_runtime(settings, beside=beside)
     timekeeping.load(runtime)
     with runtime.database.read() as db:
-        founded = meta.get(db, FIRST_USER_KEY) is not None
-    first = None if founded else bootstrap(runtime)
+        set_up = meta.get(db, FIRST_USER_KEY) is not None
+    first = None if set_up else bootstrap(runtime)
     if first is not None:
         made = f"a new database: user {first.username}, password {first.password}, token {first.token}"
         print(f"crofter: {made}", file=sys.stderr)
     return runtime
 
 
-def _list_mails(runtime: Runtime, asked: Asked) -> int:
+def _list_mails(runtime: Runtime, arguments: Arguments) -> int:
     mailer = runtime.mailer
     mails = mailer.mails() if isinstance(mailer, Outbox) else []
-    if asked["json"]:
-        return _show(asked, mails)
+    if arguments["json"]:
+        return _show(arguments, mails)
     for one in mails:
         print(f"To: {one['to']}\nSubject: {one['subject']}\nSent: {one['sent']}\n\n{one['text']}")
     return 0
 
 
-def _verify_audit(runtime: Runtime, asked: Asked) -> int:
+def _verify_audit(runtime: Runtime, arguments: Arguments) -> int:
     with runtime.database.read() as db:
         broken = audit.verify(runtime.keyring, db)
     if broken:
-        _show(asked, [msgspec.structs.asdict(one) for one in broken])
+        _show(arguments, [msgspec.structs.asdict(one) for one in broken])
         return 1
-    print("[]" if asked["json"] else "the audit log is whole")
+    print("[]" if arguments["json"] else "the audit log is whole")
     return 0
 
 
-def _show_audit(runtime: Runtime, asked: Asked) -> int:
+def _show_audit(runtime: Runtime, arguments: Arguments) -> int:
     """Who did what to an account, the latest last. Users and paths are what people wrote: shown as plain text."""
     with runtime.database.read() as db:
-        account_id = support_staff.account_of(Context(runtime, db), asked["euuid"])
-        latest = deque(audit.entries(db, account_id), maxlen=asked["last"])
+        account_id = support_staff.account_of(Context(runtime, db), arguments["euuid"])
+        latest = deque(audit.entries(db, account_id), maxlen=arguments["last"])
     names = ("number", "at", "username", "address", "operation", "path", "fields", "events")
     rows = [{name: getattr(entry, name) for name in names} for entry in latest]
-    if not asked["json"]:
-        rows = [{name: staff.plain(_listed(value)) for name, value in row.items()} for row in rows]
-    return _show(asked, rows)
+    if not arguments["json"]:
+        rows = [{name: tickets.plain(_listed(value)) for name, value in row.items()} for row in rows]
+    return _show(arguments, rows)
 
 
 def _listed(value: Any) -> str:
@@ -123,9 +123,9 @@ def _rotate_key(settings: Settings) -> int:
     return 1 if done.left else 0
 
 
-def _show(asked: Asked, rows: Sequence[dict[str, Any]]) -> int:
+def _show(arguments: Arguments, rows: Sequence[dict[str, Any]]) -> int:
     """A table for people, JSON for programs."""
-    if asked["json"]:
+    if arguments["json"]:
         print(msgspec.json.format(msgspec.json.encode(rows)).decode())
     elif rows:
         names = list(rows[0])
@@ -142,7 +142,7 @@ def _cell(value: Any) -> str:
     return "-" if value is None else str(value)
 
 
-_COMMANDS: dict[str, Callable[[Runtime, Asked], int]] = {
+_COMMANDS: dict[str, Callable[[Runtime, Arguments], int]] = {
     "mails list": _list_mails,
     "audit show": _show_audit,
     "audit verify": _verify_audit,

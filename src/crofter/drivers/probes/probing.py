@@ -16,7 +16,7 @@ from crofter.drivers.probes.wire import Answer, Ask
 
 ATTEMPTS = 3
 """Looks before a service counts as down, so that a lost packet is no outage."""
-PATIENCE = 30.0
+MAX_SECONDS = 30.0
 """No further attempt begins after so many seconds."""
 MOST_BYTES = 64 * 1024
 MOST_ADDRESSES = 16
@@ -33,16 +33,16 @@ class Down(Exception):
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [str(one[4][0]) for one in found]
+    infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [str(info[4][0]) for info in infos]
 
 
-async def look(ask: Ask, *, resolver: Resolve = resolve, connect: Connect = asyncio.open_connection) -> Answer:
+async def probe(ask: Ask, *, resolver: Resolve = resolve, connect: Connect = asyncio.open_connection) -> Answer:
     """Look until the service answers well, or has failed often enough."""
     began = time.monotonic()
     for attempt in range(1, ATTEMPTS + 1):
         ok, detail, final = await _attempt(ask, resolver, connect)
-        if ok or final or attempt == ATTEMPTS or time.monotonic() - began > PATIENCE:
+        if ok or final or attempt == ATTEMPTS or time.monotonic() - began > MAX_SECONDS:
             break
         await asyncio.sleep(ask.pause)
     return Answer(ask.id, ok, detail, round(time.monotonic() - began, 3))
@@ -52,7 +52,7 @@ async def _attempt(ask: Ask, resolver: Resolve, connect: Connect) -> tuple[bool,
     """Whether it is up, why not, and whether another attempt is pointless."""
     try:
         allowed = networks(ask.allowed)
-        target = parse(ask.kind, ask.address, local=any(one in allowed for one in LOOPBACK))
+        target = parse(ask.kind, ask.address, local=any(network in allowed for network in LOOPBACK))
         async with asyncio.timeout(ask.timeout):
             detail = await _once(target, ask, allowed, resolver, connect)
         return True, detail, True
@@ -86,14 +86,14 @@ async def _once(target: Target, ask: Ask, allowed: Sequence[Network], resolver: 
 
 
 async def _judged(target: Target, allowed: Sequence[Network], resolver: Resolve) -> list[Address]:
-    """Every address behind the name, each one allowed: one bad answer spoils them all."""
+    """Every address behind the name, each one allowed: one that is not allowed refuses them all."""
     if target.literal is not None:
         return [judge(target.literal, allowed)]
-    found = list(dict.fromkeys(await resolver(target.host, target.port)))
-    if not found or len(found) > MOST_ADDRESSES:
+    resolved = list(dict.fromkeys(await resolver(target.host, target.port)))
+    if not resolved or len(resolved) > MOST_ADDRESSES:
         raise Down("its name leads to no address")
-    judged = [judge(one, allowed) for one in found]
-    if target.host.rpartition(".")[2] == "localhost" and not all(within(one, LOOPBACK) for one in judged):
+    judged = [judge(address, allowed) for address in resolved]
+    if target.host.rpartition(".")[2] == "localhost" and not all(within(address, LOOPBACK) for address in judged):
         raise Refused("this machine's name leads elsewhere")
     return judged
 
@@ -145,10 +145,10 @@ async def _read(reader: asyncio.StreamReader, body: str | None) -> str:
 
 
 def _status(head: bytes) -> str:
-    found = _STATUS.match(head)
-    if found is None:
+    line = _STATUS.match(head)
+    if line is None:
         raise Down("it did not answer in HTTP")
-    number = int(found[1])
+    number = int(line[1])
     if not 200 <= number < 400:
         raise Down(f"it answered with status {number}")
     return f"status {number}"
@@ -170,13 +170,13 @@ def _fits(body: str, code: str) -> bool:
 
 def _joined(content: bytes) -> bytes:
     """The pieces of a chunked body, as far as they have come."""
-    found = b""
+    joined = b""
     while content:
         size, line, rest = content.partition(b"\r\n")
         digits = size.split(b";")[0].strip()
         if not line or not re.fullmatch(rb"[0-9A-Fa-f]{1,8}", digits):
             break
         count = int(digits, 16)
-        found += rest[:count]
+        joined += rest[:count]
         content = rest[count + 2 :]
-    return found
+    return joined

@@ -80,7 +80,7 @@ def test_which_missed_occurrences_are_made_up_for() -> None:
 def test_a_service_that_was_down_catches_up(bench: Benches, catchup: schedules.Catchup, made: int) -> None:
     application = bench(NOTE)
     at(application, NOON)
-    application.write(lambda ctx: schedules.plan(ctx, "n", NOTE, Named(), "daily 06:00", catchup=catchup))
+    application.write(lambda ctx: schedules.add(ctx, "n", NOTE, Named(), "daily 06:00", catchup=catchup))
     at(application, NOON + 3 * DAY)
     assert application.time_travel.drain() == made
     assert ran == [f"x of 2026-11-{day}T06:00:00" for day in (16, 17, 18)][3 - made :]
@@ -95,12 +95,12 @@ def test_pumping_from_many_sides_makes_each_occurrence_once(bench: Benches, data
     at(application, NOON + 10 * MINUTE)
     worlds = [make_world(database) for _ in range(4)]
     for runtime in worlds:
-        runtime.operations = application.worker.book
+        runtime.operations = application.worker.operations
         runtime.clock.setting = application.runtime.clock.setting
     made: list[int] = []
 
     def pump(runtime: Runtime) -> None:
-        made.append(schedules.pump(runtime))
+        made.append(schedules.enqueue_due(runtime))
 
     threads = [threading.Thread(target=pump, args=(runtime,)) for runtime in worlds]
     for thread in threads:
@@ -113,11 +113,11 @@ def test_pumping_from_many_sides_makes_each_occurrence_once(bench: Benches, data
 def test_without_moving_the_schedule_in_the_same_transaction_dedup_still_holds(bench: Benches) -> None:
     application = bench(NOTE)
     at(application, NOON)
-    application.write(lambda ctx: schedules.plan(ctx, "n", NOTE, Named(), "every 60"))
+    application.write(lambda ctx: schedules.add(ctx, "n", NOTE, Named(), "every 60"))
     at(application, NOON + MINUTE)
-    assert schedules.pump(application.runtime) == 1
+    assert schedules.enqueue_due(application.runtime) == 1
     application.write(lambda ctx: ctx.db.raw(f"UPDATE schedule SET next_due = {NOON + MINUTE}"))
-    assert schedules.pump(application.runtime) == 0
+    assert schedules.enqueue_due(application.runtime) == 0
     assert len(application.states()) == 1
 
 
@@ -132,7 +132,7 @@ def test_a_changed_rule_starts_afresh_and_an_unchanged_one_keeps_its_time(bench:
     application.write(lambda ctx: schedules.ensure(ctx, [Schedule("n", NOTE, "daily 20:00", Named("daily"))]))
     application.time_travel.advance(8 * 3600)
     assert ran[1:] == ["daily of 2026-11-15T20:00:00"]
-    assert application.write(lambda ctx: schedules.unplan(ctx, "n"))
+    assert application.write(lambda ctx: schedules.remove(ctx, "n"))
     assert application.time_travel.advance(2 * 86400)[1] == 0
 
 
@@ -140,13 +140,13 @@ def test_a_schedule_waits_its_turn_on_its_key_or_gives_way(bench: Benches) -> No
     shy = Operation(kind="t.shy", args=Named, steps=(note,), admission="reject")
     application = bench(NOTE, shy)
     at(application, NOON)
-    application.write(lambda ctx: schedules.plan(ctx, "a", NOTE, Named("a"), "every 60", key="k"))
-    application.write(lambda ctx: schedules.plan(ctx, "b", shy, Named("b"), "every 60", key="k"))
+    application.write(lambda ctx: schedules.add(ctx, "a", NOTE, Named("a"), "every 60", key="k"))
+    application.write(lambda ctx: schedules.add(ctx, "b", shy, Named("b"), "every 60", key="k"))
     application.time_travel.advance(60)
     assert ran == ["a of 2026-11-15T12:01:00"]
 
 
 def test_chores_run_by_themselves_while_the_clock_runs(bench: Benches) -> None:
     application = bench(NOTE, pool_sizes={"std": 1}, poll=0.02)
-    application.write(lambda ctx: schedules.plan(ctx, "n", NOTE, Named(), "every 0.05"))
+    application.write(lambda ctx: schedules.add(ctx, "n", NOTE, Named(), "every 0.05"))
     until(lambda: len(ran) >= 2, "two occurrences")

@@ -45,3 +45,26 @@ def test_the_login_service_is_opened_once(monkeypatch: pytest.MonkeyPatch) -> No
         assert len(made) == 1
     finally:
         cloud.close()
+
+
+@pytest.mark.parametrize(
+    ("path", "allowed"),
+    [
+        ("/health/live", "GET, HEAD"),
+        ("/version", "GET, HEAD"),
+        ("/login", "GET, HEAD, POST"),
+        ("/oauth/token/", "OPTIONS, POST"),
+        ("/_sandbox/faults", "DELETE, GET, HEAD, POST"),
+        ("/_sandbox/clock/freeze/", "POST"),
+    ],
+)
+def test_a_wrong_method_is_told_the_right_ones(cloud: Cloud, path: str, allowed: str) -> None:
+    answer = cloud.sandbox.patch(path)
+    assert (answer.status_code, answer.headers["allow"]) == (405, allowed)
+
+
+@pytest.mark.parametrize(
+    "path", ["/health/other", "/login/other", "/oauth/other", "/_sandbox/other", "/_sandbox/clock/x"]
+)
+def test_an_unknown_path_beside_the_interface_is_not_found(cloud: Cloud, path: str) -> None:
+    assert cloud.sandbox.get(path).status_code == 404

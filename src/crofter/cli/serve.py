@@ -52,7 +52,7 @@ class ApplicationServer(uvicorn.Server):
 
     def _stop(self) -> None:
         if self.should_exit:
-            self.force_exit = True  # asked twice
+            self.force_exit = True  # arguments twice
         self.should_exit = True
         self._service.app.parts.hub.close()
 
@@ -171,7 +171,7 @@ def _where(settings: Settings) -> str:
 
 
 def announcement(application: Application, listening: socket.socket) -> str:
-    """What a person needs to go on, printed once the door is open."""
+    """What a person needs to go on, printed once the server listens."""
     settings = application.runtime.settings
     host, port = listening.getsockname()[:2]
     scheme = "https" if settings.tls_certificate else "http"

@@ -25,7 +25,7 @@ from crofter.resources.support import staff, store
 from crofter.resources.support.shapes import LONGEST, LONGEST_SUMMARY
 from crofter.resources.support.store import Ticket
 
-Asked = dict[str, Any]
+Arguments = dict[str, Any]
 Rows = list[dict[str, Any]]
 
 
@@ -43,13 +43,13 @@ def plain(text: str) -> str:
     return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)
 
 
-def operator(asked: Asked) -> str:
+def operator(arguments: Arguments) -> str:
     """Who sits here, for the record: the name that was given, and always that of the machine's user."""
     try:
         user = pwd.getpwuid(os.getuid()).pw_name
     except KeyError:  # a user without a name, as containers have them
         user = f"uid {os.getuid()}"
-    return f"staff {plain(asked['as'])} ({user})" if asked["as"] else f"staff {user}"
+    return f"staff {plain(arguments['as'])} ({user})" if arguments["as"] else f"staff {user}"
 
 
 @contextmanager
@@ -61,39 +61,39 @@ def seeking(what: str) -> Iterator[None]:
         raise NotFound(f"there is no {what}") from error
 
 
-def _text(asked: Asked) -> str:
-    words = sys.stdin.read() if asked["text"] == "-" else str(asked["text"])
+def _text(arguments: Arguments) -> str:
+    words = sys.stdin.read() if arguments["text"] == "-" else str(arguments["text"])
     if not 1 <= len(words.strip()) <= LONGEST:
         raise Invalid(f"a text has 1 to {LONGEST} characters")
     return words
 
 
-def _on_record(ctx: Context, ticket: Ticket, asked: Asked) -> None:
+def _on_record(ctx: Context, ticket: Ticket, arguments: Arguments) -> None:
     path = f"/v4/support/tickets/{ticket.id}"
-    audit.write_staff(ctx, ticket.account_id, operator(asked), f"tickets {asked['verb']}", path)
+    audit.write_without_token(ctx, ticket.account_id, operator(arguments), f"tickets {arguments['verb']}", path)
 
 
-def _ticket(ctx: Context, asked: Asked) -> Ticket:
-    with seeking(f"ticket {asked['id']}"):
-        return staff.ticket_unscoped(ctx, asked["id"])
+def _ticket(ctx: Context, arguments: Arguments) -> Ticket:
+    with seeking(f"ticket {arguments['id']}"):
+        return staff.ticket_unscoped(ctx, arguments["id"])
 
 
-def list_tickets(runtime: Runtime, asked: Asked) -> Rows:
+def list_tickets(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
-        found = staff.queue(Context(runtime, db), closed=asked["all"])
-    return [{**msgspec.structs.asdict(one), "summary": plain(one.summary)} for one in found]
+        tickets = staff.queue(Context(runtime, db), closed=arguments["all"])
+    return [{**msgspec.structs.asdict(ticket), "summary": plain(ticket.summary)} for ticket in tickets]
 
 
-def show_ticket(runtime: Runtime, asked: Asked) -> Rows:
+def show_ticket(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
         ctx = Context(runtime, db)
-        ticket = _ticket(ctx, asked)
+        ticket = _ticket(ctx, arguments)
         replies = staff.replies(ctx, ticket)
         files = store.attached(ctx, [ticket.id]).get(ticket.id, [])
         euuid = staff.euuid_of(ctx, ticket)
     said = [(ticket.opened, ticket.opened_by, ticket.description)]
     said += [(reply.created, reply.created_by, reply.description) for reply in replies]
-    if asked["json"]:
+    if arguments["json"]:
         about = {"euuid": euuid, "about": ticket.entity_url, "attachments": files}
         return [{"at": at, "by": by, "text": words, **about} for at, by, words in said]
     print(f"{ticket.id}  {plain(ticket.summary)}  ({ticket.status})\naccount: {euuid}")
@@ -106,56 +106,56 @@ def show_ticket(runtime: Runtime, asked: Asked) -> Rows:
     return []
 
 
-def answer_ticket(runtime: Runtime, asked: Asked) -> Rows:
-    words = _text(asked)
+def answer_ticket(runtime: Runtime, arguments: Arguments) -> Rows:
+    words = _text(arguments)
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
-        _on_record(ctx, staff.answer(ctx, _ticket(ctx, asked).id, words, close=asked["close"]), asked)
-    return [{"answered": asked["id"]}]
+        _on_record(ctx, staff.answer(ctx, _ticket(ctx, arguments).id, words, close=arguments["close"]), arguments)
+    return [{"answered": arguments["id"]}]
 
 
-def close_ticket(runtime: Runtime, asked: Asked) -> Rows:
+def close_ticket(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
-        _on_record(ctx, staff.close(ctx, _ticket(ctx, asked).id), asked)
-    return [{"closed": asked["id"]}]
+        _on_record(ctx, staff.close(ctx, _ticket(ctx, arguments).id), arguments)
+    return [{"closed": arguments["id"]}]
 
 
-def open_ticket(runtime: Runtime, asked: Asked) -> Rows:
-    words = _text(asked)
-    if not 1 <= len(asked["summary"].strip()) <= LONGEST_SUMMARY:
+def open_ticket(runtime: Runtime, arguments: Arguments) -> Rows:
+    words = _text(arguments)
+    if not 1 <= len(arguments["summary"].strip()) <= LONGEST_SUMMARY:
         raise Invalid(f"a summary has 1 to {LONGEST_SUMMARY} characters")
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
-        account_id = staff.account_of(ctx, asked["euuid"])
-        about = None if asked["compute"] is None else _instance(ctx, account_id, asked["compute"])
+        account_id = staff.account_of(ctx, arguments["euuid"])
+        about = None if arguments["compute"] is None else _instance(ctx, account_id, arguments["compute"])
         number = staff.open_ticket(
-            ctx, account_id, asked["summary"], words, by=staff.STAFF, nature=asked["nature"], about=about
+            ctx, account_id, arguments["summary"], words, by=staff.STAFF, nature=arguments["nature"], about=about
         )
-        _on_record(ctx, staff.ticket_unscoped(ctx, number), asked)
+        _on_record(ctx, staff.ticket_unscoped(ctx, number), arguments)
     return [{"opened": number}]
 
 
 def _instance(ctx: Context, account_id: int, compute_id: int) -> Entity:
     with seeking(f"instance {compute_id}"):
-        found = instances.get_unscoped(ctx, compute_id)
-    if found.account_id != account_id:
+        instance = instances.get_unscoped(ctx, compute_id)
+    if instance.account_id != account_id:
         raise Invalid(f"instance {compute_id} is not of this account")
-    return COMPUTE.entity(found.id, found.label)
+    return COMPUTE.entity(instance.id, instance.label)
 
 
-def save_attachment(runtime: Runtime, asked: Asked) -> Rows:
+def save_attachment(runtime: Runtime, arguments: Arguments) -> Rows:
     """Into a file that only its owner reads, and that nothing would run."""
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
-        ticket = _ticket(ctx, asked)
-        with seeking(f"file {asked['filename']} in ticket {ticket.id}"):
-            found = store.file_unscoped(ctx, ticket.id, asked["filename"])
-        _on_record(ctx, ticket, asked)
-        target = _new_file(asked["to"])  # what cannot be saved is not put on record
+        ticket = _ticket(ctx, arguments)
+        with seeking(f"file {arguments['filename']} in ticket {ticket.id}"):
+            attachment = store.file_unscoped(ctx, ticket.id, arguments["filename"])
+        _on_record(ctx, ticket, arguments)
+        target = _new_file(arguments["to"])  # what cannot be saved is not put on record
     with os.fdopen(target, "wb") as file:
-        file.write(found.content)
-    return [{"saved": str(Path(asked["to"]).resolve()), "size": len(found.content)}]
+        file.write(attachment.content)
+    return [{"saved": str(Path(arguments["to"]).resolve()), "size": len(attachment.content)}]
 
 
 def _new_file(path: str) -> int:
@@ -165,7 +165,7 @@ def _new_file(path: str) -> int:
         raise Invalid(f"cannot write {path}: {error.strerror}") from error
 
 
-COMMANDS: dict[str, Callable[[Runtime, Asked], Rows]] = {
+COMMANDS: dict[str, Callable[[Runtime, Arguments], Rows]] = {
     "tickets list": list_tickets,
     "tickets show": show_ticket,
     "tickets answer": answer_ticket,

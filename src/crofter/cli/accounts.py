@@ -26,16 +26,16 @@ from crofter.resources.users.shapes import UserCreate
 from crofter.resources.users.store import token, user
 from crofter.scopes import parse
 
-Asked = dict[str, Any]
+Arguments = dict[str, Any]
 Rows = list[dict[str, Any]]
 
 
 # ---- accounts and users ---------------------------------------------------------------------------------------------
 
 
-def _create_account(runtime: Runtime, asked: Asked) -> Rows:
+def _create_account(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.write() as db:
-        opened = users.open_account(runtime, db, username=asked["username"], email=asked["email"])
+        opened = users.open_account(runtime, db, username=arguments["username"], email=arguments["email"])
         person = db.one(store.BY_USERNAME, username=opened.username)
         ctx = _context(runtime, db, person.account_id)
         invitations.invite(ctx, person)
@@ -56,16 +56,16 @@ _ACCOUNTS = query(
 )
 
 
-def _list_accounts(runtime: Runtime, asked: Asked) -> Rows:
+def _list_accounts(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
         return [msgspec.structs.asdict(one) for one in db.all(_ACCOUNTS)]
 
 
-def _create_user(runtime: Runtime, asked: Asked) -> Rows:
+def _create_user(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.write() as db:
-        beside = _person(db, asked["beside"])
+        beside = _person(db, arguments["beside"])
         ctx = _context(runtime, db, beside.account_id)
-        body = UserCreate(username=asked["username"], email=asked["email"], restricted=asked["restricted"])
+        body = UserCreate(username=arguments["username"], email=arguments["email"], restricted=arguments["restricted"])
         users.check_username(body.username)
         made = users.create(ctx, body)
         _audit(ctx, "users create", "username", "email", "restricted")
@@ -88,15 +88,15 @@ _USERS = query(
 )
 
 
-def _list_users(runtime: Runtime, asked: Asked) -> Rows:
+def _list_users(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
         return [msgspec.structs.asdict(one) for one in db.all(_USERS)]
 
 
-def _set_password(runtime: Runtime, asked: Asked) -> Rows:
+def _set_password(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
-        person = _person(db, asked["username"])
-    password = passwords.readable(runtime.rng) if asked["generate"] else _typed_password()
+        person = _person(db, arguments["username"])
+    password = passwords.readable(runtime.rng) if arguments["generate"] else _typed_password()
     problem = passwords.weakness(password, person.username, person.email)
     if problem is not None:
         raise Invalid(problem, field="password")
@@ -105,7 +105,7 @@ def _set_password(runtime: Runtime, asked: Asked) -> Rows:
         ctx = _context(runtime, db, person.account_id)
         credentials.replace(ctx, person, hashed)
         _audit(ctx, "users set-password", "password")
-    return [{"username": person.username, **({"password": password} if asked["generate"] else {})}]
+    return [{"username": person.username, **({"password": password} if arguments["generate"] else {})}]
 
 
 def _typed_password() -> str:
@@ -120,19 +120,19 @@ def _typed_password() -> str:
 # ---- tokens ---------------------------------------------------------------------------------------------------------
 
 
-def _create_token(runtime: Runtime, asked: Asked) -> Rows:
+def _create_token(runtime: Runtime, arguments: Arguments) -> Rows:
     try:
-        scopes = " ".join(parse(asked["scopes"]))
+        scopes = " ".join(parse(arguments["scopes"]))
     except ValueError as strange:
         raise ValueError(f"{strange} is not a scope") from None
     with runtime.database.write() as db:
-        person = _person(db, asked["username"])
+        person = _person(db, arguments["username"])
         ctx = _context(runtime, db, person.account_id)
-        expiry = clock.text(ctx.now + asked["days"] * DAY) if asked["days"] else None
+        expiry = clock.text(ctx.now + arguments["days"] * DAY) if arguments["days"] else None
         token_id, plain = users.make_token(
-            runtime, db, person.account_id, person.id, label=asked["label"], scopes=scopes, expiry=expiry
+            runtime, db, person.account_id, person.id, label=arguments["label"], scopes=scopes, expiry=expiry
         )
-        record(ctx, "token_create", Entity("token", token_id, asked["label"], f"/v4/profile/tokens/{token_id}"))
+        record(ctx, "token_create", Entity("token", token_id, arguments["label"], f"/v4/profile/tokens/{token_id}"))
         _audit(ctx, "tokens create", "scopes", "label", "expiry")
     return [{"id": token_id, "username": person.username, "scopes": scopes, "token": plain}]
 
@@ -157,27 +157,27 @@ _TOKENS = query(
 _TOKEN = query(select(token.c.account_id, token.c.label).where(token.c.id == bindparam("id")), lambda *values: values)
 
 
-def _list_tokens(runtime: Runtime, asked: Asked) -> Rows:
+def _list_tokens(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
-        found = db.all(_TOKENS, everybody=asked["user"] is None, username=asked["user"] or "")
-        return [msgspec.structs.asdict(one) for one in found]
+        tokens = db.all(_TOKENS, everybody=arguments["user"] is None, username=arguments["user"] or "")
+        return [msgspec.structs.asdict(token) for token in tokens]
 
 
-def _revoke_token(runtime: Runtime, asked: Asked) -> Rows:
+def _revoke_token(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.write() as db:
-        account_id, label = db.one(_TOKEN, id=asked["id"])
+        account_id, label = db.one(_TOKEN, id=arguments["id"])
         ctx = _context(runtime, db, account_id)
-        db.delete(token, id=asked["id"])
-        record(ctx, "token_delete", Entity("token", asked["id"], label, f"/v4/profile/tokens/{asked['id']}"))
+        db.delete(token, id=arguments["id"])
+        record(ctx, "token_delete", Entity("token", arguments["id"], label, f"/v4/profile/tokens/{arguments['id']}"))
         _audit(ctx, "tokens revoke", "id")
-    return [{"revoked": asked["id"]}]
+    return [{"revoked": arguments["id"]}]
 
 
 def _person(db: Any, username: str) -> Person:
-    found: Person | None = db.maybe(store.BY_USERNAME, username=username)
-    if found is None:
+    person: Person | None = db.maybe(store.BY_USERNAME, username=username)
+    if person is None:
         raise NotFound(f"there is no user {username}")
-    return found
+    return person
 
 
 def _context(runtime: Runtime, db: Any, account_id: int) -> Context:
@@ -190,7 +190,7 @@ def _audit(ctx: Context, command: str, *fields: str) -> None:
     audit.write(ctx, f"admin {command}", "", list(fields))
 
 
-COMMANDS: dict[str, Callable[[Runtime, Asked], Rows]] = {
+COMMANDS: dict[str, Callable[[Runtime, Arguments], Rows]] = {
     "accounts create": _create_account,
     "accounts list": _list_accounts,
     "users create": _create_user,

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from crofter.drivers import confined
 from crofter.drivers.pictures import png
-from crofter.drivers.pictures.wire import HEAD, Kind, Task, Unfit, asked, heard
+from crofter.drivers.pictures.wire import HEAD, Kind, Task, Unfit, decode_answer, encode_task
 
-COMMAND = (sys.executable, "-I", "-m", "crofter.drivers.pictures.process")
+COMMAND = confined.command("crofter.drivers.pictures.process")
 AT_ONCE = 2
 WAITING = 4
 """How many may wait for their turn. Unpacking is where a small request can cost much."""
-PATIENCE = 20.0
+MAX_SECONDS = 20.0
+"""For one picture, whatever its process does with them."""
 UNDECODED = "The image cannot be decoded"
 _REASON = 200
 
-_room = threading.BoundedSemaphore(AT_ONCE + WAITING)
-_turn = threading.BoundedSemaphore(AT_ONCE)
+_queue = threading.BoundedSemaphore(AT_ONCE + WAITING)
+_running = threading.BoundedSemaphore(AT_ONCE)
 
 
 class Crowded(Exception):
@@ -29,7 +29,7 @@ class Crowded(Exception):
 
 def cleaned(content: bytes, kind: Kind, *, most_pixels: int, most_bytes: int) -> bytes:
     """The picture as PNG with nothing else in it, or Unfit. A PNG that is a picture and nothing else stays as it is."""
-    made = _asked(Task(kind, most_pixels, most_bytes, clean=True), content, most_bytes)
+    made = _decode(Task(kind, most_pixels, most_bytes, clean=True), content, most_bytes)
     # Whoever takes over the decoder writes this, so it is looked at once more, without unpacking anything.
     if not png.plain(made):
         raise Unfit(UNDECODED)
@@ -39,57 +39,44 @@ def cleaned(content: bytes, kind: Kind, *, most_pixels: int, most_bytes: int) ->
 def decodes(content: bytes, kind: Kind, *, most_pixels: int) -> bool:
     """Whether this is a picture of that kind, and not too big a one."""
     try:
-        _asked(Task(kind, most_pixels), content, 0)
+        _decode(Task(kind, most_pixels), content, 0)
     except Unfit:
         return False
     return True
 
 
-def _asked(task: Task, content: bytes, most: int) -> bytes:
-    with _place():
-        answer = _told(asked(task, content), 1 + HEAD.size + max(most, _REASON))
-    result = heard(answer)
+def _decode(task: Task, content: bytes, most: int) -> bytes:
+    with _slot():
+        answer = _run(encode_task(task, content), 1 + HEAD.size + max(most, _REASON))
+    result = decode_answer(answer)
     if result is None:  # it died of the picture, or took too long
         raise Unfit(UNDECODED)
     return result
 
 
 @contextmanager
-def _place() -> Iterator[None]:
-    if not _room.acquire(blocking=False):
+def _slot() -> Iterator[None]:
+    if not _queue.acquire(blocking=False):
         raise Crowded
     try:
-        with _turn:
+        with _running:
             yield
     finally:
-        _room.release()
+        _queue.release()
 
 
-def _told(words: bytes, most: int) -> bytes:
+def _run(question: bytes, most: int) -> bytes:
     """What a new process answers, as far as that is no longer than it may be."""
-    # Nothing of the server goes with it: no variables, no open files, no terminal.
-    process = subprocess.Popen(
-        COMMAND,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        env={},
-        cwd="/",
-        start_new_session=True,
-    )
+    process = confined.start(COMMAND)
     assert process.stdin is not None
     assert process.stdout is not None
-    end = threading.Timer(PATIENCE, process.kill)
-    end.start()
+    deadline = threading.Timer(MAX_SECONDS, process.kill)
+    deadline.start()
     try:
         with suppress(BrokenPipeError):
-            process.stdin.write(words)
+            process.stdin.write(question)
             process.stdin.close()
         return process.stdout.read(most + 1)
     finally:
-        end.cancel()
-        process.kill()
-        process.wait()
-        process.stdout.close()
-        with suppress(BrokenPipeError):
-            process.stdin.close()
+        deadline.cancel()
+        confined.stop(process)
