@@ -121,6 +121,7 @@ class Endpoint:
         self.events: tuple[str, ...] = options["events"]
         self.accepts: tuple[str, ...] = options["accepts"]
         self.replies: tuple[str, ...] = options["replies"]
+        self.refuses: tuple[type[Problem], ...] = options["refuses"]
         self.slow: bool = options["slow"]
         self.also: Complaints | None = options["also"]
         self.max_body: int = options["max_body"]
@@ -224,6 +225,7 @@ def endpoint(
     events: tuple[str, ...] = (),
     accepts: tuple[str, ...] = (),
     replies: tuple[str, ...] = (),
+    refuses: tuple[type[Problem], ...] = (),
     slow: bool = False,
     also: Complaints | None = None,
     max_body: int = MAX_JSON,
@@ -235,7 +237,8 @@ def endpoint(
     ``grant``: what a restricted user needs: ``any`` (nothing), ``unrestricted`` (cannot), ``account:read_only``,
     a global grant such as ``add_computes``, or a permission on the object of the path such as ``compute:read_write``.
     ``deprecated``: what replaces it. ``events``: the actions it may leave in the event log.
-    ``replies``: the content types of a Reply. ``slow``: a read that takes long, and must not hold up the others.
+    ``replies``: the content types of a Reply. ``refuses``: with what, beyond what its signature and its scope imply.
+    ``slow``: a read that takes long, and must not hold up the others.
     ``also``: what else may be wrong with a body, said together with what is wrong with its shape.
     """
     options = {
@@ -247,6 +250,7 @@ def endpoint(
         "events": events,
         "accepts": accepts,
         "replies": replies,
+        "refuses": refuses,
         "slow": slow,
         "also": also,
         "max_body": max_body,

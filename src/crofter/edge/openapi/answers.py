@@ -153,12 +153,16 @@ def _stores_for(other: Endpoint, one: Endpoint) -> bool:
 
 def _refused_with(one: Endpoint) -> list[type[Problem]]:
     kinds: list[type[Problem]] = [errors.TooMany, errors.Unavailable]
-    if one.writes or one.listing or one.query or one.parts:
+    if one.writes or one.listing or one.query:
         kinds.append(errors.Invalid)
     if not one.public:
-        kinds += [errors.Unauthenticated, errors.Forbidden]
+        kinds.append(errors.Unauthenticated)
+    if not one.public and (one.scopes or one.grant != "any"):
+        kinds.append(errors.Forbidden)
     if one.parts:
         kinds.append(errors.NotFound)
     if one.writes:
-        kinds += [errors.Conflict, TooLarge, UnsupportedMediaType]
-    return kinds
+        kinds += [TooLarge, UnsupportedMediaType]
+    if one.method == "POST":  # its Idempotency-Key may have been used with another request
+        kinds.append(errors.Conflict)
+    return [*kinds, *one.refuses]

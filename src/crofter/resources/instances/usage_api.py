@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crofter.context import Context
 from crofter.edge.endpoint import endpoint
+from crofter.errors import Invalid
 from crofter.resources.instances import cloning, usage
 from crofter.resources.instances.api import TheInstance
 from crofter.resources.instances.shapes import Clone, InstanceView, MonthTransfer, Stats, TransferView
@@ -13,7 +14,7 @@ from crofter.resources.instances.shapes import Clone, InstanceView, MonthTransfe
     "POST /v4/compute/instances/{compute_id}/clone",
     scope="computes:read_write",
     grant="add_computes",
-    events=("compute_clone", "tag_create"),
+    events=("compute_clone",),
 )
 def clone_instance(ctx: Context, instance: TheInstance, body: Clone) -> InstanceView:
     """Copy an instance's disks and profiles onto a new or an existing instance."""
@@ -26,6 +27,7 @@ def clone_instance(ctx: Context, instance: TheInstance, body: Clone) -> Instance
     grant="compute:read_only",
     rate="stats",
     slow=True,
+    refuses=(Invalid,),
 )
 def view_stats(ctx: Context, instance: TheInstance) -> Stats:
     """View processor, disk and network use of the last 24 hours."""
@@ -38,6 +40,7 @@ def view_stats(ctx: Context, instance: TheInstance) -> Stats:
     grant="compute:read_only",
     rate="stats",
     slow=True,
+    refuses=(Invalid,),
 )
 def view_month_stats(ctx: Context, instance: TheInstance, year: int, month: int) -> Stats:
     """View processor, disk and network use of a month."""
@@ -60,6 +63,7 @@ def view_transfer(ctx: Context, instance: TheInstance) -> TransferView:
     scope="computes:read_only",
     grant="compute:read_only",
     slow=True,
+    refuses=(Invalid,),
 )
 def view_month_transfer(ctx: Context, instance: TheInstance, year: int, month: int) -> MonthTransfer:
     """View the traffic of a month."""
