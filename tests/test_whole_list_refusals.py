@@ -79,7 +79,7 @@ def test_no_write_takes_a_body_of_a_kind_that_it_does_not_know(cloud: Cloud) -> 
     matrix = Matrix(cloud)
 
     def sent(endpoint: Endpoint) -> Response:
-        return matrix.knock("unrestricted", endpoint, content_type="text/csv")
+        return matrix.ask("unrestricted", endpoint, content_type="text/csv")
 
     assert others_than(415, WRITES, lambda endpoint: sent(endpoint).status_code) == {}
 
@@ -89,7 +89,7 @@ def test_no_number_in_a_query_is_taken_that_is_none(cloud: Cloud) -> None:
     listed = [endpoint for endpoint in ENDPOINTS if endpoint.listing]
 
     def turned(endpoint: Endpoint) -> int:
-        return matrix.knock("unrestricted", endpoint, query="?page=none").status_code
+        return matrix.ask("unrestricted", endpoint, query="?page=none").status_code
 
     answers = {endpoint.name: turned(endpoint) for endpoint in listed}
     counted = [endpoint for endpoint in ENDPOINTS for parameter in endpoint.query if parameter.type is int]
@@ -97,5 +97,5 @@ def test_no_number_in_a_query_is_taken_that_is_none(cloud: Cloud) -> None:
     assert counted
     for endpoint in counted:
         sent = "&".join(f"{parameter.name}=none" for parameter in endpoint.query)
-        answers[endpoint.name] = matrix.knock("unrestricted", endpoint, query=f"?{sent}").status_code
+        answers[endpoint.name] = matrix.ask("unrestricted", endpoint, query=f"?{sent}").status_code
     assert {name: answer for name, answer in answers.items() if answer != 400} == {}
