@@ -17,7 +17,17 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("docs/adding-an-endpoint.md", "docs/adding-an-operation.md")
-COPIED: tuple[str, ...] = ("src", "tests", "tools", "docs", "pyproject.toml", "openapi.json", "COVERAGE.md", "Makefile", "README.md")
+COPIED: tuple[str, ...] = (
+    "src",
+    "tests",
+    "tools",
+    "docs",
+    "pyproject.toml",
+    "openapi.json",
+    "COVERAGE.md",
+    "Makefile",
+    "README.md",
+)
 COPIED += ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE")
 BLOCK = re.compile(r"^(?:<!-- (\w+) ?(\S*) -->\n\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BYTECODE = str(Path(tempfile.gettempdir()) / "crofter-tests-pages")
@@ -69,7 +79,7 @@ def halves(diff: str) -> tuple[str, str]:
 
 
 def commands(block: Block) -> Iterator[list[str]]:
-    for line in block.code.splitlines():
+    for line in block.code.replace("\\\n", " ").splitlines():
         program, *arguments = shlex.split(line)
         yield [str(Path(sys.executable).with_name(program.removeprefix(".venv/bin/"))), *arguments]
 
