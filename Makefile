@@ -26,7 +26,7 @@ serve: setup ## serve on http://127.0.0.1:8420 and print the token
 
 test: check ## run every check and the whole test suite
 	@sh tools/browser.sh
-	$(RUN)pytest -n 2
+	$(RUN)pytest -n 2 --whole
 
 check: setup ## style, types, import directions, generated files
 	$(RUN)ruff check .

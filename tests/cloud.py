@@ -16,14 +16,27 @@ from crofter.config import load
 from crofter.db import sqlite
 from crofter.edge import write_queue
 from crofter.edge.server import configured
+from tests.recorder import Record, Watch
 
 ADMIN = "the-token-of-the-first-user"
 PLAIN: dict[str, Any] = {"verify": False}
 """Nothing is encrypted here, and to load all the world's certificates takes longer than most tests."""
 
 
+RECORD = Record()
+"""What the endpoints of all clouds of this process have answered, and the events that they have left."""
+_watches: list[Watch] = []
+_wrong: list[str] = []
+
 # A machine that stands still for a moment sends nobody away here; tests of patience say how much there is.
 sqlite.WRITE_WAIT = write_queue.MAX_QUEUE_SECONDS = 20.0
+
+
+def inspect() -> list[str]:
+    """Where writes since the last time have left other events than their endpoints declare, in all clouds."""
+    wrong = [*_wrong, *(line for watch in _watches for line in watch.inspect())]
+    _wrong.clear()
+    return wrong
 
 
 class _Server(uvicorn.Server):
@@ -45,7 +58,9 @@ class Cloud:
         self.application = assembly.build(load({**flags, "port": port, **settings}, {}))
         self.runtime = self.application.runtime
         self.url = f"http://127.0.0.1:{port}"
-        self._server = _Server(configured(self.application.app))
+        self.watch = Watch(self.application.app, RECORD)
+        _watches.append(self.watch)
+        self._server = _Server(configured(self.watch))
         self._thread = threading.Thread(target=self._serve, args=(listening,), daemon=True)
         self._thread.start()
         self._clients: list[httpx2.Client] = []
@@ -86,6 +101,7 @@ class Cloud:
             if client not in (self.admin, self.sandbox):
                 client.close()
         self._clients = [self.admin, self.sandbox]
+        _wrong.extend(self.watch.inspect())
         assert self.sandbox.post("/_sandbox/reset").status_code == 200
 
     def freeze(self) -> None:
@@ -107,6 +123,8 @@ class Cloud:
         assert answer.status_code == 200, answer.text
 
     def close(self) -> None:
+        _wrong.extend(self.watch.inspect())
+        _watches.remove(self.watch)
         for client in self._clients:
             client.close()
         self._server.should_exit = True

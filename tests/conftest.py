@@ -20,6 +20,8 @@ from tests.databases import (
     sqlite_template,
 )
 
+pytest_plugins = ["tests.whole_run"]
+
 __all__ = [
     "database",
     "postgres_address",

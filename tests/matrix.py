@@ -1,4 +1,4 @@
-"""The authorisation matrix: an account with one of everything, and everybody who might knock at each endpoint."""
+"""The authorisation matrix: an account with one of everything, and everybody who might call each endpoint."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class Matrix:
             assert answer.status_code == 200, answer.text
         return self.cloud.client(self.cloud.token(name))
 
-    def knock(self, caller: str, endpoint: Endpoint) -> Response:
+    def ask(self, caller: str, endpoint: Endpoint, content_type: str | None = None, query: str = "") -> Response:
         """Ask in a way that changes nothing even if it is let in: a write whose body is no JSON."""
         client = self.clients[caller]
         assert client is not None
@@ -193,11 +193,11 @@ class Matrix:
             for written in (f"{{{name}}}", f"{{{name}:path}}"):
                 path = path.replace(written, str(self.parts[name]))
         if endpoint.method == "GET" and path.endswith("/stream"):
-            with client.stream("GET", path) as answer:
+            with client.stream("GET", path + query) as answer:
                 return answer
         if endpoint.method == "GET":
-            return client.get(path)
-        kind = "text/plain" if endpoint.upload else "application/json"
+            return client.get(path + query)
+        kind = content_type or ("text/plain" if endpoint.upload else "application/json")
         return client.request(endpoint.method, path, content=b"{", headers={"Content-Type": kind})
 
 
@@ -256,4 +256,4 @@ def cells(matrix: Matrix, callers: tuple[str, ...] = CALLERS) -> Iterator[tuple[
         now = declared(endpoint)
         row = by_name[(now.method, now.path)]
         for caller in callers:
-            yield row, caller, verdict(matrix.knock(caller, endpoint)), expected(row, endpoint, caller)
+            yield row, caller, verdict(matrix.ask(caller, endpoint)), expected(row, endpoint, caller)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import json
 import re
 import shlex
@@ -61,6 +63,61 @@ def test_every_link_leads_somewhere() -> None:
     assert broken_links(ROOT / "planted.md", planted) == ["planted.md: nowhere.md", "planted.md: #c"]
     assert len(PAGES) > 20
     assert [wrong for page in PAGES for wrong in broken_links(page, page.read_text(encoding="utf-8"))] == []
+
+
+# Names of files and modules
+
+FOLDERS = ("src", "tests", "docs", "tools", "bench", "db", "edge", "engine", "drivers", "login", "resources", "sandbox")
+PLACES = (ROOT, ROOT / "src" / "crofter")
+
+
+def wrong_names(text: str) -> list[str]:
+    """Files, folders, modules and their attributes that are named in code, and are not there."""
+    return [name for name in CODE.findall(BLOCK.sub("", text)) if not (_is_file(name) and _is_attribute(name))]
+
+
+def _is_file(name: str) -> bool:
+    """True for what does not look like a file or a folder of ours either."""
+    first, slash, _ = name.partition("/")
+    if not re.fullmatch(r"[\w./*-]+", name) or not (name.endswith(".py") or (slash and first in FOLDERS)):
+        return True
+    if not slash:
+        return any(any((ROOT / folder).rglob(name)) for folder in ("src", "tests", "tools"))
+    return any(any(place.glob(name.rstrip("/"))) for place in PLACES)
+
+
+def _is_attribute(name: str) -> bool:
+    """``engine.enqueue``, ``crofter.edge.app``: what begins like a module of ours is one, and has what is named."""
+    found = re.match(r"((?:crofter\.)?[a-z_]+)\.([a-z_]+)\b(?!/)", name)
+    if found is None or re.search(r"\.(py|md|toml|json|db|tsv|key|lock)\b", name):
+        return True
+    module = "crofter." + found[1].removeprefix("crofter.")
+    if found[1] in ("db", "crofter") or importlib.util.find_spec(module) is None:
+        return True  # `db` is what a transaction is called everywhere
+    there = hasattr(importlib.import_module(module), found[2])
+    return there or importlib.util.find_spec(f"{module}.{found[2]}") is not None
+
+
+def test_every_file_and_module_that_is_named_is_there() -> None:
+    planted = (
+        "`edge/gone.py` `edge/app.py` `api.py` `nowhere.py` `tests/test_whole*.py` `engine.enqueue(ctx)` `engine.gone`"
+    )
+    assert wrong_names(planted) == ["edge/gone.py", "nowhere.py", "engine.gone"]
+    found = {page.name: wrong_names(page.read_text(encoding="utf-8")) for page in PAGES}
+    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+
+
+# Plain words
+
+METAPHORS = "h[o]use|r[o]oms?|c[o]rridors?|d[o]wnstairs|doors?|floors?|lanes?|grip|pulse|dice|desk|shelf|crew|lookout"
+"""Some are written so that a search for the word does not end here."""
+
+
+def test_the_pages_use_the_words_of_the_field() -> None:
+    metaphor = re.compile(rf"\b({METAPHORS})\b", re.IGNORECASE)
+    assert metaphor.findall("On the next floor, behind a Door: a doorbell") == ["floor", "Door"]
+    found = {page.name: metaphor.findall(page.read_text(encoding="utf-8")) for page in PAGES}
+    assert {name: words for name, words in found.items() if words} == {}
 
 
 # Commands of make
@@ -158,7 +215,7 @@ def read(line: str) -> Call | None:
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS)
-def test_every_call_in_the_documents_leads_to_an_endpoint_or_a_door(cloud: Cloud, page: str) -> None:
+def test_every_call_in_the_documents_leads_to_an_endpoint_or_a_mount(cloud: Cloud, page: str) -> None:
     router = Router(ENDPOINTS)
     found = list(calls(text_of(page)))
     assert found
@@ -244,3 +301,11 @@ def test_the_walk_through_the_readme_goes_as_it_says(cloud: Cloud) -> None:
             assert unlike(shown, answer.json()) == [], line
         steps += 1
     assert steps > 30
+
+
+def test_the_refusals_on_the_page_of_errors_are_the_real_ones(cloud: Cloud) -> None:
+    shown = [(call, answer) for _, call, answer in walk(text_of("docs/errors.md")) if answer is not None]
+    assert shown
+    for call, answer in shown:
+        refused = cloud.admin.request(call.method, call.path, json=json.loads(call.body or "{}"))
+        assert (refused.status_code, refused.json()) == (400, answer)

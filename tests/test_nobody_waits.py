@@ -94,7 +94,7 @@ def _steps(matrix: Matrix, patch: pytest.MonkeyPatch) -> dict[str, tuple[int, in
         for endpoint in ENDPOINTS:
             for caller in CALLERS if endpoint.method == "GET" else ():
                 taken.clear()
-                answer = matrix.knock(caller, endpoint)
+                answer = matrix.ask(caller, endpoint)
                 assert answer.status_code < 500, (endpoint.name, answer.text)
                 here, all_ = taken[matrix.cloud._thread.ident or 0], max(taken.values(), default=0)
                 before = found.get(endpoint.name, (0, 0))

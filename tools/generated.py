@@ -18,7 +18,7 @@ def files() -> dict[str, str]:
     """The content of each generated file, by its path."""
     return {
         "openapi.json": openapi.render(ENDPOINTS),
-        "COVERAGE.md": coverage.render(ENDPOINTS, coverage.interface(), coverage.calls_in(ROOT / "tests")),
+        "COVERAGE.md": coverage.render(ENDPOINTS, coverage.interface(), coverage.documented(ENDPOINTS)),
     }
 
 

@@ -71,6 +71,8 @@ class Options(Struct, kw_only=True, eq=False):
     """The content types of an Upload."""
     replies: tuple[str, ...] = ()
     """The content types of a Reply."""
+    refuses: tuple[type[Problem], ...] = ()
+    """With what it may be refused, beyond what its signature and its scope imply."""
     slow: bool = False
     """A read that takes long, and must not hold up the others."""
     also: Complaints | None = None

@@ -154,12 +154,16 @@ def _stores_for(other: Endpoint, endpoint: Endpoint) -> bool:
 
 def _refused_with(endpoint: Endpoint) -> list[type[Problem]]:
     kinds: list[type[Problem]] = [errors.TooMany, errors.Unavailable]
-    if endpoint.writes or endpoint.listing or endpoint.query or endpoint.parts:
+    if endpoint.writes or endpoint.listing or endpoint.query:
         kinds.append(errors.Invalid)
     if not endpoint.public:
-        kinds += [errors.Unauthenticated, errors.Forbidden]
+        kinds.append(errors.Unauthenticated)
+    if not endpoint.public and (endpoint.scopes or endpoint.grant != "any"):
+        kinds.append(errors.Forbidden)
     if endpoint.parts:
         kinds.append(errors.NotFound)
     if endpoint.writes:
-        kinds += [errors.Conflict, TooLarge, UnsupportedMediaType]
-    return kinds
+        kinds += [TooLarge, UnsupportedMediaType]
+    if endpoint.method == "POST":  # its Idempotency-Key may have been used with another request
+        kinds.append(errors.Conflict)
+    return [*kinds, *endpoint.refuses]

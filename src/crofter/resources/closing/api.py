@@ -15,7 +15,7 @@ TAG = "account"
     "POST /v4/account/cancel",
     scope="account:read_write",
     grant="unrestricted",
-    events=("payment_submitted", "compute_delete"),
+    events=("payment_submitted", "compute_delete", "entity_transfer_cancel"),
 )
 def cancel_account(ctx: Context, body: Cancel) -> TwoPhaseWrite[Cancelled]:
     """Charge what is owed, remove all services, and close the account."""

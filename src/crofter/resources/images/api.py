@@ -7,7 +7,7 @@ from typing import Annotated
 from crofter.context import Context
 from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
-from crofter.errors import ScopeMissing
+from crofter.errors import Forbidden, ScopeMissing
 from crofter.resources.images import rules, store
 from crofter.resources.images.shapes import ImageView
 from crofter.scopes import covers
@@ -28,7 +28,7 @@ def list_images(ctx: Context, listing: Listing) -> Page[ImageView]:
     return listing.of(ctx, collection, store.views, account_id=caller.account_id, user_id=caller.user_id)
 
 
-@endpoint("GET /v4/images/{image_id:path}", scope="none", grant="any")
+@endpoint("GET /v4/images/{image_id:path}", scope="none", grant="any", refuses=(Forbidden,))
 def view_image(ctx: Context, image: TheImage) -> ImageView:
     """View one image."""
     if not image.is_public and not covers(ctx.actor.scopes, OWN):

@@ -98,7 +98,7 @@ def reset_instance_password(ctx: Context, instance: TheInstance, body: PasswordR
     "POST /v4/compute/instances/{compute_id}/clone",
     scope="computes:read_write",
     grant="add_computes",
-    events=("compute_clone", "tag_create"),
+    events=("compute_clone",),
 )
 def clone_instance(ctx: Context, instance: TheInstance, body: Clone) -> InstanceView:
     """Copy an instance's disks and profiles onto a new or an existing instance."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crofter.context import Context
 from crofter.edge.endpoint import asks_hosts, endpoint
+from crofter.errors import Invalid
 from crofter.resources.instances.api import TheInstance
 from crofter.resources.instances.shapes import MonthTransfer, Stats, TransferView
 from crofter.resources.instances.usage import rules
@@ -17,6 +18,7 @@ TAG = "instances"
     grant="compute:read_only",
     rate="stats",
     slow=True,
+    refuses=(Invalid,),
 )
 @asks_hosts
 def view_stats(ctx: Context, instance: TheInstance) -> Stats:
@@ -30,6 +32,7 @@ def view_stats(ctx: Context, instance: TheInstance) -> Stats:
     grant="compute:read_only",
     rate="stats",
     slow=True,
+    refuses=(Invalid,),
 )
 @asks_hosts
 def view_month_stats(ctx: Context, instance: TheInstance, year: int, month: int) -> Stats:
@@ -54,6 +57,7 @@ def view_transfer(ctx: Context, instance: TheInstance) -> TransferView:
     scope="computes:read_only",
     grant="compute:read_only",
     slow=True,
+    refuses=(Invalid,),
 )
 @asks_hosts
 def view_month_transfer(ctx: Context, instance: TheInstance, year: int, month: int) -> MonthTransfer:
