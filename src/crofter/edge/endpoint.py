@@ -13,7 +13,7 @@ from msgspec import Meta, Struct
 
 from crofter.context import Context
 from crofter.edge.listing import Listing
-from crofter.errors import Reason
+from crofter.errors import Problem, Reason
 from crofter.results import ReadAfterCommit, TwoPhaseWrite, Upload
 from crofter.scopes import ANY_TOKEN, NO_TOKEN, READ, WRITE
 from crofter.shapes import Body, Page
