@@ -263,6 +263,7 @@ def test_every_disguise_has_somebody_who_writes_it() -> None:
     assert set(WRITERS) == set(disguises("AbCdEfGh0123456789zZ"))
 
 
+@pytest.mark.both
 def test_a_leak_into_each_place_is_seen(store: Store, tmp_path: Path) -> None:
     """A secret that is used for what everybody may see: the label of a tag."""
     with serving(*store.flags, "--log", "json") as process:

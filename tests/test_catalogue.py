@@ -303,6 +303,7 @@ def in_the_service(cloud: Cloud, folder: Path | None, look: Callable[[Context], 
         load(db)
 
 
+@pytest.mark.both
 def test_what_is_gone_from_the_files_is_offered_no_more_and_still_known(cloud: Cloud, tmp_path: Path) -> None:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)

@@ -72,6 +72,7 @@ def recorded(application: Cloud, account_id: int = 2) -> list[tuple[str, str, st
 ME = f"staff {getpass.getuser()}"
 
 
+@pytest.mark.both
 def test_a_ticket_is_answered_while_the_server_runs(application: Cloud, staff: Desk) -> None:
     alice = application.person(username="alice")
     alice.post("/v4/support/tickets", json={"summary": "Help", "description": "It is \x1b[31mred\x1b[0m."})

@@ -10,6 +10,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tools import coverage
 
 from crofter import __version__
@@ -118,6 +119,7 @@ def test_what_is_shown_is_escaped() -> None:
     assert "<p>a <code>&lt;b&gt;</code> &amp; c</p>" in shown
 
 
+@pytest.mark.both
 def test_the_docs_are_served(cloud: Cloud) -> None:
     answer = cloud.sandbox.get("/docs")
     assert answer.status_code == 200

@@ -25,6 +25,7 @@ def owner(cloud: Cloud) -> Client:
     return cloud.client(cloud.token("ada"))
 
 
+@pytest.mark.both
 def test_a_person_signs_in_and_out_again(ada: Visitor) -> None:
     assert ada.goes_to("/login/").status_code == 200
     page = ada.sends(username="ada", password=PASSWORD)

@@ -40,6 +40,7 @@ def is_readable_aloud(pdf: bytes) -> bool:
     return "pdfuaid" in PdfReader(io.BytesIO(pdf)).trailer["/Root"]["/Metadata"].get_object().get_data().decode()
 
 
+@pytest.mark.both
 def test_an_invoice_can_be_had_as_a_pdf_and_as_a_table(cloud: Cloud, late: Client) -> None:
     done(late.put("/v4/account", json={"company": "Ärger & Söhne", "country": "DE", "city": "Köln", "zip": "50667"}))
     number = instance(late, label="web-1", backups_enabled=True)

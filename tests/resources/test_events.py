@@ -56,6 +56,7 @@ def listed(client: Client, **asked: Any) -> list[int]:
     return [item["id"] for item in answer.json()["data"]]
 
 
+@pytest.mark.both
 def test_an_event_shows_what_happened(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
     alice.post("/v4/tags", json={"label": "web"})
@@ -147,6 +148,7 @@ def deep(cloud: Cloud, alice: Client, count: int) -> list[int]:
     return made
 
 
+@pytest.mark.both
 def test_deep_pages_are_what_counting_finds_in_both_directions(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
     made = deep(cloud, alice, 1300)

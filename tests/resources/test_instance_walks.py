@@ -160,6 +160,7 @@ STEPS = (_create, _create, _power, _change, _disk, *MOVES)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.both
 def test_a_walk_leaves_nothing_over(cloud: Cloud, seed: int) -> None:
     walk = Walk(cloud, seed)
     cloud.freeze()

@@ -34,6 +34,7 @@ def ids(client: Client, **wanted: Any) -> list[int]:
     return [one["id"] for one in listed(client, URL, **wanted)]
 
 
+@pytest.mark.both
 def test_instances_are_listed_in_the_order_of_their_ids(cloud: Cloud, alice: Client, mallory: Client) -> None:
     own = [create(alice)["id"] for _ in range(3)]
     create(mallory)

@@ -27,6 +27,7 @@ def decrypted(cloud: Cloud, number: int) -> dict[str, str | None]:
         return rules.decrypt(Context(cloud.runtime, db), number, by="Eve of Support")
 
 
+@pytest.mark.both
 def test_a_credential_is_kept_and_never_shown(cloud: Cloud, dora: Client) -> None:
     made = dora.post(PATH, json={"label": "prod db", "username": "admin", "password": "hunter2"})
     assert made.json() == {"id": 1, "label": "prod db", "last_decrypted": None}

@@ -17,6 +17,7 @@ from tests.told import actions, errors
 __all__ = ["dora", "server"]
 
 
+@pytest.mark.both
 def test_a_service_is_created_and_pending(dora: Client) -> None:
     made = watch(dora, "https://example.org/?no-cache=1")
     assert made == {

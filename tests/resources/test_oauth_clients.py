@@ -39,6 +39,7 @@ def digest(cloud: Cloud, client_id: str) -> bytes:
     return bytes(found)
 
 
+@pytest.mark.both
 def test_a_client_is_registered_and_its_secret_stays_hidden(alice: Client) -> None:
     made = register(alice)
     assert len(made["id"]) == 20
