@@ -28,10 +28,13 @@ BOTH_DATABASES = (
 each file at least, and on PostgreSQL the others wait for a soak."""
 NOT_QUICK = {
     "tests/db/test_faults.py": "servers are stopped and started",
+    "tests/db/test_migrations.py": "whole schemas are compared",
     "tests/drivers/test_pictures.py": "processes of their own",
     "tests/drivers/test_probe_process.py": "processes of their own",
     "tests/drivers/test_simulated_crash.py": "processes that are killed",
     "tests/e2e/": "processes that are killed",
+    "tests/edge/test_bodies.py::test_the_quick_way_to_read_a_body_says_what_the_close_one_says": "thousands of bodies",
+    "tests/edge/test_patience.py": "waiting for those who are slow",
     "tests/engine/test_storms.py": "storms",
     "tests/login/test_command_line.py": "processes of their own",
     "tests/login/test_pages.py": "a browser",
@@ -39,18 +42,23 @@ NOT_QUICK = {
     "tests/resources/test_instance_walks.py": "long walks",
     "tests/resources/test_managed_crashes.py": "processes that are killed",
     "tests/resources/test_money_races.py": "races",
+    "tests/resources/test_support_attachments.py::test_a_browser_saves": "a browser",
+    "tests/resources/test_support_attachments.py::test_a_hostile_file_is_refused": "bombs that are unpacked",
     "tests/test_any_body.py": "hundreds of bodies",
     "tests/test_bench.py": "processes of their own",
     "tests/test_canaries.py": "processes of their own",
+    "tests/test_catalogue.py::test_a_server_does_not_start": "processes of their own",
     "tests/test_job_costs.py": "large accounts",
     "tests/test_matrix.py": "every caller at every endpoint",
     "tests/test_nobody_waits.py": "large accounts",
     "tests/test_operations.py": "every step of every job",
     "tests/test_serving.py": "processes of their own",
+    "tests/test_source_rules.py::test_imports_go": "`make check` says so too",
     "tests/test_two_processes.py": "processes of their own",
+    "tests/test_whole_list.py::test_generated_files_are_up_to_date": "`make check` says so too",
     "tests/test_year.py": "months of billing",
 }
-"""What the quick part leaves out, and why it takes long."""
+"""What the quick part leaves out, and why it takes long. It leaves out whatever needs PostgreSQL, too."""
 
 
 def addoption(parser: pytest.Parser) -> None:
@@ -77,7 +85,7 @@ def belongs(item: pytest.Item, scope: str) -> bool:
         return True
     if item.get_closest_marker("soak") is not None:
         return False
-    if scope == "quick" and (item.get_closest_marker("slow") is not None or starts_with(item.nodeid, NOT_QUICK)):
+    if scope == "quick" and (starts_with(item.nodeid, NOT_QUICK) or _needs_postgresql(item)):
         return False
     if not _on_postgresql(item):
         return True
@@ -102,6 +110,10 @@ def _on_postgresql(item: pytest.Item) -> bool:
     """Whether it runs there although it could run elsewhere, too."""
     call = getattr(item, "callspec", None)
     return call is not None and "postgresql" in call.params.values()
+
+
+def _needs_postgresql(item: pytest.Item) -> bool:
+    return "postgres_server" in getattr(item, "fixturenames", ())
 
 
 def _named(item: pytest.Item, named: Iterable[str]) -> bool:

@@ -32,7 +32,6 @@ class Collected:
     [
         (Collected(TAGS), {"quick", "test", "soak"}),
         (Collected(TAGS, "sqlite"), {"quick", "test", "soak"}),
-        (Collected(TAGS, "sqlite", "slow"), {"test", "soak"}),
         (Collected(TAGS, "postgresql"), {"soak"}),
         (Collected(TAGS, "postgresql", "both"), {"test", "soak"}),
         (Collected(TAGS, "sqlite", "soak"), {"soak"}),
@@ -53,5 +52,7 @@ def test_a_file_without_a_test_on_postgresql_is_seen() -> None:
     assert without_path([*tags, path]) == []
 
 
-def test_every_file_that_is_listed_exists() -> None:
-    assert [path for path in (*BOTH_DATABASES, *NOT_QUICK) if not (ROOT / path).exists()] == []
+def test_every_file_and_test_that_is_listed_exists() -> None:
+    listed = [path.partition("::") for path in (*BOTH_DATABASES, *NOT_QUICK)]
+    assert [path for path, _, test in listed if not (ROOT / path).exists()] == []
+    assert [test for path, _, test in listed if test and f"\ndef {test}" not in (ROOT / path).read_text()] == []

@@ -159,7 +159,7 @@ def test_what_is_wrong_is_said_in_a_line_and_leaves_no_trace(application: Cloud,
     alice.post("/v4/support/tickets/1/attachments", files={"file": ("log.txt", b"hello")})
     alice.post("/v4/support/tickets/2/close", json={})
     (tmp_path / "old").write_text("mine")
-    names = {
+    names: dict[str, Any] = {
         "alice": account["euuid"],
         "bob": other["euuid"],
         "instance": deploy(application, alice),

@@ -249,7 +249,8 @@ def test_a_neighbours_events_are_not_there(cloud: Cloud, alice: Client, mallory:
 
 
 def test_a_restricted_user_sees_the_events_of_what_is_granted_and_of_itself(cloud: Cloud, alice: Client) -> None:
-    granted = {"compute": {7: "read_only", 8: "read_write"}, "volume": {7: "read_only"}, "image": {7: "read_only"}}
+    viewed = {7: "read_only"}
+    granted: dict[str, Any] = {"compute": {**viewed, 8: "read_write"}, "volume": viewed, "image": viewed}
     bob = restricted(cloud, "bob-restricted", of="alice", **granted)
     seen = [
         plant(cloud, "alice", entity=Entity("compute", 7, "web")),

@@ -181,7 +181,7 @@ def test_restricted_users_need_access_to_the_account(cloud: Cloud, alice: Client
     alice.post("/v4/account/users", json={"username": "bob", "email": "bob@example.com"})
     bob = cloud.client(cloud.token("bob"))
     path = f"{PATH}/{register(alice)['id']}"
-    png = {"content": picture("PNG"), "headers": {"Content-Type": "image/png"}}
+    png: dict[str, Any] = {"content": picture("PNG"), "headers": {"Content-Type": "image/png"}}
 
     def statuses() -> list[int]:
         reads = [bob.get(PATH), bob.get(path)]

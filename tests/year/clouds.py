@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 from httpx2 import Client
@@ -76,7 +76,7 @@ class Power:
     """Fails at a chosen commit of whoever moves the clock: just before it, or just after."""
 
     def __init__(self, cloud: Cloud) -> None:
-        self._database: Any = cloud.runtime.database
+        self._database = cast("Any", cloud.runtime.database)
         self._begin, self._end = self._database.begin, self._database.end
         self._database.begin, self._database.end = self.begin, self.end
         self._left = 0
