@@ -3,9 +3,10 @@
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 RUN := .venv/bin/
+PYTEST := $(RUN)pytest -n 2 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve test check format openapi bench soak clean
+.PHONY: help setup serve quick test check format openapi bench soak clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -24,9 +25,12 @@ setup: .venv/ready ## install everything into .venv
 serve: setup ## serve on http://127.0.0.1:8420 and print the token
 	$(RUN)crofter serve
 
-test: check ## run every check and the whole test suite
+quick: setup ## the tests that take two minutes: SQLite only, no browsers, storms or other processes
+	$(PYTEST) --scope quick
+
+test: check ## run every check and the test suite, in less than ten minutes
 	@sh tools/browser.sh
-	$(RUN)pytest -n 2 --whole
+	$(PYTEST) --whole
 
 check: setup ## style, types, import directions, generated files
 	$(RUN)ruff check .
@@ -45,8 +49,9 @@ openapi: setup ## write openapi.json and COVERAGE.md anew
 bench: setup ## measure speed and memory against a constant-bytes ceiling
 	$(RUN)python -m bench
 
-soak: setup ## long storms: kill -9, restarts, races
-	$(RUN)pytest -m soak
+soak: setup ## everything on both databases, with long storms: kill -9, restarts, races
+	@sh tools/browser.sh
+	$(PYTEST) --scope soak
 
 clean: ## remove what was installed and built, not your data
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -92,7 +92,7 @@ def start(store: Store, effort: Effort, folder: Path) -> tuple[str, list[Verdict
 def run(names: Sequence[str], *, quick: bool, postgresql: bool, slack: float) -> int:
     """Measure and print; how many figures are over so many times their targets."""
     effort = QUICK if quick else THOROUGH
-    sizes = (200, 400, 600, 800) if quick else (1_000, 10_000, 100_000, 1_000_000)
+    sizes: tuple[int, ...] = (200, 400, 600, 800) if quick else (1_000, 10_000, 100_000, 1_000_000)
     over = 0
     with tempfile.TemporaryDirectory(prefix="bench-", dir="/tmp") as name:
         folder = Path(name)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from bench import machine
 from bench.table import Verdict, render
@@ -109,7 +109,8 @@ class _Measured:
         return Cost(time.process_time(), outside, time.perf_counter(), self._target.visits())
 
     def __call__(self) -> Cost:
-        return Cost(*(after - before for before, after in zip(self._before, self._after, strict=True)))
+        spent: list[Any] = [after - before for before, after in zip(self._before, self._after, strict=True)]
+        return Cost(*spent)
 
     def stop(self) -> None:
         self._after = self._now()

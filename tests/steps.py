@@ -10,20 +10,40 @@ import apsw
 import pytest
 
 from crofter.db import Session
-from crofter.db.sqlite import SqliteDatabase
+from crofter.engine import step_context
+from tests.cloud import Cloud
 
 
-def watch(patch: pytest.MonkeyPatch) -> Counter[int]:
-    """The steps that each thread takes, from now on."""
+def still(cloud: Cloud) -> None:
+    """Only what is asked for is done from here on: time stands, and no schedule ever falls due."""
+    cloud.freeze()
+    with cloud.runtime.database.write() as db:
+        db.raw("DELETE FROM schedule")
+
+
+def watch(patch: pytest.MonkeyPatch, cloud: Cloud) -> Counter[int]:
+    """The steps that each thread takes, from now on, for what this cloud is asked to do.
+
+    Its worker looks for work, and says that it lives, as often as the machine has time for: that is not counted, nor
+    is what another cloud of this process does. Progress is told at each call: else it depends on how fast a job is.
+    """
     taken: Counter[int] = Counter()
-    opened = SqliteDatabase._session
+    database: Any = cloud.runtime.database
+    opened = database._session
+    background = cloud.application.worker._threads
 
     def ended(statement: dict[str, Any]) -> None:
-        taken[threading.get_ident()] += statement["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
+        if threading.current_thread() not in background:
+            taken[threading.get_ident()] += statement["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
 
-    def session(database: SqliteDatabase, connection: apsw.Connection) -> Session:
+    def session(connection: apsw.Connection) -> Session:
         connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, ended)
-        return opened(database, connection)
+        found: Session = opened(connection)
+        return found
 
-    patch.setattr(SqliteDatabase, "_session", session)
+    patch.setattr(database, "_session", session)
+    patch.setattr(step_context, "PROGRESS_EVERY", 0.0)
+    with database.write():
+        pass  # the writer is traced from its next statement on, whoever is first to write
+    taken.clear()
     return taken

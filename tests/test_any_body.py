@@ -92,6 +92,7 @@ def storm(cloud: Cloud, requests: int) -> Counter[int]:
 
 
 @pytest.mark.parametrize("requests", [300, pytest.param(20_000, marks=pytest.mark.soak)])
+@pytest.mark.both
 def test_no_body_makes_a_fault(cloud: Cloud, requests: int) -> None:
     seen = storm(cloud, requests)
     assert seen[200] > requests / 20

@@ -32,7 +32,7 @@ class Watched:
         self.asked.append(name)
         return getattr(self._driver, name)
 
-    def history(self, *where: Any, timeout: float = port.LIMIT) -> tuple[Usage, ...]:
+    def history(self, *where: Any, timeout: float) -> tuple[Usage, ...]:
         self.asked.append("history")
         self.timeouts.append(timeout)
         if self.silent:
@@ -62,7 +62,7 @@ def _askers(matrix: Matrix, watched: Watched) -> set[str]:
     for endpoint in ENDPOINTS:
         if endpoint.method == "GET":
             watched.asked.clear()
-            matrix.knock("unrestricted", endpoint)
+            matrix.ask("unrestricted", endpoint)
             if watched.asked:
                 found.add(endpoint.name)
     return found

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from bench import processes
+from bench.ceiling import Recorded
 from bench.measuring import QUICK, Candidate, microseconds
 from bench.probes import probes
 from bench.table import Verdict, render
@@ -54,7 +55,7 @@ def test_a_real_minute_of_monitoring_is_judged_by_its_work_and_its_end(tmp_path:
 
 
 def test_a_ceiling_that_answers_differently_is_noticed(tmp_path: Path) -> None:
-    recorded: processes.Recorded = {("GET", b"/v4/tags"): (200, [(b"content-length", b"2")], b"{}")}
+    recorded: Recorded = {("GET", b"/v4/tags"): (200, [(b"content-length", b"2")], b"{}")}
     with processes.running(processes.ceiling(recorded, tmp_path)) as ceiling:
         content = b"GET /v4/tags HTTP/1.1\r\nhost: x\r\n\r\n"
         processes.check_same(ceiling, content, recorded)

@@ -22,6 +22,7 @@ from tests.canaries.fields import TELLING, bodies, views
 from tests.canaries.places import PostgresStore, SqliteStore, Store, complaint, said_by_commands
 from tests.canaries.writers import WRITERS, written
 from tests.databases import PostgresServer
+from tests.login.visitor import Visitor
 from tests.served import TOKEN, Process, run, serving
 
 OPEN = {
@@ -213,7 +214,7 @@ def _mail_that_cannot_be_sent(application: Application, store: Store, env: dict[
     password = application.plain_canary("password of the mail server")
     address = f"smtp://mailer:{password}@127.0.0.1:9"
     with serving(*store.flags, "--log", "json", env={**env, "CROFTER_MAIL": address}) as process:
-        visitor = login_life.Visitor(Application(store, process.url))  # type: ignore[arg-type]
+        visitor = Visitor(Application(store, process.url))  # type: ignore[arg-type]
         visitor.goes_to("/login/reset")
         assert visitor.sends(username="grace").status_code == 200
         settled = httpx2.post(f"{process.url}/_sandbox/settle", json={"limit": 300}, timeout=60)
@@ -263,6 +264,7 @@ def test_every_disguise_has_somebody_who_writes_it() -> None:
     assert set(WRITERS) == set(disguises("AbCdEfGh0123456789zZ"))
 
 
+@pytest.mark.both
 def test_a_leak_into_each_place_is_seen(store: Store, tmp_path: Path) -> None:
     """A secret that is used for what everybody may see: the label of a tag."""
     with serving(*store.flags, "--log", "json") as process:

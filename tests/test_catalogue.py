@@ -303,6 +303,7 @@ def in_the_service(cloud: Cloud, folder: Path | None, look: Callable[[Context], 
         load(db)
 
 
+@pytest.mark.both
 def test_what_is_gone_from_the_files_is_offered_no_more_and_still_known(cloud: Cloud, tmp_path: Path) -> None:
     for name, text in FILES.items():
         (tmp_path / name).write_text(text)
@@ -314,13 +315,13 @@ def test_what_is_gone_from_the_files_is_offered_no_more_and_still_known(cloud: C
             (kernels, "compute/direct-disk", "compute/grub2"),
             (images, "compute/debian12", "compute/tiny"),
         ):
-            before = store.find(ctx, gone)  # type: ignore[attr-defined]
+            before = store.find(ctx, gone)
             assert before is not None
             assert not before.offered
-            after = store.find(ctx, new)  # type: ignore[attr-defined]
+            after = store.find(ctx, new)
             assert after is not None
             assert after.offered
-            assert store.find(ctx, "never/was") is None  # type: ignore[attr-defined]
+            assert store.find(ctx, "never/was") is None
 
     in_the_service(cloud, tmp_path, look)
 

@@ -78,6 +78,7 @@ def test_an_address_that_others_can_reach_means_production() -> None:
         ({}, {"CROFTER_PROBE_CERTIFICATES": "/no/such/file"}, "there is no /no/such/file"),
     ],
 )
+@pytest.mark.both
 def test_settings_that_cannot_be_served_are_refused_in_words(
     flags: dict[str, Any], environ: dict[str, str], words: str
 ) -> None:

@@ -215,6 +215,7 @@ def read(line: str) -> Call | None:
 
 
 @pytest.mark.parametrize("page", WITH_COMMANDS)
+@pytest.mark.both
 def test_every_call_in_the_documents_leads_to_an_endpoint_or_a_mount(cloud: Cloud, page: str) -> None:
     router = Router(ENDPOINTS)
     found = list(calls(text_of(page)))

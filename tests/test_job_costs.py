@@ -22,7 +22,7 @@ def _costs(patch: pytest.MonkeyPatch, siblings: int, jobs: list[str]) -> dict[st
     """Of each job, beside so many other instances."""
     cloud = Cloud()
     try:
-        cloud.freeze()
+        steps.still(cloud)
         assert cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 0}}).status_code == 200
         owner = cloud.person()
         for _ in range(siblings):
@@ -39,7 +39,7 @@ def _cost(patch: pytest.MonkeyPatch, cloud: Cloud, owner: Client, kind: str) -> 
     sweep.SCENARIOS[kind].before(machine)
     cloud.settle()
     with patch.context() as watching:
-        taken = steps.watch(watching)
+        taken = steps.watch(watching, cloud)
         answer = sweep.SCENARIOS[kind].act(machine)
         cloud.settle()
     assert answer.status_code == 200, answer.text

@@ -215,6 +215,7 @@ def test_a_service_does_not_start_with_a_key_that_is_not_its_own(tmp_path: Path)
         application(tmp_path, WRONG_KEY)
 
 
+@pytest.mark.both
 def test_rotation_works_on_both_databases(database: Database) -> None:
     runtime = _on(database, Keyring(OLD, Rng()))
     seal_a_row(runtime, "key")

@@ -71,17 +71,17 @@ def _reads_may_write(patch: pytest.MonkeyPatch) -> None:
 
 def _everybody_permitted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(users, "level", lambda *_: "read_write")
-    assert access.permits
+    assert callable(access.permits)
 
 
 LABEL = "/v4/tags/{label}"
-PLANTED = {
+PLANTED: dict[Callable[[pytest.MonkeyPatch], None], set[tuple[str, str, str]]] = {
     _no_scope: {("DELETE", LABEL, "wrong scope"), ("DELETE", LABEL, "read_only scope")},
     _no_grant: {("GET", "/v4/account/users", one) for one in CALLERS if one.startswith("restricted")},
     _forgotten_account: {("GET", LABEL, "other tenant"), ("DELETE", LABEL, "other tenant")},
 }
 """A hole in one endpoint, and where it is to be found: there and nowhere else."""
-THROUGHOUT = {
+THROUGHOUT: dict[Callable[[pytest.MonkeyPatch], None], set[str]] = {
     _reads_may_write: {"wrong scope", "read_only scope"},
     _everybody_permitted: {"restricted, no grant", "restricted, read_only"},
 }

@@ -78,7 +78,7 @@ def _grow(matrix: Matrix) -> None:
 def matrix() -> Iterator[Matrix]:
     """On a cloud of its own, whose connections may be watched to their end."""
     cloud = Cloud()
-    cloud.freeze()  # else the server does something now and then, which counts too
+    steps.still(cloud)
     grown = Matrix(cloud)
     grown.parts["username"] = "user-read-only"
     _grow(grown)
@@ -89,7 +89,7 @@ def matrix() -> Iterator[Matrix]:
 def _steps(matrix: Matrix, patch: pytest.MonkeyPatch) -> dict[str, tuple[int, int]]:
     """What the database does for each read: on the event loop, and anywhere."""
     with patch.context() as watching:
-        taken = steps.watch(watching)
+        taken = steps.watch(watching, matrix.cloud)
         found: dict[str, tuple[int, int]] = {}
         for endpoint in ENDPOINTS:
             for caller in CALLERS if endpoint.method == "GET" else ():
@@ -123,13 +123,13 @@ def _written(patch: pytest.MonkeyPatch, *, grown: bool) -> dict[str, tuple[int, 
     """The status of each write, and what the database does for it."""
     cloud = Cloud()
     try:
-        cloud.freeze()
+        steps.still(cloud)
         planner = Planner(cloud)
         if grown:
             _grow(planner)
         found: dict[str, tuple[int, int]] = {}
         with patch.context() as watching:
-            taken = steps.watch(watching)
+            taken = steps.watch(watching, cloud)
             watching.setattr(meters, "rates", lambda _db, _account_id: (0, 0))  # asked by plans alone
             for endpoint in ENDPOINTS:
                 if endpoint.writes and not endpoint.public:

@@ -49,7 +49,7 @@ def test_never_more_is_judged_at_once_than_can_be_judged_quickly(
 
     def judge(piece: str, **options: Any) -> dict[str, Any]:
         lengths.append(len(piece))
-        return real(piece, **options)
+        return dict(real(piece, **options))
 
     real = zxcvbn.zxcvbn
     monkeypatch.setattr(zxcvbn, "zxcvbn", judge)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from httpx2 import Client, Response
 
 from crofter.registry import ENDPOINTS
@@ -39,6 +40,7 @@ def plan(answer: Response) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.both
 def test_creating_an_instance_is_planned_and_nothing_is_done(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
     before = contents(cloud)

@@ -135,7 +135,7 @@ def test_a_newer_schema_is_refused_in_words(kept: Path, tmp_path: Path) -> None:
     ],
 )
 def test_settings_that_cannot_be_are_refused_in_words(flags: tuple[str, ...], env: dict[str, str], words: str) -> None:
-    refused = run("serve", *flags, env=env)
+    refused = run("serve", *flags, env={"CROFTER_PORT": "0", **env})
     assert refused.returncode != 0
     assert words in refused.stderr
     assert "Traceback" not in refused.stderr

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import grimp
@@ -64,6 +65,12 @@ def files() -> list[Path]:
     return sources
 
 
+@cache
+def nodes(text: str) -> list[ast.AST]:
+    """All that a file consists of. To parse a file takes longer than any rule about it."""
+    return list(ast.walk(ast.parse(text)))
+
+
 def name_of(file: Path) -> str:
     return file.relative_to(SOURCE).as_posix()
 
@@ -75,7 +82,7 @@ def too_long(name: str, text: str) -> Iterator[str]:
     lines = text.count("\n")
     if lines > FILE_LINES:
         yield f"{name} has {lines} lines"
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             if length > FUNCTION_LINES:
@@ -91,10 +98,10 @@ def test_no_file_and_no_function_is_too_long() -> None:
 # Time and chance
 
 
-def imported_names(tree: ast.Module) -> dict[str, str]:
+def imported_names(tree: list[ast.AST]) -> dict[str, str]:
     """What each name of a module stands for: ``now`` for ``datetime.datetime.now``."""
     names: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in tree:
         if isinstance(node, ast.Import):
             names |= {alias.asname or alias.name: alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not node.level:
@@ -113,9 +120,9 @@ def full_name(node: ast.expr, names: dict[str, str]) -> str | None:
 
 def own_time_or_chance(text: str) -> list[str]:
     """Uses of the machine's clock and of randomness that a replay could not repeat."""
-    tree = ast.parse(text)
+    tree = nodes(text)
     names = imported_names(tree)
-    used = [full_name(node, names) for node in ast.walk(tree) if isinstance(node, (ast.Attribute, ast.Name))]
+    used = [full_name(node, names) for node in tree if isinstance(node, (ast.Attribute, ast.Name))]
     return [name for name in used if name is not None and name not in COMPARING and _banned(name)]
 
 
@@ -153,7 +160,7 @@ def test_time_comes_from_the_clock_and_chance_from_the_rng() -> None:
 
 def statuses_in(text: str) -> list[str]:
     uses = []
-    for node in ast.walk(ast.parse(text)):
+    for node in nodes(text):
         if isinstance(node, ast.Constant) and type(node.value) is int and node.value in STATUSES:
             uses.append(f"line {node.lineno}: {node.value}")
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "HTTPStatus":

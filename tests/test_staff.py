@@ -72,6 +72,7 @@ def recorded(application: Cloud, account_id: int = 2) -> list[tuple[str, str, st
 ME = f"staff {getpass.getuser()}"
 
 
+@pytest.mark.both
 def test_a_ticket_is_answered_while_the_server_runs(application: Cloud, staff: Desk) -> None:
     alice = application.person(username="alice")
     alice.post("/v4/support/tickets", json={"summary": "Help", "description": "It is \x1b[31mred\x1b[0m."})
@@ -158,7 +159,7 @@ def test_what_is_wrong_is_said_in_a_line_and_leaves_no_trace(application: Cloud,
     alice.post("/v4/support/tickets/1/attachments", files={"file": ("log.txt", b"hello")})
     alice.post("/v4/support/tickets/2/close", json={})
     (tmp_path / "old").write_text("mine")
-    names = {
+    names: dict[str, Any] = {
         "alice": account["euuid"],
         "bob": other["euuid"],
         "instance": deploy(application, alice),

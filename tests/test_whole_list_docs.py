@@ -9,6 +9,7 @@ from collections import Counter
 from html.parser import HTMLParser
 from typing import Any
 
+import pytest
 from tools import coverage
 
 from crofter import __version__
@@ -117,6 +118,7 @@ def test_what_is_shown_is_escaped() -> None:
     assert "<p>a <code>&lt;b&gt;</code> &amp; c</p>" in shown
 
 
+@pytest.mark.both
 def test_the_docs_are_served(cloud: Cloud) -> None:
     answer = cloud.sandbox.get("/docs")
     assert answer.status_code == 200

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import quote
 
+import pytest
 from httpx2 import Client, Response
 
 from crofter.edge.endpoint import Endpoint
@@ -64,6 +65,7 @@ def let_in(client: Client, endpoints: Iterable[Endpoint]) -> list[str]:
     return wrong
 
 
+@pytest.mark.both
 def test_a_stranger_is_let_in_nowhere(cloud: Cloud) -> None:
     public = [one for one in ENDPOINTS if one.public and not one.writes]
     assert let_in(cloud.sandbox, public[:1]) == [public[0].name]

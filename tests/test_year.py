@@ -189,7 +189,7 @@ def _a_leg_is_off_by_a_micro_dollar(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(store, "post", post)
 
 
-FOUND_BY = {
+FOUND_BY: dict[Callable[[pytest.MonkeyPatch], None], set[str]] = {
     _an_hour_is_counted_twice: {LINES},
     _a_cap_is_ignored: {DATES, LINES},
     _the_end_of_a_meter_is_lost: {DATES, LINES, OWNERS, HOURS},

@@ -8,9 +8,11 @@ for name in chromium chromium-browser google-chrome; do
     fi
 done
 if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-    echo "the tests of the pages need Chromium: install it (Debian: apt-get install chromium)" >&2
-    exit 1
+    echo "there is no Chromium: the tests of the pages will be skipped (Debian: apt-get install chromium)" >&2
+    exit 0
 fi
+echo "there is no Chromium: installing it with apt-get, for the tests of the pages" >&2
 export DEBIAN_FRONTEND=noninteractive
-apt-get update -qq
-apt-get install -y -qq --no-install-recommends chromium
+if ! { apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium; }; then
+    echo "Chromium could not be installed: the tests of the pages will be skipped" >&2
+fi

@@ -125,7 +125,7 @@ class Application:
                 client.get(f"{path}/{quote(value, safe='')}")
             client.get(f"/v4/account/users/{quote(value, safe='')}")
             client.get(f"/{quote(value, safe='')}")
-            client.get("/v4/tags", headers={"Authorization": b"Bearer " + value.encode()})
+            client.get("/v4/tags", headers={b"Authorization": b"Bearer " + value.encode()})
             client.get("/login/", params={"next": value, "password": value})
             client.post("/oauth/token", data={"grant_type": value, "client_id": value, "client_secret": value})
             client.get(f"/oauth/authorize?{urlencode({'client_id': value, 'redirect_uri': value})}")

@@ -23,7 +23,7 @@ def live(application: Application, owner: httpx2.Client, token_of: Any) -> httpx
     """
     assert _invited(owner, "grace").status_code == 200
     application.again.append(lambda: _invited(owner, application.name("guest")))
-    grace = Visitor(application)  # type: ignore[arg-type] - all that it needs is a client
+    grace = Visitor(application)  # type: ignore[arg-type]  # all that it needs is a client
     password = _by_link(application, grace, "invitation")
     _signs_in_clumsily(application, grace, password)
     _secrets_of_a_browser(application, grace, "first")
@@ -98,7 +98,8 @@ def _changes(application: Application, person: Visitor, password: str) -> None:
     wrong, new = application.canary("wrong present password"), application.canary("changed password")
     for fields in ({"present": wrong}, {"present": password, "again": "another"}, {"present": password}):
         person.goes_to("/login/change")
-        page = person.sends(**{"password": new, "again": new, **fields})
+        sent: dict[str, Any] = {"password": new, "again": new, **fields}
+        page = person.sends(**sent)
     assert page.status_code == 303
     _secrets_of_a_browser(application, person, "third")
     application.again.append(lambda: Visitor(application).signs_in("grace", new, remember_me="yes"))  # type: ignore[arg-type]

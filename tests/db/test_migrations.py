@@ -17,7 +17,7 @@ from crofter.db.schema import SchemaError, _move, engine_for, known_revisions, p
 from crofter.db.sqlite import SqliteDatabase
 from tests.databases import PostgresServer
 
-assert assembly.build  # all of the server, and so every table, is known from here on
+assert callable(assembly.build)  # all of the server, and so every table, is known from here on
 
 DESCRIBED = {
     "sqlite": ("SELECT type, name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%' ORDER BY type, name",),

@@ -179,7 +179,7 @@ def test_others_wait_until_all_parts_are_done(sqlite_database: SqliteDatabase) -
 
 def limit_pages(database: SqliteDatabase, more: int) -> None:
     with database._writer_lock:  # in a server, others write by the same connection
-        used = database._writer.execute("PRAGMA page_count").fetchone()[0]
+        [used] = next(database._writer.execute("PRAGMA page_count"))
         database._writer.execute(f"PRAGMA max_page_count={used + more}")
 
 

@@ -17,7 +17,9 @@ from tests.edge.answers import CLOSED, connect, receive, request
 from tests.resources.followers import eventually
 from tests.told import errors
 
-SHORT = 0.4
+SHORT = 1.0
+"""Long enough for whoever is honest, on a machine that has other things to do."""
+EACH = 20
 
 
 @pytest.fixture
@@ -50,24 +52,25 @@ OTHER_PEER = "127.0.0.77"
 """This machine too, but no other cloud of this process counts its connections."""
 
 
-@pytest.mark.parametrize(("sent", "ends"), SLOW.values(), ids=SLOW)
-def test_a_request_that_does_not_arrive_is_not_waited_for(own_cloud: Cloud, sent: bytes, ends: int) -> None:
-    held = [connect(own_cloud.url) for _ in range(20)]
-    for connection in held:
-        connection.sendall(sent)
+def test_a_request_that_does_not_arrive_is_not_waited_for(own_cloud: Cloud) -> None:
+    held = {what: [connect(own_cloud.url) for _ in range(EACH)] for what in SLOW}  # they wait at the same time
+    for what, (sent, _) in SLOW.items():
+        for connection in held[what]:
+            connection.sendall(sent)
     assert own_cloud.admin.get("/v4/tags").status_code == 200  # the honest are served meanwhile
-    for connection in held:
-        answer = receive(connection)
-        assert answer.status == ends
-        if ends == 408:
-            assert errors(answer) == [(None, "Request took too long to arrive")]
-        assert connection.recv(1) == b""
-        connection.close()
+    for what, (_, ends) in SLOW.items():
+        for connection in held[what]:
+            answer = receive(connection)
+            assert answer.status == ends, what
+            if ends == 408:
+                assert errors(answer) == [(None, "Request took too long to arrive")], what
+            assert connection.recv(1) == b"", what
+            connection.close()
     assert own_cloud.admin.get("/v4/tags").json()["results"] == 0
 
 
 def test_dripping_is_cut_off_by_the_deadline_and_no_sooner(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(BoundedProtocol, "receive_seconds", 3 * SHORT)
+    monkeypatch.setattr(BoundedProtocol, "receive_seconds", 2 * SHORT)
     began = time.monotonic()
     with connect(own_cloud.url) as connection:
         connection.sendall(b"GET /v4/tags HTTP/1.1\r\n")
@@ -81,7 +84,7 @@ def test_dripping_is_cut_off_by_the_deadline_and_no_sooner(own_cloud: Cloud, mon
                 break
             except TimeoutError:
                 continue
-        assert time.monotonic() - began > 2 * SHORT  # a slow machine makes it longer, and none shorter
+        assert time.monotonic() - began > 1.5 * SHORT  # a slow machine makes it longer, and none shorter
         assert drips < DRIPS
         connection.settimeout(20)
         assert receive(connection).status == 408
@@ -91,7 +94,7 @@ def test_a_connection_between_two_requests_may_rest(own_cloud: Cloud) -> None:
     with connect(own_cloud.url) as connection:
         connection.sendall(request("GET", "/v4/regions"))
         assert receive(connection).status == 200
-        connection.settimeout(3 * SHORT)
+        connection.settimeout(2 * SHORT)
         with pytest.raises(TimeoutError):
             connection.recv(1)
         connection.settimeout(20)
@@ -102,13 +105,13 @@ def test_a_connection_between_two_requests_may_rest(own_cloud: Cloud) -> None:
 
 
 def test_a_long_wait_for_an_answer_is_no_slowness(own_cloud: Cloud) -> None:
-    answer = own_cloud.admin.get("/v4/account/events", params={"wait": 2})
+    answer = own_cloud.admin.get("/v4/account/events", params={"wait": 3})
     assert answer.status_code == 200
 
 
 def test_without_a_deadline_the_slow_would_be_held(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(BoundedProtocol, "_arm", lambda _self, _seconds: None)
-    with connect(own_cloud.url, timeout=3 * SHORT) as connection:
+    with connect(own_cloud.url, timeout=2 * SHORT) as connection:
         connection.sendall(SLOW["slow header"][0])
         with pytest.raises(TimeoutError):
             receive(connection)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 import httpx2
@@ -48,6 +49,9 @@ class Queue:
         self.statements.append(statement)
         return True
 
+    def _are_waiting(self, count: int) -> bool:
+        return self._write_queue._jobs.qsize() == count
+
     @property
     def commits(self) -> int:
         """How often new tags were committed. The heartbeat of the server may beat in between."""
@@ -63,9 +67,7 @@ class Queue:
                 for number, label in enumerate((*labels, *planned)):
                     headers = {"Prefer": "plan"} if label in planned else {}
                     sent.append(pool.submit(self._cloud.admin.post, "/v4/tags", json={"label": label}, headers=headers))
-                    eventually(
-                        lambda waiting=number: self._write_queue._jobs.qsize() == waiting
-                    )  # the first is taken already
+                    eventually(partial(self._are_waiting, number))  # the first is taken already
                 database._writer.exec_trace = self._note
             answers = [one.result() for one in sent]
         database._writer.exec_trace = None

@@ -18,6 +18,7 @@ def changes(person: Visitor, **fields: Any) -> Any:
     return person.sends(**{"present": PASSWORD, "password": NEW, "again": NEW, **fields})
 
 
+@pytest.mark.both
 def test_a_password_is_changed_and_every_other_browser_signed_out(cloud: Cloud, ada: Visitor) -> None:
     elsewhere = Visitor(cloud)
     elsewhere.signs_in("ada", remember_me="yes")

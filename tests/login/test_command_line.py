@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from typing import Any
 import apsw
 import pytest
 
+from tests import served
 from tests.cloud import Cloud
 from tests.login.visitor import PASSWORD, Visitor
 
@@ -20,7 +20,7 @@ CROFTER = [sys.executable, "-m", "crofter"]
 
 
 def environment(home: Path) -> dict[str, str]:
-    return {**os.environ, "XDG_CONFIG_HOME": str(home), "CROFTER_LOG": "off"}
+    return served.environment(XDG_CONFIG_HOME=str(home), CROFTER_LOG="off")
 
 
 @pytest.fixture

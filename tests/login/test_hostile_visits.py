@@ -25,6 +25,7 @@ def visit(cloud: Cloud, cookie: bytes) -> BrowserRequest:
     return BrowserRequest(cloud.runtime, scope, "")
 
 
+@pytest.mark.both
 def test_our_cookies_are_found_among_others_and_taken_as_they_are(cloud: Cloud) -> None:
     found = visit(cloud, b'a="b; crofter_session=0f ;crofter_form = "x\\"\\073" ; crofter_device=; other; =; ;')
     assert (found.cookie("session"), found.cookie("form")) == ("0f", '"x\\"\\073"')

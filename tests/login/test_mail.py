@@ -179,6 +179,7 @@ def left(cloud: Cloud) -> list[Any]:
         return list(db.raw("SELECT state, input FROM operation WHERE kind = 'mail.send'").fetchall())
 
 
+@pytest.mark.both
 def test_a_promise_that_is_committed_is_kept(posting: Cloud, office: PostOffice) -> None:
     posting.freeze()
     message_id = write(posting)

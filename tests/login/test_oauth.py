@@ -20,6 +20,7 @@ def works(cloud: Cloud, token: str) -> bool:
 
 
 @pytest.mark.parametrize("method", ["client_secret_post", "client_secret_basic", "none"])
+@pytest.mark.both
 def test_a_client_library_goes_the_whole_way(cloud: Cloud, ada: Visitor, method: str) -> None:
     app = make_app(cloud, public=method == "none")
     metadata = cloud.sandbox.get("/.well-known/oauth-authorization-server").json()

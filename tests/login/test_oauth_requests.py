@@ -152,6 +152,7 @@ def _names(rows: list[Any]) -> set[str]:
 
 
 @pytest.mark.parametrize(("changes", "error"), named(SENT_BACK))
+@pytest.mark.both
 def test_a_wrong_request_is_sent_back_to_the_app(ada: Visitor, app: App, changes: dict[str, Any], error: str) -> None:
     page = ada.goes_to("/oauth/authorize?" + urlencode(spread(app.asks(), changes)))
     assert page.headers["location"].startswith(CALLBACK + "?")

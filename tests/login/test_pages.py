@@ -190,7 +190,10 @@ def _change(page: Page, cloud: Cloud) -> None:
 
 
 def _plain(path: str) -> Callable[[Page, Cloud], None]:
-    return lambda page, cloud: page.goto(cloud.url + path) and None
+    def goes(page: Page, cloud: Cloud) -> None:
+        page.goto(cloud.url + path)
+
+    return goes
 
 
 PAGES: dict[str, Callable[[Page, Cloud], None]] = {

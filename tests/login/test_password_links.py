@@ -28,6 +28,7 @@ def asks_for_a_mail(visitor: Visitor, username: str = "ada") -> str:
     return visitor.sends(username=username).text
 
 
+@pytest.mark.both
 def test_a_new_user_is_invited_and_chooses_a_password(cloud: Cloud) -> None:
     owner = cloud.person(username="owner")
     owner.post("/v4/account/users", json={"username": "grace", "email": "grace@example.com", "restricted": False})

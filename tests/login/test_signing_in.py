@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pyotp
@@ -16,6 +17,7 @@ from crofter import passwords
 from crofter.db import query
 from crofter.errors import TooMany
 from crofter.login import pages, store
+from crofter.resources.logins.store import device
 from crofter.resources.users.store import user
 from tests.at_once import at_once
 from tests.cloud import Cloud
@@ -26,6 +28,7 @@ def owner(cloud: Cloud) -> Client:
     return cloud.client(cloud.token("ada"))
 
 
+@pytest.mark.both
 def test_a_person_signs_in_and_out_again(ada: Visitor) -> None:
     assert ada.goes_to("/login/").status_code == 200
     page = ada.sends(username="ada", password=PASSWORD)
@@ -129,7 +132,7 @@ def test_a_session_ends_after_twelve_hours_in_any_case(cloud: Cloud, ada: Visito
 
 def test_a_form_of_another_page_is_refused(ada: Visitor) -> None:
     ada.goes_to("/login/")
-    fields = {"username": "ada", "password": PASSWORD}
+    fields: dict[str, Any] = {"username": "ada", "password": PASSWORD}
     assert ada.http.post("/login/", data=fields).status_code == 403
     assert ada.sends(**fields, form_token="0" * 64).status_code == 403
     stranger = Visitor(ada.cloud)
@@ -358,7 +361,7 @@ def test_what_has_run_out_is_forgotten(cloud: Cloud, ada: Visitor) -> None:
     leap(cloud, 30 * 86400)
     cloud.advance(86400)
     with cloud.runtime.database.read() as db:
-        for table in (store.session, store.attempt, store.device):
+        for table in (store.session, store.attempt, device):
             assert db.all(query(select(table), lambda *values: values)) == []
 
 

@@ -65,6 +65,10 @@ def payers(cloud: Cloud, number: int) -> list[str]:
     return [str(name) for (name,) in rows(cloud, f"{sql} WHERE m.object_id = {number} AND m.ended IS NULL")]
 
 
+def _by_account(cloud: Cloud, sql: str) -> dict[int, int]:
+    return {int(account): int(amount) for account, amount in rows(cloud, sql)}
+
+
 def books_are_in_order(cloud: Cloud) -> None:
     """What must always hold of the money of the server."""
     assert rows(cloud, "SELECT entry FROM ledger GROUP BY entry HAVING sum(amount) <> 0") == []
@@ -87,9 +91,9 @@ def books_are_in_order(cloud: Cloud) -> None:
             )
             == []
         )
-    owed = dict(rows(cloud, "SELECT account_id, sum(amount) FROM ledger WHERE book = 'owed' GROUP BY account_id"))
-    billed = dict(rows(cloud, "SELECT account_id, sum(total) FROM invoice GROUP BY account_id"))
-    paid = dict(rows(cloud, "SELECT account_id, sum(amount) FROM payment GROUP BY account_id"))
+    owed = _by_account(cloud, "SELECT account_id, sum(amount) FROM ledger WHERE book = 'owed' GROUP BY account_id")
+    billed = _by_account(cloud, "SELECT account_id, sum(total) FROM invoice GROUP BY account_id")
+    paid = _by_account(cloud, "SELECT account_id, sum(amount) FROM payment GROUP BY account_id")
     for account in {*owed, *billed, *paid}:
         assert owed.get(account, 0) == billed.get(account, 0) - paid.get(account, 0), account
     assert rows(cloud, "SELECT 1 FROM ledger WHERE amount / 10000 * 10000 <> amount") == []

@@ -63,6 +63,7 @@ def restricted(cloud: Cloud, owner: Client, username: str, access: str | None) -
     return cloud.client(cloud.token(username))
 
 
+@pytest.mark.both
 def test_the_account_shows_what_the_interface_says(alice: Client) -> None:
     account = alice.get("/v4/account").json()
     assert set(account) == FIELDS
@@ -79,6 +80,7 @@ def test_an_account_without_a_card_has_none_to_show(cloud: Cloud) -> None:
     assert account["credit_card"] == {"expiry": None, "last_four": None}
 
 
+@pytest.mark.both
 def test_contact_data_can_be_changed_field_by_field(alice: Client) -> None:
     changes = {
         "address_1": "123 Main Street",
@@ -252,6 +254,7 @@ def test_a_promo_code_is_refused_with_the_reason(cloud: Cloud, alice: Client) ->
 # ---- cancelling -----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both
 def test_cancelling_charges_what_is_owed_removes_everything_and_ends_all_tokens(cloud: Cloud, alice: Client) -> None:
     stand_at(cloud, "2027-03-01T00:00:00")  # so that no month ends on the way
     number = instance(alice)["id"]
@@ -321,6 +324,7 @@ def test_nothing_is_billed_after_an_account_was_cancelled(cloud: Cloud, alice: C
         assert db.raw("SELECT count(*) FROM invoice").fetchone()[0] == 1
 
 
+@pytest.mark.both
 def test_a_cancelled_account_keeps_no_object_of_any_kind(cloud: Cloud, alice: Client, mallory: Client) -> None:
     def counts() -> list[int]:
         with cloud.runtime.database.read() as db:

@@ -43,6 +43,7 @@ def kinds(found: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [(one["label"], one["filesystem"], one["size"], one["status"]) for one in found]
 
 
+@pytest.mark.both
 def test_a_backup_is_restored_beside_what_is_there(cloud: Cloud, alice: Client, saved: tuple[int, int]) -> None:
     own, backup = saved
     target = deploy(cloud, alice, type="g6-nanode-1", booted=False)

@@ -24,7 +24,9 @@ def made(number: int, moment: int) -> Backup:
 
 def weeks(missed: set[int], day: str | None = "Wednesday", seed: int = 1) -> list[list[int]]:
     """For each day, the ages in days of the backups that are kept, newest first."""
-    rng, found, shown = random.Random(seed), [], []
+    rng = random.Random(seed)
+    found: list[Any] = []
+    shown: list[Any] = []
     for today in range(7 * WEEKS):
         moment = FIRST + today * clock.DAY + rng.randrange(clock.DAY)  # late on one day, early on the next
         if today not in missed:

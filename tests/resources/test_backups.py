@@ -51,6 +51,7 @@ def to_the_twentieth(cloud: Cloud) -> None:
     cloud.advance((then - now).total_seconds())
 
 
+@pytest.mark.both
 def test_a_snapshot_is_taken_and_replaced(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, backups_enabled=True)
     assert backups(alice, own) == {"automatic": [], "snapshot": {"current": None, "in_progress": None}}

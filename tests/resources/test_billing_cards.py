@@ -29,6 +29,7 @@ def methods(client: Client) -> list[dict[str, Any]]:
 # ---- cards ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both
 def test_a_card_is_added_shown_made_default_and_deleted(alice: Client) -> None:
     assert add(alice, card_number="5555555555554444").json() == {}
     first, second = methods(alice)
@@ -184,6 +185,7 @@ def _everything(db: Any) -> list[str]:
 # ---- payments -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both
 def test_a_payment_lowers_the_balance_and_is_listed_newest_first(alice: Client) -> None:
     answer = alice.post("/v4/account/payments", json={"usd": "$20.00"})
     assert answer.status_code == 200, answer.text

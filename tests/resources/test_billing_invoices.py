@@ -41,6 +41,7 @@ def late(cloud: Cloud) -> Iterator[Client]:
     books_are_in_order(cloud)
 
 
+@pytest.mark.both
 def test_a_month_is_billed_on_the_first_of_the_next_and_charged(cloud: Cloud, owner: Client) -> None:
     number = instance(owner, label="web-1")
     done(owner.post(f"/v4/compute/instances/{number}/ips", json={"type": "ipv4", "public": True}))

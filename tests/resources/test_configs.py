@@ -89,6 +89,7 @@ def test_the_network_helper_is_a_setting_of_the_account(cloud: Cloud, alice: Cli
     }
 
 
+@pytest.mark.both
 def test_every_field_counts_and_reaches_the_machine(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, booted=False, region="us-southeast")
     root, swap = disks(alice, own)

@@ -54,6 +54,7 @@ def fingerprint(cloud: Cloud, disk_id: int) -> str | None:
     return hypervisor_client.hypervisor(cloud.runtime).observe(DiskRef(host, disk_id)).content
 
 
+@pytest.mark.both
 def test_an_empty_disk_is_made(cloud: Cloud, alice: Client, own: int) -> None:
     cloud.freeze()
     answer = alice.post(f"{URL}/{own}/disks", json={"label": "data", "size": 1000})
@@ -207,6 +208,7 @@ def test_a_size_must_be_one(cloud: Cloud, alice: Client, own: int, size: Any) ->
         assert answer.json()["errors"][0]["reason"] == "Disk size must be at least 1 MB"
 
 
+@pytest.mark.both
 def test_a_disk_is_copied_byte_for_byte(cloud: Cloud, alice: Client, own: int) -> None:
     made = add(cloud, alice, own, image=IMAGE, root_pass=PASSWORD, size=2000, label="root")
     cloud.freeze()

@@ -93,6 +93,7 @@ def test_an_unknown_image_is_not_found(cloud: Cloud, alice: Client, slug: str) -
         assert answer.json() == {"errors": [{"reason": "Not found"}]}
 
 
+@pytest.mark.both
 def test_own_images_come_first_and_the_newest_of_them_first_of_all(cloud: Cloud, alice: Client) -> None:
     older, newer = own_image(cloud, "alice", "zebra"), own_image(cloud, "alice", "aardvark")
     listed = ids(alice.get("/v4/images"))

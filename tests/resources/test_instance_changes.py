@@ -50,6 +50,7 @@ def sizes(client: Client, own: int) -> list[int]:
 
 
 @pytest.mark.parametrize(("running", "booted"), [(True, True), (False, True), (True, False)])
+@pytest.mark.both
 def test_everything_is_replaced_by_an_image(cloud: Cloud, alice: Client, running: bool, booted: bool) -> None:
     own = deploy(cloud, alice, booted=running, swap_size=0)
     before = {one["id"] for one in disks(alice, own)} | {one["id"] for one in configs(alice, own)}

@@ -36,6 +36,7 @@ def kinds(found: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
     return [(one["label"], one["filesystem"], one["size"], one["status"]) for one in found]
 
 
+@pytest.mark.both
 def test_an_instance_is_cloned_to_a_new_one(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, label="web", tags=["blue"], group="servers")
     cloud.freeze()

@@ -33,6 +33,7 @@ URL = "/v4/compute/instances"
 NO_TYPE = "A valid plan type by that ID was not found"
 
 
+@pytest.mark.both
 def test_an_instance_without_an_image_is_offline_at_once_with_every_default(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
     answer = alice.post(URL, json={"type": "g6-standard-2", "region": "us-east"})
@@ -105,6 +106,7 @@ def test_every_field_of_the_body_counts(cloud: Cloud, alice: Client) -> None:
     ]
 
 
+@pytest.mark.both
 def test_an_image_is_deployed_to_two_disks_and_a_profile_and_booted(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
     made = create(alice, image=IMAGE, root_pass=PASSWORD)

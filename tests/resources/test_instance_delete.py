@@ -42,6 +42,7 @@ def count(cloud: Cloud, table: str) -> int:
         return int(db.raw(f"SELECT count(*) FROM {table}").fetchone()[0])
 
 
+@pytest.mark.both
 def test_everything_goes_with_it(cloud: Cloud, alice: Client) -> None:
     bob = restricted(cloud, "bob", of="alice", globally={"add_computes": True})
     own = create(bob, image=IMAGE, root_pass=PASSWORD, backups_enabled=True, private_ip=True)["id"]

@@ -34,6 +34,7 @@ def networking(client: Client, own: int) -> dict[str, Any]:
     return dict(answer.json())
 
 
+@pytest.mark.both
 def test_all_addresses_of_an_instance_are_shown(cloud: Cloud, alice: Client) -> None:
     made = create(alice, private_ip=True)
     own = made["id"]
@@ -247,6 +248,7 @@ def test_two_at_once_never_get_the_same(cloud: Cloud) -> None:
     assert len(set(addresses)) == len(addresses) == 80
 
 
+@pytest.mark.both
 def test_of_two_that_take_the_last_address_one_is_refused(cloud: Cloud, rich: Client) -> None:
     own = create(rich)["id"]
     for _ in range(10):

@@ -39,6 +39,7 @@ def private_address(client: Client, compute_id: int) -> str:
 
 
 @pytest.mark.parametrize("name", LISTS)
+@pytest.mark.both
 def test_a_new_instance_has_none(alice: Client, name: str) -> None:
     assert alice.get(f"/v4/compute/instances/{instance(alice)}/{name}").json() == EMPTY
 

@@ -44,6 +44,7 @@ def config_entity(client: Client, own: int) -> tuple[Any, ...]:
         ("offline", "rescue", "compute_boot", "booting", "running"),
     ],
 )
+@pytest.mark.both
 def test_power_is_a_job_with_a_status_and_an_event(
     cloud: Cloud, alice: Client, start: str, verb: str, action: str, meanwhile: str, end: str
 ) -> None:

@@ -83,7 +83,7 @@ def test_of_two_last_addresses_one_stays(cloud: Cloud, rounds: Sequence[int]) ->
     for _ in rounds:
         act(owner, own, "ips", type="ipv4", public=True)
         both = view(owner, own)["ipv4"]
-        answers = at_once(*(lambda one=one: owner.delete(f"{URL}/{own}/ips/{one}") for one in both))  # type: ignore[misc]
+        answers = at_once(*(lambda one=one: owner.delete(f"{URL}/{own}/ips/{one}") for one in both))
         assert sorted(one.status_code for one in answers) == [200, 400]
         (left,) = (one for one, answer in zip(both, answers, strict=True) if answer.status_code == 400)
         assert view(owner, own)["ipv4"] == [left]
@@ -153,5 +153,5 @@ def test_a_deletion_wins_over_every_job(cloud: Cloud, job: Job, rounds: Sequence
 def test_two_of_the_same_name_are_never_made(cloud: Cloud, alice: Client, rounds: Sequence[int]) -> None:
     for number in rounds:
         body = {"type": "g6-nanode-1", "region": "us-east", "label": f"web-{number}"}
-        answers = at_once(*(lambda body=body: alice.post(URL, json=body) for _ in range(3)))  # type: ignore[misc]
+        answers = at_once(*(lambda body=body: alice.post(URL, json=body) for _ in range(3)))
         assert sorted(one.status_code for one in answers) == [200, 400, 400]

@@ -72,6 +72,7 @@ def test_a_month_in_points_of_two_hours(cloud: Cloud, alice: Client) -> None:
     assert moments == [first + at * step for at in range(36)]
 
 
+@pytest.mark.both
 def test_traffic_adds_up(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     until(cloud, "2027-03-26T00:00:00")

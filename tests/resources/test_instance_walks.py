@@ -73,7 +73,7 @@ def _power(walk: Walk) -> None:
 
 def _change(walk: Walk) -> None:
     rng, path = walk.rng, walk.instance
-    literal_order: tuple[tuple[str, dict[str, Any]], ...] = (
+    accidents: tuple[tuple[str, dict[str, Any]], ...] = (
         ("rebuild", {"image": IMAGE, "root_pass": PASSWORD, "booted": rng.random() < 0.5}),
         ("resize", {"type": rng.choice(TYPES), "allow_auto_disk_resize": rng.random() < 0.7}),
         ("mutate", {}),
@@ -81,12 +81,13 @@ def _change(walk: Walk) -> None:
         ("migrate", {"upgrade": rng.random() < 0.2}),
         ("password", {"root_pass": PASSWORD}),
     )
-    verb, body = rng.choice(literal_order)
+    verb, body = rng.choice(accidents)
     walk.ask("POST", f"{path}/{verb}", **body)
 
 
 def _clone(walk: Walk) -> None:
-    path, body = walk.instance, {"type": walk.rng.choice(TYPES), "region": walk.rng.choice(REGIONS)}
+    path = walk.instance
+    body: dict[str, Any] = {"type": walk.rng.choice(TYPES), "region": walk.rng.choice(REGIONS)}
     if walk.rng.random() < 0.4 or len(listed(walk.owner, INSTANCES)) >= MOST:
         body = {"compute_id": walk.one_of(INSTANCES)}
     walk.ask("POST", f"{path}/clone", **body)
@@ -96,7 +97,7 @@ def _disk(walk: Walk) -> None:
     rng, path = walk.rng, f"{walk.instance}/disks"
     one = f"{path}/{walk.one_of(path)}"
     size = rng.choice((100, 5000, 20000, 25000, 50000))
-    literal_order: tuple[Callable[[], Response], ...] = (
+    accidents: tuple[Callable[[], Response], ...] = (
         lambda: walk.ask("POST", path, label="data", size=size, filesystem=rng.choice(("ext4", "raw", "swap"))),
         lambda: walk.ask("POST", path, size=size, image=IMAGE, root_pass=PASSWORD),
         lambda: walk.ask("POST", f"{one}/resize", size=size),
@@ -104,7 +105,7 @@ def _disk(walk: Walk) -> None:
         lambda: walk.ask("POST", f"{one}/password", password=PASSWORD),
         lambda: walk.ask("DELETE", one),
     )
-    rng.choice(literal_order)()
+    rng.choice(accidents)()
 
 
 def _config(walk: Walk) -> None:
@@ -140,7 +141,7 @@ def _address(walk: Walk) -> None:
 
 def _accident(walk: Walk) -> None:
     rng, own = walk.rng, walk.one_of(INSTANCES)
-    literal_order: tuple[Callable[[], None], ...] = (
+    accidents: tuple[Callable[[], Any], ...] = (
         lambda: walk.fault("power_off", compute_id=own),
         lambda: walk.fault("host_maintenance", compute_id=own),
         lambda: walk.fault("host_back", compute_id=own),
@@ -151,7 +152,7 @@ def _accident(walk: Walk) -> None:
         lambda: transitions(walk.cloud),
         lambda: walk.cloud.advance(86400),
     )
-    rng.choice(literal_order)()
+    rng.choice(accidents)()
 
 
 FRAGILE = ("*", "compute_create", "compute_boot", "compute_migrate_datacenter", "compute_resize", "compute_delete")
@@ -160,6 +161,7 @@ STEPS = (_create, _create, _power, _change, _disk, *MOVES)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.both
 def test_a_walk_leaves_nothing_over(cloud: Cloud, seed: int) -> None:
     walk = Walk(cloud, seed)
     cloud.freeze()

@@ -44,6 +44,7 @@ def test_an_unknown_kernel_is_not_found(alice: Client, slug: str) -> None:
     assert answer.json() == {"errors": [{"reason": "Not found"}]}
 
 
+@pytest.mark.both
 def test_kernels_are_filtered(alice: Client) -> None:
     def filtered(wanted: dict[str, object]) -> list[str]:
         answer = alice.get("/v4/compute/kernels", headers={"X-Filter": json.dumps(wanted)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from httpx2 import Client
 from sqlalchemy import select
 
@@ -41,6 +42,7 @@ def ids(answer: Any) -> list[int]:
     return [one["id"] for one in answer.json()["data"]]
 
 
+@pytest.mark.both
 def test_logins_are_listed_newest_first(cloud: Cloud, alice: Client) -> None:
     add_bob(cloud, alice)
     first, second = log_in(cloud, "alice"), log_in(cloud, "bob", "2001:db8::1", successful=False)

@@ -32,6 +32,7 @@ def test_there_is_none_at_first(cloud: Cloud, alice: Client) -> None:
     assert alice.get("/v4/account/maintenance").status_code == 404  # a beta endpoint
 
 
+@pytest.mark.both
 def test_maintenance_is_announced_begun_and_over(cloud: Cloud, alice: Client, mallory: Client) -> None:
     cloud.freeze()
     own = deploy(cloud, alice, label="web")

@@ -25,6 +25,7 @@ def test_all_endpoints_are_here() -> None:
 
 
 @pytest.mark.parametrize(("method", "path"), calls())
+@pytest.mark.both
 def test_an_account_without_managed_service_is_refused_whatever_it_sends(alice: Client, method: str, path: str) -> None:
     answer = alice.request(method, path, json=None if method == "GET" else {"label": 5})
     assert (answer.status_code, answer.json()) == (403, NO)

@@ -20,6 +20,7 @@ def dora(cloud: Cloud) -> Client:
     return client
 
 
+@pytest.mark.both
 def test_every_instance_has_settings(dora: Client) -> None:
     default = {
         "group": "front",

@@ -17,6 +17,7 @@ def dora(cloud: Cloud) -> Client:
     return cloud.person(username="dora", managed=True)
 
 
+@pytest.mark.both
 def test_a_contact_is_created_changed_and_deleted(dora: Client) -> None:
     sent = {"name": "Jo Doe", "email": "jo@example.com", "group": "on-call", "phone": {"primary": "555-0100"}}
     made = dora.post(PATH, json=sent).json()

@@ -28,6 +28,7 @@ def prepared(cloud: Cloud, dora: Client, address: str) -> None:
 
 
 @pytest.mark.parametrize(("kind", "step"), POINTS, ids=IDS)
+@pytest.mark.both
 def test_a_crash_after_a_step_opens_nothing_twice(
     cloud: Cloud, dora: Client, server: Server, kind: str, step: Step
 ) -> None:

@@ -31,6 +31,7 @@ def closed(cloud: Cloud, issue: int) -> bool:
         return bool(db.raw(f"SELECT closed IS NOT NULL FROM managed_issue WHERE id = {issue}").fetchone()[0])
 
 
+@pytest.mark.both
 def test_a_web_server_goes_down_and_comes_up(cloud: Cloud, dora: Client, server: Server) -> None:
     on_call = ["jo@example.com", "ann@example.com", "jo@example.com"]
     for email in on_call:

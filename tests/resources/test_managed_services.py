@@ -17,6 +17,7 @@ from tests.told import actions, errors
 __all__ = ["dora", "server"]
 
 
+@pytest.mark.both
 def test_a_service_is_created_and_pending(dora: Client) -> None:
     made = watch(dora, "https://example.org/?no-cache=1")
     assert made == {
@@ -172,7 +173,7 @@ def test_a_simulated_instance_answers_while_it_runs(cloud: Cloud, dora: Client) 
 
 
 def test_statistics_are_those_of_all_instances_together(cloud: Cloud, dora: Client) -> None:
-    empty = {"data": {"cpu": [], "disk": [], "net_in": [], "net_out": [], "swap": []}}
+    empty: dict[str, Any] = {"data": {"cpu": [], "disk": [], "net_in": [], "net_out": [], "swap": []}}
     assert dora.get("/v4/managed/stats").json() == empty
     body = {"type": "g6-nanode-1", "region": "us-east", "image": "compute/debian11", "root_pass": "aComplex@Password1"}
     dora.post("/v4/compute/instances", json=body)

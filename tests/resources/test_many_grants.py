@@ -40,7 +40,7 @@ def _grants_in_plan(database: SqliteDatabase, look: Query[Any]) -> list[str]:
     connection = apsw.Connection(str(database.path))
     found = connection.execute(f"EXPLAIN QUERY PLAN {sql}", (1,) * sql.count("?")).fetchall()
     connection.close()
-    return [line for *_, line in found if "user_grant" in line]
+    return [str(line) for *_, line in found if "user_grant" in str(line)]
 
 
 @pytest.mark.parametrize("name", LOOKS)
@@ -58,7 +58,7 @@ def test_an_id_of_a_grant_made_text_would_not_be_found_by_key(sqlite_database: S
 
 
 def test_ids_that_look_alike_are_not_taken_for_one_another(cloud: Cloud, alice: Client) -> None:
-    everything = {kind: {7: "read_only"} for kind in KINDS}
+    everything: dict[str, Any] = {kind: {7: "read_only"} for kind in KINDS}
     bob = restricted(cloud, "bob-restricted", of="alice", **everything)
     seen = [
         plant(cloud, "alice", entity=Entity(kind, "private/7" if kind == "image" else 7, kind))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from crofter import registry
@@ -88,7 +90,7 @@ def test_a_gateway_that_fails_for_an_hour_takes_the_money_of_an_invoice_once(clo
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_payment_over_which_the_service_dies_is_made_once_or_never(cloud: Cloud, when: str) -> None:
     town = Town(cloud)
-    asked = {"json": {"usd": "20.00"}, "headers": {"Idempotency-Key": "march"}}
+    asked: dict[str, Any] = {"json": {"usd": "20.00"}, "headers": {"Idempotency-Key": "march"}}
     with dying(cloud, when):
         assert town.alice.post("/v4/account/payments", **asked).status_code == 500
     assert town.alice.get("/v4/account").json()["balance"] == 0

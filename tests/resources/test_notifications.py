@@ -50,6 +50,7 @@ def test_an_account_in_order_has_nothing_to_be_told(alice: Client) -> None:
     assert notifications(alice) == []
 
 
+@pytest.mark.both
 def test_a_debt_is_told_until_it_is_paid(cloud: Cloud) -> None:
     cloud.freeze()
     owner = cloud.person(username="carol", card="declined")

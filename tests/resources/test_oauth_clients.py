@@ -39,6 +39,7 @@ def digest(cloud: Cloud, client_id: str) -> bytes:
     return bytes(found)
 
 
+@pytest.mark.both
 def test_a_client_is_registered_and_its_secret_stays_hidden(alice: Client) -> None:
     made = register(alice)
     assert len(made["id"]) == 20
@@ -180,7 +181,7 @@ def test_restricted_users_need_access_to_the_account(cloud: Cloud, alice: Client
     alice.post("/v4/account/users", json={"username": "bob", "email": "bob@example.com"})
     bob = cloud.client(cloud.token("bob"))
     path = f"{PATH}/{register(alice)['id']}"
-    png = {"content": picture("PNG"), "headers": {"Content-Type": "image/png"}}
+    png: dict[str, Any] = {"content": picture("PNG"), "headers": {"Content-Type": "image/png"}}
 
     def statuses() -> list[int]:
         reads = [bob.get(PATH), bob.get(path)]

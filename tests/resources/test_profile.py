@@ -47,6 +47,7 @@ def test_a_profile_shows_who_asks(alice: Client) -> None:
     assert referrals["code"] in referrals["url"]
 
 
+@pytest.mark.both
 def test_a_profile_is_changed_in_part_and_what_is_not_ones_own_is_ignored(cloud: Cloud, alice: Client) -> None:
     bob = add_bob(cloud, alice)
     changed = bob.put(

@@ -19,6 +19,7 @@ from tests.tokens import has_checksum
 from tests.told import actions, errors
 
 
+@pytest.mark.both
 def test_a_token_is_shown_whole_once_and_works(cloud: Cloud, alice: Client) -> None:
     made = alice.post("/v4/profile/tokens", json={"label": "deploy", "scopes": "account:read_write"}).json()
     plain = made["token"]

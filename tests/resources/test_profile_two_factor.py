@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pyotp
+import pytest
 from httpx2 import Client
 from sqlalchemy import select
 
@@ -38,6 +39,7 @@ def lets_in(cloud: Cloud, given: str, username: str = "alice") -> bool:
         return accepts(cloud.runtime, db, db.one(BY_USERNAME, username=username).id, given)
 
 
+@pytest.mark.both
 def test_two_factor_is_enabled_by_a_code_of_the_new_secret(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
     begun = alice.post("/v4/profile/tfa-enable").json()

@@ -62,6 +62,7 @@ def test_no_field_of_a_region_can_be_filtered_on(cloud: Cloud) -> None:
     assert (answer.status_code, errors(answer)) == (400, [("X-Filter", "Cannot filter on id")])
 
 
+@pytest.mark.both
 def test_an_outage_shows_and_ends(cloud: Cloud) -> None:
     def status() -> str:
         return str(cloud.sandbox.get("/v4/regions/us-east").json()["status"])

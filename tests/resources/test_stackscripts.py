@@ -44,6 +44,7 @@ def deploy(client: Client, script_id: int, data: dict[str, Any] | None = None, *
     return client.post("/v4/compute/instances", json={name: value for name, value in sent.items() if value is not None})
 
 
+@pytest.mark.both
 def test_a_script_is_deployed_with_its_data_and_counted(cloud: Cloud, alice: Client) -> None:
     script_id = script_of(cloud, "alice")
     made = deploy(alice, script_id, {"word": "hi"})

@@ -44,6 +44,7 @@ def instance(owner: Client, label: str) -> int:
     return int(owner.post("/v4/compute/instances", json=body).json()["id"])
 
 
+@pytest.mark.both
 def test_a_ticket_is_opened_and_seen(cloud: Cloud) -> None:
     alice = cloud.person(username="alice", email="Alice@Example.com")
     ticket = opened(alice)
@@ -197,6 +198,7 @@ def test_tickets_are_filtered_by_their_dates_and_by_nothing_else(cloud: Cloud, a
     assert errors(refused) == [("X-Filter", "Cannot filter on status"), ("X-Filter", "Cannot filter on summary")]
 
 
+@pytest.mark.both
 def test_a_ticket_is_replied_to(cloud: Cloud, alice: Client) -> None:
     opened(alice)
     reply = alice.post(f"{PATH}/1/replies", json={"description": "Still not."}).json()

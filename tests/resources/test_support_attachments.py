@@ -84,6 +84,7 @@ def attached(client: Client) -> list[str]:
         ("large.txt", b"x" * 5 * 1024 * 1024),
     ],
 )
+@pytest.mark.both
 def test_a_good_file_is_attached_and_comes_back_as_it_was(alice: Client, name: str, content: bytes) -> None:
     answer = send(alice, name, content)
     assert (answer.status_code, answer.json()) == (200, {})

@@ -34,6 +34,7 @@ def test_a_service_in_order_has_nothing_to_report(cloud: Cloud, alice: Client) -
     assert sweeping.reconcile(cloud.runtime) == sweeping.Report()
 
 
+@pytest.mark.both
 def test_nothing_is_reported_of_what_is_under_way(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, backups_enabled=True)
     for path, body in (

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
 from tests.told import errors
 
 
+@pytest.mark.both
 def test_a_tag_is_created_listed_and_deleted(alice: Client) -> None:
     assert alice.post("/v4/tags", json={"label": "production"}).json() == {"label": "production"}
     assert alice.get("/v4/tags").json() == {"data": [{"label": "production"}], "page": 1, "pages": 1, "results": 1}

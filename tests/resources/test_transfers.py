@@ -48,6 +48,7 @@ def bob(cloud: Cloud) -> Client:
 
 
 @pytest.mark.parametrize("name", NAMES)
+@pytest.mark.both
 def test_an_instance_changes_hands(cloud: Cloud, alice: Client, bob: Client, name: str) -> None:
     cloud.freeze()
     number = instance(alice, label="web-1", image="compute/debian12", root_pass=ROOT, tags=["mine"])

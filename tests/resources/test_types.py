@@ -91,6 +91,7 @@ def test_an_unknown_type_is_not_found(alice: Client) -> None:
     assert answer.json() == {"errors": [{"reason": "Not found"}]}
 
 
+@pytest.mark.both
 def test_types_are_filtered_and_sorted(alice: Client) -> None:
     assert filtered(alice, "/v4/compute/types", {"class": "nanode"}) == ["g6-nanode-1"]
     assert filtered(alice, "/v4/compute/types", {"gpus": {"+gte": 3}}) == ["g1-gpu-rtx6000-3", "g1-gpu-rtx6000-4"]

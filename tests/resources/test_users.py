@@ -23,6 +23,7 @@ def invite(owner: Client, username: str = "bob", **more: Any) -> dict[str, Any]:
     return dict(answer.json())
 
 
+@pytest.mark.both
 def test_a_user_is_created_restricted_and_invited_by_mail(cloud: Cloud, alice: Client) -> None:
     assert invite(alice) == {
         "email": "bob@example.com",
@@ -189,6 +190,7 @@ def test_a_restricted_user_begins_with_nothing(cloud: Cloud, alice: Client) -> N
     assert bob.get("/v4/profile/grants").json() == nothing_granted()
 
 
+@pytest.mark.both
 def test_grants_are_merged_and_take_effect_at_once(cloud: Cloud, alice: Client) -> None:
     invite(alice)
     bob = cloud.client(cloud.token("bob"))

@@ -24,6 +24,7 @@ from tests.resources.money import stand_at
 URL = "/v4/compute/instances"
 
 
+@pytest.mark.both
 def test_what_goes_off_by_itself_is_booted_again(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     cloud.freeze()

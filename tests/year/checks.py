@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from crofter.clock import HOUR
 from tests.cloud import Cloud
@@ -108,7 +108,8 @@ def the_ledger_has_each_leg_to_the_micro_dollar(looked: Looked) -> None:
             "promotion": credit,
             "tax": -bill.tax,
         }
-        found = dict(rows(looked.cloud, f"SELECT book, amount FROM ledger WHERE entry = 'invoice:{number}'"))
+        entries: Any = rows(looked.cloud, f"SELECT book, amount FROM ledger WHERE entry = 'invoice:{number}'")
+        found = dict(entries)
         assert found == {book: amount for book, amount in legs.items() if amount}, number
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx2
 from httpx2 import Client
@@ -79,7 +79,7 @@ class Power:
     """Fails at a chosen commit of whoever moves the clock: just before it, or just after."""
 
     def __init__(self, cloud: Cloud) -> None:
-        self._database: Any = cloud.runtime.database
+        self._database = cast("Any", cloud.runtime.database)
         self._begin, self._end = self._database.begin, self._database.end
         self._database.begin, self._database.end = self.begin, self.end
         self._left = 0
@@ -119,6 +119,7 @@ class Shaky:
     def _open(self) -> None:
         self.cloud = Cloud(**self._settings, seed=self._seed, secret_key="5a" * 32)
         runtime = self.cloud.runtime
+        assert isinstance(runtime.payments, SimulatedGateway)
         runtime.payments = Trouble(runtime.payments, self._rng.randrange(2**32), self.seen)
         with self.cloud.runtime.database.read() as db:
             slugs = regions.slugs(db)

@@ -43,10 +43,14 @@ def _folder_problems(folder: Path, targets: Sequence[CatalogueTable]) -> list[st
     return [f"{folder / stray}: no catalogue file has this name; there are {', '.join(known)}" for stray in strays]
 
 
+def parsed(text: str) -> dict[str, Any]:
+    """With decimals, since prices are meant to the last digit."""
+    return tomllib.loads(text, parse_float=Decimal)
+
+
 def _entries(target: CatalogueTable, path: Path, problems: list[str]) -> list[Entry]:
     try:
-        # Decimals, since prices are meant to the last digit.
-        document = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+        document = parsed(path.read_text(encoding="utf-8"))
     except OSError as error:
         problems.append(f"cannot be read: {error.strerror}")
         return []

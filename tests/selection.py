@@ -1,0 +1,120 @@
+"""Which tests run when: a quick part before each commit, nearly all before a change lands, everything in a soak."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+
+SCOPES = ("quick", "test", "soak")
+BOTH_DATABASES = (
+    "tests/db/",
+    "tests/drivers/",
+    "tests/e2e/",
+    "tests/edge/",
+    "tests/engine/",
+    "tests/resources/test_event_stream.py",
+    "tests/resources/test_event_waiting.py",
+    "tests/resources/test_instance_races.py",
+    "tests/resources/test_many_grants.py",
+    "tests/resources/test_money_crashes.py",
+    "tests/resources/test_money_races.py",
+    "tests/test_audit.py",
+    "tests/test_matrix.py",
+    "tests/test_operations.py",
+    "tests/test_sandbox.py",
+)
+"""Where the database itself matters: every test there runs on both. Elsewhere those that are marked ``both`` do, one in
+each file at least, and on PostgreSQL the others wait for a soak."""
+NOT_QUICK = {
+    "tests/db/test_faults.py": "servers are stopped and started",
+    "tests/db/test_migrations.py": "whole schemas are compared",
+    "tests/drivers/test_pictures.py": "processes of their own",
+    "tests/drivers/test_probe_process.py": "processes of their own",
+    "tests/drivers/test_simulated_crash.py": "processes that are killed",
+    "tests/e2e/": "processes that are killed",
+    "tests/edge/test_bodies.py::test_the_quick_way_to_read_a_body_says_what_the_close_one_says": "thousands of bodies",
+    "tests/edge/test_patience.py": "waiting for those who are slow",
+    "tests/engine/test_storms.py": "storms",
+    "tests/login/test_command_line.py": "processes of their own",
+    "tests/login/test_pages.py": "a browser",
+    "tests/resources/test_instance_races.py": "races",
+    "tests/resources/test_instance_walks.py": "long walks",
+    "tests/resources/test_managed_crashes.py": "processes that are killed",
+    "tests/resources/test_money_races.py": "races",
+    "tests/resources/test_support_attachments.py::test_a_browser_saves": "a browser",
+    "tests/resources/test_support_attachments.py::test_a_hostile_file_is_refused": "bombs that are unpacked",
+    "tests/test_any_body.py": "hundreds of bodies",
+    "tests/test_bench.py": "processes of their own",
+    "tests/test_canaries.py": "processes of their own",
+    "tests/test_catalogue.py::test_a_server_does_not_start": "processes of their own",
+    "tests/test_job_costs.py": "large accounts",
+    "tests/test_matrix.py": "every caller at every endpoint",
+    "tests/test_nobody_waits.py": "large accounts",
+    "tests/test_operations.py": "every step of every job",
+    "tests/test_serving.py": "processes of their own",
+    "tests/test_source_rules.py::test_imports_go": "`make check` says so too",
+    "tests/test_two_processes.py": "processes of their own",
+    "tests/test_whole_list.py::test_generated_files_are_up_to_date": "`make check` says so too",
+    "tests/test_year.py": "months of billing",
+}
+"""What the quick part leaves out, and why it takes long. It leaves out whatever needs PostgreSQL, too."""
+
+
+def addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--scope", choices=SCOPES, default="test", help="how much to run; a test that is named always runs"
+    )
+
+
+def select(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what does not belong to the scope, unless it was named one by one."""
+    scope = config.getoption("--scope")
+    named = [argument for argument in config.args if "::" in argument]
+    if missing := [] if named else without_path(items):
+        raise pytest.UsageError(f"mark one test as `both` in {', '.join(missing)}: it has none on PostgreSQL")
+    left = [item for item in items if not belongs(item, scope) and not _named(item, named)]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        out = set(left)
+        items[:] = [item for item in items if item not in out]
+
+
+def belongs(item: pytest.Item, scope: str) -> bool:
+    if scope == "soak":
+        return True
+    if item.get_closest_marker("soak") is not None:
+        return False
+    if scope == "quick" and (starts_with(item.nodeid, NOT_QUICK) or _needs_postgresql(item)):
+        return False
+    if not _on_postgresql(item):
+        return True
+    return scope == "test" and (item.get_closest_marker("both") is not None or starts_with(item.nodeid, BOTH_DATABASES))
+
+
+def without_path(items: Iterable[pytest.Item]) -> list[str]:
+    """Files whose tests could run on PostgreSQL, and of which none does before a change lands."""
+    paths: dict[str, bool] = {}
+    for item in items:
+        if _on_postgresql(item):
+            file = item.nodeid.partition("::")[0]
+            paths[file] = paths.get(file, False) or belongs(item, "test")
+    return sorted(file for file, has_path in paths.items() if not has_path)
+
+
+def starts_with(nodeid: str, paths: Iterable[str]) -> bool:
+    return nodeid.startswith(tuple(paths))
+
+
+def _on_postgresql(item: pytest.Item) -> bool:
+    """Whether it runs there although it could run elsewhere, too."""
+    call = getattr(item, "callspec", None)
+    return call is not None and "postgresql" in call.params.values()
+
+
+def _needs_postgresql(item: pytest.Item) -> bool:
+    return "postgres_server" in getattr(item, "fixturenames", ())
+
+
+def _named(item: pytest.Item, named: Iterable[str]) -> bool:
+    return any(item.nodeid == name or item.nodeid.startswith(f"{name}[") for name in named)

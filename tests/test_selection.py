@@ -1,0 +1,58 @@
+"""What `make quick`, `make test` and `make soak` leave out is what they say they leave out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.selection import BOTH_DATABASES, NOT_QUICK, SCOPES, belongs, without_path
+
+ROOT = Path(__file__).resolve().parent.parent
+TAGS, ENGINE, YEAR = "tests/resources/test_tags.py", "tests/engine/test_queue.py", "tests/test_year.py"
+
+
+class Collected:
+    """A test as it is collected."""
+
+    def __init__(self, file: str, database: str | None = None, *markers: str) -> None:
+        self.nodeid = f"{file}::test_it"
+        self._markers = markers
+        if database is not None:
+            self.callspec = SimpleNamespace(params={"cloud": database})
+
+    def get_closest_marker(self, name: str) -> str | None:
+        return name if name in self._markers else None
+
+
+@pytest.mark.parametrize(
+    ("collected", "scopes"),
+    [
+        (Collected(TAGS), {"quick", "test", "soak"}),
+        (Collected(TAGS, "sqlite"), {"quick", "test", "soak"}),
+        (Collected(TAGS, "postgresql"), {"soak"}),
+        (Collected(TAGS, "postgresql", "both"), {"test", "soak"}),
+        (Collected(TAGS, "sqlite", "soak"), {"soak"}),
+        (Collected(ENGINE, "sqlite"), {"quick", "test", "soak"}),
+        (Collected(ENGINE, "postgresql"), {"test", "soak"}),
+        (Collected(ENGINE, "postgresql", "soak"), {"soak"}),
+        (Collected(YEAR), {"test", "soak"}),
+    ],
+)
+def test_a_test_runs_where_it_belongs(collected: Any, scopes: set[str]) -> None:
+    assert {scope for scope in SCOPES if belongs(collected, scope)} == scopes
+
+
+def test_a_file_without_a_test_on_postgresql_is_seen() -> None:
+    tags: list[Any] = [Collected(TAGS, "sqlite"), Collected(TAGS, "postgresql"), Collected(YEAR)]
+    assert without_path(tags) == [TAGS]
+    path: Any = Collected(TAGS, "postgresql", "both")
+    assert without_path([*tags, path]) == []
+
+
+def test_every_file_and_test_that_is_listed_exists() -> None:
+    listed = [path.partition("::") for path in (*BOTH_DATABASES, *NOT_QUICK)]
+    assert [path for path, _, test in listed if not (ROOT / path).exists()] == []
+    assert [test for path, _, test in listed if test and f"\ndef {test}" not in (ROOT / path).read_text()] == []
