@@ -69,7 +69,7 @@ def _off(machine: Machine) -> None:
 
 
 def _small_disk(machine: Machine) -> None:
-    """Room for another disk."""
+    """Space for another disk."""
     _off(machine)
     machine.rest(f"disks/{machine.root}/resize", size=20000)
 

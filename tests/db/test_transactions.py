@@ -204,8 +204,8 @@ def test_a_full_disk_takes_all_parts_with_it_and_says_so(sqlite_database: Sqlite
         parts()
     assert (names(sqlite_database), topics) == ([], [])
     limit_pages(sqlite_database, 10_000)
-    add(sqlite_database, "room again")
-    assert names(sqlite_database) == ["room again"]
+    add(sqlite_database, "space again")
+    assert names(sqlite_database) == ["space again"]
 
 
 class Broken:

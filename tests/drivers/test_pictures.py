@@ -112,8 +112,10 @@ def test_a_crowd_is_sent_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     waits = f"import os, time\nwhile not os.path.exists({str(gate)!r}): time.sleep(0.01)"
     monkeypatch.setattr(image_cleaner, "COMMAND", (sys.executable, "-I", "-c", waits))
     outcomes: list[bool] = []
-    room = image_cleaner.AT_ONCE + image_cleaner.WAITING
-    crowd = [threading.Thread(target=lambda: outcomes.append(decodes(b"", "PNG", most_pixels=1))) for _ in range(room)]
+    places = image_cleaner.AT_ONCE + image_cleaner.WAITING
+    crowd = [
+        threading.Thread(target=lambda: outcomes.append(decodes(b"", "PNG", most_pixels=1))) for _ in range(places)
+    ]
     for one in crowd:
         one.start()
     eventually(lambda: not image_cleaner._queue._value)
@@ -122,4 +124,4 @@ def test_a_crowd_is_sent_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     gate.touch()
     for one in crowd:
         one.join()
-    assert outcomes == [False] * room
+    assert outcomes == [False] * places

@@ -35,7 +35,7 @@ WEAK = "Password does not meet strength requirement"
 
 @pytest.fixture
 def own(alice: Client) -> int:
-    """An empty instance with room for 51200 MB."""
+    """An empty instance with space for 51200 MB."""
     return int(create(alice)["id"])
 
 
@@ -345,7 +345,7 @@ def test_what_fails_leaves_things_as_they_were(
     assert disks(alice, own) == [made | {"updated": disks(alice, own)[0]["updated"]}]
     assert [one.id for one in hypervisor_client.hypervisor(cloud.runtime).list().disks] == [made["id"]]
     assert status(alice, own) == "offline"
-    act(alice, own, "disks", label="room-for-all", size=51200 - 2000)  # nothing stays reserved
+    act(alice, own, "disks", label="space-for-all", size=51200 - 2000)  # nothing stays reserved
 
 
 def test_a_delete_that_fails_leaves_the_disk(cloud: Cloud, alice: Client, own: int) -> None:

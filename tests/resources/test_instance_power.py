@@ -183,8 +183,8 @@ def test_one_thing_at_a_time(cloud: Cloud, alice: Client) -> None:
     act(alice, own, "reboot")
     before = len(events(alice))
     for path, body in ACTIONS:
-        room = {} if "disks" not in path else {"size": 1}
-        answer = alice.post(f"{URL}/{own}/{path.format(disk=root['id'])}", json={**body, **room} if body else body)
+        size = {} if "disks" not in path else {"size": 1}
+        answer = alice.post(f"{URL}/{own}/{path.format(disk=root['id'])}", json={**body, **size} if body else body)
         assert (answer.status_code, answer.json()) == (400, BUSY), path
     assert (alice.delete(f"{URL}/{own}/disks/{root['id']}").status_code) == 400
     assert len(events(alice)) == before

@@ -70,7 +70,7 @@ class Hypervisor(Protocol):
         """The fleet, in order of id."""
 
     def place(self, region: str, domain: int, spec: DomainSpec, *, avoid: int | None = None) -> int:
-        """A host of the region with room for the machine; not ``avoid``. Reserves nothing, writes nothing."""
+        """A host of the region with space for the machine; not ``avoid``. Reserves nothing, writes nothing."""
 
     def ensure_domain(self, ref: DomainRef, spec: DomainSpec, order: Order) -> Progress:
         """The machine is defined so, from its next boot on; a running one runs on as it is."""

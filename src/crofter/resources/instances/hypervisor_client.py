@@ -113,7 +113,7 @@ def _pause(remaining: float) -> float:
 def place(
     work: StepContext, region: str, instance_id: int, spec: DomainSpec, *, avoid: int | None = None
 ) -> int | Sleep:
-    """A host with room for the machine; or wait, while none of the region answers."""
+    """A host with space for the machine; or wait, while none of the region answers."""
     try:
         return hypervisor(work.runtime).place(region, instance_id, spec, avoid=avoid)
     except Unreachable:
