@@ -34,7 +34,7 @@ NOT_QUICK = {
     "tests/drivers/test_simulated_crash.py": "processes that are killed",
     "tests/e2e/": "processes that are killed",
     "tests/edge/test_bodies.py::test_the_quick_way_to_read_a_body_says_what_the_close_one_says": "thousands of bodies",
-    "tests/edge/test_patience.py": "waiting for those who are slow",
+    "tests/edge/test_overload.py": "waiting for those who are slow",
     "tests/engine/test_storms.py": "storms",
     "tests/login/test_command_line.py": "processes of their own",
     "tests/login/test_pages.py": "a browser",

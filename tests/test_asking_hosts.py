@@ -92,6 +92,7 @@ def test_no_write_asks_a_host_in_the_request(quiet: Cloud, monkeypatch: pytest.M
     assert watched.asked == []
 
 
+@pytest.mark.both
 def test_a_caller_waits_for_a_limited_time(cloud: Cloud, alice: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     own = deploy(cloud, alice)
     cloud.advance(600)

@@ -70,6 +70,7 @@ def test_an_event_of_a_write_that_declares_none_is_found(
     assert problems() == ["create_tag left tag_create, which it does not declare"]
 
 
+@pytest.mark.both
 def test_plans_and_repeated_answers_are_not_held_to_it(alice: Client, problems: Callable[[], list[str]]) -> None:
     assert alice.post("/v4/tags", json={"label": "garden"}, headers={"Prefer": "plan"}).status_code == 200
     once = {"Idempotency-Key": "once"}

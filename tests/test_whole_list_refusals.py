@@ -69,6 +69,7 @@ def test_no_write_takes_a_body_without_end(cloud: Cloud) -> None:
     assert others_than(413, WRITES, lambda endpoint: announced(cloud, endpoint)) == {}
 
 
+@pytest.mark.both
 def test_no_post_takes_the_key_of_another_request(cloud: Cloud, alice: Client) -> None:
     alice.headers["Idempotency-Key"] = "once"
     assert alice.post("/v4/tags", json={"label": "first"}).status_code == 200

@@ -112,6 +112,7 @@ def test_maintenance_reboots_only_as_declared(cloud: Cloud, machine: Machine, de
     assert _events(machine, "host_reboot") == 0
 
 
+@pytest.mark.both
 def test_the_watchdog_boots_only_as_declared(cloud: Cloud, machine: Machine) -> None:
     with planted("lassie_reboot", accepts=("running",)):
         assert SCENARIOS["lassie_reboot"].act(machine).status_code == 400
