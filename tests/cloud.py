@@ -14,7 +14,7 @@ import uvloop
 from crofter import assembly
 from crofter.config import load
 from crofter.db import sqlite
-from crofter.edge import write_queue
+from crofter.edge import app, write_queue
 from crofter.edge.server import configured
 
 ADMIN = "the-token-of-the-first-user"
@@ -23,7 +23,7 @@ PLAIN: dict[str, Any] = {"verify": False}
 
 
 # A machine that stands still for a moment sends nobody away here; tests of patience say how much there is.
-sqlite.WRITE_WAIT = write_queue.PATIENCE = 20.0
+sqlite.WRITE_WAIT = write_queue.PATIENCE = write_queue.CROWDED = app.MAX_TURN = app.MAX_QUEUED = 20.0
 
 
 class _Server(uvicorn.Server):

@@ -151,11 +151,12 @@ def save_attachment(runtime: Runtime, asked: Asked) -> Rows:
         ticket = _ticket(ctx, asked)
         with seeking(f"file {asked['filename']} in ticket {ticket.id}"):
             found = store.any_file(ctx, ticket.id, asked["filename"])
+        content = store.file_piece(ctx, found.id, 0, found.size)
         _on_record(ctx, ticket, asked)
         target = _new_file(asked["to"])  # what cannot be saved is not put on record
     with os.fdopen(target, "wb") as file:
-        file.write(found.content)
-    return [{"saved": str(Path(asked["to"]).resolve()), "size": len(found.content)}]
+        file.write(content)
+    return [{"saved": str(Path(asked["to"]).resolve()), "size": found.size}]
 
 
 def _new_file(path: str) -> int:

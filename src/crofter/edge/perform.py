@@ -16,7 +16,7 @@ from crofter.db import Session
 from crofter.db.database import LockFirst, TransactionConflict
 from crofter.edge import idempotency, planning
 from crofter.edge.arguments import Deferred, Request, read_query
-from crofter.edge.endpoint import Endpoint, NoContent, ReadAfterCommit, Reply, Stream, TwoPhaseWrite
+from crofter.edge.endpoint import Endpoint, NoContent, Pieces, ReadAfterCommit, Reply, Stream, TwoPhaseWrite
 from crofter.edge.listing import Listing
 from crofter.edge.problems import Fault, body_of, status_of
 from crofter.errors import Forbidden, Invalid, Problem, ScopeMissing, Unauthenticated, Unavailable
@@ -47,6 +47,7 @@ class Answer(msgspec.Struct, gc=False):
     headers: list[tuple[bytes, bytes]] = []
     rows: int = 0
     stream: Stream | None = None
+    download: Pieces | None = None
     problem: Problem | None = None
     two_phase: TwoPhaseWrite[Any] | None = None
     read_after: ReadAfterCommit[Any] | None = None
@@ -162,6 +163,14 @@ class Performer:
             log.exception("request %s failed", request.id)
             return refused(Fault(), actor)
 
+    def read(self, download: Pieces, actor: Actor | None, start: int, size: int) -> bytes:
+        """The next bytes of a file that is being sent; none if it is gone, or cannot be read now."""
+        try:
+            with self.runtime.database.read() as db:
+                return download.read(Context(self.runtime, db, actor), start, size)
+        except Problem:
+            return b""
+
     def _look(self, request: Request, begun: Answer) -> Answer:
         assert begun.read_after is not None
         with self.runtime.database.read() as db:
@@ -252,6 +261,8 @@ def answered(result: Any, actor: Actor | None) -> Answer:
         return Answer(200, _encode(result), actor, rows=len(result.data))
     if isinstance(result, Reply):
         headers = [(name.encode(), value.encode()) for name, value in result.headers]
+        if isinstance(result.content, Pieces):
+            return Answer(200, b"", actor, content_type=result.content_type, headers=headers, download=result.content)
         return Answer(200, result.content, actor, content_type=result.content_type, headers=headers)
     if isinstance(result, NoContent):
         return Answer(204, b"", actor)

@@ -12,9 +12,9 @@ import msgspec
 
 from crofter.config import is_loopback
 from crofter.edge import bodies
-from crofter.edge.app import Gone, read_body
 from crofter.edge.mounts import reply
 from crofter.edge.problems import Fault, MethodNotAllowed, body_of, status_of
+from crofter.edge.receiving import Gone, read_body
 from crofter.errors import Forbidden, Invalid, NotFound, Problem
 from crofter.sandbox.control import SandboxControl
 from crofter.sandbox.shapes import Advance, NewAccount, NewToken, Settle

@@ -6,7 +6,7 @@ from typing import Annotated
 from urllib.parse import quote
 
 from crofter.context import Context
-from crofter.edge.endpoint import Lookup, Reply, endpoint
+from crofter.edge.endpoint import Lookup, Pieces, Reply, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.support import files, rules, store
 from crofter.resources.support.shapes import ReplyCreate, ReplyView, TicketCreate, TicketFile, TicketView
@@ -54,7 +54,8 @@ def create_ticket_attachment(ctx: Context, ticket: TheTicket, upload: TicketFile
 @endpoint("GET /v4/support/tickets/{ticket_id}/attachments/{filename}", scope="account:read_only", grant="any")
 def view_ticket_attachment(ctx: Context, file: TheFile) -> Reply:
     """Download an attached file by its name."""
-    return Reply(bytes(file.content), "application/octet-stream", download(file.filename))
+    pieces = Pieces(file.size, lambda ctx, start, length: store.file_piece(ctx, file.id, start, length))
+    return Reply(pieces, "application/octet-stream", download(file.filename))
 
 
 @endpoint(

@@ -16,6 +16,7 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    func,
     or_,
     select,
 )
@@ -122,8 +123,9 @@ class Attachment(Row):
 
 
 class File(Row):
+    id: int
     filename: str
-    content: bytes
+    size: int
 
 
 EVERY = select(*(ticket.c[name] for name in Ticket.__struct_fields__))
@@ -160,12 +162,15 @@ _ATTACHED = query(
     Attachment,
 )
 _FILE = query(
-    select(attachment.c.filename, content.c.content)
-    .join(content, content.c.attachment_id == attachment.c.id)
-    .where(
+    select(attachment.c.id, attachment.c.filename, attachment.c.size).where(
         and_(attachment.c.ticket_id == bindparam("ticket_id"), attachment.c.filename == bindparam("filename")),
     ),
     File,
+)
+_PIECE = query(
+    select(func.substr(content.c.content, bindparam("start"), bindparam("length"))).where(
+        content.c.attachment_id == bindparam("attachment_id")
+    )
 )
 
 
@@ -186,6 +191,11 @@ def file(ctx: Context, ticket_id: int, filename: str) -> File:
 def any_file(ctx: Context, ticket_id: int, filename: str) -> File:
     """Of any account: for the support staff."""
     return ctx.db.one(_FILE, ticket_id=ticket_id, filename=filename)
+
+
+def file_piece(ctx: Context, attachment_id: int, start: int, length: int) -> bytes:
+    """A part of a file that was looked up before; nothing once it is gone."""
+    return bytes(ctx.db.value(_PIECE, attachment_id=attachment_id, start=start + 1, length=length) or b"")
 
 
 def urgent(ctx: Context) -> list[Ticket]:
