@@ -23,10 +23,18 @@ class Upload(Struct, frozen=True):
     content: bytes
 
 
+class Pieces(Struct, frozen=True):
+    """A file that is read while it is sent: as a whole it would wait in memory for a client that does not read."""
+
+    size: int
+    read: Callable[[Context, int, int], bytes]
+    """At most so many bytes of it, from a position on."""
+
+
 class Reply(Struct, frozen=True):
     """An answer that is not JSON."""
 
-    content: bytes
+    content: bytes | Pieces
     content_type: str
     headers: tuple[tuple[str, str], ...] = ()
 

@@ -7,7 +7,7 @@ from socket import socket
 
 import pytest
 
-from crofter.edge.server import MAX_FIELDS, MAX_HEAD
+from crofter.edge.protocol import MAX_FIELDS, MAX_HEAD
 from tests.cloud import ADMIN, Cloud
 from tests.edge.answers import CLOSED, Raw, connect, receive, request
 from tests.told import errors

@@ -10,8 +10,8 @@ import pytest
 from httpx2 import Client
 
 from crofter.edge import hub as hubs
-from crofter.edge import server
-from crofter.edge.server import BoundedProtocol
+from crofter.edge import protocol
+from crofter.edge.protocol import BoundedProtocol
 from tests.cloud import ADMIN, Cloud
 from tests.edge.answers import CLOSED, connect, receive, request
 from tests.resources.followers import eventually
@@ -26,7 +26,7 @@ EACH = 20
 def own_cloud(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
     """A cloud with little patience."""
     monkeypatch.setattr(BoundedProtocol, "receive_seconds", SHORT)
-    monkeypatch.setattr(server, "UPLOAD_SECONDS", 2 * SHORT)
+    monkeypatch.setattr(protocol, "UPLOAD_SECONDS", 2 * SHORT)
     cloud = Cloud()
     yield cloud
     cloud.close()
@@ -118,7 +118,7 @@ def test_without_a_deadline_the_slow_would_be_held(own_cloud: Cloud, monkeypatch
 
 
 def test_one_peer_has_only_so_many_connections(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "CONNECTIONS_PER_PEER", 10)
+    monkeypatch.setattr(protocol, "CONNECTIONS_PER_PEER", 10)
     monkeypatch.setattr(BoundedProtocol, "receive_seconds", 20)
     held = [connect(own_cloud.url, peer=OTHER_PEER) for _ in range(15)]
     read_after = []

@@ -151,11 +151,12 @@ def save_attachment(runtime: Runtime, arguments: Arguments) -> Rows:
         ticket = _ticket(ctx, arguments)
         with seeking(f"file {arguments['filename']} in ticket {ticket.id}"):
             attachment = store.file_unscoped(ctx, ticket.id, arguments["filename"])
+        content = store.file_piece(ctx, attachment.id, 0, attachment.size)
         _on_record(ctx, ticket, arguments)
         target = _new_file(arguments["to"])  # what cannot be saved is not put on record
     with os.fdopen(target, "wb") as file:
-        file.write(attachment.content)
-    return [{"saved": str(Path(arguments["to"]).resolve()), "size": len(attachment.content)}]
+        file.write(content)
+    return [{"saved": str(Path(arguments["to"]).resolve()), "size": attachment.size}]
 
 
 def _new_file(path: str) -> int:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -16,14 +17,16 @@ from msgspec import Struct
 
 from crofter.edge import headers, streams
 from crofter.edge.arguments import Request
-from crofter.edge.endpoint import MAX_JSON, Endpoint
+from crofter.edge.endpoint import Endpoint
 from crofter.edge.hub import Hub
 from crofter.edge.limits import RateLimits, RateLimitStatus
 from crofter.edge.observe import Observer
 from crofter.edge.perform import Answer, Performer, bearer, refused
 from crofter.edge.problems import Fault, MethodNotAllowed, TooLarge
 from crofter.edge.proxy import reveal
+from crofter.edge.receiving import Gone, discard, read_body
 from crofter.edge.router import Router
+from crofter.edge.sending import PIECE, Unread, part, send_in_pieces, send_read
 from crofter.edge.write_queue import WriteQueue
 from crofter.errors import NotFound, Problem, TooMany, Unavailable
 
@@ -35,11 +38,10 @@ Send = Callable[[Any], Awaitable[None]]
 ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_WAIT = 60
-MOST_DISCARDED = 64 * 1024 * 1024
-
-
-class Gone(Exception):
-    """The client hung up before its request was whole."""
+MAX_TURN = 0.25
+"""Seconds of requests that one turn of the event loop takes on; who comes later in it is sent away at once."""
+MAX_QUEUED = 1.0
+"""Seconds that a request waits for a thread before its caller is told to come back later."""
 
 
 class Parts(Struct):
@@ -71,6 +73,17 @@ class App:
         self._boot = parts.performer.runtime.rng.hex(8)
         self._serial = itertools.count(1)
         self._busy = 0
+        self._unread = Unread()
+        self._turn_began: float | None = None
+
+    @cached_property
+    def _loop(self) -> asyncio.AbstractEventLoop:
+        return asyncio.get_running_loop()
+
+    def takes_upload(self, method: str, raw_path: bytes) -> bool:
+        """Whether a file may be sent there, which takes its time."""
+        match = self.parts.router.match(method, raw_path)
+        return match is not None and match.endpoint is not None and match.endpoint.upload is not None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -110,32 +123,47 @@ class App:
         rate_status: RateLimitStatus | None = None
         self._busy += 1
         try:
-            try:
-                match = self.parts.router.match(scope["method"], raw_path)
-                if scope["method"] == "OPTIONS":
-                    answer = Answer(200, b"{}")
-                elif match is None:
-                    raise NotFound
-                elif match.endpoint is None:
-                    raise MethodNotAllowed(match.allowed)
-                else:
-                    endpoint = match.endpoint
-                    answer, rate_status = await self._endpoint(endpoint, match.values, scope, receive, request_id)
-            except Problem as problem:
-                rate_status = getattr(problem, "rate_status", None)
-                answer = refused(problem, None)
-            except Gone:
-                return
-            except Exception:
-                log.exception("request %s failed", request_id)
-                answer = refused(Fault(), None)
-            if answer.stream is not None and scope["method"] != "HEAD":
-                answer = await self._stream(endpoint, answer, scope, receive, send, request_id)
+            match = self.parts.router.match(scope["method"], raw_path)
+            if self._turn_is_over(began):
+                raise Unavailable
+            if scope["method"] == "OPTIONS":
+                answer = Answer(200, b"{}")
+            elif match is None:
+                raise NotFound
+            elif match.endpoint is None:
+                raise MethodNotAllowed(match.allowed)
             else:
-                await self._send(endpoint, answer, rate_status, scope, send, request_id)
+                endpoint = match.endpoint
+                answer, rate_status = await self._endpoint(endpoint, match.values, scope, receive, request_id)
+        except Problem as problem:
+            rate_status = getattr(problem, "rate_status", None)
+            answer = refused(problem, None)
+        except Gone:
+            return
+        except Exception:
+            log.exception("request %s failed", request_id)
+            answer = refused(Fault(), None)
         finally:
-            self._busy -= 1
+            self._busy -= 1  # before it is sent: a client that does not read keeps nobody else from being served
+        if answer.stream is not None and scope["method"] != "HEAD":
+            answer = await self._stream(endpoint, answer, scope, receive, send, request_id)
+        else:
+            await self._send(endpoint, answer, rate_status, scope, receive, send, request_id)
         self.parts.observer.request(scope, endpoint, answer, request_id, time.perf_counter() - began)
+
+    def _turn_is_over(self, now: float) -> bool:
+        """Whether this turn of the event loop has taken on all it should: the rest would make everybody late.
+
+        All requests that have arrived are handled in one turn, and whatever arrives meanwhile waits for its end.
+        """
+        if self._turn_began is None:
+            self._turn_began = now
+            self._loop.call_soon(self._end_turn)
+            return False
+        return now - self._turn_began > MAX_TURN
+
+    def _end_turn(self) -> None:
+        self._turn_began = None
 
     async def _endpoint(
         self, endpoint: Endpoint, values: dict[str, Any], scope: Scope, receive: Receive, request_id: str
@@ -144,7 +172,7 @@ class App:
         address = scope["client"][0] if scope.get("client") else ""
         token = bearer(sent.get(b"authorization")) or None
         rate_status, charged = self.parts.limits.admit(endpoint.rate, token, address)
-        if self._busy > self.parts.max_requests:
+        if self._busy > self.parts.max_requests or self._unread.full(address):
             raise Unavailable
         if self.parts.maintenance is not None:
             answer = refused(Unavailable(self.parts.maintenance), None)
@@ -154,8 +182,8 @@ class App:
         forced = self.parts.fault(scope["method"], path)
         if forced is not None:
             return streams.forced(forced), rate_status
-        read = read_upload if endpoint.upload is not None and endpoint.upload_type.heard_out else read_body
-        body = await read(receive, sent, endpoint.max_body) if endpoint.writes else b""
+        partly = endpoint.upload is not None and endpoint.upload_type.heard_out
+        body = await read_body(receive, sent, endpoint.max_body, partly=partly) if endpoint.writes else b""
         request = Request(
             scope["method"],
             scope["raw_path"],
@@ -191,8 +219,14 @@ class App:
                 return await self._write_queue.perform(endpoint, values, request)
             if not (endpoint.writes or endpoint.slow or b"x-filter" in request.headers):
                 return self.parts.performer.perform(endpoint, values, request)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._pool, self.parts.performer.perform, endpoint, values, request)
+        since = time.monotonic()
+
+        def perform() -> Answer:
+            if time.monotonic() - since > MAX_QUEUED:
+                return refused(Unavailable(), None)
+            return self.parts.performer.perform(endpoint, values, request)
+
+        return await self._loop.run_in_executor(self._pool, perform)
 
     async def _wait(self, endpoint: Endpoint, values: dict[str, Any], request: Request, receive: Receive) -> Answer:
         """A long poll: answered as soon as the list is not empty, or when the time is up."""
@@ -236,14 +270,14 @@ class App:
 
         hub = self.parts.hub
         try:
-            with hub.watch(stream.topic) as waiter, self._resting():
+            with hub.watch(stream.topic) as waiter:
                 answer.content_type = "text/event-stream"
                 built = headers.build(endpoint, answer, self._no_limit(), request_id, _secure(scope))
                 await send({"type": "http.response.start", "status": 200, "headers": built})
                 await streams.run(stream, fetch, hub, waiter, receive, send)
         except TooMany as problem:
             answer = refused(problem, answer.actor)
-            await self._send(endpoint, answer, None, scope, send, request_id)
+            await self._send(endpoint, answer, None, scope, receive, send, request_id)
         return answer
 
     @contextmanager
@@ -264,67 +298,45 @@ class App:
         answer: Answer,
         rate_status: RateLimitStatus | None,
         scope: Scope,
+        receive: Receive,
         send: Send,
         request_id: str,
     ) -> None:
         built = headers.build(endpoint, answer, rate_status or self._no_limit(), request_id, _secure(scope))
+        size = len(answer.body) if answer.download is None else answer.download.size
         if answer.status != 204:
-            built.append((b"content-length", b"%d" % len(answer.body)))
-        if isinstance(answer.problem, TooLarge):
+            built.append((b"content-length", b"%d" % size))
+        too_large = isinstance(answer.problem, TooLarge)
+        if too_large:
             built.append((b"connection", b"close"))
         await send({"type": "http.response.start", "status": answer.status, "headers": built})
-        await send({"type": "http.response.body", "body": b"" if scope["method"] == "HEAD" else answer.body})
+        if too_large:
+            await send(part(answer.body, more=True))
+            await discard(receive)
+            await send(part(b"", more=False))
+        elif scope["method"] == "HEAD":
+            await send(part(b"", more=False))
+        elif size <= PIECE and answer.download is None:
+            await send(part(answer.body, more=False))
+        else:
+            await self._send_long(answer, size, scope, send)
+
+    async def _send_long(self, answer: Answer, size: int, scope: Scope, send: Send) -> None:
+        peer = scope["client"][0] if scope.get("client") else ""
+        download = answer.download
+        if download is None:
+            with self._unread.counted(peer, size):
+                await send_in_pieces(send, answer.body)
+            return
+
+        async def read(start: int) -> bytes:
+            return await self._loop.run_in_executor(
+                self._pool, self.parts.performer.read, download, answer.actor, start, PIECE
+            )
+
+        with self._unread.counted(peer, 2 * PIECE):
+            await send_read(send, size, read)
 
 
 def _secure(scope: Scope) -> bool:
     return bool(scope.get("scheme") == "https")
-
-
-async def read_body(receive: Receive, sent: Mapping[bytes, bytes], limit: int = MAX_JSON) -> bytes:
-    """The whole body, unless it is longer than the endpoint takes."""
-    length = sent.get(b"content-length", b"0")
-    if length.isdigit() and int(length) > limit:
-        raise TooLarge
-    message = await receive()
-    if message["type"] == "http.disconnect":
-        raise Gone
-    body: bytes = message.get("body", b"")
-    if not message.get("more_body"):
-        return body
-    chunks, size = [body], len(body)
-    while message.get("more_body"):
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Gone
-        chunks.append(message.get("body", b""))
-        size += len(chunks[-1])
-        if size > limit:
-            raise TooLarge
-    return b"".join(chunks)
-
-
-async def read_upload(receive: Receive, sent: Mapping[bytes, bytes], limit: int) -> bytes:
-    """The whole upload, or a little more than the limit of one that is longer.
-
-    The rest is heard out and thrown away, unless it is boundless: a client that is still sending would
-    never see the answer.
-    """
-    length = sent.get(b"content-length", b"0")
-    if length.isdigit() and int(length) > MOST_DISCARDED:
-        raise TooLarge
-    chunks: list[bytes] = []
-    kept = size = 0
-    more = True
-    while more:
-        message = await receive()
-        if message["type"] == "http.disconnect":
-            raise Gone
-        chunk = message.get("body", b"")
-        size += len(chunk)
-        if size > MOST_DISCARDED:
-            raise TooLarge
-        if kept <= limit:
-            chunks.append(chunk)
-            kept += len(chunk)
-        more = message.get("more_body", False)
-    return b"".join(chunks)

@@ -20,7 +20,7 @@ from crofter.edge.endpoint import Endpoint
 from crofter.edge.listing import Listing
 from crofter.edge.problems import Fault, body_of, status_of
 from crofter.errors import Forbidden, Invalid, Problem, ScopeMissing, Unauthenticated, Unavailable
-from crofter.results import NoContent, ReadAfterCommit, Reply, Stream, TwoPhaseWrite
+from crofter.results import NoContent, Pieces, ReadAfterCommit, Reply, Stream, TwoPhaseWrite
 from crofter.scopes import covers
 from crofter.shapes import Page
 
@@ -48,6 +48,7 @@ class Answer(msgspec.Struct, gc=False):
     headers: list[tuple[bytes, bytes]] = []
     rows: int = 0
     stream: Stream | None = None
+    download: Pieces | None = None
     problem: Problem | None = None
     two_phase: TwoPhaseWrite[Any] | None = None
     read_after: ReadAfterCommit[Any] | None = None
@@ -163,6 +164,14 @@ class Performer:
             log.exception("request %s failed", request.id)
             return refused(Fault(), actor)
 
+    def read(self, download: Pieces, actor: Actor | None, start: int, size: int) -> bytes:
+        """The next bytes of a file that is being sent; none if it is gone, or cannot be read now."""
+        try:
+            with self.runtime.database.read() as db:
+                return download.read(Context(self.runtime, db, actor), start, size)
+        except Problem:
+            return b""
+
     def _look(self, request: Request, begun: Answer) -> Answer:
         assert begun.read_after is not None
         with self.runtime.database.read() as db:
@@ -253,6 +262,8 @@ def answered(result: Any, actor: Actor | None) -> Answer:
         return Answer(200, _encode(result), actor, rows=len(result.data))
     if isinstance(result, Reply):
         headers = [(name.encode(), value.encode()) for name, value in result.headers]
+        if isinstance(result.content, Pieces):
+            return Answer(200, b"", actor, content_type=result.content_type, headers=headers, download=result.content)
         return Answer(200, result.content, actor, content_type=result.content_type, headers=headers)
     if isinstance(result, NoContent):
         return Answer(204, b"", actor)

@@ -22,8 +22,10 @@ log = logging.getLogger("crofter")
 
 MOST = 64
 """Requests in one commit."""
-MAX_QUEUE_SECONDS = 2.0
+MAX_QUEUE_SECONDS = 1.0
 """Seconds that a request waits in the queue before its caller is told to come back later."""
+CROWDED_SECONDS = 0.5
+"""Once a request has waited so long no other is let into the queue, so that those in it are answered in time."""
 
 
 class _Job(Struct, eq=False):
@@ -41,6 +43,8 @@ class WriteQueue:
         self._performer = performer
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._waited = 0.0
+        """Seconds that the request which was taken up last had waited."""
 
     def open(self) -> None:
         self._loop = asyncio.get_running_loop()
@@ -51,6 +55,8 @@ class WriteQueue:
 
     async def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
         assert self._loop is not None
+        if self._waited > CROWDED_SECONDS and not self._jobs.empty():
+            return refused(Unavailable(), None)
         job = _Job(endpoint, values, request, self._loop.create_future(), time.monotonic())
         self._jobs.put(job)
         return await job.answered
@@ -93,7 +99,8 @@ class WriteQueue:
         return job
 
     def _perform(self, job: _Job) -> Answer:
-        if time.monotonic() - job.since > MAX_QUEUE_SECONDS:
+        self._waited = time.monotonic() - job.since
+        if self._waited > MAX_QUEUE_SECONDS:
             return refused(Unavailable(), None)
         return self._performer.perform(job.endpoint, job.values, job.request)
 

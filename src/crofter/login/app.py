@@ -16,12 +16,12 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.responses import Response
 
 from crofter.context import Runtime
-from crofter.edge.app import Gone, read_body
 from crofter.edge.limits import RateLimits
 from crofter.edge.mounts import by_path
 from crofter.edge.observe import Observer
 from crofter.edge.perform import Answer
 from crofter.edge.problems import Fault, MethodNotAllowed, TooLarge, UnsupportedMediaType, status_of
+from crofter.edge.receiving import Gone, read_body
 from crofter.edge.redact import words_of
 from crofter.errors import Invalid, Problem, TooMany, Unavailable
 from crofter.login import consent, exchange, pages, password_change, password_reset, signin

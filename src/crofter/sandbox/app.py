@@ -12,10 +12,10 @@ import msgspec
 
 from crofter.config import is_loopback
 from crofter.edge import bodies
-from crofter.edge.app import Gone, read_body
 from crofter.edge.json_reader import read_object
 from crofter.edge.mounts import by_path, refuse, reply
 from crofter.edge.problems import Fault
+from crofter.edge.receiving import Gone, read_body
 from crofter.errors import Forbidden, Problem
 from crofter.sandbox.control import SandboxControl
 from crofter.sandbox.shapes import Advance, NewAccount, NewToken, Settle

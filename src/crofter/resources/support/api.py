@@ -13,7 +13,7 @@ from crofter.edge.listing import Listing
 from crofter.edge.uploads import file_named, harmless
 from crofter.resources.support import files, rules, store
 from crofter.resources.support.shapes import ReplyCreate, ReplyView, TicketCreate, TicketView
-from crofter.results import Reply, Upload
+from crofter.results import Pieces, Reply, Upload
 from crofter.shapes import Page
 
 TheTicket = Annotated[store.Ticket, Lookup(store.one, "ticket_id")]
@@ -74,7 +74,8 @@ def create_ticket_attachment(ctx: Context, ticket: TheTicket, upload: TicketFile
 @endpoint("GET /v4/support/tickets/{ticket_id}/attachments/{filename}", scope="account:read_only", grant="any")
 def view_ticket_attachment(ctx: Context, file: TheFile) -> Reply:
     """Download an attached file by its name."""
-    return Reply(bytes(file.content), "application/octet-stream", download(file.filename))
+    pieces = Pieces(file.size, lambda ctx, start, length: store.file_piece(ctx, file.id, start, length))
+    return Reply(pieces, "application/octet-stream", download(file.filename))
 
 
 @endpoint(

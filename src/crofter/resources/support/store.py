@@ -18,6 +18,7 @@ from sqlalchemy import (
     bindparam,
     case,
     exists,
+    func,
     or_,
     select,
 )
@@ -124,8 +125,9 @@ class Attachment(Row):
 
 
 class File(Row):
+    id: int
     filename: str
-    content: bytes
+    size: int
 
 
 EVERY = select(*(ticket.c[name] for name in Ticket.__struct_fields__))
@@ -162,12 +164,15 @@ _ATTACHED = query(
     Attachment,
 )
 _FILE = query(
-    select(attachment.c.filename, content.c.content)
-    .join(content, content.c.attachment_id == attachment.c.id)
-    .where(
+    select(attachment.c.id, attachment.c.filename, attachment.c.size).where(
         and_(attachment.c.ticket_id == bindparam("ticket_id"), attachment.c.filename == bindparam("filename")),
     ),
     File,
+)
+_PIECE = query(
+    select(func.substr(content.c.content, bindparam("start"), bindparam("length"))).where(
+        content.c.attachment_id == bindparam("attachment_id")
+    )
 )
 
 
@@ -193,6 +198,11 @@ def file(ctx: Context, ticket_id: int, filename: str) -> File:
 def file_unscoped(ctx: Context, ticket_id: int, filename: str) -> File:
     """Of any account: for the support staff."""
     return ctx.db.one(_FILE, ticket_id=ticket_id, filename=filename)
+
+
+def file_piece(ctx: Context, attachment_id: int, start: int, length: int) -> bytes:
+    """A part of a file that was looked up before; nothing once it is gone."""
+    return bytes(ctx.db.value(_PIECE, attachment_id=attachment_id, start=start + 1, length=length) or b"")
 
 
 def urgent(ctx: Context) -> list[Ticket]:

@@ -1,0 +1,142 @@
+"""Clients that send requests and do not read the answers: they are cut off, and keep nobody else from being served."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crofter.edge import protocol, sending
+from crofter.edge.protocol import BoundedProtocol
+from tests.cloud import ADMIN, Cloud
+from tests.edge.answers import connect, receive, request
+from tests.resources.followers import eventually
+from tests.told import errors
+
+PEERS = ("127.0.0.81", "127.0.0.82", "127.0.0.83")
+EACH = 40
+SIZE = 2_500_000
+
+
+@pytest.fixture
+def own_cloud() -> Iterator[Cloud]:
+    cloud = Cloud()
+    yield cloud
+    cloud.close()
+
+
+def attached(cloud: Cloud) -> bytes:
+    """A request for a large file."""
+    cloud.admin.post("/v4/support/tickets", json={"summary": "Large", "description": "A file."})
+    text = b"x" * SIZE
+    answer = cloud.admin.post("/v4/support/tickets/1/attachments", files={"file": ("large.txt", text, "text/plain")})
+    assert answer.status_code == 200, answer.text
+    return request("GET", "/v4/support/tickets/1/attachments/large.txt", token=ADMIN)
+
+
+def resident() -> int:
+    """Bytes of memory that this process, and so the server in it, has."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+
+def test_whoever_does_not_read_takes_no_place_and_little_memory(own_cloud: Cloud) -> None:
+    own_cloud.application.app.parts.max_requests = 20
+    wanted = attached(own_cloud)
+    before = resident()
+    held = [connect(own_cloud.url, peer=peer) for peer in PEERS for _ in range(EACH)]
+    for connection in held:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall(3 * wanted)
+    for _ in range(20):
+        assert own_cloud.admin.get("/v4/tags").status_code == 200
+        assert own_cloud.admin.post("/v4/tags", json={"label": "ab"}).status_code == 400
+    assert resident() - before < len(held) * 0.5 * 1024 * 1024  # each of three whole answers would be five times that
+    for connection in held:
+        connection.close()
+
+
+def test_whoever_reads_nothing_for_a_while_is_cut_off(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BoundedProtocol, "write_seconds", 1.0)
+    wanted = attached(own_cloud)
+    connections = BoundedProtocol.per_peer
+    held = [connect(own_cloud.url, peer=PEERS[0]) for _ in range(5)]
+    for connection in held:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall(3 * wanted)  # the kernel may take a whole one
+    eventually(lambda: connections[PEERS[0]] == 0)
+    for connection in held:
+        connection.close()
+
+
+def test_whoever_reads_slowly_gets_all_of_it(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BoundedProtocol, "write_seconds", 1.0)
+    wanted = attached(own_cloud)
+    received = 0
+    with connect(own_cloud.url, peer=PEERS[0]) as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+        connection.sendall(wanted)
+        for _ in range(8):  # twice as long as a silent one is waited for
+            time.sleep(0.25)
+            received += len(connection.recv(64 * 1024))
+        while chunk := connection.recv(1024 * 1024):
+            received += len(chunk)
+            if received > SIZE:
+                break
+    assert received > SIZE
+
+
+def test_a_peer_has_only_so_much_unread(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sending, "PER_PEER", 5 * 2 * sending.PIECE)
+    wanted = attached(own_cloud)
+    unread = own_cloud.application.app._unread
+    held = [connect(own_cloud.url, peer=PEERS[1]) for _ in range(5)]
+    for connection in held:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.sendall(3 * wanted)  # the kernel may take a whole one
+    eventually(lambda: unread.full(PEERS[1]))
+    with connect(own_cloud.url, peer=PEERS[1]) as connection:
+        connection.sendall(request("GET", "/v4/tags", token=ADMIN))
+        answer = receive(connection)
+        assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+    assert own_cloud.admin.get("/v4/tags").status_code == 200
+    for connection in held:
+        connection.close()
+    eventually(lambda: not unread.full(PEERS[1]))
+
+
+def answers(connection: socket.socket, most: int) -> int:
+    """How many answers come, until there are so many or the connection ends."""
+    received = b""
+    try:
+        while received.count(b"HTTP/1.1 200") < most and (chunk := connection.recv(1024 * 1024)):
+            received += chunk
+    except ConnectionResetError:
+        pass
+    return received.count(b"HTTP/1.1 200")
+
+
+def test_only_a_few_requests_wait_on_a_connection(own_cloud: Cloud) -> None:
+    one, few = request("GET", "/v4/regions"), protocol.MAX_PIPELINED // 2
+    with connect(own_cloud.url) as connection:
+        connection.sendall(one * few)
+        assert answers(connection, few) == few
+    with connect(own_cloud.url) as connection:
+        connection.sendall(one * 10 * protocol.MAX_PIPELINED)
+        assert answers(connection, 10 * protocol.MAX_PIPELINED) <= protocol.MAX_PIPELINED
+    assert own_cloud.admin.get("/v4/tags").status_code == 200
+
+
+def test_a_body_that_is_too_large_is_refused_and_its_sender_hears_of_it(own_cloud: Cloud) -> None:
+    for size in (2_000_000, 20_000_000):
+        with connect(own_cloud.url) as connection:
+            head = request("POST", "/v4/tags", token=ADMIN, body=b"x", length=size)[:-1]
+            sender = threading.Thread(target=lambda: connection.sendall(head + b" " * size))  # noqa: B023
+            sender.start()
+            answer = receive(connection)
+            assert answer.status == 413
+            assert errors(answer) == [(None, "Request body is too large")]
+            sender.join()
