@@ -27,8 +27,8 @@ class Pieces(Struct, frozen=True):
     """A file that is read while it is sent: as a whole it would wait in memory for a client that does not read."""
 
     size: int
-    read: Callable[[Context, int, int], bytes]
-    """At most so many bytes of it, from a position on."""
+    read: Callable[[Context, int], bytes]
+    """The next few of its bytes from a position on, at which an earlier piece has ended."""
 
 
 class Reply(Struct, frozen=True):

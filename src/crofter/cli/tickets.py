@@ -151,7 +151,7 @@ def save_attachment(runtime: Runtime, arguments: Arguments) -> Rows:
         ticket = _ticket(ctx, arguments)
         with seeking(f"file {arguments['filename']} in ticket {ticket.id}"):
             attachment = store.file_unscoped(ctx, ticket.id, arguments["filename"])
-        content = store.file_piece(ctx, attachment.id, 0, attachment.size)
+        content = store.file_content(ctx, attachment)
         _on_record(ctx, ticket, arguments)
         target = _new_file(arguments["to"])  # what cannot be saved is not put on record
     with os.fdopen(target, "wb") as file:

@@ -40,6 +40,8 @@ ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 MAX_WAIT = 60
 MAX_TURN = 0.25
 """Seconds of requests that one turn of the event loop takes on; who comes later in it is sent away at once."""
+READERS = 2
+"""Files that are read at the same moment: with more, those who download would keep the event loop to themselves."""
 MAX_QUEUED = 1.0
 """Seconds that a request waits for a thread before its caller is told to come back later."""
 
@@ -74,6 +76,7 @@ class App:
         self._serial = itertools.count(1)
         self._busy = 0
         self._unread = Unread()
+        self._readers = asyncio.Semaphore(READERS)
         self._turn_began: float | None = None
 
     @cached_property
@@ -169,10 +172,10 @@ class App:
         self, endpoint: Endpoint, values: dict[str, Any], scope: Scope, receive: Receive, request_id: str
     ) -> tuple[Answer, RateLimitStatus]:
         sent = dict(scope["headers"])
-        address = scope["client"][0] if scope.get("client") else ""
+        address = _peer(scope)
         token = bearer(sent.get(b"authorization")) or None
         rate_status, charged = self.parts.limits.admit(endpoint.rate, token, address)
-        if self._busy > self.parts.max_requests or self._unread.full(address):
+        if self._busy > self.parts.max_requests:
             raise Unavailable
         if self.parts.maintenance is not None:
             answer = refused(Unavailable(self.parts.maintenance), None)
@@ -302,8 +305,11 @@ class App:
         send: Send,
         request_id: str,
     ) -> None:
-        built = headers.build(endpoint, answer, rate_status or self._no_limit(), request_id, _secure(scope))
         size = len(answer.body) if answer.download is None else answer.download.size
+        if size > PIECE and self._unread.full(_peer(scope)):
+            answer = refused(Unavailable(), answer.actor)
+            size = len(answer.body)
+        built = headers.build(endpoint, answer, rate_status or self._no_limit(), request_id, _secure(scope))
         if answer.status != 204:
             built.append((b"content-length", b"%d" % size))
         too_large = isinstance(answer.problem, TooLarge)
@@ -322,7 +328,7 @@ class App:
             await self._send_long(answer, size, scope, send)
 
     async def _send_long(self, answer: Answer, size: int, scope: Scope, send: Send) -> None:
-        peer = scope["client"][0] if scope.get("client") else ""
+        peer = _peer(scope)
         download = answer.download
         if download is None:
             with self._unread.counted(peer, size):
@@ -330,12 +336,17 @@ class App:
             return
 
         async def read(start: int) -> bytes:
-            return await self._loop.run_in_executor(
-                self._pool, self.parts.performer.read, download, answer.actor, start, PIECE
-            )
+            async with self._readers:
+                return await self._loop.run_in_executor(
+                    self._pool, self.parts.performer.read, download, answer.actor, start
+                )
 
         with self._unread.counted(peer, 2 * PIECE):
             await send_read(send, size, read)
+
+
+def _peer(scope: Scope) -> str:
+    return scope["client"][0] if scope.get("client") else ""
 
 
 def _secure(scope: Scope) -> bool:

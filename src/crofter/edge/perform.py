@@ -164,11 +164,11 @@ class Performer:
             log.exception("request %s failed", request.id)
             return refused(Fault(), actor)
 
-    def read(self, download: Pieces, actor: Actor | None, start: int, size: int) -> bytes:
+    def read(self, download: Pieces, actor: Actor | None, start: int) -> bytes:
         """The next bytes of a file that is being sent; none if it is gone, or cannot be read now."""
         try:
             with self.runtime.database.read() as db:
-                return download.read(Context(self.runtime, db, actor), start, size)
+                return download.read(Context(self.runtime, db, actor), start)
         except Problem:
             return b""
 

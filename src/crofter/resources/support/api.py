@@ -74,7 +74,7 @@ def create_ticket_attachment(ctx: Context, ticket: TheTicket, upload: TicketFile
 @endpoint("GET /v4/support/tickets/{ticket_id}/attachments/{filename}", scope="account:read_only", grant="any")
 def view_ticket_attachment(ctx: Context, file: TheFile) -> Reply:
     """Download an attached file by its name."""
-    pieces = Pieces(file.size, lambda ctx, start, length: store.file_piece(ctx, file.id, start, length))
+    pieces = Pieces(file.size, lambda ctx, start: store.file_piece(ctx, file.id, start))
     return Reply(pieces, "application/octet-stream", download(file.filename))
 
 

@@ -12,13 +12,13 @@ from sqlalchemy import (
     Index,
     Integer,
     LargeBinary,
+    PrimaryKeyConstraint,
     Text,
     UniqueConstraint,
     and_,
     bindparam,
     case,
     exists,
-    func,
     or_,
     select,
 )
@@ -76,16 +76,14 @@ attachment = table(
     UniqueConstraint("ticket_id", "filename"),
 )
 # Apart from the rest, so that lists do not carry files about.
+# In pieces: a database takes the whole value into memory to give a part of it.
+PIECE = 64 * 1024
 content = table(
     "ticket_attachment_content",
-    Column(
-        "attachment_id",
-        Id,
-        ForeignKey("ticket_attachment.id", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-    ),
+    Column("attachment_id", Id, ForeignKey("ticket_attachment.id", ondelete="CASCADE"), nullable=False),
+    Column("number", Integer, nullable=False),
     Column("content", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("attachment_id", "number"),
 )
 
 
@@ -170,8 +168,8 @@ _FILE = query(
     File,
 )
 _PIECE = query(
-    select(func.substr(content.c.content, bindparam("start"), bindparam("length"))).where(
-        content.c.attachment_id == bindparam("attachment_id")
+    select(content.c.content).where(
+        content.c.attachment_id == bindparam("attachment_id"), content.c.number == bindparam("number")
     )
 )
 
@@ -200,9 +198,13 @@ def file_unscoped(ctx: Context, ticket_id: int, filename: str) -> File:
     return ctx.db.one(_FILE, ticket_id=ticket_id, filename=filename)
 
 
-def file_piece(ctx: Context, attachment_id: int, start: int, length: int) -> bytes:
-    """A part of a file that was looked up before; nothing once it is gone."""
-    return bytes(ctx.db.value(_PIECE, attachment_id=attachment_id, start=start + 1, length=length) or b"")
+def file_piece(ctx: Context, attachment_id: int, start: int) -> bytes:
+    """The next bytes of a file that was looked up before; none once it is gone. ``start`` is where a piece begins."""
+    return bytes(ctx.db.value(_PIECE, attachment_id=attachment_id, number=start // PIECE) or b"")
+
+
+def file_content(ctx: Context, file: File) -> bytes:
+    return b"".join(file_piece(ctx, file.id, start) for start in range(0, file.size, PIECE))
 
 
 def urgent(ctx: Context) -> list[Ticket]:
@@ -228,4 +230,5 @@ def attach(ctx: Context, to: Ticket, filename: str, data: bytes, by: str) -> Non
         created=ctx.moment,
         created_by=by,
     )
-    ctx.db.insert(content, attachment_id=number, content=data)
+    for start in range(0, len(data), PIECE):
+        ctx.db.insert(content, attachment_id=number, number=start // PIECE, content=data[start : start + PIECE])

@@ -336,4 +336,4 @@ CREATE INDEX ix_nodebalancer_node_config_id ON nodebalancer_node (config_id)
 --;
 CREATE INDEX ix_nodebalancer_node_host ON nodebalancer_node (host)
 --;
-CREATE TABLE ticket_attachment_content ( attachment_id INTEGER NOT NULL, content BLOB NOT NULL, CONSTRAINT pk_ticket_attachment_content PRIMARY KEY (attachment_id), CONSTRAINT fk_ticket_attachment_content_attachment_id FOREIGN KEY(attachment_id) REFERENCES ticket_attachment (id) ON DELETE CASCADE ) STRICT
+CREATE TABLE ticket_attachment_content ( attachment_id INTEGER NOT NULL, number INTEGER NOT NULL, content BLOB NOT NULL, CONSTRAINT pk_ticket_attachment_content PRIMARY KEY (attachment_id, number), CONSTRAINT fk_ticket_attachment_content_attachment_id FOREIGN KEY(attachment_id) REFERENCES ticket_attachment (id) ON DELETE CASCADE ) STRICT
