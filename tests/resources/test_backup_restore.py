@@ -110,7 +110,7 @@ def test_what_cannot_be_restored_is_refused(cloud: Cloud, alice: Client, saved: 
     elsewhere = create(alice, region="us-west")["id"]
     answer = alice.post(address, json={"compute_id": elsewhere})
     assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "compute_id")
-    answer = alice.post(address, json={"compute_id": own})  # no resource beside what is there
+    answer = alice.post(address, json={"compute_id": own})  # no space beside what is there
     assert (answer.status_code, "Insufficient space" in answer.json()["errors"][0]["reason"]) == (400, True)
     cloud.freeze()
     act(alice, own, "reboot")

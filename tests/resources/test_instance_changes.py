@@ -255,11 +255,11 @@ def test_a_change_that_fails_leaves_everything_as_it_was(
 ) -> None:
     own = deploy(cloud, alice, booted=running)
     before = view(alice, own), disks(alice, own), configs(alice, own)
-    transitions(cloud, **{f"compute_{kind}": {"fail": "There is no resource."}})
+    transitions(cloud, **{f"compute_{kind}": {"fail": "There is no space."}})
     act(alice, own, kind, type=to)
     cloud.settle()
     told = last(alice, f"compute_{kind}")
-    assert (told["status"], told["message"]) == ("failed", "There is no resource.")
+    assert (told["status"], told["message"]) == ("failed", "There is no space.")
     after = view(alice, own), disks(alice, own), configs(alice, own)
     assert after[0] | {"updated": None} == before[0] | {"updated": None}
     assert after[1:] == before[1:]
