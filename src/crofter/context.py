@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from crofter.keyring import Keyring
     from crofter.kinds import Kinds
     from crofter.passwords import Passwords
-    from crofter.resources.billing.traffic import TrafficSource
+    from crofter.ports import TrafficSource
     from crofter.rng import Rng
 
 

@@ -14,6 +14,7 @@ from crofter.faults import FaultKind
 from crofter.kinds import Kind
 from crofter.login import schedules as login_schedules
 from crofter.login import store as login_tables
+from crofter.ports import TrafficSource
 from crofter.resources.account import api as account
 from crofter.resources.billing import account_api as billed_account
 from crofter.resources.billing import api as billing
@@ -21,7 +22,6 @@ from crofter.resources.billing import operations as billing_operations
 from crofter.resources.billing.cards import CARD_DECLINED
 from crofter.resources.billing.promotions import PROMOTIONS
 from crofter.resources.billing.taxes import TAXES
-from crofter.resources.billing.traffic import TrafficSource
 from crofter.resources.closing import api as closing
 from crofter.resources.closing.rules import CLEAR
 from crofter.resources.events import api as events

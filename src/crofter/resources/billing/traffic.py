@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -46,20 +45,6 @@ class Leaving(Struct, frozen=True):
     object_id: int
     month: str
     bytes: int
-
-
-class TrafficSource(Protocol):
-    """The port through which billing learns what machines sent and received, without knowing any machine.
-
-    ``runtime.traffic`` is one; the instances provide it. Hosts that do not answer count for nothing, or raise
-    Unreachable if it must be known ``exactly``.
-    """
-
-    def __call__(
-        self, ctx: Context, account_id: int, periods: Mapping[int, tuple[int, int]], *, exactly: bool
-    ) -> dict[int, int]:
-        """Bytes of those of these instances that the account has, each from one moment to another."""
-        ...
 
 
 class DepartedTraffic(Row):

@@ -1,1 +1,1 @@
-"""The journal, read: what happened on the account."""
+"""The event log, read: what happened on the account."""
