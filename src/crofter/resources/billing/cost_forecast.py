@@ -130,8 +130,11 @@ def _services(alone: MonthSums, chained: list[Spending]) -> dict[str, _Total]:
 
 def _tags(ctx: Context, alone: MonthSums, chained: list[Spending]) -> list[TagCost]:
     grouped: defaultdict[str | None, _Total] = defaultdict(_Total)
-    for group in alone.tags:
-        grouped[group.label].add(group.so_far, group.by_the_end)
+    for tag in alone.tags:
+        grouped[tag.label].add(tag.so_far, tag.by_the_end)
+    for group in alone.services:
+        if group.untagged:
+            grouped[None].add(group.so_far, group.by_the_end)
     labels = sums.labels(ctx.db, ctx.account_id, [spending.meter for spending in chained])
     for spending in chained:
         carried: Sequence[str | None] = labels.get(spending.meter.id) or [None]

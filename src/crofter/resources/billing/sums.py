@@ -11,7 +11,19 @@ from collections.abc import Collection
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import BigInteger, ColumnElement, Integer, and_, bindparam, case, cast, func, or_, select
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Integer,
+    and_,
+    bindparam,
+    case,
+    cast,
+    exists,
+    func,
+    literal_column,
+    select,
+)
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.functions import GenericFunction
 
@@ -53,14 +65,14 @@ def _moment(name: str) -> ColumnElement[int]:
     return bindparam(name, type_=BigInteger())
 
 
-def _begun_hours(moment: ColumnElement[int]) -> ColumnElement[int]:
-    """As ``meters.begun_hours``, of a moment that is not after the end. Division of whole numbers rounds towards 0."""
-    return greatest(0, (moment - meter.c.began + (clock.HOUR - 1)) // clock.HOUR)
-
-
 def _month_so_far(moment: ColumnElement[int]) -> ColumnElement[int]:
-    """Micro-dollars of a meter alone, between the first of a month and a moment of it."""
-    return least(meter.c.hourly * (_begun_hours(moment) - _begun_hours(_moment("first"))), meter.c.monthly)
+    """Micro-dollars of a meter alone, from the first of a month to a moment of it that is not after its end.
+
+    Months begin on the hour, so the first hour of a meter that begins in one does so at its own minute of the first.
+    """
+    begins = greatest(meter.c.began, _moment("first") + meter.c.began % clock.HOUR)
+    hours = greatest(0, (moment - begins + (clock.HOUR - 1)) // clock.HOUR)
+    return least(meter.c.hourly * hours, meter.c.monthly)
 
 
 def _until(name: str) -> ColumnElement[int]:
@@ -79,11 +91,7 @@ def _added(amount: ColumnElement[int]) -> ColumnElement[int]:
 
 
 _CHAIN = func.coalesce(meter.c.chain, meter.c.id)
-_ALONE = and_(
-    meter.c.account_id == bindparam("account_id"),
-    or_(meter.c.ended.is_(None), meter.c.ended > _moment("first")),
-    ~among(_CHAIN, "chains"),
-)
+_ALONE = and_(meters.ran_since("first"), ~among(_CHAIN, "chains"))
 
 
 # ---- what no invoice has --------------------------------------------------------------------------------------------
@@ -120,9 +128,13 @@ def chains_of(chained: Collection[Meter]) -> list[int]:
 
 
 class ServiceSum(Row):
-    """What the meters of one kind come to, and the price of those that run; all in micro-dollars."""
+    """What the meters of one kind come to, and the price of those that run; all in micro-dollars.
+
+    One of those whose objects carry tags, and another one of those that do not.
+    """
 
     what: str
+    untagged: int
     so_far: int
     by_the_end: int
     hourly: int
@@ -130,9 +142,9 @@ class ServiceSum(Row):
 
 
 class TagSum(Row):
-    """What the meters of all objects with one tag come to, or of those without any."""
+    """What the meters of all objects with one tag come to."""
 
-    label: str | None
+    label: str
     so_far: int
     by_the_end: int
 
@@ -153,37 +165,36 @@ _SPENT = (
     _added(_cents(_month_so_far(_until("now")))).label("so_far"),
     _added(_cents(_month_so_far(_until("end")))).label("by_the_end"),
 )
-_TAGGED_AS = case((meter.c.what.in_(OF_INSTANCES), COMPUTE), else_=meter.c.what)
-"""What tags call the object: backups and addresses are of an instance."""
-# An object that left the account may carry tags of its new owner, which are nobody else's business.
-_carried = (
-    select(tagged.c.kind, tagged.c.object_id, tag.c.label)
-    .join(tag, tag.c.id == tagged.c.tag_id)
-    .where(tag.c.account_id == bindparam("account_id"))
-    .subquery("carried")
+# What tags call the object: backups and addresses are of an instance. One that left the account may carry tags of its
+# new owner, which are nobody else's business.
+_CARRIES = and_(
+    tagged.c.kind == case((meter.c.what.in_(OF_INSTANCES), COMPUTE), else_=meter.c.what),
+    tagged.c.object_id == meter.c.object_id,
 )
-_CARRIES = and_(_carried.c.kind == _TAGGED_AS, _carried.c.object_id == meter.c.object_id)
+_MINE = and_(tag.c.id == tagged.c.tag_id, tag.c.account_id == bindparam("account_id"))
+_UNTAGGED = case((exists().where(_CARRIES, _MINE), 0), else_=1)
 _BY_SERVICE = query(
     select(
         meter.c.what,
+        _UNTAGGED.label("untagged"),
         *_SPENT,
         _added(case((meter.c.ended.is_(None), meter.c.hourly), else_=0)).label("hourly"),
         _added(case((meter.c.ended.is_(None), meter.c.monthly), else_=0)).label("monthly"),
     )
     .where(_ALONE)
-    .group_by(meter.c.what),
+    .group_by(meter.c.what, literal_column("untagged")),
     ServiceSum,
 )
 _BY_TAG = query(
-    select(_carried.c.label, *_SPENT)
-    .select_from(meter.outerjoin(_carried, _CARRIES))
+    select(tag.c.label, *_SPENT)
+    .select_from(meter.join(tagged, _CARRIES).join(tag, _MINE))
     .where(_ALONE)
-    .group_by(_carried.c.label),
+    .group_by(tag.c.label),
     TagSum,
 )
 _LABELS = query(
-    select(meter.c.id, _carried.c.label)
-    .select_from(meter.join(_carried, _CARRIES))
+    select(meter.c.id, tag.c.label)
+    .select_from(meter.join(tagged, _CARRIES).join(tag, _MINE))
     .where(meter.c.account_id == bindparam("account_id"), among(meter.c.id, "ids")),
     LabelOf,
 )
