@@ -171,7 +171,7 @@ class App:
         sent = dict(scope["headers"])
         address = scope["client"][0] if scope.get("client") else ""
         token = bearer(sent.get(b"authorization")) or None
-        rate_status, charged = self.parts.limits.admit(endpoint.rate, token, address)
+        rate_status, charged = self.parts.limits.admit(endpoint.rate, token, address, endpoint.weight)
         if self._busy > self.parts.max_requests or self._unread.full(address):
             raise Unavailable
         if self.parts.maintenance is not None:
