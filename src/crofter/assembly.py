@@ -190,7 +190,7 @@ def build(settings: Settings) -> Application:
         performer=Performer(
             runtime,
             Access(access.authenticate, access.permits, access.permits_globally),
-            lambda ctx: meters.rates(ctx.db, ctx.account_id),
+            lambda ctx: meters.rate_change(ctx.db, ctx.account_id),
         ),
         limits=RateLimits(runtime.clock, settings.rate_limits, RATE_LIMITS["general"]),
         hub=hub,

@@ -10,6 +10,7 @@ from httpx2 import Client, Response
 from crofter.clock import Clock
 from crofter.edge import counting
 from crofter.edge import limits as limiting
+from crofter.registry import ENDPOINTS
 from tests.cloud import Cloud
 from tests.edge.answers import request, send
 from tests.told import errors
@@ -156,6 +157,34 @@ def test_some_endpoints_have_a_narrower_limit_of_their_own(limited: Cloud) -> No
     assert limited.admin.get("/v4/tags").status_code == 200
     limited.advance(60)
     assert limited.admin.post("/v4/support/tickets", json=ticket).status_code in (200, 429)
+
+
+def test_a_costly_request_counts_as_several(limited: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    cost = next(one for one in ENDPOINTS if one.name == "view_account_cost")
+    assert cost.weight == 10
+    monkeypatch.setattr(cost, "weight", 2)
+    costly = [rate_status(limited.admin.get("/v4/account/cost")) for _ in range(2)]
+    assert costly == [(200, GENERAL, 3), (200, GENERAL, 1)]
+    refused = limited.admin.get("/v4/account/cost")  # what it counts as does not fit into what is left
+    assert rate_status(refused) == (429, GENERAL, 0)
+    assert refused.headers["retry-after"] == str(WINDOW)
+    assert rate_status(limited.admin.get("/v4/tags")) == (429, GENERAL, 0)
+    limited.advance(WINDOW)
+    assert rate_status(limited.admin.get("/v4/account/cost")) == (200, GENERAL, 3)
+
+
+def test_a_narrower_limit_counts_requests_whatever_they_cost(limited: Cloud) -> None:
+    limits = limited.application.app.parts.limits
+    assert limits.hit("tickets", "somebody", 3).remaining == 1
+    assert limits.hit("general", "somebody").remaining == GENERAL - 4
+
+
+def test_a_costly_request_costs_the_address_of_a_new_token_nothing(limited: Cloud) -> None:
+    limits = limited.application.app.parts.limits
+    _, charged = limits.admit("general", "token", "192.0.2.1", 3)
+    limits.record_token("token", "192.0.2.1", charged=charged, good=True)
+    assert limits.hit("general", "192.0.2.1").remaining == GENERAL - 1
+    assert limits.hit("general", "token token").remaining == GENERAL - 4
 
 
 def test_without_a_limit_the_headers_are_there_and_nothing_is_counted(cloud: Cloud) -> None:

@@ -54,6 +54,7 @@ class Session:
         "dialect",
         "events",
         "operations",
+        "price_changes",
         "topics",
     )
 
@@ -67,6 +68,8 @@ class Session:
         """The events that were written, for the audit log."""
         self.operations: list[tuple[Any, Any]] = []
         """The operations that were queued, each with its arguments: what is still to come of this transaction."""
+        self.price_changes: list[tuple[int, int, int]] = []
+        """Who pays how much more, by the hour and by the month, for what was started and stopped; for a plan."""
         self.after: list[Callable[[], None]] = []
         self.deferred_writes: dict[Hashable, DeferredWrite] = {}
         """What is still to be written, by what it is the latest of."""

@@ -174,7 +174,7 @@ class App:
         sent = dict(scope["headers"])
         address = _peer(scope)
         token = bearer(sent.get(b"authorization")) or None
-        rate_status, charged = self.parts.limits.admit(endpoint.rate, token, address)
+        rate_status, charged = self.parts.limits.admit(endpoint.rate, token, address, endpoint.weight)
         if self._busy > self.parts.max_requests:
             raise Unavailable
         if self.parts.maintenance is not None:

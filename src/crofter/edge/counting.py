@@ -90,8 +90,8 @@ class Counting:
     def limit(text: str) -> RateLimitItem:
         return parse(text)
 
-    def hit(self, item: RateLimitItem, name: str, caller: Any) -> Count:
-        allowed = self._window.hit(item, name, caller)
+    def hit(self, item: RateLimitItem, name: str, caller: Any, weight: int = 1) -> Count:
+        allowed = self._window.hit(item, name, caller, cost=weight)
         stats = self._window.get_window_stats(item, name, caller)
         return Count(allowed, item.amount, stats.remaining, stats.reset_time)
 

@@ -145,6 +145,8 @@ def _facts(operation: Operation) -> str:
         facts.append(("Events", ", ".join(f"<code>{escape(event)}</code>" for event in operation["x-events"])))
     if "x-rate-limit" in operation:
         facts.append(("Rate limit", f"its own: <code>{escape(operation['x-rate-limit'])}</code>"))
+    if "x-rate-limit-weight" in operation:
+        facts.append(("Rate limit", f"counts as {operation['x-rate-limit-weight']} requests"))
     refused = ", ".join(status for status in operation["responses"] if status >= "4")
     facts.append(("May be refused with", refused))
     return '<dl class="facts">' + "".join(f"<dt>{name}</dt><dd>{text}</dd>" for name, text in facts) + "</dl>"

@@ -63,6 +63,8 @@ class Options(Struct, kw_only=True, eq=False):
     deprecated: str | None = None
     """What replaces it."""
     rate: str = "general"
+    weight: int = 1
+    """As how many requests it counts against the general limit: what costs the server more uses up more of it."""
     waits: bool = False
     """Whether ``?wait=`` holds the answer back until there is something to list."""
     events: tuple[str, ...] = ()
@@ -157,6 +159,8 @@ class Endpoint(Options, eq=False, dict=True):
         for scope in self.scopes:
             if scope.partition(":")[2] not in (READ, WRITE):
                 raise TypeError(f"{where}: {scope!r} is not a scope")
+        if self.weight < 1:
+            raise TypeError(f"{where}: every request counts, so a weight is 1 or more")
         kind, _, level = self.grant.partition(":")
         if level and level not in (READ, WRITE):
             raise TypeError(f"{where}: {self.grant!r} is not a grant")

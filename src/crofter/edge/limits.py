@@ -54,20 +54,21 @@ class RateLimits:
         if self._counting is not None:
             self._counting.clear()
 
-    def admit(self, name: str, token: str | None, address: str) -> tuple[RateLimitStatus, bool]:
+    def admit(self, name: str, token: str | None, address: str, weight: int = 1) -> tuple[RateLimitStatus, bool]:
         """Count one request by its token; and by its address too, as long as the token is not known to be good.
 
-        Otherwise whoever makes up a token for each request is never stopped. Tells whether the address was charged.
+        Otherwise whoever makes up a token for each request is never stopped. Tells whether the address was charged,
+        which is for one request whatever its ``weight``: one with a made-up token is refused before it costs anything.
         """
         if self._counting is None:
             return self.unlimited(), False
         if token is None:
-            return self.hit(name, address), False
+            return self.hit(name, address, weight), False
         token = token[:_TELLING]
         charged = token not in self._good
         if charged:
             self.hit("general", address)
-        return self.hit(name, f"token {token}"), charged
+        return self.hit(name, f"token {token}", weight), charged
 
     def record_token(self, token: str | None, address: str, *, charged: bool, good: bool) -> None:
         """What came of a token that was admitted. A good one costs its address nothing."""
@@ -83,19 +84,22 @@ class RateLimits:
         if charged and "general" in self._limits:
             self._counting.forgive(self._limits["general"], "general", address)
 
-    def hit(self, name: str, caller: Any) -> RateLimitStatus:
-        """Count one request of ``caller``; TooMany carries the status that refuses it."""
+    def hit(self, name: str, caller: Any, weight: int = 1) -> RateLimitStatus:
+        """Count one request of ``caller``, as ``weight`` of the general limit; TooMany carries the status."""
         if self._counting is None:
             return self.unlimited()
         item = self._limits.get(name)
         if name != "general" and "general" in self._limits:
-            self._count(self._counting, "general", self._limits["general"], caller)
+            self._count(self._counting, "general", self._limits["general"], caller, weight)
+            weight = 1
         if item is None:
             return self.unlimited()
-        return self._count(self._counting, name, item, caller)
+        return self._count(self._counting, name, item, caller, weight)
 
-    def _count(self, counting: Counting, name: str, item: RateLimitItem, caller: Any) -> RateLimitStatus:
-        count = counting.hit(item, name, caller)
+    def _count(
+        self, counting: Counting, name: str, item: RateLimitItem, caller: Any, weight: int = 1
+    ) -> RateLimitStatus:
+        count = counting.hit(item, name, caller, weight)
         left = max(0, int(count.reset - self._clock.now() / 1000 + 0.999))
         rate_status = RateLimitStatus(count.amount, count.remaining, int(count.reset), left)
         if not count.allowed:

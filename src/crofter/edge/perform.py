@@ -59,10 +59,12 @@ class Answer(msgspec.Struct, gc=False):
 class Performer:
     """Runs endpoints: authenticates, finds objects, reads bodies, and turns whatever happens into an answer."""
 
-    def __init__(self, runtime: Runtime, access: Access, rates: planning.Rates = lambda _ctx: (0, 0)) -> None:
+    def __init__(
+        self, runtime: Runtime, access: Access, rate_change: planning.RateChange = lambda _ctx: (0, 0)
+    ) -> None:
         self.runtime = runtime
         self.access = access
-        self.rates = rates
+        self.rate_change = rate_change
 
     def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
         actor: Actor | None = None
@@ -130,7 +132,7 @@ class Performer:
             ctx = self._context(db, actor, request)
             if actor is not None and planning.wanted(request.headers):
                 run = partial(self._run, endpoint, values, request, ctx, body)
-                raise planning.Undone(planning.plan(ctx, endpoint, lambda: run().two_phase, self.rates))
+                raise planning.Undone(planning.plan(ctx, endpoint, lambda: run().two_phase, self.rate_change))
             if key is None:
                 return self._change(endpoint, values, request, ctx, body)
             name, print_ = (

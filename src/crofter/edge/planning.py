@@ -19,8 +19,8 @@ from crofter.shapes import View
 PREFERENCE = b"plan"
 APPLIED = (b"preference-applied", PREFERENCE)
 
-Rates = Callable[[Context], tuple[int, int]]
-"""What all that the caller's account has costs now: micro-dollars by the hour, and at most by the month."""
+RateChange = Callable[[Context], tuple[int, int]]
+"""How much more the caller's account pays since the transaction began: micro-dollars by the hour, and by the month."""
 
 
 class Undone(Exception):
@@ -84,16 +84,17 @@ def wanted(headers: Mapping[bytes, bytes]) -> bool:
     return asked is not None and any(one.partition(b";")[0].strip().lower() == PREFERENCE for one in asked.split(b","))
 
 
-def plan(ctx: Context, endpoint: Endpoint, run: Callable[[], TwoPhaseWrite[Any] | None], rates: Rates) -> bytes:
+def plan(
+    ctx: Context, endpoint: Endpoint, run: Callable[[], TwoPhaseWrite[Any] | None], rate_change: RateChange
+) -> bytes:
     """Run the handler, and say what came of it. The caller undoes it."""
-    before = rates(ctx)
     two_phase = run()
-    after = rates(ctx)
-    later = [operation.cost(ctx, args) for operation, args in ctx.db.operations if operation.cost is not None]
+    costs = [rate_change(ctx)]
+    costs += [operation.cost(ctx, args) for operation, args in ctx.db.operations if operation.cost is not None]
     if two_phase is not None:
-        later.append(two_phase.cost(ctx))
+        costs.append(two_phase.cost(ctx))
     told = ctx.db.all(_EVENTS, ids=ctx.db.events)
-    changed = (after[place] - before[place] + sum(cost[place] for cost in later) for place in (0, 1))
+    changed = (sum(cost[place] for cost in costs) for place in (0, 1))
     planned = Plan(
         events=list(endpoint.events) if two_phase is not None else [event.action for event in told],
         objects=_objects(told),

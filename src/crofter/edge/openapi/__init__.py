@@ -104,6 +104,8 @@ def _operation(endpoint: Endpoint, endpoints: Sequence[Endpoint], schemas: Schem
     }
     if endpoint.rate != "general":
         operation["x-rate-limit"] = endpoint.rate
+    if endpoint.weight > 1:
+        operation["x-rate-limit-weight"] = endpoint.weight
     if listed := parameters_of(endpoint, schemas):
         operation["parameters"] = listed
     if body := request_body(endpoint, schemas):

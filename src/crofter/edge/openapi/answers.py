@@ -62,7 +62,7 @@ EVERYWHERE = {
     "X-Accepted-OAuth-Scopes": _header("The scopes that this operation accepts; `*` for any token or none."),
     "X-OAuth-Scopes": _header("The scopes of the token that was shown; `unknown` without one."),
     "X-RateLimit-Limit": _header("Requests that fit into one window.", "integer", minimum=0),
-    "X-RateLimit-Remaining": _header("Requests left in this window.", "integer", minimum=0),
+    "X-RateLimit-Remaining": _header("Requests left in this window. A costly one is several.", "integer", minimum=0),
     "X-RateLimit-Reset": _header("When the window ends, in seconds since 1970.", "integer", minimum=0),
     "X-Request-Id": _header("Names this request in the log."),
     "X-Spec-Version": _header("The version of the interface.", const=SPEC_VERSION),

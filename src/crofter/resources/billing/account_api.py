@@ -32,7 +32,7 @@ def update_account(ctx: Context, body: AccountUpdate) -> ReadAfterCommit[Account
     return ReadAfterCommit(standing.view)
 
 
-@endpoint("GET /v4/account/transfer", scope="account:read_only", grant="account:read_only", slow=True)
+@endpoint("GET /v4/account/transfer", scope="account:read_only", grant="account:read_only", slow=True, weight=10)
 @asks_hosts
 def view_account_transfer(ctx: Context) -> AccountTransfer:
     """View the traffic of the month over all instances."""

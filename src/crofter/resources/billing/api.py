@@ -59,6 +59,7 @@ def list_invoice_items(ctx: Context, invoice: TheInvoice, listing: Listing) -> P
     grant="account:read_only",
     replies=("application/pdf",),
     slow=True,
+    weight=20,
 )
 def view_invoice_pdf(ctx: Context, invoice: TheInvoice) -> Reply:
     """View an invoice as a PDF document."""
@@ -71,6 +72,7 @@ def view_invoice_pdf(ctx: Context, invoice: TheInvoice) -> Reply:
     grant="account:read_only",
     replies=("text/csv; charset=utf-8",),
     slow=True,
+    weight=5,
 )
 def view_invoice_csv(ctx: Context, invoice: TheInvoice) -> Reply:
     """View the lines of an invoice as a table for spreadsheets."""
@@ -174,7 +176,7 @@ def redeem_promo_code(ctx: Context, body: PromoCode) -> Promotion:
     return promotions.redeem(ctx, body.promo_code)
 
 
-@endpoint("GET /v4/account/cost", scope="account:read_only", grant="account:read_only", slow=True)
+@endpoint("GET /v4/account/cost", scope="account:read_only", grant="account:read_only", slow=True, weight=10)
 def view_account_cost(ctx: Context) -> AccountCost:
     """View what the account costs this month, by service and by tag, with a forecast."""
     return cost_forecast.of_account(ctx)

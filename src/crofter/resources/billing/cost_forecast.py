@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
@@ -9,13 +10,10 @@ from msgspec import Struct
 from crofter import clock
 from crofter.context import Context
 from crofter.money import dollars, whole_cents
-from crofter.resources.billing import meters, usage
+from crofter.resources.billing import meters, sums, usage
 from crofter.resources.billing.meters import Meter
 from crofter.resources.billing.shapes import AccountCost, CostItem, ServiceCost, TagCost
-from crofter.resources.tags import store as tags
-
-COMPUTE = "compute"
-OF_INSTANCES = (COMPUTE, "backup", "ip", "managed")
+from crofter.resources.billing.sums import OF_INSTANCES, MonthSums
 
 
 class Spending(Struct, frozen=True):
@@ -45,23 +43,30 @@ def of_instance(ctx: Context, instance_id: int) -> MonthCost:
         start=clock.text(first),
         forecast=_total(spendings, _by_the_end),
         month_to_date=_total(spendings, _so_far),
-        hourly=hourly,
-        monthly=monthly,
+        hourly=dollars(hourly),
+        monthly=dollars(monthly),
         items=[_item(spending) for spending in spendings],
     )
 
 
 def of_account(ctx: Context) -> AccountCost:
-    spendings = _this_month(ctx, meters.since(ctx.db, ctx.account_id, usage.month_start(ctx.now)))
-    hourly, monthly = _rates(spendings)
+    """Added up by the database, but for objects whose plan changed this month: their meters share a cap."""
+    first = usage.month_start(ctx.now)
+    chained = _this_month(ctx, meters.chained(ctx.db, ctx.account_id, first))
+    alone = sums.of_month(ctx.db, ctx.account_id, ctx.now, [spending.meter for spending in chained])
+    services = _services(alone, chained)
+    hourly, monthly = _rates(chained)
     return AccountCost(
-        forecast=_total(spendings, _by_the_end),
-        from_=clock.text(usage.month_start(ctx.now)),
-        hourly=hourly,
-        month_to_date=_total(spendings, _so_far),
-        monthly=monthly,
-        services=_services(spendings),
-        tags=_tags(ctx, spendings),
+        forecast=dollars(sum(total.by_the_end for total in services.values())),
+        from_=clock.text(first),
+        hourly=dollars(hourly + sum(group.hourly for group in alone.services)),
+        month_to_date=dollars(sum(total.so_far for total in services.values())),
+        monthly=dollars(monthly + sum(group.monthly for group in alone.services)),
+        services=[
+            ServiceCost(dollars(total.by_the_end), dollars(total.so_far), what)
+            for what, total in sorted(services.items())
+        ],
+        tags=_tags(ctx, alone, chained),
         to=ctx.moment,
     )
 
@@ -85,9 +90,9 @@ def _total(spendings: Iterable[Spending], part: Callable[[Spending], int]) -> fl
     return dollars(sum(part(spending) for spending in spendings))
 
 
-def _rates(spendings: Iterable[Spending]) -> tuple[float, float]:
+def _rates(spendings: Iterable[Spending]) -> tuple[int, int]:
     running = [spending.meter for spending in spendings if spending.meter.ended is None]
-    return dollars(sum(meter.hourly for meter in running)), dollars(sum(meter.monthly for meter in running))
+    return sum(meter.hourly for meter in running), sum(meter.monthly for meter in running)
 
 
 def _item(spending: Spending) -> CostItem:
@@ -102,32 +107,40 @@ def _item(spending: Spending) -> CostItem:
     )
 
 
-def _services(spendings: list[Spending]) -> list[ServiceCost]:
-    grouped: dict[str, list[Spending]] = {}
-    for spending in spendings:
-        grouped.setdefault(spending.meter.what, []).append(spending)
-    return [
-        ServiceCost(_total(group, _by_the_end), _total(group, _so_far), what) for what, group in sorted(grouped.items())
-    ]
+class _Total:
+    """What a group comes to, in micro-dollars; each line in whole cents before it is added."""
+
+    def __init__(self) -> None:
+        self.so_far = 0
+        self.by_the_end = 0
+
+    def add(self, so_far: int, by_the_end: int) -> None:
+        self.so_far += so_far
+        self.by_the_end += by_the_end
 
 
-def _tags(ctx: Context, spendings: list[Spending]) -> list[TagCost]:
-    grouped: dict[str | None, list[Spending]] = {}
-    for kind, group in _by_kind(spendings).items():
-        labels = tags.labels(ctx, kind, sorted({spending.meter.object_id for spending in group}))
-        for spending in group:
-            carried: Sequence[str | None] = labels.get(spending.meter.object_id) or [None]
-            for label in carried:
-                grouped.setdefault(label, []).append(spending)
-    return [
-        TagCost(_total(group, _by_the_end), _total(group, _so_far), label)
-        for label, group in sorted(grouped.items(), key=lambda pair: (pair[0] is None, pair[0] or ""))
-    ]
-
-
-def _by_kind(spendings: list[Spending]) -> dict[str, list[Spending]]:
-    """By what tags call the object: backups and addresses are of an instance."""
-    grouped: dict[str, list[Spending]] = {}
-    for spending in spendings:
-        grouped.setdefault(COMPUTE if spending.meter.what in OF_INSTANCES else spending.meter.what, []).append(spending)
+def _services(alone: MonthSums, chained: list[Spending]) -> dict[str, _Total]:
+    grouped: defaultdict[str, _Total] = defaultdict(_Total)
+    for group in alone.services:
+        grouped[group.what].add(group.so_far, group.by_the_end)
+    for spending in chained:
+        grouped[spending.meter.what].add(_so_far(spending), _by_the_end(spending))
     return grouped
+
+
+def _tags(ctx: Context, alone: MonthSums, chained: list[Spending]) -> list[TagCost]:
+    grouped: defaultdict[str | None, _Total] = defaultdict(_Total)
+    for tag in alone.tags:
+        grouped[tag.label].add(tag.so_far, tag.by_the_end)
+    for group in alone.services:
+        if group.untagged:
+            grouped[None].add(group.so_far, group.by_the_end)
+    labels = sums.labels(ctx.db, ctx.account_id, [spending.meter for spending in chained])
+    for spending in chained:
+        carried: Sequence[str | None] = labels.get(spending.meter.id) or [None]
+        for label in carried:
+            grouped[label].add(_so_far(spending), _by_the_end(spending))
+    return [
+        TagCost(dollars(total.by_the_end), dollars(total.so_far), label)
+        for label, total in sorted(grouped.items(), key=lambda pair: (pair[0] is None, pair[0] or ""))
+    ]

@@ -9,11 +9,25 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
-from sqlalchemy import Column, Index, Integer, Text, bindparam, case, func, or_, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Index,
+    Integer,
+    Text,
+    and_,
+    bindparam,
+    case,
+    exists,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from crofter import clock
 from crofter.context import Context
-from crofter.db import Id, Row, Session, Time, among, identity, owned, query, table, unindexed
+from crofter.db import Id, Row, Session, Time, among, identity, owned, partial_index, query, table, unindexed
 
 # Something that costs money by the hour, from when it began to when it ended. Nothing else is ever changed of a meter
 # but its label, up to when it was billed, and its end if what it stands for lives on: what it has come to is worked out
@@ -34,6 +48,8 @@ meter = table(
     Column("billed_until", Time, nullable=False),
     Index("ix_meter_account_id", "account_id", "ended"),
     Index("ix_meter_object", "what", "object_id"),
+    # What was billed to its end is never looked at again by what asks for the rest, however much there is of it.
+    partial_index("ix_meter_unbilled", "account_id", "billed_until", where="ended IS NULL OR billed_until < ended"),
 )
 
 
@@ -72,14 +88,33 @@ class Meter(Row):
     billed_until: int
 
 
+class ChangedObject(Row):
+    """Something that costs another price, or costs somebody again, and the chain of its meters."""
+
+    what: str
+    object_id: int
+    chain: int
+
+
 _METERS = select(meter)
+_CHAIN = func.coalesce(meter.c.chain, meter.c.id)
 _OF_ACCOUNT = meter.c.account_id == bindparam("account_id")
+
+
+def ran_since(moment: str) -> ColumnElement[bool]:
+    """Meters of the account that ran at any time after a moment.
+
+    The account is named in both halves: SQLite would go through all that it ever had if it were named beside them.
+    """
+    return or_(
+        and_(_OF_ACCOUNT, meter.c.ended.is_(None)),
+        and_(_OF_ACCOUNT, meter.c.ended > bindparam(moment, type_=Time)),
+    )
+
+
 _UNBILLED = or_(meter.c.ended.is_(None), meter.c.billed_until < meter.c.ended)
 _OLDEST = query(select(func.min(meter.c.billed_until)).where(_OF_ACCOUNT, _UNBILLED))
-_SINCE = query(
-    _METERS.where(_OF_ACCOUNT, or_(meter.c.ended.is_(None), meter.c.ended > bindparam("since"))).order_by(meter.c.id),
-    Meter,
-)
+_SINCE = query(_METERS.where(ran_since("since")).order_by(meter.c.id), Meter)
 # Named by its index alone: an object has few meters, and its account may have thousands.
 _OF_OBJECTS = query(
     _METERS.where(
@@ -89,6 +124,24 @@ _OF_OBJECTS = query(
         or_(meter.c.ended.is_(None), meter.c.ended > bindparam("since")),
     ).order_by(meter.c.id),
     Meter,
+)
+_later = meter.alias("later")
+# An object has the meters of a chain one after the other: where several ran, all but the last have ended since.
+_CHANGED_OBJECTS = query(
+    select(meter.c.what, meter.c.object_id, _CHAIN.label("chain"))
+    .distinct()
+    .where(
+        _OF_ACCOUNT,
+        meter.c.ended > bindparam("since"),
+        exists().where(
+            _later.c.what == meter.c.what,
+            _later.c.object_id == meter.c.object_id,
+            _later.c.chain == _CHAIN,
+            _later.c.id > meter.c.id,
+            unindexed(_later.c.account_id) == meter.c.account_id,
+        ),
+    ),
+    ChangedObject,
 )
 _RUNNING = query(
     _METERS.where(
@@ -176,6 +229,7 @@ def rename(ctx: Context, what: str, object_id: int, label: str) -> None:
 
 
 def _insert(ctx: Context, account_id: int, thing: Metered, began: int, chain: int | None) -> None:
+    ctx.db.price_changes.append((account_id, thing.price.hourly, thing.price.monthly))
     ctx.db.insert(
         meter,
         account_id=account_id,
@@ -193,6 +247,7 @@ def _insert(ctx: Context, account_id: int, thing: Metered, began: int, chain: in
 
 
 def _end(ctx: Context, ending: Meter) -> None:
+    ctx.db.price_changes.append((ending.account_id, -ending.hourly, -ending.monthly))
     ctx.db.update(meter, {"id": ending.id}, ended=ctx.now)
 
 
@@ -226,6 +281,17 @@ def of_objects(db: Session, account_id: int, kinds: Sequence[str], ids: Sequence
     return db.all(_OF_OBJECTS, account_id=account_id, kinds=list(kinds), ids=list(ids), since=since)
 
 
+def chained(db: Session, account_id: int, since: int) -> list[Meter]:
+    """Those of chains of which the account had several after ``since``, oldest first: they share a cap."""
+    changed = db.all(_CHANGED_OBJECTS, account_id=account_id, since=since)
+    if not changed:
+        return []
+    kinds, ids = ({thing.what for thing in changed}, {thing.object_id for thing in changed})
+    chains = {thing.chain for thing in changed}
+    found = of_objects(db, account_id, sorted(kinds), sorted(ids), since)
+    return [one for one in found if (one.chain or one.id) in chains]
+
+
 def running(db: Session, what: str, object_id: int) -> list[Meter]:
     return db.all(_RUNNING, what=what, object_id=object_id)
 
@@ -245,6 +311,15 @@ def stop_kind(db: Session, account_id: int, what: str, at: int) -> None:
 def rates(db: Session, account_id: int) -> tuple[int, int]:
     """Micro-dollars by the hour, and at most by the month, of all that runs."""
     return db.one(_RATES, account_id=account_id)
+
+
+def rate_change(db: Session, account_id: int) -> tuple[int, int]:
+    """How much more all of it costs since this transaction began, by what was started and stopped in it.
+
+    What is stopped for a whole account at once is not in it: no request does that in one transaction.
+    """
+    own = [(hourly, monthly) for payer, hourly, monthly in db.price_changes if payer == account_id]
+    return sum(hourly for hourly, _ in own), sum(monthly for _, monthly in own)
 
 
 def billable(db: Session, after: int, most: int) -> list[int]:

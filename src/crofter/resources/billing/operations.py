@@ -11,7 +11,7 @@ from crofter.drivers.payments import Outcome
 from crofter.engine import Nothing, Operation, Schedule, Sleep, StepContext, enqueue, step, tx_step
 from crofter.events import Author
 from crofter.resources.account import store as accounts
-from crofter.resources.billing import invoices, meters, payments, store, traffic, usage
+from crofter.resources.billing import invoices, meters, payments, store, sums, traffic, usage
 
 THRESHOLD = 50_000_000
 """Micro-dollars of running charges at which an invoice does not wait for the month to end."""
@@ -123,7 +123,7 @@ def watch_thresholds(work: StepContext) -> Sleep | None:
     """Who has used so much since the last invoice that the month's end is too far."""
     with work.read() as ctx:
         account_ids = meters.billable(ctx.db, after=int(work.vars.get("after", 0)), most=BATCH)
-        over = [number for number in account_ids if usage.uninvoiced(ctx.db, number, ctx.now) >= THRESHOLD]
+        over = [number for number in account_ids if sums.uninvoiced(ctx.db, number, ctx.now) >= THRESHOLD]
     work.vars["after"] = account_ids[-1] if account_ids else 0
     work.then(lambda ctx: _begin_extra(ctx, over))
     return Sleep(0) if len(account_ids) == BATCH else None

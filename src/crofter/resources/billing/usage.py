@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from crofter import clock
 from crofter.db import Session
-from crofter.money import whole_cents
 from crofter.resources.billing import meters
 from crofter.resources.billing.meters import Meter
 
@@ -53,11 +52,6 @@ def unbilled(db: Session, account_id: int, until: int) -> list[MeterCharge]:
     if oldest is None:
         return []
     return charges(meters.since(db, account_id, month_start(oldest)), until)
-
-
-def uninvoiced(db: Session, account_id: int, now: int) -> int:
-    """Micro-dollars that an invoice of this moment would come to, before tax and credits."""
-    return sum(whole_cents(charge.amount) for charge in unbilled(db, account_id, now))
 
 
 def charges(every: Iterable[Meter], until: int, since: int | None = None) -> list[MeterCharge]:

@@ -134,9 +134,7 @@ CREATE INDEX ix_meter_account_id ON meter (account_id, ended)
 --;
 CREATE INDEX ix_meter_object ON meter (what, object_id)
 --;
-CREATE TABLE traffic ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, month TEXT NOT NULL, object_id INTEGER NOT NULL, bytes INTEGER NOT NULL, at INTEGER NOT NULL, CONSTRAINT fk_traffic_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_traffic_account_id ON traffic (account_id, month, object_id)
+CREATE INDEX ix_meter_unbilled ON meter (account_id, billed_until) WHERE ended IS NULL OR billed_until < ended
 --;
 CREATE TABLE tag ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, CONSTRAINT uq_tag_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_tag_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
@@ -147,6 +145,10 @@ CREATE INDEX ix_tag_label ON tag (account_id, lower(label))
 CREATE TRIGGER tag_tally_delete AFTER DELETE ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
 --;
 CREATE TRIGGER tag_tally_move AFTER UPDATE OF account_id ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
+--;
+CREATE TABLE traffic ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, month TEXT NOT NULL, object_id INTEGER NOT NULL, bytes INTEGER NOT NULL, at INTEGER NOT NULL, CONSTRAINT fk_traffic_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_traffic_account_id ON traffic (account_id, month, object_id)
 --;
 CREATE TABLE address ( address TEXT NOT NULL, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, region TEXT NOT NULL, public INTEGER NOT NULL, position INTEGER NOT NULL, rdns TEXT, created TEXT NOT NULL, CONSTRAINT pk_address PRIMARY KEY (address, region), CONSTRAINT fk_address_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;
