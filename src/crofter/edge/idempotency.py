@@ -16,8 +16,9 @@ from crofter.errors import Conflict, Invalid, UnderWay
 from crofter.keyring import Keyring
 
 KEPT = clock.DAY
-PATIENCE = clock.MINUTE
-"""Until a claim without an answer may be taken over: whoever made it is taken for dead."""
+PATIENCE = 10 * clock.SECOND
+"""Until a claim without an answer may be taken over: whoever made it is taken for dead. If it is only slow, the first
+to conclude writes; so a short time does no harm, and after a crash nobody is kept waiting for long."""
 
 answered = table(
     "answered_request",

@@ -104,8 +104,7 @@ class Performer:
 
     def _key(self, endpoint: Endpoint, request: Request) -> idempotency.Key | None:
         sent = request.headers.get(b"idempotency-key") if endpoint.method == "POST" else None
-        token = bearer(request.headers.get(b"authorization"))
-        if sent is None or token is None:
+        if sent is None or (token := bearer(request.headers.get(b"authorization"))) is None:
             return None
         return idempotency.key_of(self.runtime.keyring, token, sent, endpoint.method, request.path, request.body)
 
