@@ -120,19 +120,13 @@ OLD_KEY, NEW_KEY, WRONG_KEY = "0" * 64, "1" * 64, "2" * 64
 
 
 def seal_a_row(runtime: Runtime, key: str) -> None:
-    from crofter.context import Actor
-
     with runtime.database.write() as db:
-        ctx = Context(runtime, db, Actor(1, 1, "alice", False, 1, frozenset("*")))
-        idempotency.keep(ctx, key, b"f", 200, b"a secret answer")
+        idempotency.keep(Context(runtime, db), idempotency.Key(b"t", key, b"f"), 200, b"a secret answer")
 
 
 def open_the_row(runtime: Runtime, key: str) -> bytes:
-    from crofter.context import Actor
-
     with runtime.database.read() as db:
-        ctx = Context(runtime, db, Actor(1, 1, "alice", False, 1, frozenset("*")))
-        found = idempotency.earlier(ctx, key, b"f")
+        found = idempotency.earlier(Context(runtime, db), idempotency.Key(b"t", key, b"f"))
     assert found is not None
     return found[1]
 
@@ -204,7 +198,7 @@ def test_what_no_key_opens_is_told_and_does_not_stop_the_rest(tmp_path: Path) ->
     runtime.database.close()
     runtime = application(tmp_path, NEW_KEY, OLD_KEY)
     done = rotate(runtime)
-    assert [(one.table, one.key) for one in done.left] == [("answered_request", (1, "lost"))]
+    assert [(one.table, one.key) for one in done.left] == [("answered_request", (b"t", "lost"))]
     assert open_the_row(runtime, "good") == b"a secret answer"
     runtime.database.close()
 

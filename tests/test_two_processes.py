@@ -12,6 +12,7 @@ import pytest
 from tests.at_once import at_once
 from tests.databases import PostgresServer
 from tests.resources.followers import ByCursor, ByStream, eventually, stream
+from tests.resources.money import CARD
 from tests.resources.servers import Server
 from tests.served import TOKEN, Process, serving
 
@@ -87,6 +88,18 @@ def test_the_same_key_at_both_processes_is_done_once(pair: tuple[Process, Proces
     answers = at_once(*(partial(client.post, "/v4/tags", json=body, headers=key) for client in clients * 3))
     assert {answer.status_code for answer in answers} == {200}
     assert len({answer.content for answer in answers}) == 1
+
+
+def test_the_same_card_at_both_processes_is_added_once(pair: tuple[Process, Process]) -> None:
+    """A write in two phases, whose key one process has claimed, is waited for in the other."""
+    clients = [server.client() for server in pair]
+    methods, key = "/v4/account/payment-methods", {"Idempotency-Key": "the same card"}
+    before = clients[0].get(methods).json()["results"]
+    body = {"type": "credit_card", "is_default": False, "data": CARD}
+    answers = at_once(*(partial(client.post, methods, json=body, headers=key) for client in clients * 4))
+    assert [answer.status_code for answer in answers] == [200] * 8
+    assert sum("idempotent-replayed" in answer.headers for answer in answers) == 7
+    assert clients[0].get(methods).json()["results"] == before + 1
 
 
 def test_what_one_process_has_asked_about_the_other_leaves_to_it(pair: tuple[Process, Process], address: str) -> None:

@@ -8,6 +8,7 @@
     │   └── ScopeMissing   ... because the token does not carry the scope
     ├── NotFound           absent, or not the caller's to see
     ├── Conflict           contradicts what has happened already
+    │   └── UnderWay       ... or the same request is being done at this moment
     ├── TooMany            over a rate limit
     └── Unavailable        try again later: the store is full, locked or away
 
@@ -72,6 +73,10 @@ class NotFound(Problem):
 
 class Conflict(Problem):
     default = "Conflict"
+
+
+class UnderWay(Conflict):
+    default = "A request with this Idempotency-Key is under way. Please try again in a moment."
 
 
 class TooMany(Problem):

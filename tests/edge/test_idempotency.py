@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from httpx2 import Client, Response
@@ -48,6 +49,43 @@ def test_another_request_under_the_same_key_is_a_conflict(alice: Client) -> None
     event = alice.get("/v4/account/events").json()["data"][0]["id"]
     elsewhere = alice.post(f"/v4/account/events/{event}/read", headers={"Idempotency-Key": "key"})
     assert elsewhere.status_code == 409
+
+
+def test_to_another_token_a_key_is_as_new(cloud: Cloud, alice: Client) -> None:
+    create(alice, "web")
+    other = cloud.client(cloud.token("alice"))
+    answer = create(other, "another")  # and it may be another request
+    assert (answer.status_code, answer.headers.get("idempotent-replayed")) == (200, None)
+    assert create(alice, "web").headers["idempotent-replayed"] == "true"
+
+
+SECRETS: dict[str, tuple[str, dict[str, Any]]] = {
+    "token": ("/v4/profile/tokens", {"label": "mine", "scopes": "account:read_write"}),
+    "secret": ("/v4/account/oauth-clients/{client_id}/reset-secret", {}),
+}
+
+
+@pytest.mark.parametrize("field", SECRETS)
+def test_a_weaker_token_is_not_shown_the_secret_of_a_stronger_one(cloud: Cloud, alice: Client, field: str) -> None:
+    """The answer that is kept belongs to the token that made it, whoever else knows the key."""
+    client = {"label": "app", "redirect_uri": "https://example.com/back"}
+    client_id = alice.post("/v4/account/oauth-clients", json=client).json()["id"]
+    path, body = SECRETS[field]
+    weaker = cloud.client(cloud.token("alice", "account:read_write"))
+    asked: dict[str, Any] = {"json": body, "headers": {"Idempotency-Key": "key"}}
+    secret = alice.post(path.format(client_id=client_id), **asked).json()[field]
+    told = weaker.post(path.format(client_id=client_id), **asked)
+    assert "idempotent-replayed" not in told.headers
+    assert secret not in told.text
+    assert cloud.client(None).post(path.format(client_id=client_id), **asked).status_code == 401
+
+
+def test_a_revoked_token_is_answered_nothing_again(cloud: Cloud, alice: Client) -> None:
+    made = alice.post("/v4/profile/tokens", json={"label": "short lived"}).json()
+    short_lived = cloud.client(made["token"])
+    assert create(short_lived, "web").status_code == 200
+    alice.delete(f"/v4/profile/tokens/{made['id']}")
+    assert create(short_lived, "web").status_code == 401
 
 
 def test_keys_are_each_users_own(alice: Client, mallory: Client) -> None:

@@ -149,7 +149,8 @@ def test_two_who_send_to_each_other_do_not_wait_for_each_other(cloud: Cloud, rou
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 def test_the_same_payment_is_taken_once(cloud: Cloud, rounds: int) -> None:
-    clients = people(cloud, "alice")
+    token = cloud.account(username="alice")["token"]
+    clients = [cloud.client(token) for _ in range(ACROSS)]
     for number in range(1, rounds + 1):
         headers = {"Idempotency-Key": f"round {number}"}
         answers = each(clients, "/v4/account/payments", json={"usd": "5.00"}, headers=headers)

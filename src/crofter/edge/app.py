@@ -25,10 +25,11 @@ from crofter.edge.perform import Answer, Performer, bearer, refused
 from crofter.edge.problems import Fault, MethodNotAllowed, TooLarge
 from crofter.edge.proxy import reveal
 from crofter.edge.receiving import Gone, discard, read_body
+from crofter.edge.repeats import Repeats
 from crofter.edge.router import Router
 from crofter.edge.sending import PIECE, Unread, part, send_in_pieces, send_read
 from crofter.edge.write_queue import WriteQueue
-from crofter.errors import NotFound, Problem, TooMany, Unavailable
+from crofter.errors import NotFound, Problem, TooMany, Unavailable, UnderWay
 
 log = logging.getLogger("crofter")
 
@@ -77,6 +78,7 @@ class App:
         self._busy = 0
         self._unread = Unread()
         self._readers = asyncio.Semaphore(READERS)
+        self._repeats = Repeats(self._resting)
         self._turn_began: float | None = None
 
     @cached_property
@@ -207,6 +209,8 @@ class App:
 
     async def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
         answer = await self._perform(endpoint, values, request)
+        if isinstance(answer.problem, UnderWay):
+            answer = await self._repeats.answer(answer, lambda: self._perform(endpoint, values, request))
         if answer.two_phase is not None or answer.read_after is not None:
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self._pool, self.parts.performer.finish, endpoint, request, answer)

@@ -79,6 +79,8 @@ class Options(Struct, kw_only=True, eq=False):
     """A read that takes long, and must not hold up the others."""
     also: Complaints | None = None
     """What else may be wrong with a body, said together with what is wrong with its shape."""
+    closes_account: bool = False
+    """Whether its caller's token is dead afterwards, and must be told the answer again nevertheless."""
     max_body: int = MAX_JSON
     page_sizes: tuple[int, int] = (1, 500)
 

@@ -10,7 +10,7 @@ from crofter.edge.endpoint import Endpoint
 from crofter.edge.limits import RateLimitStatus
 from crofter.edge.perform import Answer
 from crofter.edge.problems import MethodNotAllowed
-from crofter.errors import ScopeMissing, Unauthenticated, Unavailable
+from crofter.errors import ScopeMissing, Unauthenticated, Unavailable, UnderWay
 
 Header = tuple[bytes, bytes]
 
@@ -33,7 +33,7 @@ COMMON: tuple[Header, ...] = (
 SECURE: tuple[Header, ...] = (*COMMON, (b"strict-transport-security", b"max-age=31536000"))
 JSON = b"application/json"
 UNAVAILABLE_FOR = 1
-"""Seconds after which a caller who met a busy server should come back."""
+"""Seconds after which a caller who met a busy server, or a request of its own under way, should come back."""
 
 
 def build(
@@ -41,7 +41,7 @@ def build(
 ) -> list[Header]:
     """All headers of an answer, in one list for the server."""
     problem = answer.problem
-    wait = UNAVAILABLE_FOR if isinstance(problem, Unavailable) else rate_status.seconds
+    wait = UNAVAILABLE_FOR if isinstance(problem, (Unavailable, UnderWay)) else rate_status.seconds
     built: list[Header] = [
         (b"content-type", answer.content_type.encode() if answer.content_type else JSON),
         (b"x-oauth-scopes", _scopes(answer.actor)),

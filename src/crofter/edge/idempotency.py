@@ -1,81 +1,121 @@
-"""``Idempotency-Key``: the answer to a POST, kept in the transaction of the write it answers."""
+"""``Idempotency-Key``: the answer to a POST, kept in the transaction of the write it answers.
+
+A write in two phases claims its key in the first, and the second puts the answer in its place. An answer belongs to
+the token that was shown: another token, which may do less, must not be told what this one was.
+"""
 
 from __future__ import annotations
 
+from msgspec import Struct
 from sqlalchemy import Column, Integer, LargeBinary, PrimaryKeyConstraint, Text, bindparam, delete, select
 
 from crofter import clock
 from crofter.context import Context
-from crofter.db import Id, Row, Sealed, Session, Time, query, table
-from crofter.errors import Conflict, Invalid
+from crofter.db import Row, Sealed, Session, Time, query, table
+from crofter.errors import Conflict, Invalid, UnderWay
 from crofter.keyring import Keyring
 
 KEPT = clock.DAY
+PATIENCE = 10 * clock.SECOND
+"""Until a claim without an answer may be taken over: whoever made it is taken for dead. If it is only slow, the first
+to conclude writes; so a short time does no harm, and after a crash nobody is kept waiting for long."""
 
 answered = table(
     "answered_request",
-    Column("user_id", Id, nullable=False),
+    # The digest of the token, not its number: the token of a closed account is gone before its last answer is.
+    Column("token", LargeBinary, nullable=False),
     Column("idempotency_key", Text, nullable=False),
     Column("fingerprint", LargeBinary, nullable=False),
-    Column("status", Integer, nullable=False),
+    # Null while the second phase of a write is under way.
+    Column("status", Integer),
     # Sealed: an answer may hold a secret that is shown this once and stored nowhere else.
-    Column("answer", Sealed, nullable=False),
+    Column("answer", Sealed),
+    # Service time of the answer, or of the claim.
     Column("answered", Time, nullable=False, index=True),
-    PrimaryKeyConstraint("user_id", "idempotency_key"),
+    # The machine's time of the claim: on a service clock that stands still, one that was left behind would never age.
+    Column("claimed", Time),
+    PrimaryKeyConstraint("token", "idempotency_key"),
 )
+
+
+class Key(Struct, frozen=True):
+    """What a caller calls a request."""
+
+    token: bytes
+    name: str
+    fingerprint: bytes
 
 
 class Kept(Row):
     fingerprint: bytes
-    status: int
-    answer: bytes
+    status: int | None
+    answer: bytes | None
+    claimed: int | None
 
+
+Answered = tuple[int, bytes]
+"""A status and a body."""
 
 _KEPT = query(
-    select(answered.c.fingerprint, answered.c.status, answered.c.answer).where(
-        answered.c.user_id == bindparam("user_id"),
-        answered.c.idempotency_key == bindparam("key"),
+    select(answered.c.fingerprint, answered.c.status, answered.c.answer, answered.c.claimed).where(
+        answered.c.token == bindparam("token"),
+        answered.c.idempotency_key == bindparam("name"),
         answered.c.answered > bindparam("since"),
     ),
     Kept,
 )
+_CLAIM = query(
+    delete(answered).where(
+        answered.c.token == bindparam("token"),
+        answered.c.idempotency_key == bindparam("name"),
+        answered.c.status.is_(None),
+    )
+)
 _OLD = query(delete(answered).where(answered.c.answered <= bindparam("since")))
 
 
-def checked(key: bytes) -> str:
-    """The key as text; a key that cannot be one is refused rather than ignored."""
-    text = key.decode("latin-1")
-    if not (1 <= len(text) <= 255 and text.isascii() and text.isprintable()):
+def key_of(keyring: Keyring, token: str, key: bytes, method: str, path: bytes, body: bytes) -> Key:
+    """The key of a request; one that cannot be a key is refused rather than ignored.
+
+    The fingerprint is made with a secret: whoever reads the table must not try out what a card's number was.
+    """
+    name = key.decode("latin-1")
+    if not (1 <= len(name) <= 255 and name.isascii() and name.isprintable()):
         raise Invalid("Must be 1-255 printable ASCII characters", field="Idempotency-Key")
-    return text
+    fingerprint = keyring.chain(b"\n".join((b"request", method.encode(), path, body)))
+    return Key(keyring.digest(token), name, fingerprint)
 
 
-def fingerprint(keyring: Keyring, method: str, path: bytes, body: bytes) -> bytes:
-    """Tells requests apart. Made with a key: whoever reads the table must not try out what a card's number was."""
-    return keyring.chain(b"\n".join((b"request", method.encode(), path, body)))
-
-
-def earlier(ctx: Context, key: str, print_: bytes) -> tuple[int, bytes] | None:
-    """The answer that was given under this key; Conflict if it was for another request."""
-    kept = ctx.db.maybe(_KEPT, user_id=ctx.actor.user_id, key=key, since=ctx.now - KEPT)
+def earlier(ctx: Context, key: Key) -> Answered | None:
+    """The answer that was given under this key; Conflict if it was for another request, or UnderWay."""
+    kept = _find(ctx, key)
     if kept is None:
         return None
-    if bytes(kept.fingerprint) != print_:
+    if bytes(kept.fingerprint) != key.fingerprint:
         raise Conflict("Idempotency-Key was used with another request", field="Idempotency-Key")
-    return kept.status, ctx.runtime.keyring.open(bytes(kept.answer), _associated_data(ctx, key))
+    if kept.claimed is not None and abs(clock.machine_now() - kept.claimed) < PATIENCE:
+        raise UnderWay(field="Idempotency-Key")
+    return _opened(ctx, key, kept)
 
 
-def keep(ctx: Context, key: str, print_: bytes, status: int, answer: bytes) -> None:
-    ctx.db.delete(answered, user_id=ctx.actor.user_id, idempotency_key=key)
-    ctx.db.insert(
-        answered,
-        user_id=ctx.actor.user_id,
-        idempotency_key=key,
-        fingerprint=print_,
-        status=status,
-        answer=ctx.runtime.keyring.seal(answer, _associated_data(ctx, key)),
-        answered=ctx.now,
-    )
+def given(ctx: Context, key: Key) -> Answered | None:
+    """The answer that this very request was given, if any."""
+    kept = _find(ctx, key)
+    return None if kept is None or bytes(kept.fingerprint) != key.fingerprint else _opened(ctx, key, kept)
+
+
+def claim(ctx: Context, key: Key) -> None:
+    """Who comes with the same key from now on waits for the answer."""
+    _put(ctx, key, claimed=clock.machine_now())
+
+
+def keep(ctx: Context, key: Key, status: int, answer: bytes) -> None:
+    _put(ctx, key, status=status, answer=ctx.runtime.keyring.seal(answer, _associated_data(key)))
+
+
+def release(db: Session, key: Key) -> None:
+    """Nothing came of the request: it may be corrected and sent again. An answer that is there stays."""
+    db.run(_CLAIM, token=key.token, name=key.name)
 
 
 def prune(db: Session, now: int) -> int:
@@ -83,5 +123,27 @@ def prune(db: Session, now: int) -> int:
     return db.run(_OLD, since=now - KEPT)
 
 
-def _associated_data(ctx: Context, key: str) -> str:
-    return f"answered_request:{ctx.actor.user_id}:{key}"
+def _find(ctx: Context, key: Key) -> Kept | None:
+    return ctx.db.maybe(_KEPT, token=key.token, name=key.name, since=ctx.now - KEPT)
+
+
+def _opened(ctx: Context, key: Key, kept: Kept) -> Answered | None:
+    if kept.status is None or kept.answer is None:
+        return None
+    return kept.status, ctx.runtime.keyring.open(bytes(kept.answer), _associated_data(key))
+
+
+def _put(ctx: Context, key: Key, **values: int | bytes) -> None:
+    ctx.db.delete(answered, token=key.token, idempotency_key=key.name)
+    ctx.db.insert(
+        answered,
+        token=key.token,
+        idempotency_key=key.name,
+        fingerprint=key.fingerprint,
+        answered=ctx.now,
+        **values,
+    )
+
+
+def _associated_data(key: Key) -> str:
+    return f"answered_request:{key.token.hex()}:{key.name}"

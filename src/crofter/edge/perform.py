@@ -52,6 +52,8 @@ class Answer(msgspec.Struct, gc=False):
     problem: Problem | None = None
     two_phase: TwoPhaseWrite[Any] | None = None
     read_after: ReadAfterCommit[Any] | None = None
+    key: idempotency.Key | None = None
+    """What the second phase keeps its answer under."""
     fields: list[str] = []
     """The names of what was sent, for the record of a write that is not done yet."""
 
@@ -81,11 +83,32 @@ class Performer:
             return self._retry_on_conflict(lambda first: self._write(endpoint, values, request, actor, body, first))
         except planning.Undone as undone:
             return Answer(200, undone.body, actor, headers=[planning.APPLIED])
+        except Unauthenticated as problem:
+            return self._last_answer(endpoint, request) or refused(problem, actor)
         except Problem as problem:
             return refused(problem, actor)
         except Exception:
             log.exception("request %s failed", request.id)
             return refused(Fault(), actor)
+
+    def _last_answer(self, endpoint: Endpoint, request: Request) -> Answer | None:
+        """What the token was told when it closed its account. It is dead since, and is told nothing else."""
+        if not endpoint.closes_account:
+            return None
+        try:
+            key = self._key(endpoint, request)
+            if key is None:
+                return None
+            with self.runtime.database.read() as db:
+                return _replayed(idempotency.given(self._context(db, None, request), key), None)
+        except Problem:
+            return None
+
+    def _key(self, endpoint: Endpoint, request: Request) -> idempotency.Key | None:
+        sent = request.headers.get(b"idempotency-key") if endpoint.method == "POST" else None
+        if sent is None or (token := bearer(request.headers.get(b"authorization"))) is None:
+            return None
+        return idempotency.key_of(self.runtime.keyring, token, sent, endpoint.method, request.path, request.body)
 
     def _retry_on_conflict(
         self, write: Callable[[Set[int]], Answer], lost: tuple[type[Exception], ...] = (TransactionConflict,)
@@ -122,7 +145,6 @@ class Performer:
         body: Deferred,
         first: Set[int] = frozenset(),
     ) -> Answer:
-        key = request.headers.get(b"idempotency-key") if endpoint.method == "POST" and actor else None
         with self.runtime.database.write() as db:
             if actor is not None:
                 for account_id in sorted({actor.account_id, *first}):
@@ -133,23 +155,23 @@ class Performer:
             if actor is not None and planning.wanted(request.headers):
                 run = partial(self._run, endpoint, values, request, ctx, body)
                 raise planning.Undone(planning.plan(ctx, endpoint, lambda: run().two_phase, self.rate_change))
+            key = None if actor is None else self._key(endpoint, request)
             if key is None:
                 return self._change(endpoint, values, request, ctx, body)
-            name, print_ = (
-                idempotency.checked(key),
-                idempotency.fingerprint(self.runtime.keyring, endpoint.method, request.path, request.body),
-            )
-            earlier = idempotency.earlier(ctx, name, print_)
-            if earlier is not None:
-                return Answer(earlier[0], earlier[1], actor, headers=[(b"idempotent-replayed", b"true")])
+            replayed = _replayed(idempotency.earlier(ctx, key), actor)
+            if replayed is not None:
+                return replayed
             answer = self._change(endpoint, values, request, ctx, body)
             if answer.two_phase is None:
-                idempotency.keep(ctx, name, print_, answer.status, answer.body)
+                idempotency.keep(ctx, key, answer.status, answer.body)
+            else:
+                idempotency.claim(ctx, key)
+                answer.key = key
             return answer
 
     def finish(self, endpoint: Endpoint, request: Request, begun: Answer) -> Answer:
         """The second half of a write: what no transaction may wait for."""
-        actor, two_phase = begun.actor, begun.two_phase
+        two_phase = begun.two_phase
         try:
             if begun.read_after is not None:
                 return self._retry_on_conflict(lambda _first: self._look(request, begun))
@@ -161,10 +183,27 @@ class Performer:
                 (TransactionConflict, Unavailable),
             )
         except Problem as problem:
-            return refused(problem, actor)
+            return self._give_up(begun, problem)
         except Exception:
             log.exception("request %s failed", request.id)
-            return refused(Fault(), actor)
+            return self._give_up(begun, Fault())
+
+    def _give_up(self, begun: Answer, problem: Problem) -> Answer:
+        """The second phase came to nothing: its key is free again. If that cannot be written, the claim runs out."""
+        answer, key = refused(problem, begun.actor), begun.key
+        if key is None:
+            return answer
+
+        def release(_first: Set[int]) -> Answer:
+            with self.runtime.database.write() as db:
+                idempotency.release(db, key)
+            return answer
+
+        try:
+            return self._retry_on_conflict(release)
+        except Exception:
+            log.exception("an Idempotency-Key stays claimed")
+            return answer
 
     def read(self, download: Pieces, actor: Actor | None, start: int) -> bytes:
         """The next bytes of a file that is being sent; none if it is gone, or cannot be read now."""
@@ -187,16 +226,19 @@ class Performer:
             for account_id in sorted({actor.account_id, *first}):
                 db.lock_account(account_id)
             ctx = self._context(db, actor, request)
+            key = begun.key
+            # Whoever took over the claim of a slow request may have been quicker. It has done the same: once is enough.
+            replayed = None if key is None else _replayed(idempotency.given(ctx, key), actor)
+            if replayed is not None:
+                return replayed
             outcome = two_phase.then(ctx, result)
             # On record even if it is refused now: what was written down before the world was asked stays written.
             audit.write(ctx, endpoint.name, request.path.decode("latin-1"), begun.fields)
-            if isinstance(outcome, Problem):
-                return refused(outcome, actor)
-            answer = answered(outcome, actor)
-            key = request.headers.get(b"idempotency-key")
-            if key is not None:
-                print_ = idempotency.fingerprint(self.runtime.keyring, endpoint.method, request.path, request.body)
-                idempotency.keep(ctx, idempotency.checked(key), print_, answer.status, answer.body)
+            answer = refused(outcome, actor) if isinstance(outcome, Problem) else answered(outcome, actor)
+            if key is not None and answer.problem is None:
+                idempotency.keep(ctx, key, answer.status, answer.body)
+            elif key is not None:
+                idempotency.release(db, key)
             return answer
 
     def _change(
@@ -276,6 +318,10 @@ def answered(result: Any, actor: Actor | None) -> Answer:
     if isinstance(result, Stream):
         return Answer(200, b"", actor, stream=result)
     return Answer(200, _encode(result), actor)
+
+
+def _replayed(kept: idempotency.Answered | None, actor: Actor | None) -> Answer | None:
+    return None if kept is None else Answer(*kept, actor, headers=[(b"idempotent-replayed", b"true")])
 
 
 def refused(problem: Problem, actor: Actor | None) -> Answer:

@@ -165,7 +165,7 @@ def pay(ctx: Context, body: PaymentCreate, idempotency_key: str | None) -> TwoPh
         raise Invalid(f"Must be {to_the_cent(least)}-{to_the_cent(most)}", field="usd")
     method = _chosen(ctx, body.payment_method_id)
     _must_not_try_out_cards(ctx)
-    name = payments.unexpired(ctx, f"pay:{ctx.actor.user_id}:{idempotency_key or ctx.rng.hex(32)}")
+    name = payments.unexpired(ctx, f"pay:{ctx.actor.token_id}:{idempotency_key or ctx.rng.hex(32)}")
     key = payments.intend(ctx, ctx.account_id, name, amount, method.token)
     runtime = ctx.runtime
     return TwoPhaseWrite(lambda: payments.submit(runtime, key), lambda after, outcome: _paid(after, key, outcome))

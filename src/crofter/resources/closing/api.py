@@ -16,6 +16,7 @@ TAG = "account"
     scope="account:read_write",
     grant="unrestricted",
     events=("payment_submitted", "compute_delete", "entity_transfer_cancel"),
+    closes_account=True,
 )
 def cancel_account(ctx: Context, body: Cancel) -> TwoPhaseWrite[Cancelled]:
     """Charge what is owed, remove all services, and close the account."""

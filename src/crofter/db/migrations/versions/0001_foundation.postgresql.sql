@@ -22,7 +22,7 @@ CREATE INDEX ix_schedule_account_id ON schedule (account_id)
 --;
 CREATE INDEX ix_schedule_next_due ON schedule (next_due)
 --;
-CREATE TABLE answered_request ( user_id BIGINT NOT NULL, idempotency_key TEXT NOT NULL, fingerprint BYTEA NOT NULL, status INTEGER NOT NULL, answer BYTEA NOT NULL, answered BIGINT NOT NULL, CONSTRAINT pk_answered_request PRIMARY KEY (user_id, idempotency_key) )
+CREATE TABLE answered_request ( token BYTEA NOT NULL, idempotency_key TEXT NOT NULL, fingerprint BYTEA NOT NULL, status INTEGER, answer BYTEA, answered BIGINT NOT NULL, claimed BIGINT, CONSTRAINT pk_answered_request PRIMARY KEY (token, idempotency_key) )
 --;
 CREATE INDEX ix_answered_request_answered ON answered_request (answered)
 --;

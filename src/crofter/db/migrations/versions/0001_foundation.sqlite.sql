@@ -22,7 +22,7 @@ CREATE INDEX ix_schedule_account_id ON schedule (account_id)
 --;
 CREATE INDEX ix_schedule_next_due ON schedule (next_due)
 --;
-CREATE TABLE answered_request ( user_id INTEGER NOT NULL, idempotency_key TEXT NOT NULL, fingerprint BLOB NOT NULL, status INTEGER NOT NULL, answer BLOB NOT NULL, answered INTEGER NOT NULL, CONSTRAINT pk_answered_request PRIMARY KEY (user_id, idempotency_key) ) STRICT
+CREATE TABLE answered_request ( token BLOB NOT NULL, idempotency_key TEXT NOT NULL, fingerprint BLOB NOT NULL, status INTEGER, answer BLOB, answered INTEGER NOT NULL, claimed INTEGER, CONSTRAINT pk_answered_request PRIMARY KEY (token, idempotency_key) ) STRICT
 --;
 CREATE INDEX ix_answered_request_answered ON answered_request (answered)
 --;
