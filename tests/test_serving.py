@@ -16,6 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from crofter.cli import serve
+from crofter.config import load
+from crofter.db import sqlite_file
 from tests.databases import PostgresServer, children
 from tests.edge.answers import connect, receive, request
 from tests.resources.followers import eventually, stream
@@ -145,6 +148,20 @@ def test_a_damaged_database_is_refused_in_words(
     assert refused.returncode == 1
     assert refused.stderr.startswith(f"crofter: cannot use the database {folder / 'crofter.db'}: it is damaged (")
     assert refused.stderr.count("\n") == 1
+
+
+def test_damage_that_the_look_at_the_start_has_missed_is_told_in_words_too(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(kept, tmp_path / "damaged")
+    with (folder / "crofter.db").open("r+b") as file:
+        file.seek(4096)
+        file.write(bytes((folder / "crofter.db").stat().st_size - 4096))
+    monkeypatch.setattr(sqlite_file, "check", lambda _connection: None)
+    assert serve.serve(load({"data": str(folder), "port": 0, "log": "off"}, {})) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("crofter: ")
+    assert told.count("\n") == 1
 
 
 def test_a_newer_schema_is_refused_in_words(kept: Path, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 
@@ -10,6 +11,8 @@ from crofter.db import Duplicate, meta
 from crofter.db.database import TransactionConflict
 from crofter.engine.worker import Worker
 from crofter.errors import Problem
+
+log = logging.getLogger("crofter")
 
 WRITE_CHECK = "write_check"
 FRESH_SECONDS = 1.0
@@ -43,6 +46,9 @@ class Readiness:
                 meta.get(db, WRITE_CHECK)
         except (Problem, TransactionConflict):
             return False
+        except Exception:
+            log.exception("the database cannot be read")  # it is damaged, most likely
+            return False
         return True
 
     def _writes(self) -> bool:
@@ -59,5 +65,8 @@ class Readiness:
         except (Duplicate, TransactionConflict):
             return True  # another process writes the same row for the same reason
         except Problem:
+            return False
+        except Exception:
+            log.exception("the database cannot be written to")
             return False
         return True

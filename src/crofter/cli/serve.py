@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import apsw
 import msgspec
 import uvicorn
 
@@ -27,6 +28,10 @@ try:
     from uvloop import new_event_loop
 except ImportError:  # not CPython, or not a Unix: the standard loop serves too
     new_event_loop = asyncio.new_event_loop  # type: ignore[assignment]
+
+
+DAMAGE = (apsw.CorruptError, apsw.NotADBError)
+"""What comes up while a database is prepared, in a part of the file that was not looked at before."""
 
 
 class ApplicationServer(uvicorn.Server):
@@ -66,14 +71,14 @@ def serve(settings: Settings) -> int:
         if settings.workers > 1:
             return _several(settings, listening)
         return _one(settings, listening)
-    except (SchemaError, CatalogueError, Unavailable, OSError) as error:
+    except (SchemaError, CatalogueError, Unavailable, OSError, *DAMAGE) as error:
         return _refused(error)
 
 
 def migrate(settings: Settings) -> int:
     try:
         build_runtime(settings).database.close()
-    except (SchemaError, Unavailable, OSError) as error:
+    except (SchemaError, Unavailable, OSError, *DAMAGE) as error:
         return _refused(error)
     print("the schema is up to date")
     return 0

@@ -37,10 +37,8 @@ _STORAGE_FAULTS = (
     apsw.ReadOnlyError,
     apsw.CantOpenError,
     apsw.ProtocolError,
-    apsw.CorruptError,
-    apsw.NotADBError,
 )
-"""What SQLite complains of when the disk is full, gone or damaged, or a lock is not ours."""
+"""What SQLite complains of when the disk is full or gone, or a lock is not ours."""
 _FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOMUTEX
 """No lock inside SQLite around each of its calls: a connection here is only ever used by one thread at a time."""
 _DRIVER = Driver(
