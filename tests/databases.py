@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import warnings
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,16 @@ def create_tables(database_url: str) -> None:
     engine = create_engine(database_url)
     metadata.create_all(engine)
     engine.dispose()
+
+
+def children(process: int) -> list[int]:
+    """The processes that a process has started."""
+    found: list[int] = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it may be gone by now
+            if int(status.read_text().rpartition(")")[2].split()[1]) == process:
+                found.append(int(status.parent.name))
+    return found
 
 
 class PostgresServer:
@@ -128,6 +139,20 @@ class PostgresServer:
 
     def start(self) -> None:
         self._server.ensure_postgres_running()
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """All its processes stand still: connections stay open, and nobody answers."""
+        first = int((self.data / "postmaster.pid").read_text().split()[0])
+        os.kill(first, signal.SIGSTOP)  # so that it starts no more of them
+        processes = [first, *children(first)]
+        for process in processes:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in processes:
+                os.kill(process, signal.SIGCONT)
 
     def close(self) -> None:
         with suppress(subprocess.SubprocessError):

@@ -68,6 +68,10 @@ class Process:
                 self._speaking.set()
         self._speaking.set()
 
+    @property
+    def id(self) -> int:
+        return self._process.pid
+
     def client(self, token: str | None = TOKEN) -> httpx2.Client:
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         return httpx2.Client(base_url=self.url, headers=headers, timeout=60, verify=False)

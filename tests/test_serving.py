@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import shutil
+import signal
 import socket
 import sqlite3
+import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.databases import PostgresServer
+from crofter.cli import serve
+from crofter.config import load
+from crofter.db import sqlite_file
+from tests.databases import PostgresServer, children
 from tests.edge.answers import connect, receive, request
 from tests.resources.followers import eventually, stream
 from tests.served import TOKEN, Process, run, serving
@@ -108,9 +116,55 @@ def test_a_file_that_is_no_database_is_refused_in_words(tmp_path: Path, command:
     assert "Traceback" not in refused.stderr
 
 
-def test_a_newer_schema_is_refused_in_words(kept: Path, tmp_path: Path) -> None:
-    import shutil
+@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("migrate",)])
+def test_a_database_that_was_emptied_is_refused_in_words(kept: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
+    """Else a new service would begin in its place, as if there had never been anything."""
+    folder = shutil.copytree(kept, tmp_path / "emptied")
+    (folder / "crofter.db").write_bytes(b"")
+    refused = run(*command, "--data", str(folder))
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"crofter: the database {folder / 'crofter.db'} is empty, but secret.key beside")
+    assert refused.stderr.count("\n") == 1
+    assert (folder / "crofter.db").stat().st_size == 0
 
+
+def test_an_empty_file_in_an_otherwise_empty_folder_is_a_new_database(tmp_path: Path) -> None:
+    (tmp_path / "crofter.db").touch()
+    assert run("migrate", "--data", str(tmp_path)).returncode == 0
+
+
+@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("migrate",)])
+@pytest.mark.parametrize("damage", ["zeroes", "noise"])
+def test_a_damaged_database_is_refused_in_words(
+    kept: Path, tmp_path: Path, command: tuple[str, ...], damage: str
+) -> None:
+    folder = shutil.copytree(kept, tmp_path / "damaged")
+    size, page = (folder / "crofter.db").stat().st_size, 4096
+    with (folder / "crofter.db").open("r+b") as file:
+        for start in range(page * 4, size, page * 2):  # the schema's own pages stay whole
+            file.seek(start)
+            file.write(bytes(page) if damage == "zeroes" else bytes((start * 31 + n * n) % 251 for n in range(page)))
+    refused = run(*command, "--data", str(folder))
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"crofter: cannot use the database {folder / 'crofter.db'}: it is damaged (")
+    assert refused.stderr.count("\n") == 1
+
+
+def test_damage_that_the_look_at_the_start_has_missed_is_told_in_words_too(
+    kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = shutil.copytree(kept, tmp_path / "damaged")
+    with (folder / "crofter.db").open("r+b") as file:
+        file.seek(4096)
+        file.write(bytes((folder / "crofter.db").stat().st_size - 4096))
+    monkeypatch.setattr(sqlite_file, "check", lambda _connection: None)
+    assert serve.serve(load({"data": str(folder), "port": 0, "log": "off"}, {})) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("crofter: ")
+    assert told.count("\n") == 1
+
+
+def test_a_newer_schema_is_refused_in_words(kept: Path, tmp_path: Path) -> None:
     shutil.copytree(kept, tmp_path / "newer")
     with sqlite3.connect(tmp_path / "newer" / "crofter.db") as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
@@ -264,5 +318,26 @@ def test_several_processes_serve_one_database(postgres_server: PostgresServer) -
         for number in range(6):
             assert client.post("/v4/tags", json={"label": f"tag {number}"}).status_code == 200
         assert client.get("/v4/tags").json()["results"] == 6
+        server.terminate()
+        assert server.ended(STOP_SECONDS * 2) == 0
+
+
+def test_processes_that_keep_dying_are_started_ever_later(postgres_server: PostgresServer) -> None:
+    address = postgres_server.address(postgres_server.empty())
+    with serving("--database", address, "--workers", "2", "--log", "json") as server, server.client(None) as client:
+        seen: set[int] = set()
+        until = time.monotonic() + 4
+        while time.monotonic() < until:
+            for child in children(server.id):
+                seen.add(child)
+                with suppress(ProcessLookupError):  # it is gone already
+                    os.kill(child, signal.SIGKILL)
+            time.sleep(0.01)
+        # Two at first, and after each end half a second, one, two: no more than four starts of each in four seconds.
+        assert 4 <= len(seen) <= 8
+        told = [line for line in server.log().splitlines() if "another one starts in" in line]
+        assert len(seen) - 2 <= len(told) <= len(seen)
+        eventually(lambda: len(children(server.id)) == 2)
+        assert client.get("/health/live").status_code == 200
         server.terminate()
         assert server.ended(STOP_SECONDS * 2) == 0

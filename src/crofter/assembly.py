@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from copy import copy
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import Struct
@@ -32,10 +33,10 @@ from crofter.edge.router import Router
 from crofter.engine import schedules
 from crofter.engine.time_travel import TimeTravel
 from crofter.engine.worker import POOL_SIZES, Worker
-from crofter.errors import Problem
 from crofter.keyring import Keyring, from_text, read_masters
 from crofter.kinds import Kinds
 from crofter.passwords import Passwords, readable
+from crofter.readiness import Readiness
 from crofter.resources.billing import cards, meters
 from crofter.resources.managed.services import rounds as managed_rounds
 from crofter.resources.regions import store as regions
@@ -46,6 +47,9 @@ from crofter.rng import Rng
 from crofter.sandbox.app import SandboxApp
 from crofter.sandbox.control import SandboxControl
 from crofter.sandbox.faults import Faults
+
+if TYPE_CHECKING:
+    from crofter.db import Database
 
 FIRST_USER = "admin"
 FIRST_USER_KEY, STARTS = "first_user", "starts"
@@ -202,9 +206,25 @@ def build(settings: Settings) -> Application:
         threads=settings.threads,
         maintenance=settings.maintenance,
     )
+    if runtime.database.reads_block:
+        _keep_catalogue(parts, runtime)
     application = Application(runtime, App(parts), worker, time_travel, first_login)
     parts.mounts = _mounts(application, faults)
     return application
+
+
+def _keep_catalogue(parts: Parts, runtime: Runtime) -> None:
+    """Keep what is offered in memory too: everybody may read it, even while the database is silent."""
+    from crofter.db.memory_copy import MemoryCopy  # noqa: PLC0415 - it needs SQLite, which is not used otherwise
+
+    tables = [offered.table for offered in registry.CATALOGUE_TABLES]
+    kept = MemoryCopy(*(select(*table.columns).where(table.c.position.is_not(None)) for table in tables))
+    reading = copy(runtime)
+    reading.database = cast("Database", kept)
+    nobody = Access(lambda *_: None, access.permits, access.permits_globally)
+    parts.last_known = Performer(reading, nobody)
+    parts.on_start += (lambda: kept.keep_fresh(runtime.database),)
+    parts.on_stop += (kept.stop,)
 
 
 def hypervisor(runtime: Runtime) -> Hypervisor:
@@ -217,7 +237,7 @@ def hypervisor(runtime: Runtime) -> Hypervisor:
 def _mounts(application: Application, faults: Faults) -> dict[str, ASGIApp]:
     runtime = application.runtime
     opened: dict[str, ASGIApp] = {
-        "health": mounts.health(lambda: ready(application)),
+        "health": mounts.health(Readiness(runtime, application.worker).parts),
         "version": mounts.version(),
         "metrics": mounts.metrics(lambda: _numbers(application)),
         "openapi.json": mounts.page(lambda: (200, _description().encode(), "application/json")),
@@ -235,6 +255,7 @@ def _mounts(application: Application, faults: Faults) -> dict[str, ASGIApp]:
 def _numbers(application: Application) -> bytes:
     from crofter import telemetry  # noqa: PLC0415 - it brings an HTTP server of its own along
 
+    application.runtime.database.answers_callers()
     return telemetry.render(application.app.parts.observer.counts, application.runtime, application.worker)
 
 
@@ -270,16 +291,6 @@ def _docs() -> tuple[Any, ...]:
 
     page = docspage.page(openapi.document(registry.ENDPOINTS, __version__))
     return 200, page, HTML, (b"content-security-policy", docspage.CSP.encode())
-
-
-def ready(application: Application) -> dict[str, bool]:
-    """Whether each part of the server can serve."""
-    try:
-        with application.runtime.database.read() as db:
-            meta.get(db, "clock")
-        return {"database": True, "worker": application.worker.heartbeat.id > 0}
-    except Problem:
-        return {"database": False, "worker": application.worker.heartbeat.id > 0}
 
 
 def reset(application: Application, faults: Faults) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import os
 import signal
 import socket
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
+import apsw
 import msgspec
 import uvicorn
 
@@ -19,6 +18,7 @@ from crofter import __version__
 from crofter.assembly import Application, build, build_runtime
 from crofter.catalogue import CatalogueError
 from crofter.cli import logs
+from crofter.cli.workers import Workers
 from crofter.config import Settings
 from crofter.db.schema import SchemaError
 from crofter.edge.server import configured
@@ -28,6 +28,10 @@ try:
     from uvloop import new_event_loop
 except ImportError:  # not CPython, or not a Unix: the standard loop serves too
     new_event_loop = asyncio.new_event_loop  # type: ignore[assignment]
+
+
+DAMAGE = (apsw.CorruptError, apsw.NotADBError)
+"""What comes up while a database is prepared, in a part of the file that was not looked at before."""
 
 
 class ApplicationServer(uvicorn.Server):
@@ -67,19 +71,25 @@ def serve(settings: Settings) -> int:
         if settings.workers > 1:
             return _several(settings, listening)
         return _one(settings, listening)
-    except (SchemaError, CatalogueError, Unavailable, OSError) as error:
-        print(f"crofter: {error}", file=sys.stderr)
-        return 1
+    except (SchemaError, CatalogueError, Unavailable, OSError, *DAMAGE) as error:
+        return _refused(error)
 
 
 def migrate(settings: Settings) -> int:
     try:
         build_runtime(settings).database.close()
-    except (SchemaError, Unavailable) as error:
-        print(f"crofter: {error}", file=sys.stderr)
-        return 1
+    except (SchemaError, Unavailable, OSError, *DAMAGE) as error:
+        return _refused(error)
     print("the schema is up to date")
     return 0
+
+
+def _refused(error: Exception) -> int:
+    """One line, with what the database itself has said if there is nothing else to tell."""
+    cause = error.__cause__
+    told = f"{error} ({cause})" if cause is not None and str(cause) not in str(error) else f"{error}"
+    print(f"crofter: {' '.join(told.split())}", file=sys.stderr)
+    return 1
 
 
 def _bind(settings: Settings) -> socket.socket:
@@ -132,36 +142,9 @@ def _work(settings: Settings) -> int:
 
 
 def _several(settings: Settings, listening: socket.socket) -> int:
-    """Processes that share one listening socket; one that dies is replaced."""
     runtime = build_runtime(settings)  # before any child, so that only one of them finds an old schema
     runtime.database.close()
-    stopping = False
-    children: set[int] = set()
-
-    def stop(_number: int, _frame: Any) -> None:
-        nonlocal stopping
-        stopping = True
-        for child in children:
-            os.kill(child, signal.SIGTERM)
-
-    def start() -> None:
-        child = os.fork()
-        if child == 0:
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
-            os._exit(_one(settings, listening))
-        children.add(child)
-
-    signal.signal(signal.SIGTERM, stop)
-    signal.signal(signal.SIGINT, stop)
-    for _ in range(settings.workers):
-        start()
-    while children:
-        ended, _status = os.wait()
-        children.discard(ended)
-        if not stopping:
-            start()
-    return 0
+    return Workers(settings.workers, lambda: _one(settings, listening)).run()
 
 
 def _where(settings: Settings) -> str:

@@ -63,4 +63,7 @@ class Database(Protocol):
     def relaxed_durability(self) -> AbstractContextManager[None]:
         """What this thread commits in the block does not wait for the disk; the first commit after it does, for all."""
 
+    def answers_callers(self) -> None:
+        """Said by a thread, once: somebody waits for what it does, so it gives up sooner on a server that is silent."""
+
     def close(self) -> None: ...

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-import select
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any
 
 import psycopg
 from psycopg import IsolationLevel
 from psycopg import errors as pg
-from psycopg_pool import ConnectionPool, PoolTimeout
 
+from crofter.db import deadlines
 from crofter.db.database import Batch, LockFirst, TransactionConflict
+from crofter.db.deadlines import DeadlineConnection, NoAnswer
 from crofter.db.durability import RelaxedDurability
+from crofter.db.pool import Pool
 from crofter.db.session import Driver, Session
 from crofter.db.signals import Signals
 from crofter.errors import Unavailable
@@ -22,7 +24,10 @@ from crofter.errors import Unavailable
 ACCOUNTS = 1
 """The class of advisory locks that hold accounts."""
 CHANNEL = "crofter"
+SEND_SECONDS = 1.0
+"""For a hint to others: what it is about has been committed, and its caller waits for the answer."""
 ALIVE: dict[str, Any] = {
+    "connect_timeout": deadlines.CONNECT_SECONDS,
     "keepalives_idle": 5,
     "keepalives_interval": 2,
     "keepalives_count": 3,
@@ -30,9 +35,15 @@ ALIVE: dict[str, Any] = {
 }
 """A server that is cut off is noticed within seconds, not when TCP gives up."""
 STATEMENT_TIMEOUT = "10s"
+LOCK_TIMEOUT = "3s"
+"""Shorter than a caller's deadline: then the server says that a lock is taken, and the connection can be used again."""
+SILENCE = 1.0
+"""Seconds without an answer to anybody: then a statement that is not answered either means a server that is stopped."""
 IDLE_TIMEOUT = "15s"
 """A process that is stopped inside a transaction must not keep its locks from the others for ever."""
 
+_INTERNAL = (pg.IdleInTransactionSessionTimeout, pg.ReadOnlySqlTransaction)
+"""What PostgreSQL calls internal, and is not."""
 _DRIVER = Driver(
     dialect="postgresql",
     clashes=pg.UniqueViolation,
@@ -50,26 +61,38 @@ class PostgresDatabase:
         self.url = "postgresql+psycopg://" + url.partition("://")[2]
         self.signals = PostgresSignals(self)
         self._relaxed = RelaxedDurability()
-        self._pool = ConnectionPool(
-            url,
-            min_size=1,
-            max_size=pool,
-            timeout=5.0,
-            kwargs={
-                "options": f"-c statement_timeout={STATEMENT_TIMEOUT} -c lock_timeout=5s"
-                f" -c idle_in_transaction_session_timeout={IDLE_TIMEOUT}"
-            },
-            check=_check,
-            open=True,
+        self._answering = Answering()
+        self._pool = Pool(self._connect, pool)
+
+    def _connect(self) -> DeadlineConnection:
+        options = (
+            f"-c statement_timeout={STATEMENT_TIMEOUT} -c lock_timeout={LOCK_TIMEOUT}"
+            f" -c idle_in_transaction_session_timeout={IDLE_TIMEOUT}"
         )
+        return DeadlineConnection.connect(self.address, options=options, **ALIVE)
 
     @contextmanager
-    def _transaction(self, *, read_only: bool) -> Iterator[psycopg.Connection[Any]]:
-        with _storage_faults(), self._pool.connection() as connection:
-            if connection.read_only is not read_only:  # said in BEGIN itself, which costs no trip of its own
-                connection.read_only = read_only
-                connection.isolation_level = IsolationLevel.REPEATABLE_READ if read_only else None
-            yield connection
+    def _transaction(self, *, read_only: bool) -> Iterator[DeadlineConnection]:
+        with _storage_faults(), self._answering.watched() as trial:
+            connection = self._pool.take()
+            try:
+                if trial:
+                    connection.until = time.monotonic() + deadlines.CONNECT_SECONDS
+                    connection.execute("SELECT 1")
+                    connection.rollback()
+                    self._answering.heard()
+                connection.until = deadlines.of_transaction()
+                if connection.read_only is not read_only:  # said in BEGIN itself, which costs no trip of its own
+                    connection.read_only = read_only
+                    connection.isolation_level = IsolationLevel.REPEATABLE_READ if read_only else None
+                yield connection
+                connection.commit()
+            except BaseException:
+                with suppress(psycopg.Error):
+                    connection.rollback()
+                raise
+            finally:
+                self._pool.give_back(connection)
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -94,21 +117,50 @@ class PostgresDatabase:
     def relaxed_durability(self) -> AbstractContextManager[None]:
         return self._relaxed.begun()
 
-    def connect(self) -> psycopg.Connection[Any]:
+    def answers_callers(self) -> None:
+        deadlines.answers_callers()
+
+    def connect(self) -> DeadlineConnection:
         """A connection of one's own, outside the pool and outside transactions."""
-        return psycopg.connect(self.address, autocommit=True, **ALIVE)
+        return DeadlineConnection.connect(self.address, autocommit=True, **ALIVE)
 
     def close(self) -> None:
         self.signals.stop()
         self._pool.close()
 
 
-def _check(connection: psycopg.Connection[Any]) -> None:
-    """An idle connection has nothing to say. One that has is most likely gone, and only then do we ask."""
-    readable = select.poll()
-    readable.register(connection.fileno(), select.POLLIN)
-    if readable.poll(0):
-        ConnectionPool.check_connection(connection)
+class Answering:
+    """Whether the server answers. While it does not, one thread at a time tries, and the others fail at once.
+
+    Else every thread would wait as long as it may, request after request.
+    """
+
+    def __init__(self) -> None:
+        self._heard_at = time.monotonic()
+        self._silent = False
+        self._trial = threading.Lock()
+
+    def heard(self) -> None:
+        self._silent = False
+        self._heard_at = time.monotonic()
+
+    @contextmanager
+    def watched(self) -> Iterator[bool]:
+        """Around a transaction; says whether it is the one that tries."""
+        trial = self._silent
+        if trial and not self._trial.acquire(blocking=False):
+            raise Unavailable
+        try:
+            yield trial
+        except (NoAnswer, psycopg.errors.ConnectionTimeout):
+            # One slow statement does not make a silent server: others are answered meanwhile.
+            self._silent = time.monotonic() - self._heard_at > SILENCE
+            raise
+        else:
+            self.heard()
+        finally:
+            if trial:
+                self._trial.release()
 
 
 def _session(connection: psycopg.Connection[Any]) -> Session:
@@ -139,9 +191,7 @@ def _storage_faults() -> Iterator[None]:
         yield
     except (pg.SerializationFailure, pg.DeadlockDetected) as error:
         raise TransactionConflict from error
-    except (PoolTimeout, pg.LockNotAvailable, pg.QueryCanceled, pg.DiskFull, pg.ReadOnlySqlTransaction) as error:
-        raise Unavailable from error
-    except (psycopg.OperationalError, psycopg.InterfaceError, pg.IdleInTransactionSessionTimeout) as error:
+    except (psycopg.OperationalError, psycopg.InterfaceError, *_INTERNAL) as error:
         raise Unavailable from error
 
 
@@ -151,7 +201,7 @@ class PostgresSignals(Signals):
     def __init__(self, database: PostgresDatabase) -> None:
         super().__init__()
         self._database = database
-        self._sender: psycopg.Connection[Any] | None = None
+        self._sender: DeadlineConnection | None = None
         self._sending = threading.Lock()
         self._stopped = threading.Event()
         self._thread: threading.Thread | None = None
@@ -166,14 +216,18 @@ class PostgresSignals(Signals):
         if not topics:
             return
         super().publish(topics)
-        with self._sending:
-            try:
-                if self._sender is None or self._sender.closed:
-                    self._sender = self._database.connect()
-                for topic in topics:
-                    self._sender.execute("SELECT pg_notify(%s, %s)", (CHANNEL, topic))
-            except psycopg.Error:
-                self._sender = None  # a hint was lost; whoever waits also polls
+        if not self._sending.acquire(timeout=SEND_SECONDS):
+            return  # a hint is lost; whoever waits also polls
+        try:
+            if self._sender is None or self._sender.closed:
+                self._sender = self._database.connect()
+            self._sender.until = time.monotonic() + SEND_SECONDS
+            for topic in topics:
+                self._sender.execute("SELECT pg_notify(%s, %s)", (CHANNEL, topic))
+        except psycopg.Error:
+            self._sender = None  # here too
+        finally:
+            self._sending.release()
 
     def _hear(self) -> None:
         while not self._stopped.is_set():

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine, NullPool, create_engine, inspect, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError
 
 from crofter.db.database import Database
 from crofter.db.tables import metadata
@@ -29,7 +29,9 @@ def engine_for(database: Database) -> Engine:
     """SQLAlchemy's own engine, for changes of the schema only."""
     if database.dialect == "sqlite":
         import crofter.db.sqlite_dialect  # noqa: F401, PLC0415 - who serves PostgreSQL has no use for it
-    return create_engine(database.url, poolclass=NullPool)
+
+        return create_engine(database.url, poolclass=NullPool)
+    return create_engine(database.url, poolclass=NullPool, connect_args={"connect_timeout": 5})
 
 
 def prepare(database: Database) -> str:
@@ -54,7 +56,7 @@ def prepare(database: Database) -> str:
                 )
             _move(connection)
             return "moved"
-    except OperationalError as error:
+    except DatabaseError as error:
         raise Unavailable(f"cannot use the database: {str(error.orig).strip().splitlines()[0]}") from error
     finally:
         engine.dispose()

@@ -15,6 +15,7 @@ from typing import IO
 
 import apsw
 
+from crofter.db import sqlite_file
 from crofter.db.database import Batch, BatchAborted
 from crofter.db.durability import RelaxedDurability
 from crofter.db.session import DeferredWrite, Driver, Session
@@ -62,17 +63,20 @@ class SqliteDatabase:
             atexit.register(shutil.rmtree, folder, ignore_errors=True)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.path = folder / "crofter.db"
-        self.path.touch(mode=0o600)  # and so are the files that SQLite puts beside it
         self.url = f"sqlite+apsw:///{self.path}"
-        self._held = None if beside else _lock_file(folder / "crofter.lock")
+        sqlite_file.refuse_emptied(self.path)
+        self._held = None if beside else _lock_file(folder / sqlite_file.LOCK)
         self._writer_lock = threading.Lock()
         self._readers = threading.local()
         """The connection of each thread that has looked. It goes when the thread does."""
         self._closed = False
         try:
+            sqlite_file.make(self.path)
             self._writer = self._connect()
+            if not beside:
+                sqlite_file.check(self._writer)
         except apsw.Error as error:
-            raise Unavailable(f"cannot use the database {self.path}: {error}") from error
+            raise Unavailable(f"cannot use the database {self.path}: {sqlite_file.said(error)}") from error
         self._file_id = _file_id(self.path)
         self._shared: SharedTransaction | None = None
         self._relaxed = RelaxedDurability()
@@ -135,7 +139,7 @@ class SqliteDatabase:
             self._waits = waits
 
     def _session(self, connection: apsw.Connection) -> Session:
-        return Session(_DRIVER, connection.execute, _no_lock)
+        return session_on(connection)
 
     def savepoint_session(self, shared: SharedTransaction) -> Session:
         """A session that knows what the writes before it have left to be written. It may add to that, or fail."""
@@ -177,6 +181,9 @@ class SqliteDatabase:
                 self._shared = None
                 self._writer_lock.release()
 
+    def answers_callers(self) -> None:
+        """Nobody else is asked here who might be silent."""
+
     def close(self) -> None:
         """Wait for the last write. What another thread still reads stays open: to close it would end the process."""
         if not self._closed and self._writer_lock.acquire(timeout=WRITE_WAIT):
@@ -187,6 +194,10 @@ class SqliteDatabase:
             reader.close()
         if self._held is not None:
             self._held.close()
+
+
+def session_on(connection: apsw.Connection) -> Session:
+    return Session(_DRIVER, connection.execute, _no_lock)
 
 
 def _file_id(path: Path) -> tuple[int, int]:

@@ -64,14 +64,17 @@ class Parts(Struct):
     max_requests: int = 512
     threads: int = 8
     maintenance: str | None = None
+    last_known: Performer | None = None
+    """Answers from what was last read of the catalogue, for when the database cannot be asked."""
 
 
 class App:
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        self._pool = ThreadPoolExecutor(parts.threads, thread_name_prefix="request")
+        database = parts.performer.runtime.database
+        self._pool = ThreadPoolExecutor(parts.threads, "request", initializer=database.answers_callers)
         self._proxied = parts.performer.runtime.settings.behind_proxy
-        self._inline = not parts.performer.runtime.database.reads_block
+        self._inline = not database.reads_block
         self._write_queue = WriteQueue(parts.performer)
         self._boot = parts.performer.runtime.rng.hex(8)
         self._serial = itertools.count(1)
@@ -205,7 +208,15 @@ class App:
             answer = await self.perform(endpoint, values, request)
         if answer.status < 500:  # else nothing is known about the token
             self.parts.limits.record_token(token, address, charged=charged, good=answer.actor is not None)
+        elif isinstance(answer.problem, Unavailable) and self._is_known(endpoint, token):
+            assert self.parts.last_known is not None
+            answer = self.parts.last_known.perform(endpoint, values, request)
         return answer, rate_status
+
+    def _is_known(self, endpoint: Endpoint, token: str | None) -> bool:
+        """Whether it is answered from the catalogue that this process has in memory, if the database is away."""
+        known = endpoint.catalogue == "everybody" or (endpoint.catalogue == "strangers" and not token)
+        return known and self.parts.last_known is not None
 
     async def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
         answer = await self._perform(endpoint, values, request)
@@ -233,7 +244,13 @@ class App:
                 return refused(Unavailable(), None)
             return self.parts.performer.perform(endpoint, values, request)
 
-        return await self._loop.run_in_executor(self._pool, perform)
+        performed = self._loop.run_in_executor(self._pool, perform)
+        if endpoint.catalogue and self._is_known(endpoint, bearer(request.headers.get(b"authorization"))):
+            await asyncio.wait((performed,), timeout=MAX_QUEUED)
+            if not performed.done():  # there is an answer in memory: nobody need wait for a database that is away
+                performed.cancel()
+                return refused(Unavailable(), None)
+        return await performed
 
     async def _wait(self, endpoint: Endpoint, values: dict[str, Any], request: Request, receive: Receive) -> Answer:
         """A long poll: answered as soon as the list is not empty, or when the time is up."""

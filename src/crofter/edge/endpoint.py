@@ -7,7 +7,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Set
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -77,6 +77,8 @@ class Options(Struct, kw_only=True, eq=False):
     """With what it may be refused, beyond what its signature and its scope imply."""
     slow: bool = False
     """A read that takes long, and must not hold up the others."""
+    catalogue: Literal["", "everybody", "strangers"] = ""
+    """Who is answered from the catalogue in memory if the database cannot be asked. Strangers have no token."""
     also: Complaints | None = None
     """What else may be wrong with a body, said together with what is wrong with its shape."""
     closes_account: bool = False

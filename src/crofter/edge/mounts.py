@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from threading import Lock
 from typing import Any, TypeVar
@@ -23,6 +24,7 @@ NOTHING_FROM_OUTSIDE = (
     b"content-security-policy",
     b"default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
 )
+COME_BACK = (b"retry-after", b"1")
 NO_SNIFF = (b"x-content-type-options", b"nosniff")
 
 
@@ -65,6 +67,9 @@ async def refuse(send: Send, problem: Problem) -> None:
     await reply(send, status_of(problem), body_of(problem.reasons), "application/json", *allow)
 
 
+_THREADS = ThreadPoolExecutor(4, "page")
+"""Of their own, so that a health check does not queue behind calls of the sandbox that take long."""
+
 Page = Callable[[], tuple[Any, ...]]
 """Makes status, body, content type and more headers. Called in a thread, since it may look at the database."""
 
@@ -76,7 +81,7 @@ def _pages(find: Callable[[str, str], Page]) -> Any:
         except Problem as problem:
             await refuse(send, problem)
             return
-        status, body, content_type, *more = await asyncio.get_running_loop().run_in_executor(None, make)
+        status, body, content_type, *more = await asyncio.get_running_loop().run_in_executor(_THREADS, make)
         await reply(send, status, body if scope["method"] == "GET" else b"", content_type, *more)
 
     return app
@@ -88,18 +93,28 @@ def page(make: Page) -> Any:
 
 
 def health(ready: Callable[[], dict[str, bool]]) -> Any:
-    """``/health/live`` says that the process runs, ``/health/ready`` that it can serve."""
-
-    def live() -> tuple[Any, ...]:
-        return 200, b'{"status":"ok"}', "application/json"
+    """``/health/live`` says that the process runs, ``/health/ready`` that it can serve, writes included."""
 
     def serving() -> tuple[Any, ...]:
         parts = ready()
         good = all(parts.values())
         body = msgspec.json.encode({"status": "ok" if good else "unavailable", "parts": parts})
-        return 200 if good else 503, body, "application/json"
+        return 200 if good else 503, body, "application/json", *(() if good else (COME_BACK,))
 
-    return _pages(partial(by_path, {"/health/live": {"GET": live}, "/health/ready": {"GET": serving}}))
+    # Whether the process lives is said without any thread: all of them may be waiting for something.
+    pages = _pages(partial(by_path, {"/health/live": {"GET": _live}, "/health/ready": {"GET": serving}}))
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/health/live" and scope["method"] == "GET":
+            await reply(send, *_live())
+        else:
+            await pages(scope, receive, send)
+
+    return app
+
+
+def _live() -> tuple[int, bytes, str]:
+    return 200, b'{"status":"ok"}', "application/json"
 
 
 def version() -> Any:

@@ -65,7 +65,7 @@ class LoginApp:
         self._limits = limits
         self._observer = observer
         observer.words |= words_of(ROUTES)
-        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="login")
+        self._pool = ThreadPoolExecutor(THREADS, "login", initializer=runtime.database.answers_callers)
         self._boot = runtime.rng.hex(8)
         self._serial = itertools.count(1)
 

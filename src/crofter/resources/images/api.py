@@ -18,7 +18,7 @@ OWN = "images:read_only"
 """What a token needs for the account's own images."""
 
 
-@endpoint("GET /v4/images", scope="none", grant="any")
+@endpoint("GET /v4/images", scope="none", grant="any", catalogue="strangers")
 def list_images(ctx: Context, listing: Listing) -> Page[ImageView]:
     """List the images: with a token those of the account, newest first, then the official ones."""
     caller = ctx.caller
@@ -28,7 +28,7 @@ def list_images(ctx: Context, listing: Listing) -> Page[ImageView]:
     return listing.of(ctx, collection, store.views, account_id=caller.account_id, user_id=caller.user_id)
 
 
-@endpoint("GET /v4/images/{image_id:path}", scope="none", grant="any", refuses=(Forbidden,))
+@endpoint("GET /v4/images/{image_id:path}", scope="none", grant="any", catalogue="strangers", refuses=(Forbidden,))
 def view_image(ctx: Context, image: TheImage) -> ImageView:
     """View one image."""
     if not image.is_public and not covers(ctx.actor.scopes, OWN):

@@ -1,0 +1,100 @@
+"""Several processes that share one listening socket: one that dies is replaced, ever later if they keep dying."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+
+log = logging.getLogger("crofter")
+
+SHORTEST, LONGEST = 0.5, 10.0
+"""Seconds from an end to the next start: they double each time, for what ends so soon mostly ends so again."""
+STEADY_SECONDS = 60.0
+"""Who has lived so long has not died of its start, and its place counts as new."""
+_HEEDED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT}
+
+
+class Place:
+    """One of the processes, and those that come after it."""
+
+    def __init__(self) -> None:
+        self.process: int | None = None
+        self.since = 0.0
+        self.start_at = 0.0
+        self._wait = SHORTEST
+
+    def ended(self, status: int) -> None:
+        now = time.monotonic()
+        if now - self.since > STEADY_SECONDS:
+            self._wait = SHORTEST
+        log.warning(
+            "process %d ended with %d after %.1f s; another one starts in %.1f s",
+            self.process,
+            os.waitstatus_to_exitcode(status),
+            now - self.since,
+            self._wait,
+        )
+        self.process, self.start_at = None, now + self._wait
+        self._wait = min(self._wait * 2, LONGEST)
+
+
+class Workers:
+    def __init__(self, count: int, serve: Callable[[], int]) -> None:
+        self._serve = serve
+        self._places = [Place() for _ in range(count)]
+        self._stopping = False
+
+    def run(self) -> int:
+        """Until a signal has stopped them all."""
+        signal.pthread_sigmask(signal.SIG_BLOCK, _HEEDED)  # they are asked for, in one place, and none gets lost
+        while True:
+            self._start_due()
+            running = any(place.process is not None for place in self._places)
+            if self._stopping and not running:
+                return 0
+            self._heed()
+
+    def _start_due(self) -> None:
+        now = time.monotonic()
+        for place in self._places:
+            if place.process is None and not self._stopping and place.start_at <= now:
+                place.process, place.since = self._start(), now
+
+    def _start(self) -> int:
+        process = os.fork()
+        if process == 0:
+            code = 1
+            try:
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEEDED)
+                code = self._serve()
+            except Exception as error:
+                print(f"crofter: {error}", file=sys.stderr)
+            finally:
+                os._exit(code)
+        return process
+
+    def _heed(self) -> None:
+        """Wait for a signal, or for the time of the next start."""
+        waiting = [place.start_at for place in self._places if place.process is None and not self._stopping]
+        seconds = max(min(waiting) - time.monotonic(), 0.0) if waiting else STEADY_SECONDS
+        told = signal.sigtimedwait(_HEEDED, seconds)
+        if told is not None and told.si_signo in (signal.SIGTERM, signal.SIGINT):
+            self._stopping = True
+            for place in self._places:
+                if place.process is not None:
+                    os.kill(place.process, signal.SIGTERM)
+        self._reap()
+
+    def _reap(self) -> None:
+        for place in self._places:
+            if place.process is None:
+                continue
+            ended, status = os.waitpid(place.process, os.WNOHANG)
+            if ended and self._stopping:
+                place.process = None
+            elif ended:
+                place.ended(status)

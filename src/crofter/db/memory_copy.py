@@ -1,0 +1,84 @@
+"""A copy of a few small tables in memory, to be read when the database cannot be asked."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import apsw
+from sqlalchemy import Select, Table
+from sqlalchemy.schema import CreateTable
+
+from crofter.db.database import Database, TransactionConflict
+from crofter.db.query import dialect_of, query
+from crofter.db.session import Session
+from crofter.db.sqlite import session_on
+from crofter.errors import Unavailable
+
+log = logging.getLogger("crofter")
+
+REFRESH_SECONDS = 10.0
+
+
+class MemoryCopy:
+    """Reads like a database. Who reads it before the first copy is made is told that it is unavailable."""
+
+    def __init__(self, *selects: Select[Any]) -> None:
+        self._selects = [(_table(statement), query(statement, lambda *values: values)) for statement in selects]
+        self._connection: apsw.Connection | None = None
+        self._reading = threading.Lock()
+        self._stopped = threading.Event()
+
+    @contextmanager
+    def read(self) -> Iterator[Session]:
+        with self._reading:
+            if self._connection is None:
+                raise Unavailable
+            yield session_on(self._connection)
+
+    def take(self, database: Database) -> None:
+        """Copy what is there now."""
+        with database.read() as db:
+            rows = [(table, db.all(statement)) for table, statement in self._selects]
+        fresh = _filled(rows)
+        with self._reading:
+            self._connection = fresh
+
+    def keep_fresh(self, database: Database) -> None:
+        """Begin to copy again and again, as long as the database can be read."""
+
+        def run() -> None:
+            while True:
+                try:
+                    self.take(database)
+                except (Unavailable, TransactionConflict):
+                    pass  # the former copy is what we have
+                except Exception:
+                    log.exception("the catalogue could not be copied")
+                if self._stopped.wait(REFRESH_SECONDS):
+                    return
+
+        threading.Thread(target=run, name="catalogue copy", daemon=True).start()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+
+def _table(statement: Select[Any]) -> Table:
+    (table,) = statement.get_final_froms()
+    assert isinstance(table, Table)
+    return table
+
+
+def _filled(rows: Iterable[tuple[Table, list[tuple[Any, ...]]]]) -> apsw.Connection:
+    connection = apsw.Connection(":memory:")
+    db = session_on(connection)
+    for table, copied in rows:
+        connection.execute(str(CreateTable(table).compile(dialect=dialect_of("sqlite"))))
+        names = table.columns.keys()
+        for values in copied:
+            db.insert(table, **dict(zip(names, values, strict=True)))
+    return connection

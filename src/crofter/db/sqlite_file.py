@@ -1,0 +1,61 @@
+"""The file of an SQLite database: made whole, and looked at before it is used."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import apsw
+
+from crofter.errors import Unavailable
+
+LOCK = "crofter.lock"
+SIGNS = ("secret.key", LOCK, "crofter.db-wal")
+"""What else a server leaves in its folder."""
+CHECK_SECONDS = 0.5
+"""How long a start looks for damage. That is about a hundred megabytes; the rest of a larger file is not looked at."""
+
+
+def refuse_emptied(path: Path) -> None:
+    """A server never leaves its database empty. To begin anew in its place would hide that everything is gone."""
+    if path.exists() and path.stat().st_size == 0:
+        signs = [sign for sign in SIGNS if (path.parent / sign).exists()]
+        if signs:
+            raise Unavailable(
+                f"the database {path} is empty, but {signs[0]} beside it shows that it was not always: "
+                f"restore it, or remove it to begin anew"
+            )
+
+
+def make(path: Path) -> None:
+    """Make the file if there is none. It gets its name once it is not empty, so that no kill leaves an empty one."""
+    if path.exists():
+        return
+    made = path.with_suffix(".new")
+    made.unlink(missing_ok=True)
+    made.touch(mode=0o600)  # and so are the files that SQLite puts beside it
+    connection = apsw.Connection(str(made))
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.close()
+    made.rename(path)
+
+
+def check(connection: apsw.Connection) -> None:
+    """Look for damage, for a while. Raises CorruptError."""
+    until = time.monotonic() + CHECK_SECONDS
+    connection.set_progress_handler(lambda: time.monotonic() > until, 1000)
+    try:
+        for (found,) in connection.execute("PRAGMA quick_check(1)"):
+            if found != "ok":
+                raise apsw.CorruptError(" ".join(str(found).split()))
+    except apsw.InterruptError:
+        pass  # so much of it is whole
+    finally:
+        connection.set_progress_handler(None)
+
+
+def said(error: apsw.Error) -> str:
+    """What is wrong, in words for an operator."""
+    if isinstance(error, apsw.CorruptError):
+        return f"it is damaged ({error}); restore it from a backup"
+    return str(error)

@@ -1,0 +1,72 @@
+"""Whether this process can serve: its database is read, written to for a trial, and its worker is signed in."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from crofter.context import Runtime
+from crofter.db import Duplicate, meta
+from crofter.db.database import TransactionConflict
+from crofter.engine.worker import Worker
+from crofter.errors import Problem
+
+log = logging.getLogger("crofter")
+
+WRITE_CHECK = "write_check"
+FRESH_SECONDS = 1.0
+"""A finding is repeated for so long: asking often costs no more than asking once a second."""
+ROOM = 16_384
+"""Characters that are written for a trial and taken back: they need pages that only a disk with space left can give."""
+
+
+class Readiness:
+    def __init__(self, runtime: Runtime, worker: Worker) -> None:
+        self._runtime = runtime
+        self._worker = worker
+        self._checking = threading.Lock()
+        self._checked_at: float | None = None
+        self._found = {"database": False, "writes": False}
+        self._count = 0
+
+    def parts(self) -> dict[str, bool]:
+        """Each part of the server, and whether it can do its work."""
+        self._runtime.database.answers_callers()
+        with self._checking:
+            if self._checked_at is None or time.monotonic() - self._checked_at > FRESH_SECONDS:
+                readable = self._reads()
+                self._found = {"database": readable, "writes": readable and self._writes()}
+                self._checked_at = time.monotonic()
+            return {**self._found, "worker": self._worker.heartbeat.id > 0}
+
+    def _reads(self) -> bool:
+        try:
+            with self._runtime.database.read() as db:
+                meta.get(db, WRITE_CHECK)
+        except (Problem, TransactionConflict):
+            return False
+        except Exception:
+            log.exception("the database cannot be read")  # it is damaged, most likely
+            return False
+        return True
+
+    def _writes(self) -> bool:
+        """Whether a write that needs space can be committed. It is not flushed, and leaves one short row."""
+        self._count += 1
+        database = self._runtime.database
+        try:
+            with database.relaxed_durability(), database.write() as db:
+                db.raw("SAVEPOINT space")
+                meta.put(db, WRITE_CHECK, "x" * ROOM)
+                db.raw("ROLLBACK TO SAVEPOINT space")
+                # Another value than before: SQLite writes nothing where nothing changes.
+                meta.put(db, WRITE_CHECK, [self._worker.heartbeat.id, self._count])
+        except (Duplicate, TransactionConflict):
+            return True  # another process writes the same row for the same reason
+        except Problem:
+            return False
+        except Exception:
+            log.exception("the database cannot be written to")
+            return False
+        return True

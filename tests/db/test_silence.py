@@ -1,0 +1,126 @@
+"""A PostgreSQL that stands still: callers are told in time, the catalogue is served, and it goes on by itself."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx2
+import psycopg
+import pytest
+
+from crofter.db import deadlines
+from crofter.db.postgres import PostgresDatabase
+from crofter.errors import Unavailable
+from tests.databases import PostgresServer
+from tests.resources.followers import eventually
+from tests.served import Process, serving
+
+PROMISED_SECONDS = 5.0
+SPARE_SECONDS = 3.0
+"""For a machine that has other things to do. The server answers within four seconds."""
+CALLERS = 24
+"""More than there are threads."""
+MACHINE = {"type": "g6-nanode-1", "region": "us-east", "image": "compute/debian11", "root_pass": "Vq7!mmpx-Tolp"}
+
+
+@pytest.fixture(scope="module")
+def own_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL server that may be harmed."""
+    server = PostgresServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def crofter(own_server: PostgresServer) -> Iterator[Process]:
+    with serving("--database", own_server.address(own_server.empty())) as server:
+        yield server
+
+
+def timed(call: Callable[..., httpx2.Response], *arguments: Any, **options: Any) -> tuple[httpx2.Response, float]:
+    began = time.monotonic()
+    return call(*arguments, **options), time.monotonic() - began
+
+
+def test_everybody_is_told_within_five_seconds_and_served_as_soon_as_it_goes_on(
+    own_server: PostgresServer, crofter: Process
+) -> None:
+    with crofter.client() as client, crofter.client(None) as stranger, ThreadPoolExecutor(CALLERS) as callers:
+
+        def ask(number: int) -> tuple[httpx2.Response, float]:
+            if number % 2:
+                return timed(client.post, "/v4/tags", json={"label": f"silent {number}"})
+            return timed(client.get, "/v4/tags")
+
+        assert client.get("/v4/tags").status_code == 200
+        with own_server.stopped():
+            asked = [callers.submit(ask, number) for number in range(CALLERS)]
+            assert timed(stranger.get, "/health/live")[1] < PROMISED_SECONDS / 2
+            for answer, seconds in (caller.result() for caller in asked):
+                assert answer.status_code == 503
+                assert answer.headers["retry-after"] == "1"
+                assert seconds < PROMISED_SECONDS + SPARE_SECONDS
+            eventually(lambda: stranger.get("/health/ready").status_code == 503)
+            assert stranger.get("/health/ready").json()["parts"]["database"] is False
+        eventually(lambda: client.get("/v4/tags").status_code == 200, PROMISED_SECONDS)
+        assert client.post("/v4/tags", json={"label": "afterwards"}).status_code == 200
+        eventually(lambda: stranger.get("/health/ready").status_code == 200)
+
+
+def test_the_catalogue_is_served_while_the_database_is_silent(own_server: PostgresServer, crofter: Process) -> None:
+    paths = ("/v4/regions", "/v4/regions/us-east", "/v4/compute/types", "/v4/compute/kernels?page=2", "/v4/images")
+    with crofter.client(None) as stranger, crofter.client() as client:
+        before = {path: stranger.get(path) for path in paths}
+        with own_server.stopped():
+            for path, expected in before.items():
+                answer, seconds = timed(stranger.get, path)
+                assert (answer.status_code, answer.content) == (200, expected.content)
+                assert seconds < PROMISED_SECONDS
+            assert client.get("/v4/compute/types").status_code == 200  # a token that cannot be checked is no hindrance
+            assert stranger.get("/v4/regions/nowhere").status_code == 404
+            # With a token there would be images of the account's own among them, which only the database knows.
+            assert client.get("/v4/images").status_code == 503
+
+
+def test_work_under_way_goes_on_where_it_was(own_server: PostgresServer, crofter: Process) -> None:
+    with crofter.client() as client:
+        made = client.post("/v4/compute/instances", json=MACHINE).json()
+        with own_server.stopped():
+            assert client.get("/v4/tags").status_code == 503
+        path = f"/v4/compute/instances/{made['id']}"
+
+        def runs() -> bool:
+            answer = client.get(path)
+            return answer.status_code == 200 and answer.json()["status"] == "running"
+
+        eventually(runs, 60)
+
+
+def test_a_statement_that_is_not_answered_ends_and_its_connection_is_not_used_again(
+    own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadlines, "STATEMENT_SECONDS", 0.3)
+    database = PostgresDatabase(own_server.address(own_server.empty()))
+    with database.read() as db:
+        db.raw("SELECT 1")
+    with own_server.stopped(), pytest.raises(Unavailable), database.read() as db:
+        db.raw("SELECT 2")
+    monkeypatch.undo()
+    with database.read() as db:
+        assert db.raw("SELECT 3").fetchall() == [(3,)]
+    database.close()
+
+
+def test_a_connection_that_the_server_has_closed_is_not_handed_out(own_server: PostgresServer) -> None:
+    address = own_server.address(own_server.empty())
+    database = PostgresDatabase(address)
+    with database.read() as db:
+        [(process,)] = db.raw("SELECT pg_backend_pid()").fetchall()
+    with psycopg.connect(address, autocommit=True) as other:
+        other.execute("SELECT pg_terminate_backend(%s, 5000)", (process,))
+    with database.read() as db:
+        assert db.raw("SELECT pg_backend_pid()").fetchall() != [(process,)]
+    database.close()
