@@ -12,7 +12,7 @@ from msgspec import Struct
 from sqlalchemy import select
 
 from crofter import __version__, catalogue, mail, registry, rotation
-from crofter.clock import Clock, Setting
+from crofter.clock import Clock
 from crofter.config import RATE_LIMITS, Settings
 from crofter.context import Context, Runtime
 from crofter.db import Lock, Session, meta, open_database, query
@@ -29,7 +29,7 @@ from crofter.edge.observe import Observer
 from crofter.edge.perform import Access, Performer
 from crofter.edge.redact import words_of
 from crofter.edge.router import Router
-from crofter.engine import schedules
+from crofter.engine import schedules, timekeeping
 from crofter.engine.time_travel import TimeTravel
 from crofter.engine.worker import POOL_SIZES, Worker
 from crofter.errors import Problem
@@ -127,7 +127,7 @@ def bootstrap(runtime: Runtime, restored: FirstUser | None = None) -> FirstLogin
     with runtime.database.write() as db:
         db.lock(Lock.SYSTEM)
         rotation.adopt_hash_keys(runtime.keyring, db)  # again, since a reset takes them out of the database
-        runtime.clock.setting = msgspec.convert(meta.get(db, "clock", {}), Setting)
+        timekeeping.begin(runtime, db)
         catalogue.load(db, registry.CATALOGUE_TABLES, runtime.settings.catalogue)
         schedules.ensure(Context(runtime, db), registry.SCHEDULES)
         starts = int(meta.get(db, STARTS, 0)) + 1
