@@ -192,7 +192,7 @@ def build(settings: Settings) -> Application:
             Access(access.authenticate, access.permits, access.permits_globally),
             lambda ctx: meters.rates(ctx.db, ctx.account_id),
         ),
-        limits=RateLimits(runtime.clock, settings.rate_limits, RATE_LIMITS["general"]),
+        limits=RateLimits(runtime.clock, settings.rate_limits, RATE_LIMITS["general"], runtime.database),
         hub=hub,
         observer=observer,
         fault=faults.strike,

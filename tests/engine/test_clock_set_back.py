@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -13,9 +14,14 @@ import pytest
 
 from crofter import clock as clocks
 from crofter.clock import HOUR, SECOND, Clock, parse
+from crofter.db.postgres import PostgresDatabase
 from crofter.engine import timekeeping
+from crofter.engine.heartbeat import WORKERS, Heartbeat
+from crofter.engine.metrics import Metrics
+from crofter.engine.tables import worker
 from tests.cloud import Cloud
 from tests.databases import PostgresServer
+from tests.engine.deeds import make_world
 
 Open = Callable[..., Cloud]
 
@@ -235,9 +241,7 @@ def test_processes_whose_machines_disagree_tell_the_time_of_their_database(
         two.close()
 
 
-def test_when_the_databases_clock_is_set_back_all_go_on_from_the_mark(
-    pair: tuple[Cloud, Cloud], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_when_the_databases_clock_is_set_back_all_go_on_from_the_mark(pair: tuple[Cloud, Cloud]) -> None:
     one, two = pair
     before = now(one)
     ahead = clocks.machine_now() + HOUR  # as if the database had shown that until a moment ago
@@ -253,3 +257,24 @@ def test_when_the_databases_clock_is_set_back_all_go_on_from_the_mark(
     until(lambda: behind(two) == 0)
     assert behind(one) == 0
     assert close_to(now(one), now(two))
+
+
+def test_a_lease_is_judged_by_how_long_it_stands_not_by_the_time_of_day(postgres_database: PostgresDatabase) -> None:
+    """Its time of day may have been written before the clock was set back, or read after it was set forward."""
+    heartbeat = Heartbeat(make_world(postgres_database), Metrics(), lease=0.5)
+    heartbeat.sign_in()
+    with postgres_database.connect() as connection:
+        for number in (1, 2):
+            connection.execute("SELECT pg_advisory_lock(%s, %s)", (WORKERS, number))
+        with postgres_database.write() as db:
+            db.insert(worker, id=1, host="dead", pid=1, lease=clocks.machine_now() + HOUR)
+            db.insert(worker, id=2, host="alive", pid=2, lease=0)
+        for lease in itertools.count(1):
+            with postgres_database.write() as db:
+                db.update(worker, {"id": 2}, lease=lease)
+                listed = {number for (number,) in db.raw("SELECT id FROM worker").fetchall()}
+            assert 2 in listed
+            if 1 not in listed:
+                break
+            heartbeat.reap()
+    heartbeat.sign_out()

@@ -171,6 +171,8 @@ class App:
         sent = dict(scope["headers"])
         address = scope["client"][0] if scope.get("client") else ""
         token = bearer(sent.get(b"authorization")) or None
+        if self.parts.limits.shared:
+            await self.parts.limits.prepare(endpoint.rate, token, address)
         rate_status, charged = self.parts.limits.admit(endpoint.rate, token, address)
         if self._busy > self.parts.max_requests or self._unread.full(address):
             raise Unavailable

@@ -76,7 +76,8 @@ def _follow(runtime: Runtime, db: Session) -> Setting:
         clock.era = mark.era
         clock.restart(mark.machine)
     clock.correct(reading.machine)
-    clock.raise_to(mark.machine)
+    if clock.era <= mark.era:  # else it was read before time was put back
+        clock.raise_to(mark.machine)
     return _adopt(runtime, reading.setting)
 
 
