@@ -13,7 +13,7 @@ from msgspec import Struct
 from sqlalchemy import select
 
 from crofter import __version__, catalogue, mail, registry, rotation
-from crofter.clock import Clock, Setting
+from crofter.clock import Clock
 from crofter.config import RATE_LIMITS, Settings
 from crofter.context import Context, Runtime
 from crofter.db import Lock, Session, meta, open_database, query
@@ -30,7 +30,7 @@ from crofter.edge.observe import Observer
 from crofter.edge.perform import Access, Performer
 from crofter.edge.redact import words_of
 from crofter.edge.router import Router
-from crofter.engine import schedules
+from crofter.engine import schedules, timekeeping
 from crofter.engine.time_travel import TimeTravel
 from crofter.engine.worker import POOL_SIZES, Worker
 from crofter.keyring import Keyring, from_text, read_masters
@@ -131,7 +131,7 @@ def bootstrap(runtime: Runtime, restored: FirstUser | None = None) -> FirstLogin
     with runtime.database.write() as db:
         db.lock(Lock.SYSTEM)
         rotation.adopt_hash_keys(runtime.keyring, db)  # again, since a reset takes them out of the database
-        runtime.clock.setting = msgspec.convert(meta.get(db, "clock", {}), Setting)
+        timekeeping.begin(runtime, db)
         catalogue.load(db, registry.CATALOGUE_TABLES, runtime.settings.catalogue)
         schedules.ensure(Context(runtime, db), registry.SCHEDULES)
         starts = int(meta.get(db, STARTS, 0)) + 1
@@ -196,7 +196,7 @@ def build(settings: Settings) -> Application:
             Access(access.authenticate, access.permits, access.permits_globally),
             lambda ctx: meters.rate_change(ctx.db, ctx.account_id),
         ),
-        limits=RateLimits(runtime.clock, settings.rate_limits, RATE_LIMITS["general"]),
+        limits=RateLimits(runtime.clock, settings.rate_limits, RATE_LIMITS["general"], runtime.database),
         hub=hub,
         observer=observer,
         fault=faults.strike,

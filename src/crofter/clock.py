@@ -1,8 +1,10 @@
-"""The service clock: real, frozen or moved. The only place that reads the machine's time of day."""
+"""The service clock: real, frozen or moved, and never set back. The only place that reads the machine's time of day."""
 
 from __future__ import annotations
 
+import threading
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Literal
@@ -15,6 +17,17 @@ SECOND = 1000
 MINUTE = 60 * SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
+
+_MILLISECOND = 1_000_000
+"""In nanoseconds, in which machines tell their time."""
+_EASE = 20
+"""While the machine's clock is behind, ours goes slower by one part in so many, so that the two meet again."""
+_LONGEST_RUN = 5 * 1000 * _MILLISECOND
+"""It is asked more often than that: a longer time between two looks is a clock that was set, not time that passed."""
+_AGREED = 50
+"""Milliseconds by which a machine's clock may differ from the shared one before it is corrected."""
+_NOTICED = 1 * SECOND
+"""A machine's clock that is behind by less is not worth a word."""
 
 
 class Setting(Struct, frozen=True):
@@ -29,26 +42,86 @@ class Setting(Struct, frozen=True):
     """Grows with every change, so that who has read an older setting does not take it for a newer one."""
 
 
+read_wall: Callable[[], int] = time.time_ns
+"""The machine's time of day in nanoseconds, however it was set."""
+
+
 def machine_now() -> int:
-    """Real milliseconds since 1970. For leases and deadlines only: service time may jump."""
-    return time.time_ns() // 1_000_000
+    """Milliseconds since 1970 as this machine tells them, even if it was just set back. For leases only."""
+    return read_wall() // _MILLISECOND
 
 
 class Clock:
-    """Service time in milliseconds since 1970, UTC."""
+    """Service time in milliseconds since 1970, UTC.
+
+    It follows the machine's clock, but not back: when that is set back, this one runs on from where it was, by the
+    steady clock of the machine, until the other has caught up.
+    """
 
     def __init__(self, setting: Setting | None = None) -> None:
         self.setting = setting or Setting()
+        self.wall, self.steady = read_wall, time.monotonic_ns
+        self.era = 0
+        """Grows when time is put back on purpose, with everything else. 0: not begun yet."""
+        self._shared: int | None = None
+        """Nanoseconds from the steady clock to the one that all processes share, if this machine's differs from it."""
+        self._last = (0, 0)
+        """The latest moment that was told, and what the steady clock showed then."""
+        self._running_on = threading.Lock()
 
     def now(self) -> int:
         setting = self.setting
         if setting.mode == "frozen":
             return setting.frozen_at
-        return time.time_ns() // 1_000_000 + setting.offset
+        return self.machine() + setting.offset
+
+    def machine(self) -> int:
+        """Real time in milliseconds, as far as the machine's clock was not set back."""
+        moment = self.wall() if self._shared is None else self._by_shared(self._shared)
+        if moment < self._last[0]:
+            return self._run_on(moment)
+        self._last = (moment, self.steady())
+        return moment // _MILLISECOND
+
+    def _by_shared(self, shared: int) -> int:
+        return min(self.steady() + shared, self._last[0] + _LONGEST_RUN)
+
+    def _run_on(self, moment: int) -> int:
+        with self._running_on:
+            latest, since = self._last
+            steady = self.steady()
+            passed = min(max(0, steady - since), _LONGEST_RUN)
+            moment = max(moment, latest + passed - passed // _EASE)
+            self._last = (moment, steady)
+            return moment // _MILLISECOND
 
     def frozen(self) -> Setting:
         """The setting that makes the clock stand at this moment."""
         return Setting("frozen", 0, self.now())
+
+    # ---- what other processes and earlier ones have seen ------------------------------------------------------------
+
+    def correct(self, shared: int) -> None:
+        """Follow the clock that all processes share, which shows ``shared`` just now."""
+        moment = shared * _MILLISECOND
+        agreed = abs(moment - self.wall()) <= _AGREED * _MILLISECOND
+        self._shared = None if agreed else moment - self.steady()
+        self.raise_to(shared)
+
+    def raise_to(self, moment: int) -> None:
+        """From now on, no earlier machine time than this is told."""
+        if moment > self.machine():
+            self.restart(moment)
+
+    def restart(self, moment: int) -> None:
+        """Go on from ``moment``, or from what the machine's clock shows if that is later; whatever was told before."""
+        with self._running_on:
+            self._last = (moment * _MILLISECOND, self.steady())
+
+    def behind(self) -> float:
+        """Seconds by which the clock of this machine is behind the time that was told already."""
+        gap = self.machine() - self.wall() // _MILLISECOND
+        return gap / SECOND if gap >= _NOTICED else 0.0
 
 
 def text(moment: int) -> str:

@@ -53,6 +53,11 @@ class EngineCollector(Collector):
         for name, amount in sorted(self._worker.metrics.snapshot().items()):
             counted.add_metric([name], amount)
         yield counted
+        yield GaugeMetricFamily(
+            "crofter_clock_behind_seconds",
+            "How far this machine's clock is behind the time that was told already.",
+            value=self._runtime.clock.behind(),
+        )
         waiting = GaugeMetricFamily("crofter_queue_depth", "Operations not yet ended.", labels=["queue", "state"])
         oldest = GaugeMetricFamily(
             "crofter_queue_age_seconds", "Service time since the oldest fell due.", labels=["queue"]

@@ -179,6 +179,8 @@ class App:
         sent = dict(scope["headers"])
         address = _peer(scope)
         token = bearer(sent.get(b"authorization")) or None
+        if self.parts.limits.shared:
+            await self.parts.limits.prepare(endpoint.rate, token, address, endpoint.weight)
         rate_status, charged = self.parts.limits.admit(endpoint.rate, token, address, endpoint.weight)
         if self._busy > self.parts.max_requests:
             raise Unavailable

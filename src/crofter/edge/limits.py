@@ -7,12 +7,15 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crofter.clock import Clock
+from crofter.edge.rate_windows import RateWindows
 from crofter.errors import TooMany
 
 if TYPE_CHECKING:
     from limits import RateLimitItem
 
+    from crofter.db import Database
     from crofter.edge.counting import Counting
+    from crofter.edge.shared_counting import SharedCounting
 
 _SHOWN = re.compile(r"(\d+) per (\d+) (second|minute|hour|day)s?")
 _MANY = 20_000
@@ -34,15 +37,23 @@ class RateLimitStatus(NamedTuple):
 class RateLimits:
     """Named limits. A name without a limit is never exceeded; its headers show ``shown``."""
 
-    def __init__(self, clock: Clock, configured: Mapping[str, str], shown: str) -> None:
+    def __init__(
+        self, clock: Clock, configured: Mapping[str, str], shown: str, database: Database | None = None
+    ) -> None:
+        """``database``: where processes that keep the limits together find each other, if it is one of several."""
         self._clock = clock
         self._limits: dict[str, RateLimitItem] = {}
         self._counting: Counting | None = None
+        self._shared: SharedCounting | None = None
         self._good: set[str] = set()
         if configured:
             from crofter.edge.counting import Counting  # noqa: PLC0415
 
             self._counting = Counting(clock)
+            if database is not None and database.dialect != "sqlite":
+                from crofter.edge.shared_counting import SharedCounting  # noqa: PLC0415
+
+                self._counting = self._shared = SharedCounting(clock, RateWindows(database))
             self._limits = {name: self._counting.limit(text) for name, text in configured.items()}
         told = _SHOWN.fullmatch(shown)
         assert told is not None
@@ -53,6 +64,26 @@ class RateLimits:
         self._good.clear()
         if self._counting is not None:
             self._counting.clear()
+
+    @property
+    def shared(self) -> bool:
+        """Whether other processes keep these limits too, so that ``prepare`` is needed."""
+        return self._shared is not None
+
+    async def prepare(self, name: str, token: str | None, address: str, weight: int = 1) -> None:
+        """Before ``admit`` or ``hit``, with nothing else in between: agree with other processes on what is left."""
+        if self._shared is None:
+            return
+        general, own = self._limits.get("general"), self._limits.get(name)
+        caller: str = address if token is None else f"token {token[:_TELLING]}"
+        subjects: list[tuple[RateLimitItem, str, Any, int]] = []
+        if general is not None:
+            if token is not None and token[:_TELLING] not in self._good:
+                subjects.append((general, "general", address, 1))
+            subjects.append((general, "general", caller, weight))
+        if own is not None and name != "general":
+            subjects.append((own, name, caller, 1))
+        await self._shared.prepare(subjects)
 
     def admit(self, name: str, token: str | None, address: str, weight: int = 1) -> tuple[RateLimitStatus, bool]:
         """Count one request by its token; and by its address too, as long as the token is not known to be good.
@@ -100,7 +131,7 @@ class RateLimits:
         self, counting: Counting, name: str, item: RateLimitItem, caller: Any, weight: int = 1
     ) -> RateLimitStatus:
         count = counting.hit(item, name, caller, weight)
-        left = max(0, int(count.reset - self._clock.now() / 1000 + 0.999))
+        left = min(item.get_expiry(), max(0, int(count.reset - self._clock.now() / 1000 + 0.999)))
         rate_status = RateLimitStatus(count.amount, count.remaining, int(count.reset), left)
         if not count.allowed:
             problem = TooMany()

@@ -8,11 +8,11 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, cast
 
-from sqlalchemy import bindparam, literal_column, select, text, update
+from sqlalchemy import Boolean, bindparam, literal_column, select, text, update
 
 from crofter.clock import SECOND
 from crofter.context import Runtime
-from crofter.db import Id, Query, Row, Session, query
+from crofter.db import Id, Query, Row, Session, Time, query
 from crofter.engine import timekeeping
 from crofter.engine.claim import STORAGE, log
 from crofter.engine.metrics import Metrics
@@ -28,16 +28,25 @@ WORKERS = 2
 """The class of advisory locks by which workers show that they live. Accounts have class 1."""
 TIME_TRAVEL = 3
 
+
+class Other(Row):
+    """Another process among the workers."""
+
+    id: int
+    lease: int
+    locked: bool
+
+
 _OTHERS = query(select(worker.c.id).where(worker.c.id != bindparam("me")))
-# The lease is the truth, but the server frees a dead process's lock at once, long before the lease runs out.
-_DEAD: Query[Any] = query(
+# The server frees a dead process's lock at once, long before its lease runs out.
+_LIVING: Query[Other] = query(
     text(
-        "SELECT id FROM worker WHERE id <> :me AND"
-        " (lease < CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS BIGINT)"
-        " OR (:quick AND NOT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory'"
+        "SELECT id, lease, EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory'"
         f" AND classid = {WORKERS} AND objid = CAST(worker.id AS oid) AND objsubid = 2"
-        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database()))))"
-    ).columns(id=Id)
+        " AND database = (SELECT oid FROM pg_database WHERE datname = current_database())) AS locked"
+        " FROM worker WHERE id <> :me"
+    ).columns(id=Id, lease=Time, locked=Boolean),
+    Other,
 )
 _TAKEN_BACK = (
     update(operation)
@@ -74,7 +83,10 @@ class Heartbeat:
         self._signing = threading.Lock()
         self._lock_connection: Connection[Any] | None = None
         self._lock_held = False
-        self._renew_at = self._judge_at = 0.0
+        self._renew_at = self._judge_at = self._mark_at = 0.0
+        self._leases: dict[int, tuple[int, float]] = {}
+        """Of the others: the last one seen, and when it was first seen, by this machine's steady clock."""
+        self._clock_was_behind = False
         self._unheld: set[tuple[int, int]] = set()
         self.id = 0
         """Of this process among the workers; another one after it was taken for dead."""
@@ -154,8 +166,21 @@ class Heartbeat:
                 if self._lock_connection is not None:
                     self.release_abandoned_clock()
             self.reap()
+            if time.monotonic() >= self._mark_at:
+                self._mark_at = time.monotonic() + timekeeping.MARK_EVERY
+                self._watch_clock()
         except STORAGE:
             self._metrics.add("unavailable")
+
+    def _watch_clock(self) -> None:
+        """Keep the mark below which service time does not fall, and say so when this machine's clock is behind it."""
+        timekeeping.keep_mark(self._runtime)
+        behind = self._runtime.clock.behind()
+        if behind and not self._clock_was_behind:
+            log.warning("this machine's clock is %.0f s behind; service time runs on without it", behind)
+        elif self._clock_was_behind and not behind:
+            log.warning("this machine's clock is no longer behind")
+        self._clock_was_behind = behind > 0
 
     def _reap_unheard_claims(self, held: set[tuple[int, int]]) -> None:
         """Take back what is ours by its row but no thread works on: the commit of a claim that went unheard."""
@@ -171,6 +196,7 @@ class Heartbeat:
         try:
             with self._runtime.database.write() as db:
                 self._reap_worker(db, self.id)
+            timekeeping.keep_mark(self._runtime, final=True)
         except STORAGE:
             log.warning("could not sign out; the lease will run out by itself")
         if self._lock_connection is not None:
@@ -184,10 +210,28 @@ class Heartbeat:
         if self._runtime.database.dialect == "sqlite":
             return  # there are no others
         with self._runtime.database.read() as db:
-            dead = db.column(_DEAD, me=self.id, quick=time.monotonic() >= self._judge_at)
-        for worker_id in dead:
+            others = db.all(_LIVING, me=self.id)
+        for worker_id in self._dead(others):
             with self._runtime.database.write() as db:
                 self._reap_worker(db, worker_id)
+
+    def _dead(self, others: list[Other]) -> list[int]:
+        """Who has not renewed its lease for as long as one lasts, or has lost its lock.
+
+        Measured here, by a clock that nobody sets: by the time of day, a clock that is set back would let a dead
+        process keep its operations, and one that is set forward would take them from the living.
+        """
+        now = time.monotonic()
+        known, self._leases = self._leases, {}
+        for other in others:
+            lease, since = known.get(other.id, (None, now))
+            self._leases[other.id] = (other.lease, since if lease == other.lease else now)
+        quick = now >= self._judge_at
+        return [
+            other.id
+            for other in others
+            if now - self._leases[other.id][1] > self._lease or (quick and not other.locked)
+        ]
 
     def _reap_worker(self, db: Session, dead: int) -> None:
         # The row first: that waits for a claim of the dead one that is just committing, and then sees it.

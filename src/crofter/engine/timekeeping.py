@@ -1,17 +1,27 @@
-"""Service time as every process agrees on it: the clock's setting is a row, and each claim reads it."""
+"""Service time as every process agrees on it: the clock's setting is a row, and each claim reads it.
+
+So is its high-water mark: the latest machine time that any process is known to have told. After a restart, or on a
+machine whose clock is behind, service time goes on from there.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import BigInteger, text
 
-from crofter.clock import Setting, machine_now
+from crofter.clock import SECOND, Setting, machine_now
 from crofter.context import Runtime
-from crofter.db import Json, Row, Session, meta, query
+from crofter.db import Json, Lock, Row, Session, meta, query
 
 CLOCK = "clock"
+MARK = "clock_mark"
+MARK_EVERY = 3
+"""Seconds between two looks at the mark."""
+_UNMARKED = 2 * MARK_EVERY * SECOND
+"""Milliseconds for which a process that was killed may have told the time after the mark was last written."""
 TIME_TRAVELLING = "conducting"
 """Set while a time traveller has stopped a running clock, so that its sudden death does not leave it standing."""
 
@@ -19,6 +29,17 @@ TIME_TRAVELLING = "conducting"
 class _Reading(Row):
     machine: int
     setting: Any
+    mark: Any
+
+
+class _Mark(Struct, frozen=True):
+    """The latest time that was told, in real milliseconds."""
+
+    machine: int = 0
+    era: int = 0
+    """Time was put back on purpose, by a reset, when this is higher than what a process knows."""
+    final: bool = False
+    """Whether it was written at the very end, so that nobody has told a later time."""
 
 
 # Machines disagree about the time; the database they share does not. A millisecond counts once it is over, as in a
@@ -26,14 +47,15 @@ class _Reading(Row):
 _SHARED = query(
     text(
         "SELECT CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT) AS machine,"
-        " (SELECT value FROM meta WHERE name = 'clock') AS setting"
-    ).columns(machine=BigInteger, setting=Json),
+        " (SELECT value FROM meta WHERE name = 'clock') AS setting,"
+        " (SELECT value FROM meta WHERE name = 'clock_mark') AS mark"
+    ).columns(machine=BigInteger, setting=Json, mark=Json),
     _Reading,
 )
 
 
 def machine(db: Session) -> int:
-    """Real time in milliseconds, by the clock that all processes on this database share."""
+    """Real time in milliseconds, by the clock that all processes on this database share. For leases: it may be set."""
     return machine_now() if db.dialect == "sqlite" else db.one(_SHARED).machine
 
 
@@ -41,15 +63,70 @@ def now(runtime: Runtime, db: Session) -> int:
     """Service time in milliseconds, by the clock that all processes on this database share."""
     if db.dialect == "sqlite":
         return runtime.clock.now()
+    setting = _follow(runtime, db)
+    return setting.frozen_at if setting.mode == "frozen" else runtime.clock.machine() + setting.offset
+
+
+def _follow(runtime: Runtime, db: Session) -> Setting:
+    """Bring this process's clock to what all of them share."""
     reading = db.one(_SHARED)
-    setting = _adopt(runtime, reading.setting)
-    return setting.frozen_at if setting.mode == "frozen" else reading.machine + setting.offset
+    mark = _mark(reading.mark)
+    clock = runtime.clock
+    if mark.era > clock.era > 0:
+        clock.era = mark.era
+        clock.restart(mark.machine)
+    clock.correct(reading.machine)
+    if clock.era <= mark.era:  # else it was read before time was put back
+        clock.raise_to(mark.machine)
+    return _adopt(runtime, reading.setting)
+
+
+def _mark(stored: Any) -> _Mark:
+    return _Mark() if stored is None else msgspec.convert(stored, _Mark)
+
+
+def begin(runtime: Runtime, db: Session) -> None:
+    """Take up setting and mark: at the start of a process, or after the whole database was put back."""
+    clock, mark = runtime.clock, _mark(meta.get(db, MARK))
+    starting = clock.era == 0
+    clock.era = max(1, mark.era) if starting else max(mark.era, clock.era) + 1
+    shared = None if db.dialect == "sqlite" else machine(db)
+    real = clock.wall() // 1_000_000 if shared is None else shared
+    killed = starting and not mark.final
+    clock.restart(max(shared or 0, mark.machine + _UNMARKED if killed and real < mark.machine else mark.machine))
+    if shared is not None:
+        clock.correct(shared)
+    clock.setting = msgspec.convert(meta.get(db, CLOCK, {}), Setting)
+    _write_mark(runtime, db, final=False)
+
+
+def keep_mark(runtime: Runtime, *, final: bool = False) -> None:
+    """Write down what time it is, unless another process has just done so. ``final``: this process tells it no more."""
+    if runtime.database.dialect != "sqlite":
+        with runtime.database.read() as db:
+            _follow(runtime, db)
+            if not final and runtime.clock.machine() - _mark(meta.get(db, MARK)).machine < MARK_EVERY * SECOND / 2:
+                return
+    with runtime.database.write() as db:
+        db.lock(Lock.SYSTEM)  # whoever puts the whole database back holds it, and writes a mark of its own
+        mark = _mark(meta.get(db, MARK))
+        if mark.era == runtime.clock.era and mark.machine <= runtime.clock.machine():
+            _write_mark(runtime, db, final=final)
+
+
+def _write_mark(runtime: Runtime, db: Session, *, final: bool) -> None:
+    mark = _Mark(runtime.clock.machine(), runtime.clock.era, final)
+    meta.put(db, MARK, msgspec.to_builtins(mark))
 
 
 def load(runtime: Runtime) -> None:
-    """Take up the stored setting, after a start or when another process has changed it."""
+    """Take up the stored setting and mark, for a command, or when another process has changed them."""
     with runtime.database.read() as db:
-        _adopt(runtime, meta.get(db, CLOCK))
+        if db.dialect == "sqlite":
+            runtime.clock.raise_to(_mark(meta.get(db, MARK)).machine)
+            _adopt(runtime, meta.get(db, CLOCK))
+        else:
+            _follow(runtime, db)
 
 
 def _adopt(runtime: Runtime, stored: Any) -> Setting:
@@ -70,15 +147,22 @@ def put(runtime: Runtime, setting: Setting, *, time_travelling: bool = False) ->
 def running_from(runtime: Runtime, moment: int, least: Setting | None = None) -> None:
     """Let the clock run on from ``moment``, or from what ``least`` shows by now if that is later."""
     with runtime.database.write() as db:
-        real = machine(db)
+        real = _real(runtime, db)
         moment = max(moment, real + least.offset) if least else moment
         setting = _store(runtime, db, Setting("real", moment - real, 0), time_travelling=False)
     runtime.clock.setting = setting
 
 
+def _real(runtime: Runtime, db: Session) -> int:
+    """What a running clock is ahead of, or behind."""
+    if db.dialect != "sqlite":
+        runtime.clock.correct(db.one(_SHARED).machine)
+    return runtime.clock.machine()
+
+
 def _store(runtime: Runtime, db: Session, setting: Setting, *, time_travelling: bool) -> Setting:
     # By the time of day, so that it grows even over a reset of the whole server.
-    serial = max(runtime.clock.setting.serial + 1, machine(db))
+    serial = max(runtime.clock.setting.serial + 1, _real(runtime, db))
     setting = msgspec.structs.replace(setting, serial=serial)
     meta.put(db, CLOCK, msgspec.to_builtins(setting))
     if meta.get(db, TIME_TRAVELLING, False) != time_travelling:

@@ -83,6 +83,7 @@ class LoginApp:
     async def _answer(self, scope: Any, receive: Any, request_id: str) -> Response:
         request = BrowserRequest(self._runtime, scope, request_id)
         try:
+            await self._limits.prepare("general", None, request.address)
             self._limits.hit("general", request.address)
             handler = by_path(ROUTES, scope["method"], scope["path"])
             body = b""

@@ -70,6 +70,10 @@ CREATE TABLE kernel ( slug TEXT NOT NULL, position INTEGER, label TEXT NOT NULL,
 --;
 CREATE TABLE hash_key ( name TEXT NOT NULL, value BLOB NOT NULL, CONSTRAINT pk_hash_key PRIMARY KEY (name) ) STRICT
 --;
+CREATE TABLE rate_window ( caller BLOB NOT NULL, taken INTEGER NOT NULL, until INTEGER NOT NULL, CONSTRAINT pk_rate_window PRIMARY KEY (caller) ) STRICT
+--;
+CREATE INDEX ix_rate_window_until ON rate_window (until)
+--;
 CREATE TABLE event ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, user_id INTEGER, username TEXT NOT NULL, action TEXT NOT NULL, status TEXT NOT NULL, created TEXT NOT NULL, percent INTEGER, started INTEGER, finished INTEGER, message TEXT DEFAULT '' NOT NULL, rate TEXT, remaining INTEGER, entity_type TEXT, entity_id TEXT, entity_label TEXT, entity_url TEXT, secondary_type TEXT, secondary_id TEXT, secondary_label TEXT, secondary_url TEXT, CONSTRAINT fk_event_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_event_account_id ON event (account_id, id)
