@@ -16,7 +16,7 @@ from tests.resources.money import CARD
 
 def record_of(cloud: Cloud, username: str) -> list[StoredEntry]:
     with cloud.runtime.database.read() as db:
-        found = [list(audit.entries(db, account)) for account in sorted(db.column(audit._ACCOUNTS))]
+        found = [list(audit.entries(db, account)) for account in sorted(db.column(audit.tables.ACCOUNTS))]
     return next((entries for entries in found if entries[0].username == username), [])
 
 

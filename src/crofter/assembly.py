@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import select
 
-from crofter import __version__, catalogue, mail, registry, rotation
+from crofter import __version__, audit, catalogue, mail, registry, rotation
 from crofter.clock import Clock, Setting
 from crofter.config import RATE_LIMITS, Settings
 from crofter.context import Context, Runtime
@@ -135,6 +135,7 @@ def bootstrap(runtime: Runtime, restored: FirstUser | None = None) -> FirstLogin
         runtime.rng.start(starts)
         if meta.get(db, FIRST_USER_KEY) is not None:
             return None
+        audit.begin(runtime.keyring, db)
         login = FirstLogin(FIRST_USER, readable(runtime.rng), runtime.settings.bootstrap_token or "")
         opened = open_account(
             runtime,

@@ -1,7 +1,8 @@
-"""Scheduled work of the system itself: forgetting what nobody can ask for any more."""
+"""Scheduled work of the system itself: checkpoints of the audit log; forgetting what nobody can ask for any more."""
 
 from __future__ import annotations
 
+from crofter import audit
 from crofter.context import Context
 from crofter.edge import idempotency
 from crofter.engine import queue
@@ -13,6 +14,12 @@ from crofter.resources.logins import store as logins
 
 BATCH = 2000
 """Rows per transaction, so that a big clean-up never keeps a request waiting."""
+
+
+@step()
+def take_checkpoint(work: StepContext) -> Sleep | None:
+    audit.take(work.runtime)
+    return None
 
 
 @tx_step()
@@ -43,8 +50,14 @@ PRUNE = Operation(
     args=Nothing,
     queue="bulk",
     keep=False,
-    steps=(forget_events, forget_logins, forget_answers, forget_operations),
+    steps=(take_checkpoint, forget_events, forget_logins, forget_answers, forget_operations),
 )
 
-OPERATIONS = (PRUNE,)
-SCHEDULES = (Schedule("retention.prune", PRUNE, "every 86400", Nothing()),)
+CHECKPOINT = Operation(kind="audit.checkpoint", args=Nothing, queue="bulk", keep=False, steps=(take_checkpoint,))
+
+OPERATIONS = (PRUNE, CHECKPOINT)
+SCHEDULES = (
+    Schedule("retention.prune", PRUNE, "every 86400", Nothing()),
+    # What is missed while the server is down is made up for once a day, by the clean-up.
+    Schedule("audit.checkpoint", CHECKPOINT, "every 3600", Nothing(), catchup="none"),
+)

@@ -15,6 +15,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from crofter.db.database import Batch, LockFirst, TransactionConflict
 from crofter.db.durability import RelaxedDurability
+from crofter.db.journal import Journal
 from crofter.db.session import Driver, Session
 from crofter.db.signals import Signals
 from crofter.errors import Unavailable
@@ -81,7 +82,7 @@ class PostgresDatabase:
         with self._transaction(read_only=False) as connection:
             if self._relaxed.here:
                 connection.execute("SET LOCAL synchronous_commit TO off")
-            session = _session(connection)
+            session = _session(connection, Journal())
             yield session
             session.before_commit()
         session.after_commit(self.signals)
@@ -111,8 +112,8 @@ def _check(connection: psycopg.Connection[Any]) -> None:
         ConnectionPool.check_connection(connection)
 
 
-def _session(connection: psycopg.Connection[Any]) -> Session:
-    return Session(_DRIVER, connection.execute, _account_locks(connection))
+def _session(connection: psycopg.Connection[Any], journal: Journal | None = None) -> Session:
+    return Session(_DRIVER, connection.execute, _account_locks(connection), journal)
 
 
 def _account_locks(connection: psycopg.Connection[Any]) -> Callable[[int], None]:
