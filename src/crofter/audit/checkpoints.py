@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from crofter import clock
-from crofter.audit.tables import BEGINNING, HEADS, LATEST, LATEST_HEADS, StoredCheckpoint, audit_checkpoint
+from crofter.audit.tables import BEGINNING, HEADS, LATEST, LATEST_HEADS, MARK, StoredCheckpoint, audit_checkpoint
 from crofter.context import Runtime
 from crofter.db import Session, meta
 from crofter.db.locks import Lock
@@ -57,12 +57,15 @@ def take(runtime: Runtime) -> Checkpoint:
     while True:
         with runtime.database.read() as db:  # a long list is read without keeping writers waiting
             last, noted = db.maybe(LATEST), anchor(keyring, db)
-            heads: list[ChainEnd] = db.all(HEADS)
+            seen = [] if last is None else latest_heads(keyring, db, last)
+            heads = _kept(db, seen or [], db.all(HEADS))
         listed = msgspec.msgpack.encode(heads)
         digest = digest_of(keyring, listed)
         before = max(_end_of(last), noted or Anchor(0, BEGINNING), key=lambda end: end.number)
         if last is not None and before == _end_of(last) == noted and bytes(last.digest) == digest:
             return Checkpoint(last.number, last.at, bytes(last.mark), heads)
+        if seen is None:
+            before = Anchor(before.number + 1, before.mark)  # what was seen is lost, and the gap will always show it
         new = _following(keyring, before, clock.text(runtime.clock.now()), len(heads), digest)
         with runtime.database.write() as db:
             db.lock(Lock.SYSTEM)
@@ -70,6 +73,22 @@ def take(runtime: Runtime) -> Checkpoint:
                 continue  # somebody else has just taken one
             _put(keyring, db, new, listed)
         return Checkpoint(new.number, new.at, new.mark, heads)
+
+
+def _kept(db: Session, seen: list[ChainEnd], now: list[ChainEnd]) -> list[ChainEnd]:
+    """Where the chains end now; but of a chain that lost what was seen of it, what was seen. Else the next checkpoint
+    after somebody's deed would forget it.
+    """
+    ends = {end[0]: end for end in now}
+    for end in seen:
+        account_id, number, mark = end
+        current = ends.get(account_id)
+        if current == end:
+            continue
+        there = db.value(MARK, account_id=account_id, number=number)
+        if current is None or current[1] < number or there is None or bytes(there) != mark:
+            ends[account_id] = end
+    return sorted(ends.values())
 
 
 def _following(keyring: Keyring, before: Anchor, at: str, accounts: int, digest: bytes) -> StoredCheckpoint:

@@ -131,6 +131,9 @@ ENTRIES = query(
     .limit(PAGE),
     StoredEntry,
 )
+MARK = query(
+    select(audit.c.mark).where(audit.c.account_id == bindparam("account_id"), audit.c.number == bindparam("number"))
+)
 ACCOUNTS = query(select(audit.c.account_id).union(select(audit_head.c.account_id)))
 HEADS = query(
     select(audit_head.c.account_id, audit_head.c.number, audit_head.c.mark).order_by(audit_head.c.account_id),
@@ -142,6 +145,4 @@ CHECKPOINTS = query(
     StoredCheckpoint,
 )
 LATEST = query(_CHECKPOINTS.order_by(audit_checkpoint.c.number.desc()).limit(1), StoredCheckpoint)
-LATEST_HEADS = query(
-    select(audit_checkpoint.c.heads).where(audit_checkpoint.c.number == bindparam("number")),
-)
+LATEST_HEADS = query(select(audit_checkpoint.c.heads).where(audit_checkpoint.c.number == bindparam("number")))
