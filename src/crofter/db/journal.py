@@ -14,7 +14,7 @@ _encode = msgspec.msgpack.Encoder(enc_hook=repr).encode
 
 
 class Journal:
-    """The rows that were read, and the statements that wrote with their values, each in their order.
+    """The rows that were read, and a hash of each statement that wrote with its values, each in their order.
 
     Held as they are and encoded once, when an entry is made: most transactions need that once, and some never.
     """
@@ -25,8 +25,8 @@ class Journal:
         self.reads: list[Any] = []
         self.writes: list[Any] = []
 
-    def wrote(self, sql: str, values: Any) -> None:
-        self.writes.append((sql, values))
+    def wrote(self, statement: bytes, values: Any) -> None:
+        self.writes.append((statement, values))
         if len(self.writes) + len(self.reads) > HELD:
             self.reads, self.writes = [_digest(self.reads)], [_digest(self.writes)]
 

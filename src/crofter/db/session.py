@@ -192,7 +192,7 @@ class Session:
     def _write(self, compiled: Compiled, values: dict[str, Any]) -> Any:
         bound = compiled.values(values)
         if self.journal is not None:
-            self.journal.wrote(compiled.sql, bound)
+            self.journal.wrote(compiled.key, bound)
         return self._bound(compiled.sql, bound)
 
     def _run(self, compiled: Compiled, values: dict[str, Any]) -> Any:
