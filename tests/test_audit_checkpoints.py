@@ -184,6 +184,20 @@ def test_checkpoints_are_taken_by_the_server_itself(cloud: Cloud, account: int) 
     assert verified(cloud) == [Tampering(account, 1, VANISHED)]
 
 
+def test_a_stop_takes_a_checkpoint(tmp_path: Path) -> None:
+    """What is cut off while the server is down is found, however little time it had."""
+    cloud = Cloud(data=str(tmp_path), secret_key="0123456789abcdef" * 4)
+    assert cloud.person(username="alice").post("/v4/tags", json={"label": "web"}).status_code == 200
+    account = alice_of(cloud)
+    cloud.close()
+    cloud = Cloud(data=str(tmp_path), secret_key="0123456789abcdef" * 4)
+    try:
+        remove_account(cloud, account)
+        assert verified(cloud) == [Tampering(account, 1, VANISHED)]
+    finally:
+        cloud.close()
+
+
 def test_a_reset_and_the_end_of_an_account_leave_it_whole(cloud: Cloud, account: int) -> None:
     audit.take(cloud.runtime)
     carol = cloud.person(username="carol")

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import select
 
-from crofter import __version__, audit, catalogue, mail, registry, rotation
+from crofter import __version__, audit, catalogue, mail, registry, retention, rotation
 from crofter.clock import Clock, Setting
 from crofter.config import RATE_LIMITS, Settings
 from crofter.context import Context, Runtime
@@ -198,7 +198,7 @@ def build(settings: Settings) -> Application:
         observer=observer,
         fault=faults.strike,
         on_start=(runtime.database.signals.start, worker.start),
-        on_stop=(lambda: worker.stop(grace=4),),
+        on_stop=(lambda: worker.stop(grace=4), lambda: retention.last_checkpoint(runtime)),
         max_requests=settings.max_requests,
         threads=settings.threads,
         maintenance=settings.maintenance,

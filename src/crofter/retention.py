@@ -2,24 +2,45 @@
 
 from __future__ import annotations
 
+import threading
+from contextlib import suppress
+
 from crofter import audit
-from crofter.context import Context
+from crofter.context import Context, Runtime
+from crofter.db.database import TransactionConflict
 from crofter.edge import idempotency
 from crofter.engine import queue
 from crofter.engine.operation import Nothing, Operation, Sleep, step, tx_step
 from crofter.engine.schedules import Schedule
 from crofter.engine.step_context import StepContext
+from crofter.errors import Problem
 from crofter.resources.events import store as events
 from crofter.resources.logins import store as logins
 
 BATCH = 2000
 """Rows per transaction, so that a big clean-up never keeps a request waiting."""
+PATIENCE = 2.0
+"""Seconds that a stop waits for its checkpoint."""
 
 
 @step()
 def take_checkpoint(work: StepContext) -> Sleep | None:
     audit.take(work.runtime)
     return None
+
+
+def last_checkpoint(runtime: Runtime) -> None:
+    """At an orderly stop: what was done until then cannot be cut off unnoticed while nothing runs. A database that does
+    not answer does not hold the stop up.
+    """
+
+    def take() -> None:
+        with suppress(Problem, TransactionConflict):
+            audit.take(runtime)
+
+    taking = threading.Thread(target=take, name="last-checkpoint", daemon=True)
+    taking.start()
+    taking.join(PATIENCE)
 
 
 @tx_step()
