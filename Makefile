@@ -49,9 +49,9 @@ openapi: setup ## write openapi.json and COVERAGE.md anew
 bench: setup ## measure speed and memory against a constant-bytes ceiling
 	$(RUN)python -m bench
 
-soak: setup ## everything on both databases, with long storms: kill -9, restarts, races
+soak: setup ## everything on both databases, with long storms, in pieces of at most 30 minutes (PIECE=name runs one)
 	@sh tools/browser.sh
-	$(PYTEST) --scope soak
+	$(RUN)python tools/soak.py $(PIECE)
 
 clean: ## remove what was installed and built, not your data
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -20,6 +20,7 @@ BOTH_DATABASES = (
     "tests/resources/test_money_crashes.py",
     "tests/resources/test_money_races.py",
     "tests/test_audit.py",
+    "tests/test_audit_checkpoints.py",
     "tests/test_matrix.py",
     "tests/test_operations.py",
     "tests/test_sandbox.py",

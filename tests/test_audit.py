@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 from httpx2 import Client
 
 from crofter import audit
 from crofter.audit import StoredEntry, Tampering
+from crofter.context import Context
+from crofter.db.journal import HELD, Journal
+from crofter.resources.tags.store import tag
 from tests import cloud as clouds
 from tests.cloud import Cloud
 from tests.resources.money import CARD
@@ -16,7 +20,7 @@ from tests.resources.money import CARD
 
 def record_of(cloud: Cloud, username: str) -> list[StoredEntry]:
     with cloud.runtime.database.read() as db:
-        found = [list(audit.entries(db, account)) for account in sorted(db.column(audit._ACCOUNTS))]
+        found = [list(audit.entries(db, account)) for account in sorted(db.column(audit.tables.ACCOUNTS))]
     return next((entries for entries in found if entries[0].username == username), [])
 
 
@@ -103,6 +107,8 @@ TAMPERINGS: dict[str, tuple[list[str], int, str]] = {
     "an entry is altered": (["UPDATE audit SET username = 'mallory' WHERE number = 2"], 2, "it was altered"),
     "a time is altered": (["UPDATE audit SET at = '2001-01-01T00:00:00' WHERE number = 3"], 3, "it was altered"),
     "an address is altered": (["UPDATE audit SET address = '192.0.2.1' WHERE number = 1"], 1, "it was altered"),
+    "what was there before is altered": (["UPDATE audit SET before = after WHERE number = 2"], 2, "it was altered"),
+    "what was written is altered": (["UPDATE audit SET after = before WHERE number = 4"], 4, "it was altered"),
     "events are altered": (["UPDATE audit SET events = '[]' WHERE number = 1"], 1, "it was altered"),
     "an entry is removed": (["DELETE FROM audit WHERE number = 2"], 2, "an entry is missing"),
     "the first is removed": (["DELETE FROM audit WHERE number = 1"], 1, "an entry is missing"),
@@ -161,3 +167,44 @@ def test_an_entry_cannot_be_forged_without_the_key(cloud: Cloud, alice: Client) 
         audit.append(Keyring(bytes(32), Rng()), db, audit.AuditEntry(**{**forged, "username": "mallory"}))
     (found,) = verified(cloud)
     assert (found.number, found.what) == (2, "it was altered")
+
+
+def test_an_entry_has_hashes_of_what_was_read_and_written(cloud: Cloud, alice: Client) -> None:
+    """``before`` covers every row that the transaction read, ``after`` every statement that wrote, with its values."""
+    for timezone in ("Europe/Berlin", "Europe/Paris"):
+        assert alice.put("/v4/profile", json={"timezone": timezone}).status_code == 200
+    first, second = record_of(cloud, "alice")
+    assert len({bytes(hash) for entry in (first, second) for hash in (entry.before, entry.after)}) == 4
+    assert {len(hash) for entry in (first, second) for hash in (entry.before, entry.after)} == {32}
+
+
+def test_the_hashes_of_an_entry_can_be_made_again_from_what_was_done(cloud: Cloud, alice: Client) -> None:
+    alice.put("/v4/profile", json={})
+    (entry,) = record_of(cloud, "alice")
+    keyring, found = cloud.runtime.keyring, []
+    for label in ("former", "later", "later"):
+        with cloud.runtime.database.write() as db:
+            ctx = Context(cloud.runtime, db)
+            assert db.journal is not None
+            db.maybe(audit.tables.HEAD, account_id=entry.account_id)
+            db.update(tag, {"account_id": entry.account_id, "label": label}, label=label)
+            done = tuple(msgspec.msgpack.encode(one) for one in (db.journal.reads, db.journal.writes))
+            assert (label.encode() in done[1], bytes(entry.mark) in done[0]) == (True, label == "former")
+            audit.write_without_token(ctx, entry.account_id, "alice", "test", "/")
+            assert (db.journal.reads, db.journal.writes) == ([], [])
+        kept = record_of(cloud, "alice")[-1]
+        assert bytes(kept.before) == keyring.chain(b"before" + done[0])
+        assert bytes(kept.after) == keyring.chain(b"after" + done[1])
+        found.append(kept)
+    assert (found[0].after != found[1].after, found[1].after == found[2].after) == (True, True)
+    assert found[1].before != found[2].before
+    assert verified(cloud) == []
+
+
+def test_a_long_transaction_holds_only_so_much() -> None:
+    journal, other = Journal(), Journal()
+    for number in range(5 * HELD):
+        journal.wrote(b"INSERT", (number,))
+        other.wrote(b"INSERT", (max(number, 1),))
+    assert len(journal.writes) <= HELD
+    assert journal.encoded()[1] != other.encoded()[1]

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tools import soak
 
 from tests.selection import BOTH_DATABASES, NOT_QUICK, SCOPES, belongs, without_path
 
@@ -56,3 +57,26 @@ def test_every_file_and_test_that_is_listed_exists() -> None:
     listed = [path.partition("::") for path in (*BOTH_DATABASES, *NOT_QUICK)]
     assert [path for path, _, test in listed if not (ROOT / path).exists()] == []
     assert [test for path, _, test in listed if test and f"\ndef {test}" not in (ROOT / path).read_text()] == []
+
+
+def test_every_file_is_in_one_piece_of_the_soak() -> None:
+    """Or in several that divide its tests; no piece is empty, and one that takes too long is stopped and says so."""
+    tests = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py"))
+    pieces = {name: soak.files(name) for name in soak.PIECES}
+    assert [name for name, files in pieces.items() if not files] == []
+    divided = {name for name, piece in soak.PIECES.items() if piece.chosen}
+    assert pieces["year"] == pieces["repeat"] == ["tests/test_year.py"]
+    assert divided == {"year", "repeat"}
+    whole = [file for name, files in pieces.items() if name != "repeat" for file in files]
+    assert sorted(whole) == tests
+    assert soak.LIMIT <= 30 * 60
+
+
+def test_a_piece_that_takes_too_long_is_stopped_and_counts_as_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soak, "PYTEST", ("-c", "import time; time.sleep(60)"))
+    ended, seconds = soak.run("walks", limit=0.2)
+    assert (ended, seconds < 30) == ("took too long", True)
+    monkeypatch.setattr(soak, "PYTEST", ("-c", "raise SystemExit(1)"))
+    assert soak.run("walks")[0] == "failed"
+    assert soak.main(["walks"]) == 1
+    assert soak.main(["tea"]) == 2

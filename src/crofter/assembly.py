@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import select
 
-from crofter import __version__, catalogue, mail, registry, rotation
+from crofter import __version__, audit, catalogue, mail, registry, retention, rotation
 from crofter.clock import Clock
 from crofter.config import RATE_LIMITS, Settings
 from crofter.context import Context, Runtime
@@ -139,6 +139,7 @@ def bootstrap(runtime: Runtime, restored: FirstUser | None = None) -> FirstLogin
         runtime.rng.start(starts)
         if meta.get(db, FIRST_USER_KEY) is not None:
             return None
+        audit.begin(runtime.keyring, db)
         login = FirstLogin(FIRST_USER, readable(runtime.rng), runtime.settings.bootstrap_token or "")
         opened = open_account(
             runtime,
@@ -201,7 +202,7 @@ def build(settings: Settings) -> Application:
         observer=observer,
         fault=faults.strike,
         on_start=(runtime.database.signals.start, worker.start),
-        on_stop=(lambda: worker.stop(grace=4),),
+        on_stop=(lambda: worker.stop(grace=4), lambda: retention.last_checkpoint(runtime)),
         max_requests=settings.max_requests,
         threads=settings.threads,
         maintenance=settings.maintenance,

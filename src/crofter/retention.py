@@ -1,18 +1,46 @@
-"""Scheduled work of the system itself: forgetting what nobody can ask for any more."""
+"""Scheduled work of the system itself: checkpoints of the audit log; forgetting what nobody can ask for any more."""
 
 from __future__ import annotations
 
-from crofter.context import Context
+import threading
+from contextlib import suppress
+
+from crofter import audit
+from crofter.context import Context, Runtime
+from crofter.db.database import TransactionConflict
 from crofter.edge import idempotency
 from crofter.engine import queue
 from crofter.engine.operation import Nothing, Operation, Sleep, step, tx_step
 from crofter.engine.schedules import Schedule
 from crofter.engine.step_context import StepContext
+from crofter.errors import Problem
 from crofter.resources.events import store as events
 from crofter.resources.logins import store as logins
 
 BATCH = 2000
 """Rows per transaction, so that a big clean-up never keeps a request waiting."""
+PATIENCE = 2.0
+"""Seconds that a stop waits for its checkpoint."""
+
+
+@step()
+def take_checkpoint(work: StepContext) -> Sleep | None:
+    audit.take(work.runtime)
+    return None
+
+
+def last_checkpoint(runtime: Runtime) -> None:
+    """At an orderly stop: what was done until then cannot be cut off unnoticed while nothing runs. A database that does
+    not answer does not hold the stop up.
+    """
+
+    def take() -> None:
+        with suppress(Problem, TransactionConflict):
+            audit.take(runtime)
+
+    taking = threading.Thread(target=take, name="last-checkpoint", daemon=True)
+    taking.start()
+    taking.join(PATIENCE)
 
 
 @tx_step()
@@ -43,8 +71,14 @@ PRUNE = Operation(
     args=Nothing,
     queue="bulk",
     keep=False,
-    steps=(forget_events, forget_logins, forget_answers, forget_operations),
+    steps=(take_checkpoint, forget_events, forget_logins, forget_answers, forget_operations),
 )
 
-OPERATIONS = (PRUNE,)
-SCHEDULES = (Schedule("retention.prune", PRUNE, "every 86400", Nothing()),)
+CHECKPOINT = Operation(kind="audit.checkpoint", args=Nothing, queue="bulk", keep=False, steps=(take_checkpoint,))
+
+OPERATIONS = (PRUNE, CHECKPOINT)
+SCHEDULES = (
+    Schedule("retention.prune", PRUNE, "every 86400", Nothing()),
+    # What is missed while the server is down is made up for once a day, by the clean-up.
+    Schedule("audit.checkpoint", CHECKPOINT, "every 3600", Nothing(), catchup="none"),
+)

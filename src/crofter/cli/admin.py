@@ -99,7 +99,14 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
         "show who did what to an account, the latest last",
         (("euuid", {}), ("--last", {"type": int, "default": 50, "metavar": "N", "help": "how many entries (50)"})),
     ),
-    "audit verify": ("check that nobody has altered the audit log", ()),
+    "audit verify": (
+        "check that nobody has altered the audit log",
+        (("--checkpoint", {"metavar": "FILE", "help": "compare it with a checkpoint that was kept elsewhere"}),),
+    ),
+    "audit checkpoint": (
+        "write down where the audit log of every account ends; keep the file elsewhere",
+        (("file", {"metavar": "FILE"}),),
+    ),
 }
 
 

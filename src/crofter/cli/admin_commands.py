@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -70,13 +71,25 @@ def _list_mails(runtime: Runtime, arguments: Arguments) -> int:
 
 
 def _verify_audit(runtime: Runtime, arguments: Arguments) -> int:
+    kept = arguments["checkpoint"]
+    outside = None if kept is None else audit.read_file(runtime.keyring, Path(kept))
     with runtime.database.read() as db:
-        broken = audit.verify(runtime.keyring, db)
+        broken = audit.verify(runtime.keyring, db, outside)
     if broken:
         _show(arguments, [msgspec.structs.asdict(one) for one in broken])
         return 1
     print("[]" if arguments["json"] else "the audit log is whole")
     return 0
+
+
+def _checkpoint_audit(runtime: Runtime, arguments: Arguments) -> int:
+    taken = audit.take(runtime)
+    try:
+        audit.write_file(runtime.keyring, taken, Path(arguments["file"]))
+    except OSError as error:
+        raise ValueError(f"{arguments['file']} cannot be written: {error.strerror}") from None
+    told = {"number": taken.number, "at": taken.at, "accounts": len(taken.heads), "file": arguments["file"]}
+    return _show(arguments, [told])
 
 
 def _show_audit(runtime: Runtime, arguments: Arguments) -> int:
@@ -86,7 +99,12 @@ def _show_audit(runtime: Runtime, arguments: Arguments) -> int:
         latest = deque(audit.entries(db, account_id), maxlen=arguments["last"])
     names = ("number", "at", "username", "address", "operation", "path", "fields", "events")
     rows = [{name: getattr(entry, name) for name in names} for entry in latest]
-    if not arguments["json"]:
+    if arguments["json"]:
+        rows = [
+            {**row, "before": bytes(entry.before).hex(), "after": bytes(entry.after).hex()}
+            for row, entry in zip(rows, latest, strict=True)
+        ]
+    else:
         rows = [{name: tickets.plain(_listed(value)) for name, value in row.items()} for row in rows]
     return _show(arguments, rows)
 
@@ -146,4 +164,5 @@ _COMMANDS: dict[str, Callable[[Runtime, Arguments], int]] = {
     "mails list": _list_mails,
     "audit show": _show_audit,
     "audit verify": _verify_audit,
+    "audit checkpoint": _checkpoint_audit,
 }

@@ -16,6 +16,7 @@ from crofter.db import deadlines
 from crofter.db.database import Batch, LockFirst, TransactionConflict
 from crofter.db.deadlines import DeadlineConnection, NoAnswer
 from crofter.db.durability import RelaxedDurability
+from crofter.db.journal import Journal
 from crofter.db.pool import Pool
 from crofter.db.session import Driver, Session
 from crofter.db.signals import Signals
@@ -104,7 +105,7 @@ class PostgresDatabase:
         with self._transaction(read_only=False) as connection:
             if self._relaxed.here:
                 connection.execute("SET LOCAL synchronous_commit TO off")
-            session = _session(connection)
+            session = _session(connection, Journal())
             yield session
             session.before_commit()
         session.after_commit(self.signals)
@@ -163,8 +164,8 @@ class Answering:
                 self._trial.release()
 
 
-def _session(connection: psycopg.Connection[Any]) -> Session:
-    return Session(_DRIVER, connection.execute, _account_locks(connection))
+def _session(connection: psycopg.Connection[Any], journal: Journal | None = None) -> Session:
+    return Session(_DRIVER, connection.execute, _account_locks(connection), journal)
 
 
 def _account_locks(connection: psycopg.Connection[Any]) -> Callable[[int], None]:

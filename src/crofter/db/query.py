@@ -6,6 +6,7 @@ Core is good at: one description of a statement that is right on SQLite and on P
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from operator import itemgetter
@@ -51,7 +52,7 @@ def dialect_of(name: str) -> Any:
 class Compiled:
     """A statement in one database's words, with what its values need on the way in and out."""
 
-    __slots__ = ("_arranged", "binds", "defaults", "results", "sql")
+    __slots__ = ("_arranged", "binds", "defaults", "key", "results", "sql")
 
     def __init__(self, statement: ClauseElement, dialect: str) -> None:
         compiled: Any = statement.compile(dialect=dialect_of(dialect))
@@ -62,6 +63,8 @@ class Compiled:
             expanded = compiled.construct_expanded_state(dict.fromkeys(required))
             sql, values, order = expanded.statement, expanded.parameters, expanded.positiontup
         self.sql: str = sql
+        self.key = hashlib.blake2b(sql.encode(), digest_size=16).digest()
+        """Stands for the statement where its whole text would take long to hash each time."""
         self._arranged = _arranging(order)
         self.defaults: dict[str, Any] = {name: value for name, value in values.items() if name not in required}
         self.binds: list[tuple[str, Callable[[Any], Any]]] = [

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import Table, and_, bindparam, delete, insert, update
 
+from crofter.db.journal import Journal
 from crofter.db.locks import Lock
 from crofter.db.query import Compiled, Query, query
 from crofter.db.signals import Signals
@@ -53,16 +54,25 @@ class Session:
         "deferred_writes",
         "dialect",
         "events",
+        "journal",
         "operations",
         "price_changes",
         "topics",
     )
 
-    def __init__(self, driver: Driver, execute: Callable[..., Any], lock_account: Callable[[int], None]) -> None:
+    def __init__(
+        self,
+        driver: Driver,
+        execute: Callable[..., Any],
+        lock_account: Callable[[int], None],
+        journal: Journal | None = None,
+    ) -> None:
         self.dialect = driver.dialect
         self._driver = driver
         self._execute = execute
         self._lock_account = lock_account
+        self.journal = journal
+        """What a transaction that may write has read and written so far, for the audit log."""
         self.topics: set[str] = set()
         self.events: list[int] = []
         """The events that were written, for the audit log."""
@@ -120,6 +130,8 @@ class Session:
     def maybe(self, statement: Query[R], **values: Any) -> R | None:
         compiled = statement.compiled(self.dialect)
         raw = self._run(compiled, values).fetchone()
+        if self.journal is not None:
+            self.journal.reads.append(raw)
         if raw is None:
             return None
         assert statement.row_type is not None
@@ -128,6 +140,8 @@ class Session:
     def all(self, statement: Query[R], **values: Any) -> list[R]:
         compiled = statement.compiled(self.dialect)
         rows = self._run(compiled, values).fetchall()
+        if self.journal is not None:
+            self.journal.reads.append(rows)
         make = statement.row_type
         assert make is not None
         if not compiled.results:
@@ -138,23 +152,27 @@ class Session:
         """The first column of the first row, or None."""
         compiled = statement.compiled(self.dialect)
         raw = self._run(compiled, values).fetchone()
+        if self.journal is not None:
+            self.journal.reads.append(raw)
         return None if raw is None else compiled.row(raw)[0]
 
     def column(self, statement: Query[Any], **values: Any) -> list[Any]:
         """The first column of every row."""
         compiled = statement.compiled(self.dialect)
         rows = self._run(compiled, values).fetchall()
+        if self.journal is not None:
+            self.journal.reads.append(rows)
         return [compiled.row(raw)[0] for raw in rows]
 
     def run(self, statement: Query[Any], **values: Any) -> int:
         """Run a write; how many rows it touched."""
         compiled = statement.compiled(self.dialect)
-        return self._driver.changed(self._run(compiled, values))
+        return self._driver.changed(self._write(compiled, values))
 
     def insert(self, into: Table, **values: Any) -> int:
         """Insert a row; its id, or 0 where the table has none. Raises Duplicate."""
         statement, numbered, inserted = _insert(into, tuple(values), self.dialect)
-        cursor = self._run(statement, values)
+        cursor = self._write(statement, values)
         number = self._driver.numbered(cursor) if numbered else 0
         if inserted is not None:
             inserted(self, values, number)
@@ -164,19 +182,28 @@ class Session:
         """Set columns on the rows whose columns equal ``where``; how many there were."""
         compiled = _update(changed, tuple(where), tuple(values)).compiled(self.dialect)
         named = {f"old_{name}": value for name, value in where.items()}
-        return self._driver.changed(self._run(compiled, {**named, **values}))
+        return self._driver.changed(self._write(compiled, {**named, **values}))
 
     def delete(self, source: Table, **where: Any) -> int:
         compiled = _delete(source, tuple(where)).compiled(self.dialect)
-        return self._driver.changed(self._run(compiled, {f"old_{name}": value for name, value in where.items()}))
+        return self._driver.changed(self._write(compiled, {f"old_{name}": value for name, value in where.items()}))
 
     def raw(self, sql: str, values: Any = ()) -> Any:
         """SQL in the database's own words, for scheduled work of the database itself."""
         return self._execute(sql, values)
 
+    def _write(self, compiled: Compiled, values: dict[str, Any]) -> Any:
+        bound = compiled.values(values)
+        if self.journal is not None:
+            self.journal.wrote(compiled.key, bound)
+        return self._bound(compiled.sql, bound)
+
     def _run(self, compiled: Compiled, values: dict[str, Any]) -> Any:
+        return self._bound(compiled.sql, compiled.values(values))
+
+    def _bound(self, sql: str, values: Any) -> Any:
         try:
-            return self._execute(compiled.sql, compiled.values(values))
+            return self._execute(sql, values)
         except self._driver.clashes as error:
             if "unique" in str(error).lower():
                 raise Duplicate(str(error)) from error

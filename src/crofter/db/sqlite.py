@@ -18,6 +18,7 @@ import apsw
 from crofter.db import sqlite_file
 from crofter.db.database import Batch, BatchAborted
 from crofter.db.durability import RelaxedDurability
+from crofter.db.journal import Journal
 from crofter.db.session import DeferredWrite, Driver, Session
 from crofter.db.signals import Signals
 from crofter.errors import Unavailable
@@ -120,7 +121,7 @@ class SqliteDatabase:
         if self.holds_writer_lock:
             assert self._shared is not None
             return Savepoint(self._shared, self.savepoint_session(self._shared), self._writer)
-        return _Writing(self, self._session(self._writer))
+        return _Writing(self, self._session(self._writer, Journal()))
 
     def batch(self, *, optimistic: bool = False) -> AbstractContextManager[Batch]:
         return SharedTransaction(self, optimistic=optimistic)
@@ -138,12 +139,12 @@ class SqliteDatabase:
             self._writer.execute(_WAITING if waits else _RELAXED)
             self._waits = waits
 
-    def _session(self, connection: apsw.Connection) -> Session:
-        return session_on(connection)
+    def _session(self, connection: apsw.Connection, journal: Journal | None = None) -> Session:
+        return session_on(connection, journal)
 
     def savepoint_session(self, shared: SharedTransaction) -> Session:
         """A session that knows what the writes before it have left to be written. It may add to that, or fail."""
-        session = self._session(self._writer)
+        session = self._session(self._writer, Journal())
         session.deferred_writes = dict(shared.deferred_writes)
         return session
 
@@ -196,8 +197,8 @@ class SqliteDatabase:
             self._held.close()
 
 
-def session_on(connection: apsw.Connection) -> Session:
-    return Session(_DRIVER, connection.execute, _no_lock)
+def session_on(connection: apsw.Connection, journal: Journal | None = None) -> Session:
+    return Session(_DRIVER, connection.execute, _no_lock, journal)
 
 
 def _file_id(path: Path) -> tuple[int, int]:

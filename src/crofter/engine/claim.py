@@ -73,6 +73,7 @@ class Claim:
         return queue.fence(db, self.row.id, self.row.epoch, cursor)
 
     def context(self, db: Session) -> Context:
+        db.journal = None  # a step is no entry of the audit log, and may read more than is worth holding
         return Context(self.runtime, db, actor_of(self.row))
 
     def _has_happened(self, after: After | None) -> bool:

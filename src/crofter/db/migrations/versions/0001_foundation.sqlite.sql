@@ -1,8 +1,14 @@
+CREATE TABLE audit ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, at TEXT NOT NULL, user_id INTEGER, username TEXT NOT NULL, token_id INTEGER, address TEXT NOT NULL, request_id TEXT NOT NULL, operation TEXT NOT NULL, path TEXT NOT NULL, fields TEXT NOT NULL, events TEXT NOT NULL, "before" BLOB NOT NULL, "after" BLOB NOT NULL, previous BLOB NOT NULL, mark BLOB NOT NULL, CONSTRAINT pk_audit PRIMARY KEY (account_id, number) ) WITHOUT ROWID, STRICT
+--;
+CREATE TABLE audit_head ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, mark BLOB NOT NULL, seal BLOB NOT NULL, CONSTRAINT pk_audit_head PRIMARY KEY (account_id) ) STRICT
+--;
+CREATE TABLE audit_checkpoint ( number INTEGER NOT NULL, at TEXT NOT NULL, accounts INTEGER NOT NULL, digest BLOB NOT NULL, previous BLOB NOT NULL, mark BLOB NOT NULL, heads BLOB, CONSTRAINT pk_audit_checkpoint PRIMARY KEY (number) ) STRICT
+--;
+CREATE TABLE meta ( name TEXT NOT NULL, value TEXT NOT NULL, CONSTRAINT pk_meta PRIMARY KEY (name) ) STRICT
+--;
 CREATE TABLE outbox ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, message_id TEXT NOT NULL, recipient TEXT NOT NULL, subject TEXT NOT NULL, body BLOB NOT NULL, at TEXT NOT NULL, CONSTRAINT uq_outbox_message_id UNIQUE (message_id) ) STRICT
 --;
 CREATE TABLE tally ( counted TEXT NOT NULL, owner INTEGER NOT NULL, block INTEGER NOT NULL, amount INTEGER NOT NULL, CONSTRAINT pk_tally PRIMARY KEY (counted, owner, block) ) WITHOUT ROWID, STRICT
---;
-CREATE TABLE meta ( name TEXT NOT NULL, value TEXT NOT NULL, CONSTRAINT pk_meta PRIMARY KEY (name) ) STRICT
 --;
 CREATE TABLE operation ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, version INTEGER NOT NULL, queue TEXT NOT NULL, "key" TEXT, dedup TEXT, state TEXT NOT NULL, due INTEGER NOT NULL, cursor TEXT NOT NULL, input TEXT NOT NULL, vars TEXT NOT NULL, attempt INTEGER DEFAULT '0' NOT NULL, crashes INTEGER DEFAULT '0' NOT NULL, epoch INTEGER DEFAULT '0' NOT NULL, owner INTEGER, cancel INTEGER DEFAULT '0' NOT NULL, account_id INTEGER, user_id INTEGER, username TEXT, event_id INTEGER, error TEXT, created INTEGER NOT NULL, started INTEGER, finished INTEGER, CONSTRAINT ck_operation_state CHECK (state IN ('queued', 'running', 'waiting', 'done', 'failed', 'cancelled')), CONSTRAINT uq_operation_dedup UNIQUE (dedup) ) STRICT
 --;
@@ -37,10 +43,6 @@ CREATE TABLE simulated_decline ( customer TEXT NOT NULL, times INTEGER NOT NULL,
 CREATE TABLE promotion ( slug TEXT NOT NULL, position INTEGER, summary TEXT NOT NULL, description TEXT NOT NULL, image_url TEXT NOT NULL, service_type TEXT NOT NULL, credit INTEGER NOT NULL, monthly_cap INTEGER NOT NULL, days INTEGER NOT NULL, ends TEXT, sandbox INTEGER NOT NULL, CONSTRAINT pk_promotion PRIMARY KEY (slug), CONSTRAINT uq_promotion_position UNIQUE (position) ) STRICT
 --;
 CREATE TABLE tax ( slug TEXT NOT NULL, position INTEGER, name TEXT NOT NULL, millionths INTEGER NOT NULL, CONSTRAINT pk_tax PRIMARY KEY (slug), CONSTRAINT uq_tax_position UNIQUE (position) ) STRICT
---;
-CREATE TABLE audit ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, at TEXT NOT NULL, user_id INTEGER, username TEXT NOT NULL, token_id INTEGER, address TEXT NOT NULL, request_id TEXT NOT NULL, operation TEXT NOT NULL, path TEXT NOT NULL, fields TEXT NOT NULL, events TEXT NOT NULL, previous BLOB NOT NULL, mark BLOB NOT NULL, CONSTRAINT pk_audit PRIMARY KEY (account_id, number) ) WITHOUT ROWID, STRICT
---;
-CREATE TABLE audit_head ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, mark BLOB NOT NULL, seal BLOB NOT NULL, CONSTRAINT pk_audit_head PRIMARY KEY (account_id) ) STRICT
 --;
 CREATE TABLE address_block ( region TEXT NOT NULL, public INTEGER NOT NULL, number INTEGER NOT NULL, used INTEGER NOT NULL, CONSTRAINT pk_address_block PRIMARY KEY (region, public) ) WITHOUT ROWID, STRICT
 --;

@@ -1,0 +1,95 @@
+"""The long versions of all tests, on both databases, piece by piece: no piece takes more than half an hour.
+
+``python tools/soak.py`` runs every piece, one after another, whatever becomes of those before; with names, only these.
+"""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from msgspec import Struct
+
+ROOT = Path(__file__).resolve().parent.parent
+LIMIT = 30 * 60
+"""Seconds after which a piece is stopped, and counts as failed."""
+PYTEST = ("-m", "pytest", "-n", "2", "--dist", "worksteal", "--scope", "soak")
+
+
+class Piece(Struct, frozen=True):
+    """Files by how their paths begin, without those of the pieces before; and which of their tests, if not all."""
+
+    begins: tuple[str, ...]
+    chosen: str = ""
+
+
+PIECES: dict[str, Piece] = {
+    "storms": Piece(("tests/engine/test_storms.py",)),
+    "engine": Piece(("tests/engine/",)),
+    "database": Piece(("tests/db/", "tests/e2e/", "tests/drivers/")),
+    "races": Piece(("tests/resources/test_instance_races.py", "tests/resources/test_money_races.py")),
+    "walks": Piece(("tests/resources/test_instance_walks.py",)),
+    "bodies": Piece(("tests/test_any_body.py",)),
+    "year": Piece(("tests/test_year.py",), "not to_the_last_byte"),
+    "repeat": Piece(("tests/test_year.py",), "to_the_last_byte"),
+    "edge": Piece(("tests/edge/", "tests/login/")),
+    "resources": Piece(("tests/resources/",)),
+    "operations": Piece(("tests/test_operations.py", "tests/test_matrix.py", "tests/test_job_costs.py")),
+    "rest": Piece(("tests/",)),
+}
+
+
+def files(name: str) -> list[str]:
+    """What a piece consists of: each file is in the first piece that names it, or in several that divide its tests."""
+    tests = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py"))
+    return [test for test in tests if name in _pieces_of(test)]
+
+
+def _pieces_of(test: str) -> list[str]:
+    naming = [name for name, piece in PIECES.items() if test.startswith(piece.begins)]
+    whole = next(place for place, name in enumerate(naming) if not PIECES[name].chosen)
+    return naming[:whole] or naming[:1]
+
+
+def run(name: str, limit: float = LIMIT) -> tuple[str, float]:
+    """How a piece ended, and the seconds it took."""
+    chosen = PIECES[name].chosen
+    command = [sys.executable, *PYTEST, *files(name), *(["-k", chosen] if chosen else [])]
+    began = time.monotonic()
+    with subprocess.Popen(command, cwd=ROOT) as process:
+        try:
+            code: int | None = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            code = None
+            _stop(process)
+    ended = "took too long" if code is None else "passed" if code == 0 else "failed"
+    return ended, time.monotonic() - began
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """As a person would at the keyboard, so that what the tests have started ends too."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+
+
+def main(names: list[str]) -> int:
+    if unknown := [name for name in names if name not in PIECES]:
+        print(f"no such piece: {', '.join(unknown)}; there are {', '.join(PIECES)}", file=sys.stderr)
+        return 2
+    results: dict[str, tuple[str, float]] = {}
+    for name in names or PIECES:
+        print(f"== {name}", flush=True)
+        results[name] = run(name)
+    for name, (ended, seconds) in results.items():
+        print(f"{name:<12}{ended:<15}{seconds / 60:>5.1f} min")
+    return 0 if all(ended == "passed" for ended, _ in results.values()) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
