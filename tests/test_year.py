@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from crofter.engine import step_context
-from crofter.resources.billing import invoices, meters, promotions, store
+from crofter.resources.billing import invoices, meters, promotions, store, sums
 from tests.cloud import Cloud
 from tests.databases import PostgresServer
 from tests.e2e.serving import SECRET
@@ -162,6 +162,11 @@ def _a_cap_is_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(meters, "since", lambda *args: [replace(one, monthly=10**12) for one in right(*args)])
 
 
+def _what_is_not_billed_yet_is_added_up_wrong(patch: pytest.MonkeyPatch) -> None:
+    right = sums.uninvoiced
+    patch.setattr(sums, "uninvoiced", lambda *args: right(*args) * 3)
+
+
 def _the_end_of_a_meter_is_lost(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(meters, "_end", lambda _ctx, _found: None)
 
@@ -191,7 +196,8 @@ def _a_leg_is_off_by_a_micro_dollar(patch: pytest.MonkeyPatch) -> None:
 
 FOUND_BY: dict[Callable[[pytest.MonkeyPatch], None], set[str]] = {
     _an_hour_is_counted_twice: {LINES},
-    _a_cap_is_ignored: {DATES, LINES},
+    _a_cap_is_ignored: {LINES},
+    _what_is_not_billed_yet_is_added_up_wrong: {DATES, LINES},
     _the_end_of_a_meter_is_lost: {DATES, LINES, OWNERS, HOURS},
     _the_hour_that_has_begun_is_paid_by_both: {LINES, HOURS},
     _traffic_is_forgotten: {LINES},
