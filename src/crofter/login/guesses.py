@@ -31,7 +31,8 @@ class PasswordTry(Struct, frozen=True):
     own: list[Subject]
     """The browser that has been here before, or else this address at this name."""
     today: list[Subject] = []
-    """The same address and name: whether it has free tries left without the rest that brings new ones."""
+    """This address at this name within a day. Once its free tries are used up it is one of the others: without this,
+    an address would be new to the name again after each pause of a quarter of an hour."""
     address: list[Subject] = []
     newcomers: list[Pace] = []
     others: list[Pace] = []
