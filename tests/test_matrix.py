@@ -62,7 +62,8 @@ def _no_grant(patch: pytest.MonkeyPatch) -> None:
 
 def _forgotten_account(patch: pytest.MonkeyPatch) -> None:
     found: Callable[..., Any] = lambda ctx, label: tags.Tag(1, ctx.account_id, label)  # noqa: E731
-    patch.setattr(_endpoint("list_tagged_objects").lookups["tag"], "find", found)
+    for name in ("list_tagged_objects", "delete_tag"):
+        patch.setattr(_endpoint(name).lookups["tag"], "find", found)
 
 
 def _reads_may_write(patch: pytest.MonkeyPatch) -> None:

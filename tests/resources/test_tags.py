@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from httpx2 import Client
+from httpx2 import Client, Response
 
 from tests.cloud import Cloud
 from tests.told import errors
@@ -65,3 +67,90 @@ def test_somebody_elses_tag_is_not_there(alice: Client, mallory: Client) -> None
 
 def test_existence_is_checked_before_the_body_of_a_request(cloud: Cloud) -> None:
     assert cloud.admin.delete("/v4/tags/none").status_code == 404
+
+
+# ---- who is restricted -------------------------------------------------------------------------------------------
+
+
+def done(answer: Response) -> Any:
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def restricted(cloud: Cloud, alice: Client, name: str, level: str | None = None, *computes: int) -> Client:
+    """A restricted user of alice's, with a grant on these instances."""
+    done(alice.post("/v4/account/users", json={"username": name, "email": f"{name}@example.com"}))
+    grants = {"compute": [{"id": one, "permissions": level} for one in computes]}
+    done(alice.put(f"/v4/account/users/{name}/grants", json=grants))
+    return cloud.client(cloud.token(name))
+
+
+def tagged(alice: Client, *labels: str) -> int:
+    body = {"type": "g6-nanode-1", "region": "us-east", "tags": labels}
+    return int(done(alice.post("/v4/compute/instances", json=body))["id"])
+
+
+def labels(client: Client, query: str = "") -> list[str]:
+    return [one["label"] for one in done(client.get(f"/v4/tags{query}"))["data"]]
+
+
+@pytest.mark.both
+def test_a_restricted_user_sees_the_labels_of_permitted_objects_and_no_others(cloud: Cloud, alice: Client) -> None:
+    seen, hidden = tagged(alice, "shared", "seen"), tagged(alice, "shared", "merger-with-acme")
+    alice.post("/v4/tags", json={"label": "unused"})
+    nothing = {"data": [], "page": 1, "pages": 1, "results": 0}
+    assert restricted(cloud, alice, "nora").get("/v4/tags").json() == nothing
+    assert restricted(cloud, alice, "nell", None, seen, hidden).get("/v4/tags").json() == nothing
+    reader = restricted(cloud, alice, "rita", "read_only", seen)
+    assert reader.get("/v4/tags").json() == {
+        "data": [{"label": "shared"}, {"label": "seen"}],
+        "page": 1,
+        "pages": 1,
+        "results": 2,
+    }
+    assert labels(restricted(cloud, alice, "walt", "read_write", seen, hidden)) == [
+        "shared",
+        "seen",
+        "merger-with-acme",
+    ]
+    assert labels(alice) == ["shared", "seen", "merger-with-acme", "unused"]
+
+
+@pytest.mark.both
+def test_a_label_that_a_restricted_user_does_not_see_is_not_there(cloud: Cloud, alice: Client) -> None:
+    seen, _ = tagged(alice, "shared"), tagged(alice, "shared", "merger-with-acme")
+    rita = restricted(cloud, alice, "rita", "read_only", seen)
+    for label in ("merger-with-acme", "nothing-of-the-kind"):
+        answer = rita.get(f"/v4/tags/{label}")
+        assert (answer.status_code, answer.json()) == (404, {"errors": [{"reason": "Not found"}]})
+        assert rita.delete(f"/v4/tags/{label}").status_code == 403
+    shown = done(rita.get("/v4/tags/shared"))
+    assert ([one["data"]["id"] for one in shown["data"]], shown["results"]) == ([seen], 1)
+    assert rita.delete("/v4/tags/shared").status_code == 403
+
+
+def test_what_a_restricted_user_sees_changes_with_grants_and_tags(cloud: Cloud, alice: Client) -> None:
+    mine, other = tagged(alice, "one"), tagged(alice, "two")
+    rita = restricted(cloud, alice, "rita", "read_only", mine)
+    assert labels(rita) == ["one"]
+    more = {"compute": [{"id": other, "permissions": "read_write"}]}
+    done(alice.put("/v4/account/users/rita/grants", json=more))
+    assert labels(rita) == ["one", "two"]
+    done(alice.put(f"/v4/compute/instances/{mine}", json={"tags": ["three"]}))
+    assert labels(rita) == ["two", "three"]
+    done(alice.put("/v4/account/users/rita/grants", json={"compute": [{"id": other, "permissions": None}]}))
+    assert labels(rita) == ["three"]
+
+
+def test_the_pages_of_a_restricted_user_count_what_that_user_sees(cloud: Cloud, alice: Client) -> None:
+    names = [f"tag-{number:03}" for number in range(60)]
+    mine = tagged(alice, *names[::2])
+    tagged(alice, *names)
+    rita = restricted(cloud, alice, "rita", "read_only", mine)
+    second = done(rita.get("/v4/tags?page=2&page_size=25"))
+    assert (second["page"], second["pages"], second["results"]) == (2, 2, 30)
+    assert [one["label"] for one in second["data"]] == names[::2][25:]
+    third = done(rita.get("/v4/tags?page=3&page_size=25"))
+    assert (third["data"], third["results"]) == ([], 30)
+    refused = rita.get("/v4/tags", headers={"X-Filter": '{"label": "tag-001"}'})
+    assert (refused.status_code, errors(refused)) == (400, [("X-Filter", "Cannot filter on label")])

@@ -12,12 +12,17 @@ from crofter.resources.tags.shapes import TagCreate, TaggedObject, TagView
 from crofter.shapes import Page
 
 TheTag = Annotated[store.Tag, Lookup(store.by_label, "label")]
+ChangedTag = Annotated[store.Tag, Lookup(store.changed, "label")]
 
 
 @endpoint("GET /v4/tags", scope="account:read_only", grant="any")
 def list_tags(ctx: Context, listing: Listing) -> Page[TagView]:
-    """List the tags of the account."""
-    return listing.of(ctx, store.TAGS, lambda rows: [TagView(row.label) for row in rows], account_id=ctx.account_id)
+    """List the tags of the account; to a restricted user, those that are on objects which the user may see."""
+    bounds = {"account_id": ctx.account_id}
+    if ctx.actor.restricted:
+        bounds["user_id"] = ctx.actor.user_id
+    collection = store.GRANTED_TAGS if ctx.actor.restricted else store.TAGS
+    return listing.of(ctx, collection, lambda rows: [TagView(row.label) for row in rows], **bounds)
 
 
 @endpoint("POST /v4/tags", scope="account:read_write", grant="unrestricted", events=("tag_create",))
@@ -37,6 +42,6 @@ def list_tagged_objects(ctx: Context, tag: TheTag, listing: Listing) -> Page[Tag
 
 
 @endpoint("DELETE /v4/tags/{label}", scope="account:read_write", grant="unrestricted", events=("tag_delete",))
-def delete_tag(ctx: Context, tag: TheTag) -> None:
+def delete_tag(ctx: Context, tag: ChangedTag) -> None:
     """Delete a tag, and take it off every object."""
     rules.delete(ctx, tag)

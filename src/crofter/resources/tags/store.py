@@ -15,6 +15,7 @@ from sqlalchemy import (
     UniqueConstraint,
     and_,
     bindparam,
+    exists,
     literal_column,
     or_,
     select,
@@ -26,7 +27,7 @@ from crofter.db import Duplicate, Id, Row, among, identity, json_list, owned, qu
 from crofter.db.collections import Collection
 from crofter.db.filters import Field
 from crofter.db.tally import Tally
-from crofter.errors import Invalid
+from crofter.errors import Forbidden, Invalid
 from crofter.resources.tags.shapes import TaggedObject, TagView
 from crofter.resources.users.store import grant
 
@@ -75,24 +76,38 @@ TAGS = Collection(
     columns={},
     tally=_TALLY,
 )
+_GRANTED = and_(
+    grant.c.kind == tagged.c.kind,
+    grant.c.object_id == tagged.c.object_id,
+    grant.c.user_id == bindparam("user_id"),
+    or_(grant.c.level == "read_only", grant.c.level == "read_write"),
+)
+# From the grants of the user to the tags: with a look at each tag instead, one with many objects would take long.
+_SEEN = tag.c.id.in_(select(tagged.c.tag_id).join(grant, _GRANTED))
+GRANTED_TAGS = Collection(
+    TagView,
+    select(tag).where(tag.c.account_id == bindparam("account_id"), _SEEN),
+    Tag,
+    key=tag.c.id,
+    columns={},
+)
+"""The tags that a restricted user meets on an object. Other labels may name what the user is not to know of."""
 
 _CARRIERS = select(tagged.c.kind, tagged.c.object_id).where(tagged.c.tag_id == bindparam("tag_id"))
 _ORDER = (tagged.c.kind.asc(), tagged.c.object_id.asc())
 CARRIERS = Collection(TaggedObject, _CARRIERS, Tagged, key=tagged.c.object_id, columns={}, order=_ORDER)
 GRANTED_CARRIERS = Collection(
     TaggedObject,
-    _CARRIERS.join(grant, and_(grant.c.kind == tagged.c.kind, grant.c.object_id == tagged.c.object_id)).where(
-        grant.c.user_id == bindparam("user_id"), or_(grant.c.level == "read_only", grant.c.level == "read_write")
-    ),
+    _CARRIERS.join(grant, _GRANTED),
     Tagged,
     key=tagged.c.object_id,
     columns={},
     order=_ORDER,
 )
 
-_BY_LABEL = query(
-    select(tag).where(tag.c.account_id == bindparam("account_id"), tag.c.label == bindparam("label")), Tag
-)
+_LABELLED = select(tag).where(tag.c.account_id == bindparam("account_id"), tag.c.label == bindparam("label"))
+_BY_LABEL = query(_LABELLED, Tag)
+_SEEN_BY_LABEL = query(_LABELLED.where(exists(select(1).where(tagged.c.tag_id == tag.c.id).join(grant, _GRANTED))), Tag)
 _LABELS = query(
     select(tagged.c.object_id, tag.c.label)
     .join(tag, tag.c.id == tagged.c.tag_id)
@@ -111,7 +126,17 @@ _LABELS_OF = query(
 
 
 def by_label(ctx: Context, label: str) -> Tag:
+    """The tag, or NotFound; to a restricted user a tag that is on none of their objects is not there."""
+    if ctx.actor.restricted:
+        return ctx.db.one(_SEEN_BY_LABEL, account_id=ctx.account_id, label=label, user_id=ctx.actor.user_id)
     return ctx.db.one(_BY_LABEL, account_id=ctx.account_id, label=label)
+
+
+def changed(ctx: Context, label: str) -> Tag:
+    """The tag that is to be changed. A restricted user changes none, and does not learn here which there are."""
+    if ctx.actor.restricted:
+        raise Forbidden
+    return by_label(ctx, label)
 
 
 def find(ctx: Context, label: str) -> Tag | None:
