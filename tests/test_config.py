@@ -9,7 +9,7 @@ import pytest
 
 from crofter.config import SettingsError, load
 
-PRODUCTION = {"mode": "production", "secret_key": "5" * 64}
+PRODUCTION = {"mode": "production", "secret_key": "5" * 64, "base_url": "https://cloud.example"}
 
 
 def test_without_any_setting_it_is_a_sandbox_on_this_machine() -> None:
@@ -49,7 +49,7 @@ def test_production_has_the_limits_of_the_interface() -> None:
 
 
 def test_an_address_that_others_can_reach_means_production() -> None:
-    settings = load({"host": "192.0.2.1", "secret_key": "5" * 64, "behind_proxy": True}, {})
+    settings = load({**PRODUCTION, "mode": None, "host": "192.0.2.1", "behind_proxy": True}, {})
     assert settings.mode == "production"
 
 
@@ -67,6 +67,12 @@ def test_an_address_that_others_can_reach_means_production() -> None:
         ({"mode": "production"}, {}, "CROFTER_SECRET_KEY"),
         ({"mode": "production", "secret_key": "short"}, {}, "secret key"),
         ({**PRODUCTION, "host": "192.0.2.1"}, {}, "needs TLS"),
+        ({**PRODUCTION, "base_url": None}, {}, "production mode needs base_url"),
+        ({**PRODUCTION, "base_url": ""}, {}, "base_url is an address like"),
+        ({**PRODUCTION, "base_url": "cloud.example"}, {}, "base_url is an address like"),
+        ({**PRODUCTION, "base_url": "https://"}, {}, "base_url is an address like"),
+        ({**PRODUCTION, "base_url": "https://["}, {}, "base_url is an address like"),
+        ({}, {"CROFTER_BASE_URL": "ftp://cloud.example"}, "base_url is an address like"),
         ({"config": "/no/such/file"}, {}, "cannot read /no/such/file"),
         ({}, {"CROFTER_RATE_LIMIT_LUNCH": "1 per 1 day"}, "no rate limit is called lunch"),
         ({}, {"CROFTER_RATE_LIMIT_GENERAL": "often"}, "written like"),
@@ -84,6 +90,11 @@ def test_settings_that_cannot_be_served_are_refused_in_words(
 ) -> None:
     with pytest.raises(SettingsError, match=words):
         load(flags, environ)
+
+
+def test_a_sandbox_needs_no_address_of_its_own() -> None:
+    assert load({}, {}).base_url is None
+    assert load({"base_url": "http://localhost:8420/"}, {}).address == "http://localhost:8420"
 
 
 @pytest.mark.parametrize("content", ["port = ", "= 3", "[[[", "porrt = 8420"])

@@ -324,7 +324,13 @@ def test_the_outbox_holds_what_was_sent_out_newest_first(cloud: Cloud, alice: Cl
         b"Origin: http://127.0.0.1.evil.example",
         b"Origin: null",
         b"Origin: http://[::2]",
+        b"Origin: http://[",
         b"Origin: nonsense//",
+        b"Origin: http://127.0.0.1:8420",  # a program on another port of this machine
+        b"Origin: http://localhost:3000",
+        b"Origin:",
+        b"Sec-Fetch-Site: cross-site",
+        b"Sec-Fetch-Site: same-site",
     ],
 )
 def test_a_web_page_of_somebody_elses_cannot_use_the_door(cloud: Cloud, header: bytes) -> None:
@@ -338,14 +344,33 @@ def test_a_name_that_was_bent_to_this_machine_cannot_use_the_door(cloud: Cloud, 
     assert (answer.status, answer.json()) == (403, {"errors": [{"reason": "Unauthorized"}]})
 
 
-@pytest.mark.parametrize("origin", ["http://127.0.0.1:8420", "http://localhost:3000", "http://[::1]:8420"])
-def test_pages_of_this_machine_may(cloud: Cloud, origin: str) -> None:
-    assert cloud.sandbox.get("/_sandbox", headers={"Origin": origin}).status_code == 200
+def test_the_same_port_by_another_name_or_scheme_is_another_origin(cloud: Cloud) -> None:
+    port = cloud.url.rpartition(":")[2]
+    for origin in (f"http://localhost:{port}", f"https://127.0.0.1:{port}", f"http://127.0.0.2:{port}"):
+        assert cloud.sandbox.post("/_sandbox/reset", headers={"Origin": origin}).status_code == 403, origin
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Real-IP", "Forwarded", "Via"],
+)
+def test_a_request_that_came_through_a_proxy_is_refused(cloud: Cloud, header: str) -> None:
+    for value in ("127.0.0.1", ""):
+        answer = cloud.sandbox.post("/_sandbox/reset", headers={header: value})
+        assert (answer.status_code, answer.json()) == (403, {"errors": [{"reason": "Unauthorized"}]})
+
+
+@pytest.mark.parametrize("named", ["127.0.0.1", "localhost", "LocalHost", "[::1]"])
+def test_the_pages_of_this_server_may(cloud: Cloud, named: str) -> None:
+    host = f"{named}:{cloud.url.rpartition(':')[2]}"
+    page = {"Host": host, "Origin": f"http://{host.lower()}", "Sec-Fetch-Site": "same-origin"}
+    assert cloud.sandbox.get("/_sandbox", headers=page).status_code == 200
+    assert cloud.sandbox.get("/_sandbox", headers={"Sec-Fetch-Site": "none"}).status_code == 200  # typed by a person
 
 
 @pytest.fixture(scope="module")
 def production() -> Iterator[Cloud]:
-    cloud = Cloud(mode="production", secret_key="5" * 64)
+    cloud = Cloud(mode="production", secret_key="5" * 64, base_url="https://cloud.example")
     yield cloud
     cloud.close()
 

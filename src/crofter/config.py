@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Meta
@@ -18,8 +19,10 @@ RATE_LIMITS = {
     "transfers": "2 per 1 minute",
     "login": "5 per 15 minute",
     "login_address": "20 per 15 minute",
+    "login_name": "20 per 1 minute",
+    "login_newcomers": "300 per 1 minute",
 }
-ALWAYS = ("login",)
+ALWAYS = ("login", "login_name", "login_newcomers")
 """Limits that hold in a sandbox too. Those per address do not: there everybody comes from the same one."""
 
 
@@ -49,6 +52,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """Keys that still open what they sealed, separated by commas, until `crofter admin rotate-key` is done."""
     bootstrap_token: str | None = None
     base_url: str | None = None
+    """Where people reach the server. Production needs it; a sandbox without it repeats what callers call it."""
     behind_proxy: bool = False
     tls_certificate: str | None = None
     tls_key: str | None = None
@@ -139,7 +143,7 @@ def _completed(settings: Settings) -> Settings:
 
 
 def _checked(settings: Settings) -> Settings:
-    for check in (_check_rates, _check_store, _check_outside, _check_secrets, _check_exposure):
+    for check in (_check_rates, _check_store, _check_outside, _check_secrets, _check_exposure, _check_address):
         check(settings)
     return settings
 
@@ -190,6 +194,20 @@ def _check_exposure(settings: Settings) -> None:
         raise SettingsError("sandbox mode listens on a loopback address only; use --mode production")
     if not (settings.behind_proxy or settings.tls_certificate):
         raise SettingsError("a public address needs TLS (tls_certificate, tls_key) or behind_proxy = true")
+
+
+def _check_address(settings: Settings) -> None:
+    if settings.base_url is None:
+        if not settings.sandbox:  # what a caller writes into Host would stand in links, OAuth metadata and issuers
+            raise SettingsError("production mode needs base_url: the address that people use, https://cloud.example")
+        return
+    try:
+        parts = urlsplit(settings.base_url)
+        wrong = parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment
+    except ValueError:
+        wrong = True
+    if wrong:
+        raise SettingsError(f"base_url is an address like https://cloud.example, and {settings.base_url!r} is none")
 
 
 def _check_rate(name: str, limit: str) -> None:

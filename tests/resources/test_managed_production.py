@@ -19,7 +19,11 @@ NETWORKS = "us-east=192.168.128.0/17 us-east=10.1.0.0/16 eu-west=10.2.0.0/16"
 
 @pytest.fixture(scope="module")
 def production() -> Iterator[Cloud]:
-    cloud = Cloud(mode="production", secret_key="a phrase of more than thirty-two characters")
+    cloud = Cloud(
+        mode="production",
+        secret_key="a phrase of more than thirty-two characters",
+        base_url="https://cloud.example",
+    )
     assert cloud.admin.post("/v4/account/settings/managed-enable").status_code == 200
     yield cloud
     cloud.close()
@@ -63,8 +67,8 @@ def test_a_private_address_is_taken_with_its_region(production: Cloud) -> None:
 
 
 def test_a_private_address_is_let_in_by_the_networks_of_its_region_alone() -> None:
-    production = {"mode": "production", "secret_key": "x" * 64, "probe_networks": NETWORKS}
-    settings = load(production, {})
+    production = {"mode": "production", "secret_key": "x" * 64, "base_url": "https://cloud.example"}
+    settings = load({**production, "probe_networks": NETWORKS}, {})
     assert policy.allowed(settings, None) == ()
     assert policy.allowed(settings, "us-east") == ("192.168.128.0/17", "10.1.0.0/16")
     assert policy.allowed(settings, "eu-west") == ("10.2.0.0/16",)

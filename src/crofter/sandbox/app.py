@@ -26,6 +26,12 @@ log = logging.getLogger("crofter")
 Route = tuple[type[Body] | type[bytes] | None, Callable[..., Any]]
 """What a call takes: a shape, any object (``Body``), the bytes themselves, or nothing."""
 
+_PROXIED = (b"x-forwarded-for", b"x-forwarded-host", b"x-forwarded-proto", b"x-real-ip", b"forwarded", b"via")
+"""What proxies add to a request."""
+_OWN_PAGES = (b"same-origin", b"none")
+"""What a browser says of a request of our own page, and of an address that a person has typed."""
+_PORTS = {"http": 80, "https": 443}
+
 
 class SandboxApp:
     """Each call by path and method, with the body that it takes."""
@@ -80,12 +86,28 @@ def _run(shape: type[Body] | type[bytes] | None, call: Callable[..., Any], raw: 
 
 
 def _check_peer(scope: Any, sent: dict[bytes, bytes]) -> None:
-    """Whoever is on this machine may use it; a web page of somebody else's, open in a browser here, may not."""
+    """Whoever is on this machine may use it; a web page of anybody else's, open in a browser here, may not."""
     client = scope.get("client")
     if client is not None and not is_loopback(client[0]):
         raise Forbidden
-    for name in (b"origin", b"host"):
-        value = sent.get(name, b"").decode("latin-1")
-        host = urlsplit(value if "//" in value else f"//{value}").hostname if value else None
-        if value and not (host and is_loopback(host)):
-            raise Forbidden
+    # A proxy on this machine would bring everybody here who reaches the proxy.
+    if any(name in sent for name in _PROXIED):
+        raise Forbidden
+    if sent.get(b"sec-fetch-site", b"same-origin") not in _OWN_PAGES:
+        raise Forbidden
+    host = _origin(f"{scope.get('scheme', 'http')}://{sent[b'host'].decode('latin-1')}") if sent.get(b"host") else None
+    if sent.get(b"host") and not (host and is_loopback(host[1])):
+        raise Forbidden
+    # Not every page of this machine either: another port is another program's, or another person's.
+    if b"origin" in sent and (host is None or _origin(sent[b"origin"].decode("latin-1")) != host):
+        raise Forbidden
+
+
+def _origin(text: str) -> tuple[str, str, int] | None:
+    """Scheme, host and port of an address, or None where there is none."""
+    try:
+        parts = urlsplit(text)
+        port = parts.port or _PORTS.get(parts.scheme)
+    except ValueError:
+        return None
+    return (parts.scheme, parts.hostname, port) if parts.hostname and port else None
