@@ -56,7 +56,7 @@ def test_a_client_library_goes_the_whole_way(cloud: Cloud, ada: Visitor, method:
 
 
 def test_the_answer_has_all_that_clients_look_for(ada: Visitor, app: App) -> None:
-    answer = app.redeems(app.code_from(ada), grant_type=None, redirect_uri=None)
+    answer = app.redeems(app.code_from(ada, redirect_uri=None), grant_type=None, redirect_uri=None)
     token = answer.json()
     assert token["access_token"].startswith("cca_")
     assert token["refresh_token"].startswith("ccr_")
@@ -69,6 +69,7 @@ def test_the_answer_has_all_that_clients_look_for(ada: Visitor, app: App) -> Non
 
 def test_a_form_in_parts_is_understood_too(cloud: Cloud, ada: Visitor, app: App) -> None:
     fields = {"client_id": app.id, "client_secret": app.secret, "code": app.code_from(ada), "code_verifier": VERIFIER}
+    fields["redirect_uri"] = CALLBACK
     parts = {name: (None, value) for name, value in fields.items()}
     token = cloud.sandbox.post("/oauth/token", files=parts).json()
     assert works(cloud, token["access_token"])
@@ -163,6 +164,22 @@ def test_a_registered_address_with_a_query_keeps_it(ada: Visitor) -> None:
     ada.page = ada.http.get("/oauth/authorize", params=app.asks(redirect_uri=None))
     location = ada.sends(decision="allow").headers["location"]
     assert location.startswith("https://backupbuddy.example/callback?tenant=7&")
+
+
+@pytest.mark.both
+def test_an_address_that_was_named_with_the_request_is_named_again_with_the_code(ada: Visitor, app: App) -> None:
+    code = app.code_from(ada)
+    for left_out in (None, ""):
+        refused = app.redeems(code, redirect_uri=left_out)
+        assert (refused.status_code, refused.json()["error"]) == (400, "invalid_grant")
+    assert app.redeems(code).status_code == 200  # a refusal has not used it up
+
+
+def test_an_address_that_was_left_out_may_be_left_out_again_or_be_the_registered_one(ada: Visitor, app: App) -> None:
+    assert app.redeems(app.code_from(ada, redirect_uri=None), redirect_uri=None).status_code == 200
+    assert app.redeems(app.code_from(ada, redirect_uri=None)).status_code == 200
+    refused = app.redeems(app.code_from(ada, redirect_uri=None), redirect_uri="https://evil.example/")
+    assert (refused.status_code, refused.json()["error"]) == (400, "invalid_grant")
 
 
 def test_the_second_use_of_a_code_ends_all_that_came_from_it(ada: Visitor, app: App) -> None:

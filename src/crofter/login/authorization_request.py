@@ -48,6 +48,8 @@ class AuthorizationRequest(Struct, frozen=True):
     state: str | None
     scopes: list[str]
     challenge: str | None
+    named: bool
+    """Whether the request has named the redirect_uri, which must then be named again with the code."""
 
 
 def read(request: BrowserRequest) -> AuthorizationRequest:
@@ -62,7 +64,7 @@ def read(request: BrowserRequest) -> AuthorizationRequest:
         raise SentBack(
             answer(request, redirect_uri, state, error=wrong.error, error_description=wrong.description)
         ) from None
-    return AuthorizationRequest(client, redirect_uri, state, wanted, challenge)
+    return AuthorizationRequest(client, redirect_uri, state, wanted, challenge, bool(sent["redirect_uri"]))
 
 
 def answer(request: BrowserRequest, redirect_uri: str, state: str | None, **values: str) -> str:

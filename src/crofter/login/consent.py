@@ -60,10 +60,9 @@ def _allowed(request: BrowserRequest, authorization: AuthorizationRequest) -> st
     user = request.session
     assert user is not None
     granted = scopes.reduced(authorization.scopes, set(request.form.get("read_only", [])))
+    named = authorization.redirect_uri if authorization.named else None
     code = request.write(
-        lambda ctx: token_families.allow(
-            ctx, authorization.client, user, granted, authorization.redirect_uri, authorization.challenge
-        )
+        lambda ctx: token_families.allow(ctx, authorization.client, user, granted, named, authorization.challenge)
     )
     return authorization_request.answer(request, authorization.redirect_uri, authorization.state, code=code)
 

@@ -38,7 +38,7 @@ code = table(
     identity(),
     Column("authorization_id", Id, ForeignKey("app_authorization.id", ondelete="CASCADE"), nullable=False, index=True),
     Column("digest", LargeBinary, nullable=False, unique=True),
-    Column("redirect_uri", Text, nullable=False),
+    Column("redirect_uri", Text, nullable=False),  # empty if the authorization request named none
     Column("challenge", Text),
     Column("expiry", Moment, nullable=False),
     Column("used", Flag, nullable=False),
@@ -232,6 +232,20 @@ TAKE_BACK = query(
     update(attempt)
     .where(attempt.c.subject == bindparam("wanted"), attempt.c.failures > 0)
     .values(failures=attempt.c.failures - 1, until=0)
+)
+# At a pace, ``until`` is when the next one would be due if each had waited for the one before it.
+STEP = query(
+    text(
+        "INSERT INTO login_attempt (subject, failures, last, until) VALUES (:subject, 0, :now, :now + :interval)"
+        " ON CONFLICT (subject) DO UPDATE SET last = :now, until = :interval +"
+        " CASE WHEN login_attempt.until < :now THEN :now ELSE login_attempt.until END"
+        " RETURNING until"
+    ).columns(until=Time)
+)
+STEP_BACK = query(
+    update(attempt)
+    .where(attempt.c.subject == bindparam("wanted"))
+    .values(until=attempt.c.until - bindparam("interval"))
 )
 
 

@@ -40,9 +40,12 @@ class Refusal(Struct, frozen=True):
 
 
 def allow(
-    ctx: Context, client: Client, user: SignedIn, granted: list[str], redirect_uri: str, challenge: str | None
+    ctx: Context, client: Client, user: SignedIn, granted: list[str], redirect_uri: str | None, challenge: str | None
 ) -> str:
-    """Begin a family with the user's consent; the code that the client may exchange once."""
+    """Begin a family with the user's consent; the code that the client may exchange once.
+
+    ``redirect_uri`` is the one that the client has named; None if it relies on the one that is registered.
+    """
     ctx.db.lock_account(user.account_id)
     expiry = clock.text(ctx.now + CODE_LIFE)
     family = ctx.db.insert(
@@ -59,7 +62,7 @@ def allow(
         store.code,
         authorization_id=family,
         digest=ctx.runtime.keyring.digest(plain),
-        redirect_uri=redirect_uri,
+        redirect_uri=redirect_uri or "",
         challenge=challenge,
         expiry=expiry,
         used=False,
@@ -79,7 +82,7 @@ def redeem(ctx: Context, client: Client, code: str, redirect_uri: str | None, ve
     ctx.db.lock_account(family.account_id)
     if shown.used:
         return _end_of(ctx, family, "The code has been used already.")
-    refused = _unfit(ctx, shown, redirect_uri, verifier)
+    refused = _unfit(ctx, client, shown, redirect_uri, verifier)
     if refused is not None:
         return refused
     if not ctx.db.update(store.code, {"id": shown.id, "used": False}, used=True):
@@ -88,10 +91,15 @@ def redeem(ctx: Context, client: Client, code: str, redirect_uri: str | None, ve
     return _issue(ctx, client, family, family.scopes, clock.text(ctx.now + FAMILY_LIFE))
 
 
-def _unfit(ctx: Context, shown: Presented, redirect_uri: str | None, verifier: str | None) -> Refusal | None:
+def _unfit(
+    ctx: Context, client: Client, shown: Presented, redirect_uri: str | None, verifier: str | None
+) -> Refusal | None:
     if shown.expiry <= ctx.moment:
         return Refusal("invalid_grant", "The code has expired.")
-    if redirect_uri is not None and redirect_uri != shown.redirect_uri:
+    # RFC 6749, 4.1.3: what was named in the authorization request is named again. Whoever leaves it out
+    # may have been handed a code that was sent to another address.
+    left_out = redirect_uri is None and not shown.redirect_uri
+    if not left_out and redirect_uri != (shown.redirect_uri or client.redirect_uri):
         return Refusal("invalid_grant", "The redirect_uri is not the one that the code was sent to.")
     if shown.challenge is None:
         # Somebody without a verifier began this: a client that has one did not.
