@@ -75,7 +75,7 @@ def _signs_in_clumsily(application: Application, person: Visitor, password: str)
 
 def _secrets_of_a_browser(application: Application, person: Visitor, when: str) -> None:
     kept = dict(person.http.cookies)
-    for name in ("session", "device", "form"):
+    for name in ("session", "device", "form", "known"):
         if (value := kept.get(f"crofter_{name}")) and value not in {one.value for one in application.canaries}:
             application.known(f"{when} {name} cookie", value)
 
@@ -121,6 +121,7 @@ def _lets_an_app_in(application: Application, owner: httpx2.Client, person: Visi
     code = application.learn("code", _code(allows()))
     app = application.client(None)
     exchange = {"client_id": made["id"], "client_secret": secret, "code": code, "code_verifier": verifier}
+    exchange["redirect_uri"] = CALLBACK
     for spoiled in ({"client_secret": application.plain_canary("wrong secret of an app")}, {"code_verifier": "x" * 43}):
         app.post("/oauth/token", data={**exchange, **spoiled})
     app.get("/oauth/token", params=exchange)

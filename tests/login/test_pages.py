@@ -232,6 +232,7 @@ def test_encrypted_the_cookies_belong_to_this_host_alone(chromium: Browser, tmp_
         "CROFTER_TLS_CERTIFICATE": str(pem),
         "CROFTER_TLS_KEY": str(pem),
         "CROFTER_PASSWORD_MEMORY": "1",
+        "CROFTER_BASE_URL": "https://cloud.example",
     }
     command = [sys.executable, "-m", "crofter", "serve", "--mode", "production", "--port", "0", "--data", ":memory:"]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
@@ -251,6 +252,6 @@ def test_encrypted_the_cookies_belong_to_this_host_alone(chromium: Browser, tmp_
                 cookies = {one["name"]: one for one in page.context.cookies()}
         finally:
             server.terminate()
-    assert sorted(cookies) == ["__Host-crofter_device", "__Host-crofter_form", "__Host-crofter_session"]
+    assert sorted(cookies) == [f"__Host-crofter_{name}" for name in ("device", "form", "known", "session")]
     for one in cookies.values():
         assert (one["secure"], one["httpOnly"], one["sameSite"], one["path"]) == (True, True, "Lax", "/")

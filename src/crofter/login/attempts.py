@@ -23,12 +23,24 @@ class Wait(TooMany):
         self.seconds = seconds
 
 
+class Crowded(Wait):
+    """Others try too: not the caller's fault, and over within seconds."""
+
+
 class Subject(Struct, frozen=True):
     """Whose attempts are counted, and how many are free."""
 
     digest: bytes
     free: int
     window: int
+
+
+class Pace(Struct, frozen=True):
+    """How often something may be tried by all together: so often at once, and then once in each interval."""
+
+    digest: bytes
+    at_once: int
+    interval: int
 
 
 def subjects(runtime: Runtime, limit: str, who: str) -> list[Subject]:
@@ -38,6 +50,13 @@ def subjects(runtime: Runtime, limit: str, who: str) -> list[Subject]:
         return []
     item = parse(words)
     return [Subject(runtime.keyring.digest(f"attempts {limit} {who}"), item.amount, item.get_expiry() * SECOND)]
+
+
+def paces(runtime: Runtime, limit: str, what: str) -> list[Pace]:
+    """The pace of a named limit, or none where that limit is off."""
+    return [
+        Pace(one.digest, one.free, max(1, one.window // one.free)) for one in subjects(runtime, limit, f"pace {what}")
+    ]
 
 
 def count(ctx: Context, counted: list[Subject]) -> None:
@@ -50,6 +69,27 @@ def count(ctx: Context, counted: list[Subject]) -> None:
         if over >= 0:
             wait = min(subject.window, FIRST_WAIT << min(over, 20))
             ctx.db.update(store.attempt, {"subject": subject.digest}, until=ctx.now + wait)
+
+
+def free(ctx: Context, counted: list[Subject]) -> bool:
+    """One more attempt of each, and whether all of them are still free. Nobody waits for these."""
+    tried = [ctx.db.one(store.TRY, subject=one.digest, now=ctx.now, since=ctx.now - one.window) for one in counted]
+    return all(row.failures <= subject.free for row, subject in zip(tried, counted, strict=True))
+
+
+def step(ctx: Context, kept: list[Pace]) -> None:
+    """One more at this pace, or Crowded."""
+    for pace in kept:
+        until = int(ctx.db.value(store.STEP, subject=pace.digest, now=ctx.now, interval=pace.interval))
+        late = until - ctx.now - pace.at_once * pace.interval
+        if late > 0:
+            raise Crowded(-(-late // SECOND))
+
+
+def step_back(ctx: Context, kept: list[Pace]) -> None:
+    """What took a step was no guess."""
+    for pace in kept:
+        ctx.db.run(store.STEP_BACK, wanted=pace.digest, interval=pace.interval)
 
 
 def touch(ctx: Context, counted: list[Subject]) -> None:

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from crofter import audit, passwords
 from crofter.context import Context
-from crofter.login import attempts, credentials, pages, sessions, store
+from crofter.login import attempts, credentials, known_browsers, pages, sessions, store
 from crofter.login.attempts import Wait
 from crofter.login.browser import BrowserRequest
 from crofter.login.store import Person
@@ -71,6 +71,7 @@ def _changed(request: BrowserRequest, person: Person) -> Response:
     if session is None:
         return _form(request, WRONG)
     request.set_cookie("session", session)
+    known_browsers.remember(request, person, hashed)
     return pages.redirect(request, "/login/?notice=changed")
 
 

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from crofter import audit, passwords
 from crofter.context import Context
-from crofter.login import attempts, credentials, pages, store
+from crofter.login import attempts, credentials, guesses, pages, store
 from crofter.login.attempts import Wait
 from crofter.login.browser import BrowserRequest
 from crofter.login.store import Person
@@ -22,7 +22,7 @@ def mail_link(request: BrowserRequest) -> Response:
     request.check_form()
     typed = request.field("username")
     counted = attempts.subjects(request.runtime, "login", f"reset {typed}")
-    counted += attempts.subjects(request.runtime, "login_address", f"reset {request.address}")
+    counted += attempts.subjects(request.runtime, "login_address", f"reset {guesses.network_of(request.address)}")
 
     def change(ctx: Context) -> None:
         attempts.count(ctx, counted)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections.abc import Callable
 from urllib.parse import quote
 
 import msgspec
@@ -14,8 +15,8 @@ from crofter import audit, passwords
 from crofter.clock import MINUTE
 from crofter.context import Context
 from crofter.keyring import Unopenable
-from crofter.login import attempts, pages, sessions, store
-from crofter.login.attempts import Subject, Wait
+from crofter.login import attempts, guesses, known_browsers, pages, sessions, store
+from crofter.login.attempts import Crowded, Wait
 from crofter.login.browser import BrowserRequest
 from crofter.login.store import Person
 from crofter.resources.logins import store as history
@@ -24,6 +25,9 @@ from crofter.resources.users.store import user as users
 
 WRONG = "Username or password is wrong."
 WRONG_CODE = "The code is wrong, or has been used already."
+REFUSED = "Too many attempts. Try again in {}."
+CROWDED = "Too many are trying to sign in with this name. Try again in {}, or add the code of your second factor."
+_COUNTED_IN_MINUTES = 60
 PROOF_LIFE = 5 * MINUTE
 NOTICES = {
     "password": "Your password is set. Sign in with it.",
@@ -50,7 +54,15 @@ def show(request: BrowserRequest) -> Response:
     return pages.page(request, "signedin.html", user=request.session, notice=_notice(request))
 
 
-def form(request: BrowserRequest, target: str, *, app: str = "", problem: str = "", status: int = 200) -> Response:
+def form(
+    request: BrowserRequest,
+    target: str,
+    *,
+    app: str = "",
+    problem: str = "",
+    status: int = 200,
+    crowded: bool = False,
+) -> Response:
     return pages.page(
         request,
         "login.html",
@@ -61,6 +73,7 @@ def form(request: BrowserRequest, target: str, *, app: str = "", problem: str = 
         notice=_notice(request),
         username=request.field("username"),
         remember=bool(request.field("remember_me")),
+        crowded=crowded,
     )
 
 
@@ -73,31 +86,42 @@ def submit(request: BrowserRequest) -> Response:
     try:
         return _with_code(request) if request.field("ticket") else _with_password(request)
     except Wait as wait:
-        words = f"Too many attempts. Try again in {_minutes(wait.seconds)}."
-        response = form(request, _target(request), problem=words, status=429)
+        crowded = isinstance(wait, Crowded)
+        words = (CROWDED if crowded else REFUSED).format(_time(wait.seconds))
+        response = form(request, _target(request), problem=words, status=429, crowded=crowded)
         response.headers["retry-after"] = str(wait.seconds)
         return response
 
 
 def _with_password(request: BrowserRequest) -> Response:
-    typed, password = request.field("username"), request.field("password")
+    typed, password, code = request.field("username"), request.field("password"), request.field("tfa_code")
 
     def look(ctx: Context) -> tuple[Person | None, int | None]:
         person = ctx.db.maybe(store.BY_USERNAME, username=typed)
         return person, sessions.trusted(ctx, person, request.cookie("device")) if person else None
 
     person, device_id = request.read(look)
-    counted = _counted(request, typed, device_id)
-    request.write(lambda ctx: attempts.count(ctx, counted))
+    tried = guesses.at_password(request, typed, person, device_id)
+    taken = request.write(lambda ctx: tried.count(ctx, person, code))
     kept = person.password if person else None
     if not passwords.of(request.runtime).verify(kept, password) or person is None or kept is None:
-        request.write(lambda ctx: _note(ctx, person, successful=False) if person else attempts.touch(ctx, counted))
+        request.write(lambda ctx: _note(ctx, person, successful=False) if person else tried.touch(ctx))
         return form(request, _target(request), problem=WRONG, status=401)
-    if person.tfa_enabled and device_id is None and not request.field("tfa_code"):
-        request.write(lambda ctx: attempts.take_back(ctx, counted))
-        return _ask_for_code(request, person, remember=bool(request.field("remember_me")))
+    remember = bool(request.field("remember_me"))
+    needs_code = person.tfa_enabled and device_id is None
+    if needs_code and not code:
+        request.write(lambda ctx: tried.was_no_guess(ctx, taken))
+        return _ask_for_code(request, person, remember=remember)
+    codes = guesses.at_code(request, person) if needs_code else []
+    if codes:
+        request.write(lambda ctx: attempts.count(ctx, codes))
     anew = passwords.of(request.runtime).hash(password) if passwords.of(request.runtime).outdated(kept) else None
-    return _enter(request, person, counted, device_id, remember=bool(request.field("remember_me")), anew=anew)
+
+    def settle(ctx: Context) -> None:
+        tried.succeeded(ctx, taken)
+        attempts.forget(ctx, codes)
+
+    return _enter(request, person, settle, device_id, remember=remember, anew=anew)
 
 
 def _with_code(request: BrowserRequest) -> Response:
@@ -105,15 +129,15 @@ def _with_code(request: BrowserRequest) -> Response:
     person = request.read(lambda ctx: ctx.db.maybe(store.BY_ID, user_id=proof.user_id)) if proof else None
     if proof is None or person is None:
         return form(request, _target(request), problem="That took too long. Sign in again.", status=401)
-    counted = _counted(request, person.username, None)
-    request.write(lambda ctx: attempts.count(ctx, counted))
-    return _enter(request, person, counted, None, remember=proof.remember)
+    codes = guesses.at_code(request, person)
+    request.write(lambda ctx: attempts.count(ctx, codes))
+    return _enter(request, person, lambda ctx: attempts.forget(ctx, codes), None, remember=proof.remember)
 
 
 def _enter(
     request: BrowserRequest,
     person: Person,
-    counted: list[Subject],
+    settle: Callable[[Context], None],
     device_id: int | None,
     *,
     remember: bool,
@@ -127,8 +151,7 @@ def _enter(
         if needs_code and not two_factor.accepts(ctx.runtime, ctx.db, person.id, code):
             _note(ctx, person, successful=False)
             return None
-        attempts.forget(ctx, counted[:1])
-        attempts.take_back(ctx, counted[1:])
+        settle(ctx)
         if anew is not None:
             ctx.db.update(users, {"id": person.id}, password=anew)
         if (before := request.cookie("session")) is not None:
@@ -147,6 +170,7 @@ def _enter(
     request.set_cookie("session", session)
     if device is not None:
         request.set_cookie("device", device, sessions.TRUSTED // 1000)
+    known_browsers.remember(request, person, anew or person.password or "")
     return pages.redirect(request, _target(request) or "/login/")
 
 
@@ -200,13 +224,6 @@ def _leave(request: BrowserRequest, ctx: Context) -> None:
     audit.write_without_token(ctx, user.account_id, user.username, "sign_out", "/login/logout", user_id=user.user_id)
 
 
-def _counted(request: BrowserRequest, username: str, device_id: int | None) -> list[Subject]:
-    """A trusted browser has attempts of its own, so that strangers cannot use up those of its owner."""
-    who = f"device {device_id}" if device_id is not None else f"user {username}"
-    by_name = attempts.subjects(request.runtime, "login", who)
-    return by_name + attempts.subjects(request.runtime, "login_address", request.address)
-
-
 def _note(ctx: Context, person: Person, *, successful: bool) -> None:
     history.note(
         ctx.runtime,
@@ -233,6 +250,8 @@ def _action(target: str) -> str:
     return f"/login/?next={quote(target, safe='')}" if target else "/login/"
 
 
-def _minutes(seconds: int) -> str:
+def _time(seconds: int) -> str:
+    if seconds < _COUNTED_IN_MINUTES:
+        return "a second" if seconds == 1 else f"{seconds} seconds"
     minutes = -(-seconds // 60)
     return "a minute" if minutes == 1 else f"{minutes} minutes"

@@ -127,19 +127,30 @@ def disable(ctx: Context) -> None:
 def accepts(runtime: Runtime, db: Session, user_id: int, code: str) -> bool:
     """Whether a code lets the user in, now and this once: of the app, or the scratch code. Uses it up."""
     factor = _factor(db, user_id)
-    if not factor.tfa_enabled or factor.tfa_secret is None:
-        return False
-    keyring = runtime.keyring
-    given = _bare(code)
-    secret = keyring.open(bytes(factor.tfa_secret), _associated_data(user_id, "tfa_secret")).decode()
-    used = _step_of(secret, given, runtime.clock.now(), after=factor.tfa_last_step or 0)
+    used = _step_shown(runtime, factor, code)
     if used is not None:
         _update(db, user_id, tfa_last_step=used)
         return True
+    keyring, given = runtime.keyring, _bare(code)
+    if not factor.tfa_enabled:
+        return False
     if factor.tfa_scratch is not None and hmac.compare_digest(keyring.digest(given.lower()), bytes(factor.tfa_scratch)):
         _update(db, user_id, tfa_scratch=None)
         return True
     return False
+
+
+def fits(runtime: Runtime, db: Session, user_id: int, code: str) -> bool:
+    """Whether the user's app shows this code now. Does not use it up."""
+    return _step_shown(runtime, _factor(db, user_id), code) is not None
+
+
+def _step_shown(runtime: Runtime, factor: Factor, code: str) -> int | None:
+    """The time step for which the app shows this code, if it is not used up."""
+    if not factor.tfa_enabled or factor.tfa_secret is None:
+        return None
+    secret = runtime.keyring.open(bytes(factor.tfa_secret), _associated_data(factor.id, "tfa_secret")).decode()
+    return _step_of(secret, _bare(code), runtime.clock.now(), after=factor.tfa_last_step or 0)
 
 
 def _bare(code: str) -> str:
