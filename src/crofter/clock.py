@@ -24,6 +24,7 @@ _EASE = 20
 """While the machine's clock is behind, ours goes slower by one part in so many, so that the two meet again."""
 _LONGEST_RUN = 5 * 1000 * _MILLISECOND
 """It is asked more often than that: a longer time between two looks is a clock that was set, not time that passed."""
+_NOTE_EVERY = 100 * _MILLISECOND
 _AGREED = 50
 """Milliseconds by which a machine's clock may differ from the shared one before it is corrected."""
 _NOTICED = 1 * SECOND
@@ -65,8 +66,10 @@ class Clock:
         """Grows when time is put back on purpose, with everything else. 0: not begun yet."""
         self._shared: int | None = None
         """Nanoseconds from the steady clock to the one that all processes share, if this machine's differs from it."""
-        self._last = (0, 0)
-        """The latest moment that was told, and what the steady clock showed then."""
+        self._latest = 0
+        """The latest moment that was told."""
+        self._noted = (0, 0)
+        """A moment not long before it, and what the steady clock showed then."""
         self._running_on = threading.Lock()
 
     def now(self) -> int:
@@ -78,22 +81,24 @@ class Clock:
     def machine(self) -> int:
         """Real time in milliseconds, as far as the machine's clock was not set back."""
         moment = self.wall() if self._shared is None else self._by_shared(self._shared)
-        if moment < self._last[0]:
+        if moment < self._latest:
             return self._run_on(moment)
-        self._last = (moment, self.steady())
+        self._latest = moment
+        if moment - self._noted[0] > _NOTE_EVERY:  # seldom: to read a second clock takes as long as to read the first
+            self._noted = (moment, self.steady())
         return moment // _MILLISECOND
 
     def _by_shared(self, shared: int) -> int:
-        return min(self.steady() + shared, self._last[0] + _LONGEST_RUN)
+        return min(self.steady() + shared, self._latest + _LONGEST_RUN)
 
     def _run_on(self, moment: int) -> int:
         with self._running_on:
-            latest, since = self._last
+            noted, since = self._noted
             steady = self.steady()
             passed = min(max(0, steady - since), _LONGEST_RUN)
-            moment = max(moment, latest + passed - passed // _EASE)
-            self._last = (moment, steady)
-            return moment // _MILLISECOND
+            self._latest = max(moment, self._latest, noted + passed - passed // _EASE)
+            self._noted = (self._latest, steady)
+            return self._latest // _MILLISECOND
 
     def frozen(self) -> Setting:
         """The setting that makes the clock stand at this moment."""
@@ -116,7 +121,8 @@ class Clock:
     def restart(self, moment: int) -> None:
         """Go on from ``moment``, or from what the machine's clock shows if that is later; whatever was told before."""
         with self._running_on:
-            self._last = (moment * _MILLISECOND, self.steady())
+            self._latest = moment * _MILLISECOND
+            self._noted = (self._latest, self.steady())
 
     def behind(self) -> float:
         """Seconds by which the clock of this machine is behind the time that was told already."""
