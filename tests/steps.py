@@ -36,9 +36,9 @@ def watch(patch: pytest.MonkeyPatch, cloud: Cloud) -> Counter[int]:
         if threading.current_thread() not in background:
             taken[threading.get_ident()] += statement["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"]
 
-    def session(connection: apsw.Connection) -> Session:
+    def session(connection: apsw.Connection, *more: Any) -> Session:
         connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, ended)
-        found: Session = opened(connection)
+        found: Session = opened(connection, *more)
         return found
 
     patch.setattr(database, "_session", session)

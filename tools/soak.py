@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from msgspec import Struct
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 30 * 60
+GRACE = 20.0
 """Seconds after which a piece is stopped, and counts as failed."""
 PYTEST = ("-m", "pytest", "-n", "2", "--dist", "worksteal", "--scope", "soak")
 
@@ -59,7 +61,7 @@ def run(name: str, limit: float = LIMIT) -> tuple[str, float]:
     chosen = PIECES[name].chosen
     command = [sys.executable, *PYTEST, *files(name), *(["-k", chosen] if chosen else [])]
     began = time.monotonic()
-    with subprocess.Popen(command, cwd=ROOT) as process:
+    with subprocess.Popen(command, cwd=ROOT, process_group=0) as process:
         try:
             code: int | None = process.wait(limit)
         except subprocess.TimeoutExpired:
@@ -70,12 +72,12 @@ def run(name: str, limit: float = LIMIT) -> tuple[str, float]:
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """As a person would at the keyboard, so that what the tests have started ends too."""
+    """As a person would at the keyboard, so that what the tests have started ends too; a shell may ignore it."""
     process.send_signal(signal.SIGINT)
     try:
-        process.wait(60)
+        process.wait(GRACE)
     except subprocess.TimeoutExpired:
-        process.kill()
+        os.killpg(process.pid, signal.SIGKILL)
 
 
 def main(names: list[str]) -> int:

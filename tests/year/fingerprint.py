@@ -17,6 +17,7 @@ DIFFERENT_EACH_TIME = {
 }
 NOTES = {
     ("clock", "serial"): "settings of the clock are numbered by real time, so that later ones win",
+    ("clock_mark", "machine"): "how far real time has come, whatever the clock of the server says",
     ("first_user", "password"): "as of the user whose password it is",
 }
 """Of the notes that the server keeps for itself, each a JSON object under a name."""
