@@ -16,8 +16,9 @@ from msgspec import Struct
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 30 * 60
-GRACE = 20.0
 """Seconds after which a piece is stopped, and counts as failed."""
+GRACE = 20.0
+"""Seconds that it then has to end what it has started."""
 PYTEST = ("-m", "pytest", "-n", "2", "--dist", "worksteal", "--scope", "soak")
 
 
