@@ -59,6 +59,11 @@ class Machine:
         """Its first disk. Asked for once, so that a race is between what is asked after it."""
         return int(self.owner.get(f"{self.path}/disks").json()["data"][0]["id"])
 
+    @cached_property
+    def snapshot(self) -> int:
+        """Its snapshot, asked for once for the same reason."""
+        return int(self.owner.get(f"{self.path}/backups").json()["snapshot"]["current"]["id"])
+
 
 def _new(machine: Machine) -> Response:
     return machine.ask("POST", "/v4/compute/instances", **NEW, booted=False)
@@ -80,11 +85,11 @@ def _old_plan(machine: Machine) -> None:
 
 def _saved(machine: Machine) -> None:
     machine.rest("backups", label="one")
+    assert machine.snapshot
 
 
 def _restore(machine: Machine) -> Response:
-    number = machine.owner.get(f"{machine.path}/backups").json()["snapshot"]["current"]["id"]
-    return machine.post(f"backups/{number}/restore", compute_id=machine.id, overwrite=True)
+    return machine.post(f"backups/{machine.snapshot}/restore", compute_id=machine.id, overwrite=True)
 
 
 def _fault(machine: Machine, kind: str) -> Response:
