@@ -1,4 +1,4 @@
-"""Crashes and failures at every step of every job of an instance, and what must hold afterwards."""
+"""Crashes and failures at every step of every job, and what must hold afterwards."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from sqlalchemy import select
 
 from crofter.db import query
 from crofter.engine import Failed, Operation, Step
-from crofter.resources.instances import jobs
+from crofter.jobs import Job
+from crofter.registry import JOBS
 from crofter.resources.instances.backups.store import backup
 from crofter.resources.instances.disks.store import disk
-from crofter.resources.instances.states import AT_REST, Job
+from crofter.resources.instances.states import AT_REST
 from crofter.resources.instances.store import instance
 from tests.cloud import Cloud
 
@@ -153,7 +154,7 @@ def run(machine: Machine, kind: str) -> None:
 
 def points() -> list[tuple[Job, Step]]:
     """Every step of every job."""
-    return [(job, step) for job in jobs.JOBS for step in job.operation.steps]
+    return [(job, step) for job in JOBS for step in job.operation.steps]
 
 
 CRASHES = {"crash": 1, "crashes": 2}

@@ -1,11 +1,11 @@
-"""Every job of an instance, with a crash and with a failure at every step."""
+"""Every job, with a crash and with a failure at every step."""
 
 from __future__ import annotations
 
 import pytest
 
 from crofter.engine import Step
-from crofter.resources.instances.states import Job
+from crofter.jobs import Job
 from tests.cloud import Cloud
 from tests.sweep import PLANTED, SCENARIOS, Machine, outcome, planted, points, run, violations
 

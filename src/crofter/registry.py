@@ -11,6 +11,7 @@ from crofter.edge.endpoint import Endpoint, endpoints_of
 from crofter.engine.operation import Operation
 from crofter.engine.schedules import Schedule
 from crofter.faults import FaultKind
+from crofter.jobs import Job
 from crofter.kinds import Kind
 from crofter.login import schedules as login_schedules
 from crofter.login import store as login_tables
@@ -141,6 +142,9 @@ ENDPOINTS: list[Endpoint] = [declared for module in API_MODULES for declared in 
 KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, NODEBALANCER, STACKSCRIPT, VOLUME)
 
 neighbours.register(volume_kind.NEIGHBOUR, firewall_kind.NEIGHBOUR)
+
+JOBS: tuple[Job, ...] = instance_jobs.JOBS
+"""What owners see being done to their objects. A crash and a failure are tried at every step of each."""
 
 OPERATIONS: tuple[Operation, ...] = (
     *retention.OPERATIONS,
