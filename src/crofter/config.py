@@ -54,6 +54,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     """Where people reach the server. Production needs it; a sandbox without it repeats what callers call it."""
     behind_proxy: bool = False
+    sandbox_key: str | None = None
+    """What callers of the sandbox API must show, if it is set. A sandbox beyond loopback needs one."""
+    sandbox_hosts: str | None = None
+    """Names by which a sandbox beyond loopback is called, with or without a port, separated by commas."""
     tls_certificate: str | None = None
     tls_key: str | None = None
     maintenance: str | None = None
@@ -88,6 +92,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def sandbox(self) -> bool:
         return self.mode == "sandbox"
+
+    @property
+    def allowed_hosts(self) -> frozenset[str]:
+        """Of ``sandbox_hosts``, in lower case."""
+        return frozenset(host.strip().lower() for host in (self.sandbox_hosts or "").split(",") if host.strip())
 
     @property
     def folder(self) -> Path | None:
@@ -191,7 +200,12 @@ def _check_exposure(settings: Settings) -> None:
     if is_loopback(settings.host):
         return
     if settings.sandbox:
-        raise SettingsError("sandbox mode listens on a loopback address only; use --mode production")
+        if not (settings.sandbox_key and settings.allowed_hosts):
+            raise SettingsError(
+                "a sandbox beyond loopback needs CROFTER_SANDBOX_KEY, which callers of /_sandbox show, and "
+                "CROFTER_SANDBOX_HOSTS, the names by which they call it; or use --mode production"
+            )
+        return
     if not (settings.behind_proxy or settings.tls_certificate):
         raise SettingsError("a public address needs TLS (tls_certificate, tls_key) or behind_proxy = true")
 

@@ -40,6 +40,8 @@ def parser() -> argparse.ArgumentParser:
         command = commands.add_parser(name, help=words, description=words)
         for flag, options in FLAGS:
             command.add_argument(flag, **options)
+        if name == "serve":
+            command.add_argument("--print-json", action="store_true", help="say where it serves as one line of JSON")
     admin.describe(commands.add_parser("admin", help="accounts, users, tokens and keys, on the database itself"))
     for name, words in (("login", "sign in with a browser"), ("logout", "sign out again")):
         login = commands.add_parser(name, help=words, description=words)
@@ -80,4 +82,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     gc.disable()  # what is imported stays; to look for garbage among it costs a tenth of the start
     from crofter.cli import serve  # noqa: PLC0415
 
-    sys.exit(serve.migrate(settings) if command == "migrate" else serve.serve(settings))
+    if command == "migrate":
+        sys.exit(serve.migrate(settings))
+    sys.exit(serve.serve(settings, print_json=asked.get("print_json", False)))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import apsw
@@ -15,9 +16,9 @@ import msgspec
 import uvicorn
 
 from crofter import __version__
-from crofter.assembly import Application, build, build_runtime
+from crofter.assembly import Application, FirstLogin, bootstrap, build, build_runtime
 from crofter.catalogue import CatalogueError
-from crofter.cli import logs
+from crofter.cli import announcement, logs
 from crofter.cli.workers import Workers
 from crofter.config import Settings
 from crofter.db.schema import SchemaError
@@ -37,15 +38,15 @@ DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 class ApplicationServer(uvicorn.Server):
     """uvicorn that says where it listens, wakes whoever waits when it stops, and exits with 0."""
 
-    def __init__(self, config: uvicorn.Config, application: Application, listening: socket.socket) -> None:
+    def __init__(self, config: uvicorn.Config, application: Application, announce: Callable[[], None]) -> None:
         super().__init__(config)
         self._service = application
-        self._listening = listening
+        self._announce = announce
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if not self.should_exit:
-            print(announcement(self._service, self._listening), flush=True)
+            self._announce()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -61,7 +62,7 @@ class ApplicationServer(uvicorn.Server):
         self._service.app.parts.hub.close()
 
 
-def serve(settings: Settings) -> int:
+def serve(settings: Settings, *, print_json: bool = False) -> int:
     logs.begin(settings)
     try:
         if settings.role == "worker":
@@ -69,8 +70,8 @@ def serve(settings: Settings) -> int:
         listening = _bind(settings)
         settings = msgspec.structs.replace(settings, port=listening.getsockname()[1])
         if settings.workers > 1:
-            return _several(settings, listening)
-        return _one(settings, listening)
+            return _several(settings, listening, print_json=print_json)
+        return _one(settings, listening, Announcer(listening, print_json=print_json))
     except (SchemaError, CatalogueError, Unavailable, OSError, *DAMAGE) as error:
         return _refused(error)
 
@@ -113,14 +114,35 @@ def _built(settings: Settings) -> Application:
     return application
 
 
-def _one(settings: Settings, listening: socket.socket) -> int:
+class Announcer:
+    """Says where the server is, once for all of its processes."""
+
+    def __init__(self, listening: socket.socket, *, print_json: bool) -> None:
+        self._listening = listening
+        self._print_json = print_json
+        self._pid = os.getpid()  # of the first process, which stops all of them
+        self.silent = False
+
+    def announce(self, application: Application) -> None:
+        if self.silent:
+            return
+        if self._print_json:
+            print(announcement.for_programs(application, self._listening, self._pid), flush=True)
+        else:
+            print(announcement.for_people(application, self._listening), flush=True)
+
+
+def _one(
+    settings: Settings, listening: socket.socket, announcer: Announcer, first_login: FirstLogin | None = None
+) -> int:
     application = _built(settings)
+    application.first_login = application.first_login or first_login
     config = configured(
         application.app,
         ssl_certfile=settings.tls_certificate,
         ssl_keyfile=settings.tls_key,
     )
-    server = ApplicationServer(config, application, listening)
+    server = ApplicationServer(config, application, lambda: announcer.announce(application))
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(server.serve(sockets=[listening]))
     application.runtime.database.close()
@@ -133,7 +155,7 @@ def _work(settings: Settings) -> int:
     application = _built(settings)
     for action in application.app.parts.on_start:
         action()
-    print(f"crofter {__version__} works on {_where(settings)}", flush=True)
+    print(f"crofter {__version__} works on {announcement.store_of(settings)}", flush=True)
     signal.sigwait({signal.SIGINT, signal.SIGTERM})
     for action in application.app.parts.on_stop:
         action()
@@ -141,40 +163,14 @@ def _work(settings: Settings) -> int:
     return 0
 
 
-def _several(settings: Settings, listening: socket.socket) -> int:
+def _several(settings: Settings, listening: socket.socket, *, print_json: bool) -> int:
     runtime = build_runtime(settings)  # before any child, so that only one of them finds an old schema
+    first_login = bootstrap(runtime)
     runtime.database.close()
-    return Workers(settings.workers, lambda: _one(settings, listening)).run()
+    announcer = Announcer(listening, print_json=print_json)
 
+    def child(*, first: bool) -> int:
+        announcer.silent = not first
+        return _one(settings, listening, announcer, first_login)
 
-def _where(settings: Settings) -> str:
-    if settings.database is not None:
-        return "PostgreSQL"
-    return "SQLite, nothing is kept" if settings.folder is None else f"SQLite in {settings.data}"
-
-
-def announcement(application: Application, listening: socket.socket) -> str:
-    """What a person needs to go on, printed once the server listens."""
-    settings = application.runtime.settings
-    host, port = listening.getsockname()[:2]
-    scheme = "https" if settings.tls_certificate else "http"
-    address = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
-    lines = [
-        f"crofter {__version__} serves on {address} ({settings.mode}, {_where(settings)})",
-        f"  docs      {address}/docs",
-        f"  console   {address}/console/",
-    ]
-    login = application.first_login
-    if login is not None:
-        lines += [
-            f"  user      {login.username}",
-            f"  password  {login.password}",
-            f"  token     {login.token}",
-            f'try:  curl -H "Authorization: Bearer {login.token}" {address}/v4/account/events',
-        ]
-    elif settings.sandbox:
-        lines.append(
-            f"another token:  curl -d '{{\"username\": \"admin\"}}' -H 'Content-Type: application/json' "
-            f"{address}/_sandbox/tokens"
-        )
-    return "\n".join(lines)
+    return Workers(settings.workers, child).run()

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from typing import Protocol
 
 log = logging.getLogger("crofter")
 
@@ -42,11 +42,17 @@ class Place:
         self._wait = min(self._wait * 2, LONGEST)
 
 
+class Serve(Protocol):
+    def __call__(self, *, first: bool) -> int:
+        """Serve until told to stop. ``first``: no other process was started before this one."""
+
+
 class Workers:
-    def __init__(self, count: int, serve: Callable[[], int]) -> None:
+    def __init__(self, count: int, serve: Serve) -> None:
         self._serve = serve
         self._places = [Place() for _ in range(count)]
         self._stopping = False
+        self._started = False
 
     def run(self) -> int:
         """Until a signal has stopped them all."""
@@ -65,12 +71,13 @@ class Workers:
                 place.process, place.since = self._start(), now
 
     def _start(self) -> int:
+        first, self._started = not self._started, True
         process = os.fork()
         if process == 0:
             code = 1
             try:
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEEDED)
-                code = self._serve()
+                code = self._serve(first=first)
             except Exception as error:
                 print(f"crofter: {error}", file=sys.stderr)
             finally:

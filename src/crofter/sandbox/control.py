@@ -69,6 +69,7 @@ class SandboxControl:
                 db,
                 username=username,
                 email=body.email or f"{username}@example.com",
+                password=body.password,
                 managed=body.managed,
                 public_ips=body.public_ips,
             )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
-from crofter.shapes import Body, View
+from crofter.shapes import Body, Secret, View
 
 Seconds = Annotated[float, Meta(gt=0, le=100 * 366 * 86400, extra={"reason": "Must be a positive number"})]
 
@@ -17,6 +17,8 @@ class NewAccount(Body):
     managed: bool = False
     card: Literal["valid", "declined", "none"] = "valid"
     public_ips: Annotated[int, Meta(ge=1, le=100)] = 1
+    password: Secret[Annotated[str, Meta(min_length=1, max_length=128)] | None] = None
+    """With which the user can sign in; without one, nobody can."""
 
 
 class NewToken(Body):
