@@ -47,6 +47,7 @@ from crofter.rng import Rng
 from crofter.sandbox.app import SandboxApp
 from crofter.sandbox.control import SandboxControl
 from crofter.sandbox.faults import Faults
+from crofter.sandbox.snapshots import SandboxSnapshots
 
 if TYPE_CHECKING:
     from crofter.db import Database
@@ -247,8 +248,9 @@ def _mounts(application: Application, faults: Faults) -> dict[str, ASGIApp]:
     }
     opened |= dict.fromkeys(("login", "oauth", ".well-known"), _login(application))
     if runtime.settings.sandbox:
+        snapshots = SandboxSnapshots(runtime, application.time_travel, faults, lambda: forget(application, faults))
         opened["_sandbox"] = SandboxApp(
-            SandboxControl(runtime, application.time_travel, faults, lambda: reset(application, faults))
+            SandboxControl(runtime, application.time_travel, faults, snapshots, lambda: reset(application, faults))
         )
     return opened
 
@@ -301,11 +303,18 @@ def reset(application: Application, faults: Faults) -> None:
         with runtime.database.read() as db:
             before = msgspec.convert(meta.get(db, FIRST_USER_KEY), FirstUser)
         empty(runtime.database)
-        faults.forget()
-        managed_rounds.forget(runtime)
-        application.app.parts.limits.clear()
+        forget(application, faults)
         runtime.rng.restart()
         bootstrap(runtime, before)
+
+
+def forget(application: Application, faults: Faults) -> None:
+    """Drop what this process keeps in memory of rows that are there no more."""
+    faults.forget()
+    managed_rounds.forget(application.runtime)
+    application.app.parts.limits.clear()
+    with application.runtime.database.write() as db:
+        rotation.adopt_hash_keys(application.runtime.keyring, db)
 
 
 def _log(settings: Settings) -> Any:

@@ -6,6 +6,7 @@ import random
 import secrets
 import threading
 import uuid
+from typing import Any
 
 
 class Rng:
@@ -25,6 +26,16 @@ class Rng:
         """Go on differently at each start on the same data: what was drawn before must not be drawn again."""
         if self._seed is not None and times > 1:
             self._seeded = random.Random(f"{self._seed}/{times}")
+
+    def state(self) -> list[Any] | None:
+        """Where a seeded sequence is, as JSON can hold it."""
+        return None if self._seeded is None else list(self._seeded.getstate())
+
+    def go_on(self, state: list[Any] | None) -> None:
+        """Go on from such a place."""
+        if self._seeded is not None and state is not None:
+            version, internal, gauss = state
+            self._seeded.setstate((version, tuple(internal), gauss))
 
     def bytes(self, count: int) -> bytes:
         if self._seeded is None:

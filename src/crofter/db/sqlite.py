@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO
@@ -181,6 +181,24 @@ class SqliteDatabase:
             finally:
                 self._shared = None
                 self._writer_lock.release()
+
+    def copy_to(self, path: Path) -> None:
+        """Write all of the database into a new file, and see it on disk."""
+        self._copying(lambda: sqlite_file.copy(self._writer, path))
+
+    def copy_from(self, path: Path) -> None:
+        """Put all of the database back to what such a file holds. Who reads meanwhile goes on with what was before."""
+        self._copying(lambda: sqlite_file.put_back(path, self._writer))
+
+    def _copying(self, copy: Callable[[], None]) -> None:
+        if self._closed or not self._writer_lock.acquire(timeout=WRITE_WAIT):
+            raise Unavailable
+        try:
+            copy()
+        except _STORAGE_FAULTS as error:
+            raise Unavailable from error
+        finally:
+            self._writer_lock.release()
 
     def answers_callers(self) -> None:
         """Nobody else is asked here who might be silent."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -52,6 +53,42 @@ def check(connection: apsw.Connection) -> None:
         pass  # so much of it is whole
     finally:
         connection.set_progress_handler(None)
+
+
+def copy(source: apsw.Connection, path: Path) -> None:
+    """All of a database into a new file, which is on disk afterwards."""
+    path.touch(mode=0o600)
+    target = apsw.Connection(str(path))
+    try:
+        _copy_pages(source, target)
+        target.execute("PRAGMA journal_mode=DELETE")  # one file, with nothing beside it
+    finally:
+        target.close()
+    for place in (path, path.parent):
+        sync(place)
+
+
+def put_back(path: Path, target: apsw.Connection) -> None:
+    """All of a database from a file that ``copy`` has made."""
+    source = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        _copy_pages(source, target)
+    finally:
+        source.close()
+
+
+def _copy_pages(source: apsw.Connection, target: apsw.Connection) -> None:
+    with target.backup("main", source, "main") as copying:
+        copying.step()
+
+
+def sync(place: Path) -> None:
+    """See a file on disk; or a folder, without which a file may lose its name."""
+    handle = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def said(error: apsw.Error) -> str:

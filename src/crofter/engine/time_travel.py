@@ -100,8 +100,11 @@ class TimeTravel:
     # ---- taking over ------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def standstill(self) -> Iterator[None]:
-        """Nothing of any process is under way while the caller rearranges the server, even its clock."""
+    def standstill(self, *, then_as_stored: bool = False) -> Iterator[None]:
+        """Nothing of any process is under way while the caller rearranges the server, even its clock.
+
+        ``then_as_stored``: the caller brings back a clock as well, which runs on from where it was, if it ran.
+        """
         with self._sole_thread, self._sole_process(), self._worker.paused():
             before = self._runtime.clock.setting
             self._runs_again = before.mode == "real"
@@ -115,7 +118,8 @@ class TimeTravel:
                 with self._runtime.database.read() as db:
                     still_held = timekeeping.held(db)
                 if still_held:
-                    timekeeping.running_from(self._runtime, self._runtime.clock.now(), least=before)
+                    least = None if then_as_stored else before
+                    timekeeping.running_from(self._runtime, self._runtime.clock.now(), least=least)
 
     @contextmanager
     def _travelling(self) -> Iterator[Ended]:

@@ -144,6 +144,13 @@ def put(runtime: Runtime, setting: Setting, *, time_travelling: bool = False) ->
     runtime.clock.setting = setting
 
 
+def put_back(runtime: Runtime, db: Session) -> None:
+    """Go on from the clock that a snapshot of the whole database has brought back, earlier or later than ours."""
+    begin(runtime, db)
+    setting = runtime.clock.setting
+    runtime.clock.setting = _store(runtime, db, setting, time_travelling=held(db))
+
+
 def running_from(runtime: Runtime, moment: int, least: Setting | None = None) -> None:
     """Let the clock run on from ``moment``, or from what ``least`` shows by now if that is later."""
     with runtime.database.write() as db:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from crofter.edge.receiving import Gone, read_body
 from crofter.errors import Problem
 from crofter.sandbox import access
 from crofter.sandbox.control import SandboxControl
-from crofter.sandbox.shapes import Advance, NewAccount, NewToken, Settle
+from crofter.sandbox.shapes import Advance, NewAccount, NewSnapshot, NewToken, Settle
 from crofter.shapes import Body
 
 log = logging.getLogger("crofter")
@@ -48,15 +49,22 @@ class SandboxApp:
                 "DELETE": (None, control.clear_faults),
             },
             "/_sandbox/outbox": {"GET": (None, control.outbox)},
+            "/_sandbox/snapshots": {
+                "GET": (None, control.list_snapshots),
+                "POST": (NewSnapshot, control.take_snapshot),
+            },
+            "/_sandbox/snapshots/{name}": {"DELETE": (None, control.delete_snapshot)},
+            "/_sandbox/snapshots/{name}/restore": {"POST": (None, control.restore_snapshot)},
         }
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         try:
             sent = dict(scope["headers"])
             access.check(self._settings, scope, sent)
-            shape, call = by_path(self._routes, scope["method"], scope["path"])
+            path, names = _with_name(scope["path"])
+            shape, call = by_path(self._routes, scope["method"], path)
             raw = await read_body(receive, sent) if scope["method"] not in ("GET", "HEAD") else b""
-            answer = await asyncio.get_running_loop().run_in_executor(None, _run, shape, call, raw)
+            answer = await asyncio.get_running_loop().run_in_executor(None, _run, shape, partial(call, *names), raw)
             await reply(send, 200, answer)
         except Problem as problem:
             await refuse(send, problem)
@@ -65,6 +73,14 @@ class SandboxApp:
         except Exception:
             log.exception("the sandbox API failed")
             await refuse(send, Fault())
+
+
+def _with_name(path: str) -> tuple[str, list[str]]:
+    """The path as the table has it, and the name of a snapshot that is in it."""
+    parts = path.rstrip("/").split("/")
+    if parts[1:3] != ["_sandbox", "snapshots"] or len(parts) < 4:
+        return path, []
+    return "/".join([*parts[:3], "{name}", *parts[4:]]), [parts[3]]
 
 
 def _run(shape: type[Body] | type[bytes] | None, call: Callable[..., Any], raw: bytes) -> bytes:

@@ -24,7 +24,18 @@ from crofter.resources.tags.store import tag
 from crofter.resources.users import rules as users
 from crofter.resources.users import store as people
 from crofter.sandbox.faults import Faults
-from crofter.sandbox.shapes import Advance, Anything, ClockView, Moved, NewAccount, NewToken, Settle
+from crofter.sandbox.shapes import (
+    Advance,
+    Anything,
+    ClockView,
+    Moved,
+    NewAccount,
+    NewSnapshot,
+    NewToken,
+    Settle,
+    SnapshotView,
+)
+from crofter.sandbox.snapshots import SandboxSnapshots, checked
 from crofter.scopes import parse
 
 _COUNTED = {
@@ -39,8 +50,16 @@ _COUNTS = {name: query(select(func.count()).select_from(table)) for name, table 
 
 
 class SandboxControl:
-    def __init__(self, runtime: Runtime, time_travel: TimeTravel, faults: Faults, reset: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        runtime: Runtime,
+        time_travel: TimeTravel,
+        faults: Faults,
+        snapshots: SandboxSnapshots,
+        reset: Callable[[], None],
+    ) -> None:
         self.runtime = runtime
+        self.snapshots = snapshots
         self.time_travel = time_travel
         self.faults = faults
         self._reset = reset
@@ -108,6 +127,19 @@ class SandboxControl:
 
     def _moved(self, result: tuple[int, int]) -> Moved:
         return Moved(clock.text(result[0]), result[1])
+
+    def list_snapshots(self) -> dict[str, list[SnapshotView]]:
+        return {"snapshots": self.snapshots.all()}
+
+    def take_snapshot(self, body: NewSnapshot) -> SnapshotView:
+        return self.snapshots.take(checked(body.name))
+
+    def restore_snapshot(self, name: str) -> ClockView:
+        self.snapshots.restore(checked(name))
+        return self.clock()
+
+    def delete_snapshot(self, name: str) -> None:
+        self.snapshots.delete(checked(name))
 
     def transitions(self) -> Any:
         return self._simulated().transitions()

@@ -75,6 +75,20 @@ class Faults:
             self._calls.clear()
             self._left.clear()
 
+    def in_memory(self) -> list[dict[str, Any]]:
+        """What this process keeps, and how much is left of each."""
+        with self._lock:
+            return [
+                {"id": number, "fault": msgspec.to_builtins(fault), "left": self._left[number]}
+                for number, fault in self._calls.items()
+            ]
+
+    def take_up(self, kept: list[dict[str, Any]]) -> None:
+        """Keep what was kept then."""
+        with self._lock:
+            self._calls = {entry["id"]: msgspec.convert(entry["fault"], HttpFault) for entry in kept}
+            self._left = {entry["id"]: entry["left"] for entry in kept}
+
     def _enter(self, kind: FaultKind | None, body: dict[str, Any]) -> int:
         """A number for a fault, and its line in the table while it lasts."""
         with self._runtime.database.write() as db:

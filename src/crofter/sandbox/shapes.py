@@ -35,6 +35,16 @@ class Settle(Body):
     limit: Seconds = 86400
 
 
+class NewSnapshot(Body):
+    name: str
+
+
+class SnapshotView(View):
+    name: str
+    created: str
+    bytes: int
+
+
 class HttpFault(Body):
     """The next matching calls answer with this status."""
 

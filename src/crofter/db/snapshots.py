@@ -1,0 +1,205 @@
+"""Copies of the whole database that it can be put back to. They are no part of what is copied."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
+
+import msgspec
+from msgspec import Struct
+
+from crofter.db import sqlite_file
+from crofter.db.database import Database
+from crofter.db.tables import metadata
+from crofter.db.tally import tally
+from crofter.errors import NotFound, Unavailable
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    from crofter.db.sqlite import SqliteDatabase
+
+ATTEMPTS = 5
+"""How often it is tried to put rows back while requests of other processes hold locks on them."""
+
+
+class Snapshot(Struct, frozen=True):
+    name: str
+    created: str
+    """In service time."""
+    bytes: int
+    revision: str
+    """Of the schema: rows of another one cannot be put back."""
+
+
+class Snapshots(Protocol):
+    """The caller sees to it that nothing else writes while one is taken or put back."""
+
+    def take(self, name: str, created: str, revision: str) -> Snapshot:
+        """Copy everything, in the place of an older copy of that name."""
+
+    def all(self) -> list[Snapshot]:
+        """In the order of their names."""
+
+    def restore(self, name: str) -> None:
+        """Put everything back, or raise NotFound."""
+
+    def delete(self, name: str) -> None:
+        """Raises NotFound."""
+
+
+def snapshots_of(database: Database) -> Snapshots:
+    if database.dialect == "sqlite":
+        return FileSnapshots(cast("SqliteDatabase", database))
+    return SchemaSnapshots(database)
+
+
+class FileSnapshots:
+    """A file for each, in a folder beside the database."""
+
+    def __init__(self, database: SqliteDatabase) -> None:
+        self._database = database
+        self._folder = database.path.parent / "snapshots"
+
+    def take(self, name: str, created: str, revision: str) -> Snapshot:
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        whole = self._folder / f"{name}.new"
+        whole.unlink(missing_ok=True)
+        try:
+            self._database.copy_to(whole)
+            kept = Snapshot(name, created, whole.stat().st_size, revision)
+            (self._folder / f"{name}.json").write_bytes(msgspec.json.encode(kept))
+            # The name comes last: a kill before it leaves the older copy, and a file that nobody looks at.
+            whole.rename(self._path(name))
+            sqlite_file.sync(self._folder)
+        except OSError as error:
+            raise Unavailable(f"The snapshot cannot be written: {error.strerror}") from error
+        finally:
+            whole.unlink(missing_ok=True)
+        return kept
+
+    def all(self) -> list[Snapshot]:
+        names = sorted(path.stem for path in self._folder.glob("*.db")) if self._folder.is_dir() else []
+        return [self._described(name) for name in names]
+
+    def _described(self, name: str) -> Snapshot:
+        path = self._path(name)
+        with suppress(OSError, msgspec.DecodeError):
+            return msgspec.json.decode((self._folder / f"{name}.json").read_bytes(), type=Snapshot)
+        return Snapshot(name, "", path.stat().st_size, "")
+
+    def restore(self, name: str) -> None:
+        path = self._path(name)
+        if not path.exists():
+            raise NotFound
+        self._database.copy_from(path)
+
+    def delete(self, name: str) -> None:
+        try:
+            self._path(name).unlink()
+        except FileNotFoundError:
+            raise NotFound from None
+        (self._folder / f"{name}.json").unlink(missing_ok=True)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name}.db"
+
+
+class SchemaSnapshots:
+    """A schema for each, in the same database, with a table of the same rows for every table."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def _connect(self) -> Connection[Any]:
+        from crofter.db.postgres import PostgresDatabase  # noqa: PLC0415 - only who uses it pays for it
+
+        return cast("PostgresDatabase", self._database).connect()
+
+    def take(self, name: str, created: str, revision: str) -> Snapshot:
+        with self._connect() as connection, connection.transaction():
+            schema = self._schema(connection, name)
+            tables = [table.name for table in metadata.sorted_tables]
+            copies = "; ".join(f'CREATE TABLE "{schema}"."{table}" AS TABLE "{table}"' for table in tables)
+            connection.execute(
+                f'DROP SCHEMA IF EXISTS "{schema}" CASCADE; CREATE SCHEMA "{schema}"; {copies};'
+                f'CREATE TABLE "{schema}"."{_SEQUENCES}" AS SELECT sequencename, last_value FROM pg_sequences'
+                " WHERE schemaname = current_schema()".encode()
+            )
+            size = self._size(connection, schema)
+            kept = Snapshot(name, created, size, revision)
+            described = msgspec.json.encode(kept).decode().replace("'", "''")
+            connection.execute(f"COMMENT ON SCHEMA \"{schema}\" IS '{described}'".encode())
+        return kept
+
+    def all(self) -> list[Snapshot]:
+        with self._connect() as connection:
+            rows = connection.execute(
+                b"SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace"
+                b" WHERE starts_with(nspname, current_schema() || '_snapshot_')"
+            ).fetchall()
+        kept = [msgspec.json.decode(described, type=Snapshot) for (described,) in rows if described]
+        return sorted(kept, key=lambda snapshot: snapshot.name)
+
+    def restore(self, name: str) -> None:
+        import psycopg  # noqa: PLC0415
+
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                with self._connect() as connection, connection.transaction():
+                    self._put_back(connection, self._existing(connection, name))
+                return
+            except (psycopg.errors.DeadlockDetected, psycopg.errors.LockNotAvailable):
+                if attempt == ATTEMPTS:
+                    raise Unavailable from None
+
+    def _put_back(self, connection: Connection[Any], schema: str) -> None:
+        tables = metadata.sorted_tables
+        # Others may read what was before until this is done, and write nothing that would outlast it.
+        names = ", ".join(_quoted(table.name) for table in tables)
+        connection.execute(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE".encode())
+        for table in (*reversed(tables), tally):  # the counts last, since the others count themselves out
+            connection.execute(f"DELETE FROM {_quoted(table.name)}".encode())
+        for table in tables:
+            columns = ", ".join(_quoted(column.name) for column in table.columns)
+            connection.execute(
+                f'INSERT INTO "{table.name}" ({columns}) OVERRIDING SYSTEM VALUE'
+                f' SELECT {columns} FROM "{schema}"."{table.name}"'.encode()
+            )
+        sequences = connection.execute(f'SELECT sequencename, last_value FROM "{schema}"."{_SEQUENCES}"'.encode())
+        for sequence, last in sequences.fetchall():
+            connection.execute(b"SELECT setval(%s::regclass, %s, %s)", (_quoted(sequence), last or 1, last is not None))
+
+    def delete(self, name: str) -> None:
+        with self._connect() as connection, connection.transaction():
+            connection.execute(f'DROP SCHEMA "{self._existing(connection, name)}" CASCADE'.encode())
+
+    def _existing(self, connection: Connection[Any], name: str) -> str:
+        schema = self._schema(connection, name)
+        row = connection.execute(b"SELECT to_regnamespace(%s)", (_quoted(schema),)).fetchone()
+        if row is None or row[0] is None:
+            raise NotFound
+        return schema
+
+    def _schema(self, connection: Connection[Any], name: str) -> str:
+        """A name may be longer than PostgreSQL lets a schema's be, so it is made of a hash."""
+        row = connection.execute(b"SELECT current_schema()").fetchone()
+        assert row is not None
+        return f"{row[0][:24]}_snapshot_{hashlib.sha256(name.encode()).hexdigest()[:24]}"
+
+    def _size(self, connection: Connection[Any], schema: str) -> int:
+        row = connection.execute(
+            b"SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+            b" WHERE n.nspname = %s AND c.relkind = 'r'",
+            (schema,),
+        ).fetchone()
+        return int(row[0]) if row else 0
+
+
+_SEQUENCES = "sequences of a snapshot"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
