@@ -26,10 +26,12 @@ CALLS = {
     "/clock/freeze": ("POST",),
     "/clock/thaw": ("POST",),
     "/clock/advance": ("POST",),
+    "/clock/tick": ("POST",),
     "/settle": ("POST",),
     "/transitions": ("GET", "PUT"),
     "/faults": ("GET", "POST", "DELETE"),
     "/outbox": ("GET",),
+    "/snapshots": ("GET", "POST"),
 }
 FIRST = {"accounts": 1, "users": 1, "tokens": 1, "tags": 0, "events": 0, "operations": 0}
 """What there is at a first start."""

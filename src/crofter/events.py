@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Column, ColumnElement, Index, Integer, Text, bindparam, case, literal_column, or_, update
+from sqlalchemy import Column, ColumnElement, Index, Integer, Text, bindparam, case, literal_column, or_, select, update
 
 from crofter import clock
 from crofter.context import Context
@@ -114,6 +114,7 @@ def write(
 # the account first, as for writing one.
 _OPEN = event.c.status.in_([literal_column("'scheduled'"), literal_column("'started'")])
 _MINE = (event.c.id == bindparam("event_id")) & (event.c.account_id == bindparam("account"))
+_ACTION = query(select(event.c.action).where(event.c.id == bindparam("id")))
 _STARTED = query(
     update(event)
     .where(_MINE, event.c.status == literal_column("'scheduled'"))
@@ -147,6 +148,10 @@ _FAILED = query(
 def started(db: Session, now: int, account_id: int, event_id: int) -> None:
     """The work behind a scheduled event has begun."""
     _move(db, _STARTED, account_id, event_id, now=now)
+
+
+def action_of(db: Session, event_id: int) -> str:
+    return str(db.value(_ACTION, id=event_id))
 
 
 def progress(

@@ -240,6 +240,9 @@ _UNDER_WAY = query(select(operation.c.id).where(state_in(operation, "running", "
 _DUE = query(
     select(operation.c.id).where(state_in(operation, "queued", "waiting"), operation.c.due <= bindparam("now")).limit(1)
 )
+_WITH_EVENT = query(
+    select(operation.c.id).where(state_in(operation, "queued", "waiting"), operation.c.event_id.is_not(None)).limit(1)
+)
 _PRUNE: Query[Any] = query(
     text(
         "DELETE FROM operation WHERE id IN (SELECT id FROM operation"
@@ -262,6 +265,11 @@ def running_elsewhere(db: Session, me: int) -> bool:
 def lives(db: Session, worker_id: int) -> bool:
     """Whether a worker is among the living, as far as the others know."""
     return db.value(_LISTED, id=worker_id) is not None
+
+
+def any_with_event(db: Session) -> bool:
+    """Whether an operation of which an owner hears is queued or waits."""
+    return db.value(_WITH_EVENT) is not None
 
 
 def unsettled(db: Session, now: int) -> bool:

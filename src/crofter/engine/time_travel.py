@@ -7,15 +7,19 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
+from msgspec import Struct
+
+from crofter import events
 from crofter.clock import HOUR, SECOND, Setting
 from crofter.db import Database
 from crofter.engine import queue, schedules, timekeeping
 from crofter.engine.heartbeat import TIME_TRAVEL
 from crofter.engine.runner import Runner
 from crofter.engine.worker import Worker
-from crofter.errors import Unavailable
+from crofter.errors import Invalid, Unavailable
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -24,6 +28,7 @@ if TYPE_CHECKING:
 
 LOOK_AGAIN = 0.02
 """Seconds between two looks at work that other processes have not put down yet."""
+ENDED = ("done", "failed", "cancelled")
 FAR = HOUR
 """A longer way than this is not stopped on for what may as well be missed."""
 
@@ -84,6 +89,21 @@ class TimeTravel:
                 self._do_all_due()
             count = ended()
         return self._runtime.clock.now(), count
+
+    def tick(self) -> Ticked | None:
+        """On a clock that stands: go to where something falls due, and do one step of one operation; which, if any.
+
+        What schedules bring about, and operations of which no owner hears, are done on the way.
+        """
+        if self._runtime.clock.setting.mode != "frozen":
+            raise Invalid("The clock runs; freeze it first")
+        with self._travelling():
+            while True:
+                schedules.enqueue_due(self._runtime)
+                ticked = self._step_of_one()
+                if ticked is not None or (moment := self._next_moment_of_event()) is None:
+                    return ticked
+                self._jump(moment)
 
     def freeze(self) -> int:
         """Make the clock stand; background workers do nothing until it runs or is moved."""
@@ -163,6 +183,23 @@ class TimeTravel:
             moments = [queue.next_due(db, now), schedules.next_due(db, now, only_needed=only_needed)]
         return min((moment for moment in moments if moment is not None), default=None)
 
+    def _next_moment_of_event(self) -> int | None:
+        with self._runtime.database.read() as db:
+            if not queue.any_with_event(db):
+                return None
+        return self._next_moment()
+
+    def _step_of_one(self) -> Ticked | None:
+        while (run := self._worker.claim()[0]) is not None:
+            step = run.cursor
+            self._step_thread.do(run, one_step=run.row.event_id is not None)
+            self._worker.let_go(run)
+            if run.row.event_id is not None:
+                with self._runtime.database.read() as db:
+                    action, left = events.action_of(db, run.row.event_id), queue.look(db, run.row.id)
+                return Ticked(run.row.event_id, action, step, left is None or left.state in ENDED)
+        return None
+
     def _unsettled(self) -> bool:
         with self._runtime.database.read() as db:
             return queue.unsettled(db, self._runtime.clock.now())
@@ -189,6 +226,17 @@ class TimeTravel:
             return queue.running_elsewhere(db, self._worker.heartbeat.id)
 
 
+class Ticked(Struct, frozen=True):
+    """The step that a tick has done."""
+
+    id: int
+    """Of the event."""
+    action: str
+    step: str
+    done: bool
+    """Whether it was the operation's last."""
+
+
 class Ended:
     """How many operations have ended since."""
 
@@ -205,21 +253,21 @@ class StepThread:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._inbox: handover.SimpleQueue[Runner] | None = None
+        self._inbox: handover.SimpleQueue[tuple[Runner, bool]] | None = None
 
-    def do(self, run: Runner) -> None:
+    def do(self, run: Runner, *, one_step: bool = False) -> None:
         if self._inbox is None:
             self._inbox = handover.SimpleQueue()
             threading.Thread(target=self._work, args=(self._inbox,), name="time-travel", daemon=True).start()
-        self._inbox.put(run)
+        self._inbox.put((run, one_step))
         run.over.wait()
         if run.taken:
             self._inbox = None
 
-    def _work(self, inbox: handover.SimpleQueue[Runner]) -> None:
+    def _work(self, inbox: handover.SimpleQueue[tuple[Runner, bool]]) -> None:
         with self._database.relaxed_durability():
             while True:
-                run = inbox.get()
-                run.go(lambda: False)
+                run, one_step = inbox.get()
+                run.go(partial(bool, one_step))
                 if run.taken:
                     return

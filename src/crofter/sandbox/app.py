@@ -41,6 +41,7 @@ class SandboxApp:
             "/_sandbox/clock/freeze": {"POST": (None, control.freeze)},
             "/_sandbox/clock/thaw": {"POST": (None, control.thaw)},
             "/_sandbox/clock/advance": {"POST": (Advance, control.advance)},
+            "/_sandbox/clock/tick": {"POST": (None, control.tick)},
             "/_sandbox/settle": {"POST": (Settle, control.settle)},
             "/_sandbox/transitions": {"GET": (None, control.transitions), "PUT": (Body, control.set_transitions)},
             "/_sandbox/faults": {

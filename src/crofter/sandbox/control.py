@@ -34,6 +34,7 @@ from crofter.sandbox.shapes import (
     NewToken,
     Settle,
     SnapshotView,
+    TickView,
 )
 from crofter.sandbox.snapshots import SandboxSnapshots, checked
 from crofter.scopes import parse
@@ -121,6 +122,10 @@ class SandboxControl:
 
     def advance(self, body: Advance) -> Moved:
         return self._moved(self.time_travel.advance(body.seconds))
+
+    def tick(self) -> TickView:
+        ticked = self.time_travel.tick()
+        return TickView(clock.text(self.runtime.clock.now()), ticked)
 
     def settle(self, body: Settle) -> Moved:
         return self._moved(self.time_travel.settle(body.limit))

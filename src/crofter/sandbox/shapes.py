@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta
 
+from crofter.engine.time_travel import Ticked
 from crofter.shapes import Body, Secret, View
 
 Seconds = Annotated[float, Meta(gt=0, le=100 * 366 * 86400, extra={"reason": "Must be a positive number"})]
@@ -58,6 +59,11 @@ class HttpFault(Body):
 class ClockView(View):
     now: str
     mode: Literal["real", "frozen"]
+
+
+class TickView(View):
+    now: str
+    operation: Ticked | None
 
 
 class Moved(View):
