@@ -117,6 +117,7 @@ def _one(settings: Settings, listening: socket.socket) -> int:
     application = _built(settings)
     config = configured(
         application.app,
+        listening,
         ssl_certfile=settings.tls_certificate,
         ssl_keyfile=settings.tls_key,
     )
