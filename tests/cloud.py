@@ -16,7 +16,7 @@ from crofter import assembly
 from crofter.catalogue import files
 from crofter.config import load
 from crofter.db import deadlines, postgres, sqlite
-from crofter.edge import app, write_queue
+from crofter.edge import app, turns, write_queue
 from crofter.edge.server import configured
 from tests.recorder import Record, Watch
 
@@ -32,7 +32,7 @@ _wrong: list[str] = []
 
 # A machine that stands still for a moment sends nobody away here; tests of patience say how much there is.
 sqlite.WRITE_WAIT = write_queue.MAX_QUEUE_SECONDS = write_queue.CROWDED_SECONDS = 20.0
-app.MAX_TURN = app.MAX_QUEUED = deadlines.CALLER_SECONDS = 20.0
+turns.MAX_WAIT_SECONDS = app.MAX_QUEUED = deadlines.CALLER_SECONDS = 20.0
 postgres.LOCK_TIMEOUT = "5s"
 # Every reset reads the catalogue, and most of the time it takes goes into its TOML, which is the same each time.
 files.parsed = lru_cache(files.parsed)
@@ -66,7 +66,7 @@ class Cloud:
         self.url = f"http://127.0.0.1:{port}"
         self.watch = Watch(self.application.app, RECORD)
         _watches.append(self.watch)
-        self._server = _Server(configured(self.watch))
+        self._server = _Server(configured(self.watch, listening))
         self._thread = threading.Thread(target=self._serve, args=(listening,), daemon=True)
         self._thread.start()
         self._clients: list[httpx2.Client] = []

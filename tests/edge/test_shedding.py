@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 
-from crofter.edge import app, write_queue
+from crofter.edge import app, mounts, turns, write_queue
 from crofter.edge.perform import Performer
+from crofter.edge.protocol import BoundedProtocol
 from tests.cloud import ADMIN, Cloud
 from tests.edge.answers import connect, receive, request
 
@@ -50,15 +51,65 @@ def burst(cloud: Cloud, content: bytes) -> Counter[tuple[int, str]]:
     return heard
 
 
-def test_a_turn_of_the_event_loop_takes_on_only_so_much(slow_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(app, "MAX_TURN", WORK / 2)
+def test_a_health_check_does_not_wait_for_all_who_came_before_it(
+    slow_cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A turn of the event loop takes on a part of them; the others are answered in later ones."""
+    done, perform, live = list[str](), Performer.perform, mounts._live
+    monkeypatch.setattr(Performer, "perform", lambda *request: (done.append("request"), perform(*request))[1])
+    monkeypatch.setattr(mounts, "_live", lambda: (done.append("live"), live())[1])
+    held = [connect(slow_cloud.url) for _ in range(BURST)]
+    for connection in held:
+        connection.sendall(request("GET", "/v4/tags", token=ADMIN))
+    with connect(slow_cloud.url) as checking:
+        checking.sendall(request("GET", "/health/live"))
+        assert receive(checking).status == 200
+    assert {receive(connection).status for connection in held} == {200}
+    assert done.index("live") < BURST / 2
+    for connection in held:
+        connection.close()
+
+
+def test_whoever_waits_for_a_turn_for_too_long_is_sent_away(slow_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "MAX_WAIT_SECONDS", 5 * WORK)
     heard = burst(slow_cloud, request("GET", "/v4/tags", token=ADMIN))
     assert set(heard) == {(200, ""), (503, "1")}
     assert slow_cloud.admin.get("/v4/tags").status_code == 200  # and whoever comes afterwards is served
 
 
-def test_without_that_bound_everybody_would_wait_for_everybody(slow_cloud: Cloud) -> None:
-    assert burst(slow_cloud, request("GET", "/v4/tags", token=ADMIN)) == {(200, ""): BURST}
+def test_many_connections_are_accepted_in_one_turn(slow_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With one for each turn, and turns that are long, the last of many would wait for all others."""
+    turn, accepted_in = [0], list[int]()
+    made = BoundedProtocol.connection_made
+
+    def noted(self: BoundedProtocol, transport: Any) -> None:
+        accepted_in.append(turn[0])
+        made(self, transport)
+
+    def count() -> None:
+        turn[0] += 1
+        if turn[0] < 100_000:
+            loop.call_soon(count)
+
+    with connect(slow_cloud.url) as first:
+        first.sendall(request("GET", "/v4/tags", token=ADMIN))  # keeps the event loop while the others connect
+        for _ in range(1000):
+            if slow_cloud.application.app._turns._began is not None:
+                break
+            time.sleep(0.005)
+        loop = slow_cloud.application.app._turns._loop
+        monkeypatch.setattr(BoundedProtocol, "connection_made", noted)
+        loop.call_soon_threadsafe(count)
+        held = [connect(slow_cloud.url) for _ in range(BURST)]
+        assert not accepted_in
+        assert receive(first).status == 200
+        for connection in held:
+            connection.sendall(request("GET", "/health/live"))
+            assert receive(connection).status == 200
+            connection.close()
+    turn[0] = 100_000
+    assert len(accepted_in) == BURST
+    assert accepted_in[-1] - accepted_in[0] < BURST / 4
 
 
 def test_a_queue_of_writes_that_is_late_lets_nobody_in(slow_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from crofter.money import dollars, whole_cents
 from crofter.resources.billing import cost_forecast, meters, sums, usage
 from crofter.resources.billing.meters import Meter, meter
 from crofter.resources.billing.shapes import AccountCost, ServiceCost, TagCost
+from crofter.resources.billing.usage_sql import OF_INSTANCES
 from crofter.resources.tags.store import tag, tagged
 from tests.cloud import Cloud
 from tests.resources.money import moment, stand_at
@@ -46,7 +47,7 @@ things = some.tuples(
 histories = some.tuples(some.lists(things, max_size=8), some.one_of(some.none(), some.integers(NOW - 50 * DAY, NOW)))
 
 
-def _store(db: Session, history: Any) -> None:
+def store_history(db: Session, history: Any) -> None:
     """Objects that come, change their plan or their owner and go; and an invoice of all up to some moment."""
     for payer in (ACCOUNT, OTHER):
         db.delete(meter, account_id=payer)
@@ -65,7 +66,7 @@ def _store(db: Session, history: Any) -> None:
             if ended is not None:
                 began += max(0, -(-(ended - began) // HOUR)) * HOUR
         for label in labels:
-            kind = "compute" if what in sums.OF_INSTANCES else what
+            kind = "compute" if what in OF_INSTANCES else what
             db.insert(tagged, tag_id=made[label], kind=kind, object_id=number)
     if billed is not None:
         meters.mark_billed(db, ACCOUNT, billed)
@@ -80,7 +81,7 @@ def _one_by_one(db: Session, every: list[Meter]) -> AccountCost:
     )
     groups: dict[tuple[str, str | None], list[int]] = {}
     for one in every:
-        kind = "compute" if one.what in sums.OF_INSTANCES else one.what
+        kind = "compute" if one.what in OF_INSTANCES else one.what
         of = f"kind = '{kind}' AND object_id = {one.object_id}"
         labels = [
             label for (label,) in db.raw(f"SELECT label FROM tag JOIN tagged ON tag_id = id WHERE {of}").fetchall()
@@ -112,7 +113,7 @@ def _one_by_one(db: Session, every: list[Meter]) -> AccountCost:
 @given(history=histories)
 def _compare(cloud: Cloud, history: Any) -> None:
     with cloud.runtime.database.write() as db:
-        _store(db, history)
+        store_history(db, history)
         actor = Actor(ACCOUNT, 1, "admin", False, 1, frozenset("*"))
         found = cost_forecast.of_account(Context(cloud.runtime, db, actor))
         assert found == _one_by_one(db, meters.since(db, ACCOUNT, FIRST))
@@ -130,7 +131,7 @@ def test_any_history_comes_to_the_sum_of_its_lines(cloud: Cloud) -> None:
 # ---- many meters ----------------------------------------------------------------------------------------------------
 
 
-def _meters(cloud: Cloud, many: int) -> None:
+def add_meters(cloud: Cloud, many: int) -> None:
     with cloud.runtime.database.write() as db:
         for number in range(many):
             began = NOW - (number + 1) * 17 * HOUR // 16
@@ -140,7 +141,7 @@ def _meters(cloud: Cloud, many: int) -> None:
 
 
 @pytest.mark.parametrize("path", ["/v4/account", "/v4/account/cost"])
-def test_no_more_rows_are_fetched_for_more_meters(cloud: Cloud, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_more_rows_are_fetched_for_moreadd_meters(cloud: Cloud, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stand_at(cloud, "2026-03-17T12:34:56")
     fetched: Counter[str] = Counter()
     right = Session.all
@@ -153,7 +154,7 @@ def test_no_more_rows_are_fetched_for_more_meters(cloud: Cloud, path: str, monke
     monkeypatch.setattr(Session, "all", counted)
     found = []
     for more in (3, 300):
-        _meters(cloud, more)
+        add_meters(cloud, more)
         fetched.clear()
         assert cloud.admin.get(path).status_code == 200
         found.append(fetched["rows"])
@@ -162,7 +163,7 @@ def test_no_more_rows_are_fetched_for_more_meters(cloud: Cloud, path: str, monke
 
 def test_the_price_of_a_plan_is_that_of_what_it_changes(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the difference of all that runs before and after, found without adding up either."""
-    _meters(cloud, 3)
+    add_meters(cloud, 3)
     monkeypatch.setattr(meters, "rates", None)
     body = {"region": "us-east", "type": "g6-nanode-1", "backups_enabled": True}
     answer = cloud.admin.post("/v4/compute/instances", json=body, headers={"prefer": "plan"})

@@ -139,6 +139,7 @@ def _one(
     application.first_login = application.first_login or first_login
     config = configured(
         application.app,
+        listening,
         ssl_certfile=settings.tls_certificate,
         ssl_keyfile=settings.tls_key,
     )

@@ -28,6 +28,7 @@ from crofter.edge.receiving import Gone, discard, read_body
 from crofter.edge.repeats import Repeats
 from crofter.edge.router import Router
 from crofter.edge.sending import PIECE, Unread, part, send_in_pieces, send_read
+from crofter.edge.turns import Turns
 from crofter.edge.write_queue import WriteQueue
 from crofter.errors import NotFound, Problem, TooMany, Unavailable, UnderWay
 
@@ -39,8 +40,6 @@ Send = Callable[[Any], Awaitable[None]]
 ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 MAX_WAIT = 60
-MAX_TURN = 0.25
-"""Seconds of requests that one turn of the event loop takes on; who comes later in it is sent away at once."""
 READERS = 2
 """Files that are read at the same moment: with more, those who download would keep the event loop to themselves."""
 MAX_QUEUED = 1.0
@@ -82,7 +81,7 @@ class App:
         self._unread = Unread()
         self._readers = asyncio.Semaphore(READERS)
         self._repeats = Repeats(self._resting)
-        self._turn_began: float | None = None
+        self._turns = Turns()
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
@@ -131,9 +130,10 @@ class App:
         rate_status: RateLimitStatus | None = None
         self._busy += 1
         try:
+            if not self._turns.has_room(began):
+                with self._resting():
+                    await self._turns.wait(began)
             match = self.parts.router.match(scope["method"], raw_path)
-            if self._turn_is_over(began):
-                raise Unavailable
             if scope["method"] == "OPTIONS":
                 answer = Answer(200, b"{}")
             elif match is None:
@@ -158,20 +158,6 @@ class App:
         else:
             await self._send(endpoint, answer, rate_status, scope, receive, send, request_id)
         self.parts.observer.request(scope, endpoint, answer, request_id, time.perf_counter() - began)
-
-    def _turn_is_over(self, now: float) -> bool:
-        """Whether this turn of the event loop has taken on all it should: the rest would make everybody late.
-
-        All requests that have arrived are handled in one turn, and whatever arrives meanwhile waits for its end.
-        """
-        if self._turn_began is None:
-            self._turn_began = now
-            self._loop.call_soon(self._end_turn)
-            return False
-        return now - self._turn_began > MAX_TURN
-
-    def _end_turn(self) -> None:
-        self._turn_began = None
 
     async def _endpoint(
         self, endpoint: Endpoint, values: dict[str, Any], scope: Scope, receive: Receive, request_id: str

@@ -63,6 +63,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
+        waiting = getattr(self.config, "waiting_connections", None)
+        if waiting is not None:
+            waiting.accept(self.loop, self._another, self.config.ssl)
         transport.set_write_buffer_limits(high=WRITE_BUFFER)
         self._peer = str((transport.get_extra_info("peername") or ("",))[0])
         self.per_peer[self._peer] += 1
@@ -70,6 +73,9 @@ class BoundedProtocol(HttpToolsProtocol):
             transport.close()
         else:
             self._arm(self.receive_seconds)
+
+    def _another(self) -> BoundedProtocol:
+        return type(self)(self.config, self.server_state, self.app_state, self.loop)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()

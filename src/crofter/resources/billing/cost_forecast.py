@@ -10,10 +10,12 @@ from msgspec import Struct
 from crofter import clock
 from crofter.context import Context
 from crofter.money import dollars, whole_cents
-from crofter.resources.billing import meters, sums, usage
+from crofter.resources.billing import hour_lines, meters, sums, usage
+from crofter.resources.billing.hour_lines import MonthSteps
 from crofter.resources.billing.meters import Meter
 from crofter.resources.billing.shapes import AccountCost, CostItem, ServiceCost, TagCost
-from crofter.resources.billing.sums import OF_INSTANCES, MonthSums
+from crofter.resources.billing.sums import MonthSums
+from crofter.resources.billing.usage_sql import OF_INSTANCES
 
 
 class Spending(Struct, frozen=True):
@@ -50,24 +52,45 @@ def of_instance(ctx: Context, instance_id: int) -> MonthCost:
 
 
 def of_account(ctx: Context) -> AccountCost:
+    month = _at(ctx, hour_lines.month(ctx)) or _added_up(ctx)
+    return AccountCost(
+        forecast=dollars(sum(total.by_the_end for total in month.services.values())),
+        from_=clock.text(usage.month_start(ctx.now)),
+        hourly=dollars(month.hourly),
+        month_to_date=dollars(sum(total.so_far for total in month.services.values())),
+        monthly=dollars(month.monthly),
+        services=[
+            ServiceCost(dollars(total.by_the_end), dollars(total.so_far), what)
+            for what, total in sorted(month.services.items())
+        ],
+        tags=[
+            TagCost(dollars(total.by_the_end), dollars(total.so_far), label)
+            for label, total in sorted(month.tags.items(), key=lambda pair: (pair[0] is None, pair[0] or ""))
+        ],
+        to=ctx.moment,
+    )
+
+
+def _at(ctx: Context, steps: MonthSteps | None) -> _Month | None:
+    """What was worked out for the whole hour, at this moment of it."""
+    if steps is None:
+        return None
+    services = {what: _Total(group.so_far.at(ctx.now), group.by_the_end) for what, group in steps.services.items()}
+    tags = {label: _Total(group.so_far.at(ctx.now), group.by_the_end) for label, group in steps.tags.items()}
+    return _Month(services, tags, steps.hourly, steps.monthly)
+
+
+def _added_up(ctx: Context) -> _Month:
     """Added up by the database, but for objects whose plan changed this month: their meters share a cap."""
     first = usage.month_start(ctx.now)
     chained = _this_month(ctx, meters.chained(ctx.db, ctx.account_id, first))
     alone = sums.of_month(ctx.db, ctx.account_id, ctx.now, [spending.meter for spending in chained])
-    services = _services(alone, chained)
     hourly, monthly = _rates(chained)
-    return AccountCost(
-        forecast=dollars(sum(total.by_the_end for total in services.values())),
-        from_=clock.text(first),
-        hourly=dollars(hourly + sum(group.hourly for group in alone.services)),
-        month_to_date=dollars(sum(total.so_far for total in services.values())),
-        monthly=dollars(monthly + sum(group.monthly for group in alone.services)),
-        services=[
-            ServiceCost(dollars(total.by_the_end), dollars(total.so_far), what)
-            for what, total in sorted(services.items())
-        ],
-        tags=_tags(ctx, alone, chained),
-        to=ctx.moment,
+    return _Month(
+        _services(alone, chained),
+        _tags(ctx, alone, chained),
+        hourly + sum(group.hourly for group in alone.services),
+        monthly + sum(group.monthly for group in alone.services),
     )
 
 
@@ -110,13 +133,22 @@ def _item(spending: Spending) -> CostItem:
 class _Total:
     """What a group comes to, in micro-dollars; each line in whole cents before it is added."""
 
-    def __init__(self) -> None:
-        self.so_far = 0
-        self.by_the_end = 0
+    def __init__(self, so_far: int = 0, by_the_end: int = 0) -> None:
+        self.so_far = so_far
+        self.by_the_end = by_the_end
 
     def add(self, so_far: int, by_the_end: int) -> None:
         self.so_far += so_far
         self.by_the_end += by_the_end
+
+
+class _Month(Struct, frozen=True):
+    """What a month costs by service and by tag, and the price of all that runs."""
+
+    services: dict[str, _Total]
+    tags: dict[str | None, _Total]
+    hourly: int
+    monthly: int
 
 
 def _services(alone: MonthSums, chained: list[Spending]) -> dict[str, _Total]:
@@ -128,7 +160,7 @@ def _services(alone: MonthSums, chained: list[Spending]) -> dict[str, _Total]:
     return grouped
 
 
-def _tags(ctx: Context, alone: MonthSums, chained: list[Spending]) -> list[TagCost]:
+def _tags(ctx: Context, alone: MonthSums, chained: list[Spending]) -> dict[str | None, _Total]:
     grouped: defaultdict[str | None, _Total] = defaultdict(_Total)
     for tag in alone.tags:
         grouped[tag.label].add(tag.so_far, tag.by_the_end)
@@ -140,7 +172,4 @@ def _tags(ctx: Context, alone: MonthSums, chained: list[Spending]) -> list[TagCo
         carried: Sequence[str | None] = labels.get(spending.meter.id) or [None]
         for label in carried:
             grouped[label].add(_so_far(spending), _by_the_end(spending))
-    return [
-        TagCost(dollars(total.by_the_end), dollars(total.so_far), label)
-        for label, total in sorted(grouped.items(), key=lambda pair: (pair[0] is None, pair[0] or ""))
-    ]
+    return grouped

@@ -6,7 +6,8 @@ is paid as it began, and what follows is paid from the next hour on. What meters
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct
 from sqlalchemy import (
@@ -27,7 +28,8 @@ from sqlalchemy import (
 
 from crofter import clock
 from crofter.context import Context
-from crofter.db import Id, Row, Session, Time, among, identity, owned, partial_index, query, table, unindexed
+from crofter.db import Id, Row, Session, Time, among, identity, owned, partial_index, query, revisions, table, unindexed
+from crofter.db.tables import INSERTED
 
 # Something that costs money by the hour, from when it began to when it ended. Nothing else is ever changed of a meter
 # but its label, up to when it was billed, and its end if what it stands for lives on: what it has come to is worked out
@@ -51,6 +53,13 @@ meter = table(
     # What was billed to its end is never looked at again by what asks for the rest, however much there is of it.
     partial_index("ix_meter_unbilled", "account_id", "billed_until", where="ended IS NULL OR billed_until < ended"),
 )
+
+
+def _inserted(db: Session, row: Mapping[str, Any], _number: int) -> None:
+    revisions.change(db, row["account_id"])
+
+
+meter.info[INSERTED] = _inserted
 
 
 class Price(Struct, frozen=True):
@@ -202,6 +211,8 @@ def resume(ctx: Context, what: str, object_id: int, along: Iterable[str]) -> int
     if ended is not None:
         for kind in along:
             ctx.db.update(meter, {"what": kind, "object_id": object_id, "ended": ended}, ended=None)
+            for resumed in running(ctx.db, kind, object_id):
+                revisions.change(ctx.db, resumed.account_id)
     return ended
 
 
@@ -248,6 +259,7 @@ def _insert(ctx: Context, account_id: int, thing: Metered, began: int, chain: in
 
 def _end(ctx: Context, ending: Meter) -> None:
     ctx.db.price_changes.append((ending.account_id, -ending.hourly, -ending.monthly))
+    revisions.change(ctx.db, ending.account_id)
     ctx.db.update(meter, {"id": ending.id}, ended=ctx.now)
 
 
@@ -297,14 +309,17 @@ def running(db: Session, what: str, object_id: int) -> list[Meter]:
 
 
 def mark_billed(db: Session, account_id: int, until: int) -> None:
+    revisions.change(db, account_id)
     db.run(_BILLED, account_id=account_id, until=until)
 
 
 def stop_all(db: Session, account_id: int, at: int) -> None:
+    revisions.change(db, account_id)
     db.run(_STOP_ALL, account_id=account_id, at=at)
 
 
 def stop_kind(db: Session, account_id: int, what: str, at: int) -> None:
+    revisions.change(db, account_id)
     db.run(_STOP_KIND, account_id=account_id, kind=what, at=at)
 
 

@@ -10,7 +10,7 @@ from crofter.errors import Invalid
 from crofter.money import dollars
 from crofter.resources.account import store as accounts
 from crofter.resources.account.store import account
-from crofter.resources.billing import payments, promotions, store, sums
+from crofter.resources.billing import hour_lines, payments, promotions, store
 from crofter.resources.billing.shapes import CAPABILITIES, AccountView, CreditCard
 
 PAST_DUE = "Your account has a past due balance. Please pay it first."
@@ -57,7 +57,7 @@ def view(ctx: Context) -> AccountView:
         address_1=account.address_1,
         address_2=account.address_2,
         balance=dollars(store.balance(ctx.db, account.id)),
-        balance_uninvoiced=dollars(sums.uninvoiced(ctx.db, account.id, ctx.now)),
+        balance_uninvoiced=dollars(hour_lines.uninvoiced(ctx)),
         capabilities=CAPABILITIES,
         city=account.city,
         company=account.company,

@@ -8,98 +8,32 @@ share a cap; they are fetched, and reckoned by ``usage`` itself.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import (
-    BigInteger,
-    ColumnElement,
-    Integer,
-    and_,
-    bindparam,
-    case,
-    cast,
-    exists,
-    func,
-    literal_column,
-    select,
-)
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import GenericFunction
+from sqlalchemy import bindparam, case, literal_column, select
 
-from crofter import clock
 from crofter.db import Row, Session, among, query
-from crofter.money import CENT, whole_cents
+from crofter.money import whole_cents
 from crofter.resources.billing import meters, usage
 from crofter.resources.billing.meters import Meter, meter
+from crofter.resources.billing.usage_sql import (
+    ALONE,
+    CARRIES,
+    MINE,
+    UNBILLED_SINCE,
+    UNTAGGED,
+    added,
+    cents,
+    month_so_far,
+    until,
+)
 from crofter.resources.tags.store import tag, tagged
-
-COMPUTE = "compute"
-OF_INSTANCES = (COMPUTE, "backup", "ip", "managed")
-
-
-class least(GenericFunction[int]):  # noqa: N801 - reads as a word of SQL
-    type = BigInteger()
-    inherit_cache = True
-
-
-class greatest(GenericFunction[int]):  # noqa: N801 - reads as a word of SQL
-    type = BigInteger()
-    inherit_cache = True
-
-
-@compiles(least, "sqlite")
-def _least_sqlite(element: least, compiler: Any, **kw: Any) -> str:
-    return f"min({compiler.process(element.clauses, **kw)})"
-
-
-@compiles(greatest, "sqlite")
-def _greatest_sqlite(element: greatest, compiler: Any, **kw: Any) -> str:
-    return f"max({compiler.process(element.clauses, **kw)})"
-
-
-# ---- the rules of usage, in SQL -------------------------------------------------------------------------------------
-
-
-def _moment(name: str) -> ColumnElement[int]:
-    return bindparam(name, type_=BigInteger())
-
-
-def _month_so_far(moment: ColumnElement[int]) -> ColumnElement[int]:
-    """Micro-dollars of a meter alone, from the first of a month to a moment of it that is not after its end.
-
-    Months begin on the hour, so the first hour of a meter that begins in one does so at its own minute of the first.
-    """
-    begins = greatest(meter.c.began, _moment("first") + meter.c.began % clock.HOUR)
-    hours = greatest(0, (moment - begins + (clock.HOUR - 1)) // clock.HOUR)
-    return least(meter.c.hourly * hours, meter.c.monthly)
-
-
-def _until(name: str) -> ColumnElement[int]:
-    """The moment, or when the meter ended before it."""
-    return least(func.coalesce(meter.c.ended, _moment(name)), _moment(name))
-
-
-def _cents(amount: ColumnElement[int]) -> ColumnElement[int]:
-    """As ``money.whole_cents``: of each line before it is added to others."""
-    return (amount + CENT // 2) // CENT * CENT
-
-
-def _added(amount: ColumnElement[int]) -> ColumnElement[int]:
-    """A sum of whole numbers that stays one: PostgreSQL makes decimals of large ones."""
-    return cast(func.coalesce(func.sum(amount), 0), BigInteger().with_variant(Integer(), "sqlite"))
-
-
-_CHAIN = func.coalesce(meter.c.chain, meter.c.id)
-_ALONE = and_(meters.ran_since("first"), ~among(_CHAIN, "chains"))
-
 
 # ---- what no invoice has --------------------------------------------------------------------------------------------
 
-_UNBILLED_SINCE = greatest(meter.c.began, meter.c.billed_until, _moment("first"))
 _UNINVOICED = query(
-    select(_added(_cents(_month_so_far(_until("until")) - _month_so_far(_UNBILLED_SINCE)))).where(
-        _ALONE, _until("until") > _UNBILLED_SINCE
+    select(added(cents(month_so_far(until("until")) - month_so_far(UNBILLED_SINCE)))).where(
+        ALONE, until("until") > UNBILLED_SINCE
     )
 )
 
@@ -112,10 +46,15 @@ def uninvoiced(db: Session, account_id: int, now: int) -> int:
     first = usage.month_start(oldest)
     chained = meters.chained(db, account_id, first)
     total = sum(whole_cents(charge.amount) for charge in usage.charges(chained, now))
-    chains = chains_of(chained)
-    while first < now:
+    return total + uninvoiced_alone(db, account_id, first, now, chains_of(chained))
+
+
+def uninvoiced_alone(db: Session, account_id: int, first: int, until: int, chains: list[int]) -> int:
+    """Of meters alone, month by month from the first of one."""
+    total = 0
+    while first < until:
         edge = usage.month_end(first)
-        total += db.value(_UNINVOICED, account_id=account_id, chains=chains, first=first, until=min(now, edge))
+        total += db.value(_UNINVOICED, account_id=account_id, chains=chains, first=first, until=min(until, edge))
         first = edge
     return total
 
@@ -162,39 +101,31 @@ class LabelOf(Row):
 
 
 _SPENT = (
-    _added(_cents(_month_so_far(_until("now")))).label("so_far"),
-    _added(_cents(_month_so_far(_until("end")))).label("by_the_end"),
+    added(cents(month_so_far(until("now")))).label("so_far"),
+    added(cents(month_so_far(until("end")))).label("by_the_end"),
 )
-# What tags call the object: backups and addresses are of an instance. One that left the account may carry tags of its
-# new owner, which are nobody else's business.
-_CARRIES = and_(
-    tagged.c.kind == case((meter.c.what.in_(OF_INSTANCES), COMPUTE), else_=meter.c.what),
-    tagged.c.object_id == meter.c.object_id,
-)
-_MINE = and_(tag.c.id == tagged.c.tag_id, tag.c.account_id == bindparam("account_id"))
-_UNTAGGED = case((exists().where(_CARRIES, _MINE), 0), else_=1)
 _BY_SERVICE = query(
     select(
         meter.c.what,
-        _UNTAGGED.label("untagged"),
+        UNTAGGED.label("untagged"),
         *_SPENT,
-        _added(case((meter.c.ended.is_(None), meter.c.hourly), else_=0)).label("hourly"),
-        _added(case((meter.c.ended.is_(None), meter.c.monthly), else_=0)).label("monthly"),
+        added(case((meter.c.ended.is_(None), meter.c.hourly), else_=0)).label("hourly"),
+        added(case((meter.c.ended.is_(None), meter.c.monthly), else_=0)).label("monthly"),
     )
-    .where(_ALONE)
+    .where(ALONE)
     .group_by(meter.c.what, literal_column("untagged")),
     ServiceSum,
 )
 _BY_TAG = query(
     select(tag.c.label, *_SPENT)
-    .select_from(meter.join(tagged, _CARRIES).join(tag, _MINE))
-    .where(_ALONE)
+    .select_from(meter.join(tagged, CARRIES).join(tag, MINE))
+    .where(ALONE)
     .group_by(tag.c.label),
     TagSum,
 )
 _LABELS = query(
     select(meter.c.id, tag.c.label)
-    .select_from(meter.join(tagged, _CARRIES).join(tag, _MINE))
+    .select_from(meter.join(tagged, CARRIES).join(tag, MINE))
     .where(meter.c.account_id == bindparam("account_id"), among(meter.c.id, "ids")),
     LabelOf,
 )

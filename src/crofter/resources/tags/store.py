@@ -23,7 +23,7 @@ from sqlalchemy import (
 )
 
 from crofter.context import Context
-from crofter.db import Duplicate, Id, Row, among, identity, json_list, owned, query, table
+from crofter.db import Duplicate, Id, Row, among, identity, json_list, owned, query, revisions, table
 from crofter.db.collections import Collection
 from crofter.db.filters import Field
 from crofter.db.tally import Tally
@@ -151,15 +151,18 @@ def insert(ctx: Context, label: str) -> Tag:
 
 def attach(ctx: Context, tag_id: int, objects: Iterable[tuple[str, int]]) -> None:
     for kind, object_id in dict.fromkeys(objects):
+        revisions.change(ctx.db, ctx.account_id)
         ctx.db.insert(tagged, tag_id=tag_id, kind=kind, object_id=object_id)
 
 
 def detach(ctx: Context, kind: str, object_id: int) -> None:
     """Take every tag off an object."""
+    revisions.change(ctx.db, ctx.account_id)
     ctx.db.delete(tagged, kind=kind, object_id=object_id)
 
 
 def delete(ctx: Context, tag_id: int) -> None:
+    revisions.change(ctx.db, ctx.account_id)
     ctx.db.delete(tag, account_id=ctx.account_id, id=tag_id)
 
 

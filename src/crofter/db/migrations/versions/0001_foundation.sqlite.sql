@@ -110,6 +110,26 @@ CREATE TABLE oauth_client ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, accou
 --;
 CREATE INDEX ix_oauth_client_account_id ON oauth_client (account_id, id)
 --;
+CREATE TABLE revision ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, CONSTRAINT pk_revision PRIMARY KEY (account_id), CONSTRAINT fk_revision_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE TABLE meter ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, chain INTEGER, what TEXT NOT NULL, object_id INTEGER NOT NULL, label TEXT NOT NULL, hourly INTEGER NOT NULL, monthly INTEGER NOT NULL, transfer INTEGER NOT NULL, began INTEGER NOT NULL, ended INTEGER, billed_until INTEGER NOT NULL, CONSTRAINT fk_meter_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_meter_account_id ON meter (account_id, ended)
+--;
+CREATE INDEX ix_meter_object ON meter (what, object_id)
+--;
+CREATE INDEX ix_meter_unbilled ON meter (account_id, billed_until) WHERE ended IS NULL OR billed_until < ended
+--;
+CREATE TABLE tag ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, CONSTRAINT uq_tag_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_tag_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_tag_account_id ON tag (account_id, id)
+--;
+CREATE INDEX ix_tag_label ON tag (account_id, lower(label))
+--;
+CREATE TRIGGER tag_tally_delete AFTER DELETE ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
+--;
+CREATE TRIGGER tag_tally_move AFTER UPDATE OF account_id ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
+--;
 CREATE TABLE invoice ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, date TEXT NOT NULL, period TEXT NOT NULL, subtotal INTEGER NOT NULL, tax INTEGER NOT NULL, total INTEGER NOT NULL, address TEXT NOT NULL, seller TEXT NOT NULL, CONSTRAINT uq_invoice_account_id_period UNIQUE (account_id, period), CONSTRAINT fk_invoice_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_invoice_account_id ON invoice (account_id, id)
@@ -133,24 +153,6 @@ CREATE INDEX ix_ledger_account_id ON ledger (account_id, book)
 CREATE TABLE credit ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, code TEXT NOT NULL, summary TEXT NOT NULL, description TEXT NOT NULL, image_url TEXT NOT NULL, service_type TEXT NOT NULL, remaining INTEGER NOT NULL, monthly_cap INTEGER NOT NULL, month TEXT NOT NULL, month_used INTEGER NOT NULL, expires TEXT NOT NULL, CONSTRAINT fk_credit_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_credit_account_id ON credit (account_id, id)
---;
-CREATE TABLE meter ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, chain INTEGER, what TEXT NOT NULL, object_id INTEGER NOT NULL, label TEXT NOT NULL, hourly INTEGER NOT NULL, monthly INTEGER NOT NULL, transfer INTEGER NOT NULL, began INTEGER NOT NULL, ended INTEGER, billed_until INTEGER NOT NULL, CONSTRAINT fk_meter_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_meter_account_id ON meter (account_id, ended)
---;
-CREATE INDEX ix_meter_object ON meter (what, object_id)
---;
-CREATE INDEX ix_meter_unbilled ON meter (account_id, billed_until) WHERE ended IS NULL OR billed_until < ended
---;
-CREATE TABLE tag ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, CONSTRAINT uq_tag_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_tag_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_tag_account_id ON tag (account_id, id)
---;
-CREATE INDEX ix_tag_label ON tag (account_id, lower(label))
---;
-CREATE TRIGGER tag_tally_delete AFTER DELETE ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
---;
-CREATE TRIGGER tag_tally_move AFTER UPDATE OF account_id ON tag FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'tag' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('tag', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
 CREATE TABLE traffic ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, month TEXT NOT NULL, object_id INTEGER NOT NULL, bytes INTEGER NOT NULL, at INTEGER NOT NULL, CONSTRAINT fk_traffic_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
@@ -252,13 +254,13 @@ CREATE TABLE login_session ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, user
 --;
 CREATE INDEX ix_login_session_user_id ON login_session (user_id)
 --;
-CREATE TABLE invoice_item ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, invoice_id INTEGER NOT NULL, what TEXT NOT NULL, label TEXT NOT NULL, type TEXT NOT NULL, unit_price INTEGER NOT NULL, quantity INTEGER NOT NULL, amount INTEGER NOT NULL, tax INTEGER NOT NULL, total INTEGER NOT NULL, from_ TEXT NOT NULL, to_ TEXT NOT NULL, CONSTRAINT fk_invoice_item_invoice_id FOREIGN KEY(invoice_id) REFERENCES invoice (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_invoice_item_invoice_id ON invoice_item (invoice_id)
---;
 CREATE TABLE tagged ( tag_id INTEGER NOT NULL, kind TEXT NOT NULL, object_id INTEGER NOT NULL, CONSTRAINT pk_tagged PRIMARY KEY (tag_id, kind, object_id), CONSTRAINT fk_tagged_tag_id FOREIGN KEY(tag_id) REFERENCES tag (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;
 CREATE INDEX ix_tagged_object ON tagged (kind, object_id)
+--;
+CREATE TABLE invoice_item ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, invoice_id INTEGER NOT NULL, what TEXT NOT NULL, label TEXT NOT NULL, type TEXT NOT NULL, unit_price INTEGER NOT NULL, quantity INTEGER NOT NULL, amount INTEGER NOT NULL, tax INTEGER NOT NULL, total INTEGER NOT NULL, from_ TEXT NOT NULL, to_ TEXT NOT NULL, CONSTRAINT fk_invoice_item_invoice_id FOREIGN KEY(invoice_id) REFERENCES invoice (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_invoice_item_invoice_id ON invoice_item (invoice_id)
 --;
 CREATE TABLE firewall_device ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, firewall_id INTEGER NOT NULL, kind TEXT NOT NULL, object_id INTEGER NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_firewall_device_firewall_id_kind_object_id UNIQUE (firewall_id, kind, object_id), CONSTRAINT fk_firewall_device_firewall_id FOREIGN KEY(firewall_id) REFERENCES firewall (id) ON DELETE CASCADE ) STRICT
 --;
