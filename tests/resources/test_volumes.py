@@ -363,11 +363,11 @@ def test_volumes_are_planned_with_their_price(cloud: Cloud, alice: Client) -> No
     cloud.freeze()
     plan = {"Prefer": "plan"}
     answer = alice.post(URL, json={"label": "more", "region": "us-east", "size": 100}, headers=plan)
-    assert answer.json()["cost"] == {"hourly": 0.015, "monthly": 10.0}, answer.text
+    assert answer.json()["plan"]["price"] == {"hourly": 0.015, "monthly": 10.0}, answer.text
     answer = alice.post(f"{URL}/{number}/resize", json={"size": 120}, headers=plan)
-    assert answer.json()["cost"] == {"hourly": 0.015, "monthly": 10.0}, answer.text
+    assert answer.json()["plan"]["price"] == {"hourly": 0.015, "monthly": 10.0}, answer.text
     answer = alice.delete(f"{URL}/{number}", headers=plan)
-    assert answer.json()["cost"] == {"hourly": -0.003, "monthly": -2.0}, answer.text
+    assert answer.json()["plan"]["price"] == {"hourly": -0.003, "monthly": -2.0}, answer.text
     assert [one["size"] for one in listed(alice, URL)] == [20]
 
 
