@@ -102,6 +102,8 @@ class Matrix:
         self._post("/v4/account/users", username="bob-restricted", email="bob@example.com")
         key = self._post("/v4/profile/sshkeys", label="laptop", ssh_key=SSH_KEY)
         token = self._post("/v4/profile/tokens", label="spare")
+        volume = self._post("/v4/volumes", label="data", region="us-east")
+        self.cloud.settle()
         self.parts |= {
             "label": "blue",
             "client_id": client["id"],
@@ -113,6 +115,7 @@ class Matrix:
             "username": "alice",
             "key_id": key["id"],
             "token_id": token["id"],
+            "volume_id": volume["id"],
             "event_id": self.alice.get("/v4/account/events").json()["data"][-1]["id"],
             "payment_method_id": self.alice.get("/v4/account/payment-methods").json()["data"][0]["id"],
         }
@@ -157,7 +160,8 @@ class Matrix:
         cloud.advance(5)
         revoked = self._post("/v4/profile/tokens", label="gone")
         assert self.alice.delete(f"/v4/profile/tokens/{revoked['id']}").status_code == 200
-        reading = " ".join(f"{name}:read_only" for name in ("account", "computes", "events", "images", "maintenance"))
+        read = ("account", "computes", "events", "images", "maintenance", "volumes")
+        reading = " ".join(f"{name}:read_only" for name in read)
         return {
             "nobody": cloud.client(None),
             "bad token": cloud.client("not-a-token"),
@@ -177,8 +181,13 @@ class Matrix:
         self._post("/v4/account/users", username=name, email=f"{name}@example.com")
         if level is not None:
             grants = {
-                "global": {"account_access": level, "add_computes": level == "read_write"},
+                "global": {
+                    "account_access": level,
+                    "add_computes": level == "read_write",
+                    "add_volumes": level == "read_write",
+                },
                 "compute": [{"id": self.parts["compute_id"], "permissions": level}],
+                "volume": [{"id": self.parts["volume_id"], "permissions": level}],
             }
             answer = self.alice.put(f"/v4/account/users/{name}/grants", json=grants)
             assert answer.status_code == 200, answer.text

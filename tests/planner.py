@@ -60,6 +60,10 @@ BODIES: dict[str, dict[str, Any]] = {
     "create_ticket": {"summary": "Hello", "description": "There."},
     "create_ticket_reply": {"description": "There."},
     "create_tag": {"label": "green"},
+    "create_volume": {"label": "other", "region": "us-east", "tags": ["new"]},
+    "update_volume": {"label": "renamed", "tags": ["blue", "new"]},
+    "clone_volume": {"label": "other"},
+    "resize_volume": {"size": 30},
     "update_user_grants": {"global": {"add_computes": True}},
     "create_user": {"username": "carl", "email": "carl@example.com"},
     "update_user": {"email": "new@example.com"},
@@ -96,6 +100,8 @@ class Planner(Matrix):
         self._post("/v4/account/payment-methods", **{**METHOD, "is_default": False})
         cloud.settle()
         self.parts["payment_method_id"] = self.alice.get("/v4/account/payment-methods").json()["data"][-1]["id"]
+        self.attached = self._post("/v4/volumes", label="attached", compute_id=idle["id"])["id"]
+        cloud.settle()
         self.on = {name: self._parts_of(one["id"]) for name, one in (("idle", idle), ("bare", bare), ("old", old))}
         self.transferable = other["id"]
         self.plain = cloud.person(username="carol")
@@ -113,12 +119,16 @@ class Planner(Matrix):
         parts |= next((self.on[sort] for sort, names in ON.items() if name in names), {})
         if name in ("delete_user", "update_user_grants"):
             parts["username"] = "bob-restricted"
+        if name == "detach_volume":
+            parts["volume_id"] = self.attached
         path = declared(endpoint).path
         for part in endpoint.parts:
             path = path.replace(f"{{{part}:path}}", str(parts[part])).replace(f"{{{part}}}", str(parts[part]))
         body = BODIES.get(name)
         if name in ("create_entity_transfer", "create_service_transfer"):
             body = {"entities": {"computes": [self.transferable]}}
+        elif name == "attach_volume":
+            body = {"compute_id": self.on["idle"]["compute_id"]}
         elif name == "restore_backup":
             body = {"compute_id": parts["compute_id"], "overwrite": True}
         client = self.plain if name == "enable_managed" or name.startswith("accept") else self.alice

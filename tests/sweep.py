@@ -19,6 +19,7 @@ from crofter.resources.instances.backups.store import backup
 from crofter.resources.instances.disks.store import disk
 from crofter.resources.instances.states import AT_REST
 from crofter.resources.instances.store import instance
+from crofter.resources.volumes.store import volume
 from tests.cloud import Cloud
 
 PASSWORD = "Vq7!mmpx-Tolp"
@@ -29,6 +30,11 @@ _STATUSES = query(select(instance.c.status))
 _DISKS = query(select(disk.c.id).order_by(disk.c.id))
 _DISK_STATUSES = query(select(disk.c.status))
 _BACKUPS = query(select(backup.c.id).where(backup.c.status == "successful").order_by(backup.c.id))
+_VOLUMES = query(select(volume.c.id).order_by(volume.c.id))
+_VOLUME_STATUSES = query(select(volume.c.status))
+_ATTACHED = query(
+    select(volume.c.id, volume.c.instance_id).where(volume.c.instance_id.is_not(None)), lambda *pair: pair
+)
 _SAVED = query(select(backup.c.id).where(backup.c.host.is_not(None)).order_by(backup.c.id))
 
 
@@ -61,6 +67,12 @@ class Machine:
         return int(self.owner.get(f"{self.path}/disks").json()["data"][0]["id"])
 
     @cached_property
+    def volume(self) -> int:
+        """Its own volume, attached or not; asked for once for the same reason."""
+        own = self.owner.get("/v4/volumes", headers={"X-Filter": f'{{"label": "data-{self.id}"}}'})
+        return int(own.json()["data"][0]["id"])
+
+    @cached_property
     def snapshot(self) -> int:
         """Its snapshot, asked for once for the same reason."""
         return int(self.owner.get(f"{self.path}/backups").json()["snapshot"]["current"]["id"])
@@ -91,6 +103,30 @@ def _saved(machine: Machine) -> None:
 
 def _restore(machine: Machine) -> Response:
     return machine.post(f"backups/{machine.snapshot}/restore", compute_id=machine.id, overwrite=True)
+
+
+def _volume(machine: Machine, **body: Any) -> Response:
+    return machine.ask("POST", "/v4/volumes", label=f"data-{machine.id}", **body)
+
+
+def _free_volume(machine: Machine) -> None:
+    assert _volume(machine, region="us-east").status_code == 200
+    machine.cloud.settle()
+    assert machine.volume
+
+
+def _held_volume(machine: Machine) -> None:
+    assert _volume(machine, compute_id=machine.id).status_code == 200
+    machine.cloud.settle()
+    assert machine.volume
+
+
+def _clone_volume(machine: Machine) -> Response:
+    return machine.ask("POST", f"/v4/volumes/{machine.volume}/clone", label=f"copy-{machine.id}")
+
+
+def _on_volume(verb: str, **body: Any) -> Callable[[Machine], Response]:
+    return lambda machine: machine.ask("POST", f"/v4/volumes/{machine.volume}/{verb}", **body)
 
 
 def _fault(machine: Machine, kind: str) -> Response:
@@ -140,6 +176,16 @@ SCENARIOS: dict[str, Scenario] = {
     "compute_clone": Scenario(
         lambda machine: machine.post("clone", type="g6-standard-1", region="us-west"), works_on=("made", "machine")
     ),
+    "volume_create": Scenario(lambda machine: _volume(machine, compute_id=machine.id), works_on=()),
+    "volume_clone": Scenario(_clone_volume, _free_volume, works_on=()),
+    "volume_resize": Scenario(_on_volume("resize", size=30), _held_volume, works_on=()),
+    "volume_delete": Scenario(
+        lambda machine: machine.ask("DELETE", f"/v4/volumes/{machine.volume}"), _free_volume, works_on=()
+    ),
+    "volume_attach": Scenario(
+        lambda machine: machine.ask("POST", f"/v4/volumes/{machine.volume}/attach", compute_id=machine.id), _free_volume
+    ),
+    "volume_detach": Scenario(_on_volume("detach"), _held_volume),
     "compute_delete": Scenario(lambda machine: machine.ask("DELETE", machine.path)),
 }
 
@@ -214,12 +260,23 @@ def violations(cloud: Cloud) -> list[str]:
     with runtime.database.read() as db:
         statuses = set(db.column(_STATUSES))
         disk_statuses = set(db.column(_DISK_STATUSES))
+        volume_statuses, volumes = set(db.column(_VOLUME_STATUSES)), db.column(_VOLUMES)
+        attached: set[tuple[int, int]] = set(db.all(_ATTACHED))
         placed, disks, saved = db.column(_PLACED), db.column(_DISKS), db.column(_SAVED)
     if statuses - set(AT_REST):
         found.append(f"an instance rests in {sorted(statuses - set(AT_REST))}")
     if disk_statuses - {"ready"}:
         found.append(f"a disk rests as {sorted(disk_statuses - {'ready'})}")
+    if volume_statuses - {"active"}:
+        found.append(f"a volume rests as {sorted(volume_statuses - {'active'})}")
     inventory = runtime.hypervisor.list()
+    if sorted(ref.id for ref in inventory.volumes) != volumes:
+        found.append(f"volumes: {sorted(ref.id for ref in inventory.volumes)} in storage, {volumes} in the database")
+    for ref in inventory.domains:
+        seen = runtime.hypervisor.observe(ref)
+        named = set(seen.volumes) | set(() if seen.spec is None else seen.spec.volumes)
+        if {(number, ref.id) for number in named} - attached:
+            found.append(f"machine {ref.id} has volumes {sorted(named)}, and {sorted(attached)} are in the database")
     if sorted(ref.id for ref in inventory.disks) != disks:
         found.append(f"disks: {sorted(ref.id for ref in inventory.disks)} on hosts, {disks} in the database")
     if not {ref.id for ref in inventory.domains} <= set(placed):

@@ -88,6 +88,7 @@ from crofter.resources.users import api as users
 from crofter.resources.users.grants import api as user_grants
 from crofter.resources.volumes import api as volumes
 from crofter.resources.volumes import kind as volume_kind
+from crofter.resources.volumes import operations as volume_operations
 from crofter.resources.volumes.kind import VOLUME
 
 API_MODULES: tuple[ModuleType, ...] = (
@@ -143,13 +144,14 @@ KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, NODEBALANCER, STACKSCRIPT, 
 
 neighbours.register(volume_kind.NEIGHBOUR, firewall_kind.NEIGHBOUR)
 
-JOBS: tuple[Job, ...] = instance_jobs.JOBS
+JOBS: tuple[Job, ...] = (*instance_jobs.JOBS, *volume_operations.JOBS)
 """What owners see being done to their objects. A crash and a failure are tried at every step of each."""
 
 OPERATIONS: tuple[Operation, ...] = (
     *retention.OPERATIONS,
     CLEAR,
     *instance_jobs.OPERATIONS,
+    *volume_operations.OPERATIONS,
     *billing_operations.OPERATIONS,
     *transfer_operations.OPERATIONS,
     MAINTAIN,

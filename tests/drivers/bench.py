@@ -21,16 +21,18 @@ from crofter.drivers.hypervisor import (
     ObservedBackup,
     ObservedDisk,
     ObservedDomain,
+    ObservedVolume,
     Order,
     Progress,
     Refused,
+    VolumeRef,
 )
 
 IMAGE = FromImage("compute/debian12", minimum=1500)
 PATIENCE = 600.0
 """Seconds that any piece of work may take."""
 
-Seen = ObservedDomain | ObservedDisk | ObservedBackup
+Seen = ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume
 
 
 class Bench(Protocol):
@@ -42,8 +44,8 @@ class Bench(Protocol):
         """A new driver object on the same store, as after a crash of the old one."""
 
     def wait(self, seconds: float) -> None: ...
-    def content(self, disk: DiskRef) -> str:
-        """A fingerprint of all bytes of a disk that nobody uses."""
+    def content(self, disk: DiskRef | VolumeRef) -> str:
+        """A fingerprint of all bytes of a disk or volume that nobody uses."""
 
     def shut_down_inside(self, domain: DomainRef) -> None: ...
     def kill(self, domain: DomainRef) -> None: ...
@@ -129,6 +131,15 @@ class Yard:
         self.done(lambda: self.driver.ensure_backup(ref, machine.disks, order))
         return ref
 
+    def volume(self, region: str | None = None, size: int = 20) -> VolumeRef:
+        ref, order = VolumeRef(region or self.region, self.number()), self.order("volume", action="volume_create")
+        self.done(lambda: self.driver.ensure_volume(ref, size, Empty(), order))
+        return ref
+
+    def attach(self, domain: DomainRef, volume: VolumeRef) -> None:
+        order = self.order("attach", action="volume_attach")
+        self.done(lambda: self.driver.ensure_attached(domain, volume, order))
+
     def boot(self, domain: DomainRef) -> None:
         order = self.order("boot")
         self.done(lambda: self.driver.ensure_running(domain, order))
@@ -137,7 +148,7 @@ class Yard:
         order = self.order("off", action="compute_shutdown")
         self.done(lambda: self.driver.ensure_off(domain, order, grace=30))
 
-    def remove(self, ref: DomainRef | DiskRef | BackupRef) -> None:
+    def remove(self, ref: DomainRef | DiskRef | BackupRef | VolumeRef) -> None:
         order = self.order("gone", action="compute_delete")
         self.done(lambda: self.driver.ensure_gone(ref, order))
 
@@ -150,4 +161,5 @@ class Yard:
         domains = tuple(self.driver.observe(ref) for ref in inventory.domains)
         disks = tuple(self.driver.observe(ref) for ref in inventory.disks)
         backups = tuple(self.driver.observe(ref) for ref in inventory.backups)
-        return inventory, (*domains, *disks, *backups)
+        volumes = tuple(self.driver.observe(ref) for ref in inventory.volumes)
+        return inventory, (*domains, *disks, *backups, *volumes)

@@ -18,18 +18,21 @@ from crofter.drivers.hypervisor import (
     Empty,
     FromBackup,
     FromDisk,
+    FromVolume,
     Inventory,
     ObservedDomain,
     Order,
     Progress,
     Source,
     Usage,
+    VolumeRef,
+    VolumeSource,
 )
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.hypervisor.simulated.performing import Task, perform
 from crofter.drivers.hypervisor.simulated.plans import Plan, one
 from crofter.drivers.hypervisor.simulated.scene import Scene
-from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing
+from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing, Volume
 
 Driver = type[SimulatedHypervisor]
 _fresh = itertools.count()
@@ -53,6 +56,11 @@ class _KnowsNoFollowers(Scene):
 
 class _SeesNoUse(Scene):
     def user(self, disk: Thing[Disk]) -> Thing[Domain] | None:
+        return None
+
+
+class _SeesNoVolumeInUse(Scene):
+    def volume_user(self, volume: Thing[Volume]) -> Thing[Domain] | None:
         return None
 
 
@@ -122,6 +130,38 @@ class ShrinksAnything(SimulatedHypervisor):
             return one(Disk, thing, replace(thing.doc, size=size))
 
         return perform(self._transactions, Task("size", Disk, ref, order, plan))
+
+
+class CopiesNoVolume(SimulatedHypervisor):
+    def ensure_volume(self, ref: VolumeRef, size: int, source: VolumeSource, order: Order) -> Progress:
+        return super().ensure_volume(ref, size, Empty() if isinstance(source, FromVolume) else source, order)
+
+
+class ShrinksVolumes(SimulatedHypervisor):
+    def ensure_grown(self, ref: VolumeRef, size: int, order: Order) -> Progress:
+        def plan(_scene: Scene, thing: Thing[Volume], _ends: int) -> Plan:
+            assert thing.doc is not None
+            return one(Volume, thing, replace(thing.doc, size=size))
+
+        return perform(self._transactions, Task("grown", Volume, self._stored(ref), order, plan))
+
+
+class DetachesNothing(SimulatedHypervisor):
+    def ensure_detached(self, ref: DomainRef, volume: VolumeRef, order: Order) -> Progress:
+        return Progress()
+
+
+class KeepsPlugsOfTheDead(SimulatedHypervisor):
+    def observe(self, ref: Any) -> Any:
+        seen = super().observe(ref)
+        if isinstance(seen, ObservedDomain) and seen.power == "off" and seen.spec is not None:
+            return replace(seen, volumes=(1, *seen.spec.volumes))
+        return seen
+
+
+class ListsNoVolumes(SimulatedHypervisor):
+    def list(self, host: int | None = None) -> Inventory:
+        return replace(super().list(host), volumes=())
 
 
 class LeavesDisksBehind(SimulatedHypervisor):
@@ -215,6 +255,26 @@ DEFECTS: dict[str, tuple[Driver, str]] = {
         ("clones nothing", CopiesNothing, "a_clone_has_the_same_bytes_and_a_life_of_its_own"),
         ("restores nothing", CopiesNothing, "a_backup_of_a_running_machine_is_restored_byte_for_byte"),
         ("leaves disks behind", LeavesDisksBehind, "a_machine_moves_with_all_its_disks"),
+        (
+            "gives a volume to two machines",
+            _with_scene("SeesNoVolumeInUse", _SeesNoVolumeInUse),
+            "a_volume_is_plugged_into_one_machine_only",
+        ),
+        (
+            "boots with a volume of another machine",
+            _with_scene("SeesNoVolumeInUse", _SeesNoVolumeInUse),
+            "a_machine_does_not_boot_with_a_volume_that_another_one_has",
+        ),
+        (
+            "deletes volumes in use",
+            _with_scene("SeesNoVolumeInUse", _SeesNoVolumeInUse),
+            "a_volume_in_use_is_not_deleted",
+        ),
+        ("shrinks volumes", ShrinksVolumes, "a_volume_grows_in_use_and_never_shrinks"),
+        ("clones no volume", CopiesNoVolume, "a_copied_volume_is_as_large_as_the_first_at_least"),
+        ("detaches nothing", DetachesNothing, "a_detached_volume_can_go_elsewhere"),
+        ("leaves volumes in machines that are off", KeepsPlugsOfTheDead, "a_machine_that_goes_off_lets_its_volumes_go"),
+        ("lists no volumes", ListsNoVolumes, "a_list_finds_volumes_that_no_machine_has"),
         ("changes what runs", AppliesAtOnce, "a_new_definition_counts_from_the_next_boot"),
         ("waits however long it takes", WaitsForEver, "a_history_that_may_take_no_time_is_unreachable"),
         ("lists no orphans", ListsTheAttachedOnly, "a_list_finds_orphans"),

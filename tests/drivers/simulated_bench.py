@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crofter.clock import Clock, Setting
 from crofter.db import Database
-from crofter.drivers.hypervisor import DiskRef, DomainRef
+from crofter.drivers.hypervisor import DiskRef, DomainRef, VolumeRef
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 
 NOON = 1_772_366_400_000
@@ -27,7 +27,7 @@ class SimulatedBench:
     def wait(self, seconds: float) -> None:
         self.clock.setting = Setting("frozen", 0, self.clock.now() + round(seconds * 1000))
 
-    def content(self, disk: DiskRef) -> str:
+    def content(self, disk: DiskRef | VolumeRef) -> str:
         found = self._hand.observe(disk).content
         assert found is not None, f"{disk} has no content"
         return found

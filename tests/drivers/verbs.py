@@ -12,14 +12,17 @@ from crofter.drivers.hypervisor import (
     DiskRef,
     DiskSpec,
     DomainRef,
+    Empty,
     FromBackup,
     FromDisk,
+    FromVolume,
     Hypervisor,
     Network,
     Order,
     Progress,
     Rule,
     Seed,
+    VolumeRef,
 )
 from tests.drivers.bench import IMAGE, Yard
 
@@ -131,10 +134,51 @@ def backup(yard: Yard) -> Ordered:
     )
 
 
-def _gone(yard: Yard, ref: DomainRef | DiskRef | BackupRef) -> Ordered:
+def volume(yard: Yard) -> Ordered:
+    ref = VolumeRef(yard.region, yard.number())
+    return Ordered(
+        lambda driver, order: driver.ensure_volume(ref, 20, Empty(), order),
+        lambda: yard.driver.observe(ref).presence == "ready",
+    )
+
+
+def volume_from_volume(yard: Yard) -> Ordered:
+    source, ref = yard.volume(), VolumeRef(yard.region, yard.number())
+    return Ordered(
+        lambda driver, order: driver.ensure_volume(ref, 20, FromVolume(source), order),
+        lambda: yard.bench.content(ref) == yard.bench.content(source),
+    )
+
+
+def grown(yard: Yard) -> Ordered:
+    ref = yard.volume()
+    return Ordered(
+        lambda driver, order: driver.ensure_grown(ref, 30, order),
+        lambda: yard.driver.observe(ref).size == 30,
+    )
+
+
+def attached(yard: Yard) -> Ordered:
+    machine, ref = yard.machine(on=True), yard.volume()
+    return Ordered(
+        lambda driver, order: driver.ensure_attached(machine.domain, ref, order),
+        lambda: yard.driver.observe(ref).user == machine.domain.id,
+    )
+
+
+def detached(yard: Yard) -> Ordered:
+    machine, ref = yard.machine(on=True), yard.volume()
+    yard.attach(machine.domain, ref)
+    return Ordered(
+        lambda driver, order: driver.ensure_detached(machine.domain, ref, order),
+        lambda: yard.driver.observe(ref).user is None,
+    )
+
+
+def _gone(yard: Yard, ref: DomainRef | DiskRef | BackupRef | VolumeRef) -> Ordered:
     def holds() -> bool:
         listed = yard.driver.list()
-        return ref not in (*listed.domains, *listed.disks, *listed.backups)
+        return ref not in (*listed.domains, *listed.disks, *listed.backups, *listed.volumes)
 
     return Ordered(lambda driver, order: driver.ensure_gone(ref, order), holds)
 
@@ -151,6 +195,10 @@ def backup_gone(yard: Yard) -> Ordered:
     return _gone(yard, yard.backup(yard.machine()))
 
 
+def volume_gone(yard: Yard) -> Ordered:
+    return _gone(yard, yard.volume())
+
+
 VERBS: tuple[Callable[[Yard], Ordered], ...] = (
     domain,
     network,
@@ -163,7 +211,13 @@ VERBS: tuple[Callable[[Yard], Ordered], ...] = (
     size,
     seed,
     backup,
+    volume,
+    volume_from_volume,
+    grown,
+    attached,
+    detached,
     domain_gone,
     disk_gone,
     backup_gone,
+    volume_gone,
 )

@@ -9,6 +9,7 @@ from crofter.drivers.hypervisor.reports import (
     ObservedBackup,
     ObservedDisk,
     ObservedDomain,
+    ObservedVolume,
     Power,
     Presence,
     Progress,
@@ -28,11 +29,14 @@ from crofter.drivers.hypervisor.specs import (
     FromBackup,
     FromDisk,
     FromImage,
+    FromVolume,
     Interface,
     Network,
     Rule,
     Seed,
     Source,
+    VolumeRef,
+    VolumeSource,
 )
 
 __all__ = [
@@ -50,6 +54,7 @@ __all__ = [
     "FromBackup",
     "FromDisk",
     "FromImage",
+    "FromVolume",
     "Host",
     "Hypervisor",
     "Interface",
@@ -58,6 +63,7 @@ __all__ = [
     "ObservedBackup",
     "ObservedDisk",
     "ObservedDomain",
+    "ObservedVolume",
     "Order",
     "Power",
     "Presence",
@@ -71,4 +77,6 @@ __all__ = [
     "Stale",
     "Unreachable",
     "Usage",
+    "VolumeRef",
+    "VolumeSource",
 ]

@@ -28,6 +28,7 @@ from crofter.drivers.hypervisor.reports import (
     ObservedBackup,
     ObservedDisk,
     ObservedDomain,
+    ObservedVolume,
     Progress,
     Usage,
 )
@@ -40,6 +41,8 @@ from crofter.drivers.hypervisor.specs import (
     Network,
     Seed,
     Source,
+    VolumeRef,
+    VolumeSource,
 )
 
 PATIENCE = 10.0
@@ -79,7 +82,10 @@ class Hypervisor(Protocol):
         """The machine has these addresses and this filter, at once. The whole of it, not a change to it."""
 
     def ensure_running(self, ref: DomainRef, order: Order) -> Progress:
-        """The machine is on. One that runs already is left alone, whatever it was booted with."""
+        """The machine is on. One that runs already is left alone, whatever it was booted with.
+
+        Refused where a disk or volume of its definition is missing, or in use elsewhere.
+        """
 
     def ensure_off(self, ref: DomainRef, order: Order, *, grace: int = 0) -> Progress:
         """The machine is off: the guest is asked, and has the power taken away after ``grace`` seconds."""
@@ -99,8 +105,26 @@ class Hypervisor(Protocol):
     def ensure_backup(self, ref: BackupRef, disks: tuple[DiskRef, ...], order: Order) -> Progress:
         """These disks are saved, all as they were at one moment; their machine may run meanwhile."""
 
-    def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef, order: Order) -> Progress:
-        """Nothing is left of it on any host, and work on it has stopped. A running machine loses its power."""
+    def ensure_volume(self, ref: VolumeRef, size: int, source: VolumeSource, order: Order) -> Progress:
+        """The volume is there, with so many GB. A deleted number never comes back."""
+
+    def ensure_grown(self, ref: VolumeRef, size: int, order: Order) -> Progress:
+        """The volume has so many GB, whether in use or not. Refused below what it has."""
+
+    def ensure_attached(self, ref: DomainRef, volume: VolumeRef, order: Order) -> Progress:
+        """The machine has the volume plugged in, if it is on; with what it boots is said by its definition alone.
+
+        Refused while another machine has the volume: no two ever write to it.
+        """
+
+    def ensure_detached(self, ref: DomainRef, volume: VolumeRef, order: Order) -> Progress:
+        """The machine does not have the volume plugged in, on or off; the volume need not be there any more."""
+
+    def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef | VolumeRef, order: Order) -> Progress:
+        """Nothing is left of it on any host, and work on it has stopped. A running machine loses its power.
+
+        Refused for a disk or volume in use.
+        """
 
     @overload
     def observe(self, ref: DomainRef) -> ObservedDomain: ...
@@ -108,7 +132,11 @@ class Hypervisor(Protocol):
     def observe(self, ref: DiskRef) -> ObservedDisk: ...
     @overload
     def observe(self, ref: BackupRef) -> ObservedBackup: ...
-    def observe(self, ref: DomainRef | DiskRef | BackupRef) -> ObservedDomain | ObservedDisk | ObservedBackup:
+    @overload
+    def observe(self, ref: VolumeRef) -> ObservedVolume: ...
+    def observe(
+        self, ref: DomainRef | DiskRef | BackupRef | VolumeRef
+    ) -> ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume:
         """What is really there now. Never raises for a host that is away: it says ``unknown``."""
 
     def list(self, host: int | None = None) -> Inventory:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from crofter.drivers.hypervisor.specs import BackupRef, DiskRef, DomainRef, DomainSpec, Filesystem
+from crofter.drivers.hypervisor.specs import BackupRef, DiskRef, DomainRef, DomainSpec, Filesystem, VolumeRef
 
 Power = Literal["on", "off", "absent", "unknown"]
 """``absent``: the hosts answer and none has it. ``unknown``: a host does not answer, which is never ``off``."""
@@ -46,6 +46,8 @@ class ObservedDomain(Struct, frozen=True):
     """Its host takes no machines now, whether this one was on or not."""
     busy: bool = False
     """Work that was ordered is under way."""
+    volumes: tuple[int, ...] = ()
+    """The volumes that are plugged in now: those it was booted with, and those that came while it ran."""
 
 
 class ObservedDisk(Struct, frozen=True):
@@ -77,6 +79,18 @@ class ObservedBackup(Struct, frozen=True):
     disks: tuple[SavedDisk, ...] = ()
 
 
+class ObservedVolume(Struct, frozen=True):
+    ref: VolumeRef
+    presence: Presence
+    size: int = 0
+    """GB."""
+    user: int | None = None
+    """The machine that it is plugged into."""
+    content: str | None = None
+    """A fingerprint of its bytes, from a driver that has one at hand."""
+    busy: bool = False
+
+
 class Host(Struct, frozen=True):
     id: int
     region: str
@@ -91,6 +105,8 @@ class Inventory(Struct, frozen=True):
     backups: tuple[BackupRef, ...] = ()
     unreachable: tuple[int, ...] = ()
     """Hosts that did not answer: what should be there is missing from the lists, and not gone."""
+    volumes: tuple[VolumeRef, ...] = ()
+    """Of every storage that answers, unless one host alone was asked."""
 
 
 class Change(Struct, frozen=True):

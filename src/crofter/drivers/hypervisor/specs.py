@@ -52,6 +52,17 @@ class BackupRef(Ref, frozen=True):
     prefix = "bk"
 
 
+class VolumeRef(Struct, frozen=True, order=True):
+    """A block storage volume. It lies in the storage of a region, which all hosts of the region reach."""
+
+    region: str
+    id: int
+
+    @property
+    def name(self) -> str:
+        return f"v{self.id}"
+
+
 class Device(Struct, frozen=True):
     """What stands at a slot of the machine: a disk of its host, or a block storage volume."""
 
@@ -90,6 +101,10 @@ class DomainSpec(Struct, frozen=True):
     @property
     def disks(self) -> tuple[int, ...]:
         return tuple(device.disk for device in self.devices if device.disk is not None)
+
+    @property
+    def volumes(self) -> tuple[int, ...]:
+        return tuple(device.volume for device in self.devices if device.volume is not None)
 
 
 class Rule(Struct, frozen=True):
@@ -147,6 +162,15 @@ class FromBackup(Struct, frozen=True):
 
 
 Source = Empty | FromImage | FromDisk | FromBackup
+
+
+class FromVolume(Struct, frozen=True):
+    """A byte-for-byte copy of a volume of the same region, as it is when the copying begins. It may be in use."""
+
+    volume: VolumeRef
+
+
+VolumeSource = Empty | FromVolume
 
 
 class Seed(Struct, frozen=True):

@@ -10,6 +10,8 @@ from crofter.context import Context
 from crofter.errors import Reason
 from crofter.resources.instances.store import Instance
 
+Devices = dict[str, dict[str, int | None]]
+
 
 class Neighbour(Struct, frozen=True):
     """A resource that refers to instances. It knows them; they know it only through this."""
@@ -19,6 +21,10 @@ class Neighbour(Struct, frozen=True):
     has_volume: Callable[[Context, Instance, int, str], bool] = lambda _ctx, _instance, _volume_id, _field: False
     """Whether a profile of the instance may name the volume. Raises if the caller may not use it; the last argument is
     the field to be named then."""
+    booting: Callable[[Context, Instance, Devices], None] = lambda _ctx, _instance, _devices: None
+    """The machine is about to be switched on with these devices, by slot. Raises Failed if it cannot be."""
+    redeployed: Callable[[Context, Instance, int | None], None] = lambda _ctx, _instance, _config_id: None
+    """All profiles of the instance, which is off, are gone; it will boot with this one, if with any."""
     deleted: Callable[[Context, Instance], None] = lambda _ctx, _instance: None
     """The instance is deleted in this transaction, so it is referred to no more."""
 
@@ -38,6 +44,16 @@ def against_leaving(ctx: Context, instance: Instance) -> Iterator[Reason]:
 
 def has_volume(ctx: Context, instance: Instance, volume_id: int, field: str) -> bool:
     return any(neighbour.has_volume(ctx, instance, volume_id, field) for neighbour in _registered)
+
+
+def booting(ctx: Context, instance: Instance, devices: Devices) -> None:
+    for neighbour in _registered:
+        neighbour.booting(ctx, instance, devices)
+
+
+def redeployed(ctx: Context, instance: Instance, config_id: int | None) -> None:
+    for neighbour in _registered:
+        neighbour.redeployed(ctx, instance, config_id)
 
 
 def deleted(ctx: Context, instance: Instance) -> None:

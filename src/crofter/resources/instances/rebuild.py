@@ -13,7 +13,7 @@ from crofter.errors import Reason
 from crofter.kinds import Entity
 from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
-from crofter.resources.instances import hypervisor_client, root_disk, states, store, views
+from crofter.resources.instances import hypervisor_client, neighbours, root_disk, states, store, views
 from crofter.resources.instances.create import operations as deploying
 from crofter.resources.instances.create.operations import SWAP, define_first, make_disks, seed_root
 from crofter.resources.instances.disks import store as disks
@@ -79,6 +79,7 @@ def plan(ctx: Context, work: StepContext) -> Sleep | None:
         raise Failed("The image is gone.")
     deploying.clear(ctx, instance)
     planned = deploying.from_image(ctx, instance, image)
+    neighbours.redeployed(ctx, instance, planned.config_id)
     stackscripts.count_active(ctx, store.script_of(ctx, instance.id), work.args.stackscript_id)
     ctx.db.update(
         store.instance,

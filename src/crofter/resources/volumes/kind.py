@@ -6,12 +6,15 @@ from collections.abc import Iterator
 
 from crofter.context import Context
 from crofter.errors import Reason
-from crofter.events import record
 from crofter.kinds import kind_of
-from crofter.resources.instances import store as instances
 from crofter.resources.instances.neighbours import Neighbour
 from crofter.resources.instances.store import Instance
-from crofter.resources.volumes import store
+from crofter.resources.volumes import attaching, operations, store
+
+
+def _remove(ctx: Context, volume_id: int) -> None:
+    operations.remove(ctx, store.one(ctx, volume_id))
+
 
 VOLUME = kind_of(
     store.volume,
@@ -19,6 +22,7 @@ VOLUME = kind_of(
     url="/v4/volumes/{id}",
     shown=lambda ctx, ids: store.views(ctx, store.these(ctx, ids)),
     taggable=True,
+    remove=_remove,
 )
 
 
@@ -34,10 +38,16 @@ def _has_volume(ctx: Context, instance: Instance, volume_id: int, field: str) ->
     return True
 
 
-def _detach(ctx: Context, instance: Instance) -> None:
-    for volume in store.detach_all(ctx, instance.id):
-        record(ctx, "volume_detach", volume, instances.entity(instance))
+def _deleted(ctx: Context, instance: Instance) -> None:
+    for volume in store.attached(ctx, instance.id):
+        attaching.release(ctx, volume, instance)
 
 
-NEIGHBOUR = Neighbour(against_leaving=_against_leaving, has_volume=_has_volume, deleted=_detach)
+NEIGHBOUR = Neighbour(
+    against_leaving=_against_leaving,
+    has_volume=_has_volume,
+    booting=attaching.booting,
+    redeployed=attaching.redeployed,
+    deleted=_deleted,
+)
 """Volumes, as instances see them."""

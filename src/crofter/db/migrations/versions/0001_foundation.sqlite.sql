@@ -266,9 +266,11 @@ CREATE TABLE firewall_device ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, fi
 --;
 CREATE INDEX ix_firewall_device_object ON firewall_device (kind, object_id)
 --;
-CREATE TABLE config ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, label TEXT NOT NULL, comments TEXT, devices TEXT NOT NULL, helpers TEXT NOT NULL, interfaces TEXT NOT NULL, kernel TEXT NOT NULL, memory_limit INTEGER NOT NULL, root_device TEXT NOT NULL, run_level TEXT NOT NULL, virt_mode TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT fk_config_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_config_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
+CREATE TABLE config ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, label TEXT NOT NULL, comments TEXT, devices TEXT NOT NULL, helpers TEXT NOT NULL, interfaces TEXT NOT NULL, kernel TEXT NOT NULL, memory_limit INTEGER NOT NULL, root_device TEXT NOT NULL, run_level TEXT NOT NULL, virt_mode TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, names_volumes INTEGER DEFAULT 0 NOT NULL, CONSTRAINT fk_config_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_config_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_config_instance_id ON config (instance_id, id)
+--;
+CREATE INDEX ix_config_names_volumes ON config (account_id) WHERE names_volumes
 --;
 CREATE TABLE managed_service_credential ( service_id INTEGER NOT NULL, credential_id INTEGER NOT NULL, position INTEGER NOT NULL, CONSTRAINT pk_managed_service_credential PRIMARY KEY (service_id, credential_id), CONSTRAINT fk_managed_service_credential_service_id FOREIGN KEY(service_id) REFERENCES managed_service (id) ON DELETE CASCADE, CONSTRAINT fk_managed_service_credential_credential_id FOREIGN KEY(credential_id) REFERENCES managed_credential (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;
@@ -278,11 +280,19 @@ CREATE TABLE nodebalancer_config ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT
 --;
 CREATE TABLE transfer_claim ( instance_id INTEGER NOT NULL, transfer_id INTEGER NOT NULL, CONSTRAINT pk_transfer_claim PRIMARY KEY (instance_id), CONSTRAINT fk_transfer_claim_transfer_id FOREIGN KEY(transfer_id) REFERENCES transfer (id) ON DELETE CASCADE ) STRICT
 --;
-CREATE TABLE volume ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, size INTEGER NOT NULL, region TEXT NOT NULL, instance_id INTEGER, persistent INTEGER DEFAULT 1 NOT NULL, status TEXT NOT NULL, hardware_type TEXT DEFAULT 'nvme' NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_volume_account_id_label UNIQUE (account_id, label), CONSTRAINT fk_volume_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_volume_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE SET NULL ) STRICT
+CREATE TABLE volume ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, size INTEGER NOT NULL, region TEXT NOT NULL, instance_id INTEGER, persistent INTEGER DEFAULT 1 NOT NULL, status TEXT NOT NULL, hardware_type TEXT DEFAULT 'nvme' NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_volume_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_volume_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_volume_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE SET NULL ) STRICT
 --;
 CREATE INDEX ix_volume_account_id ON volume (account_id, id)
 --;
 CREATE INDEX ix_volume_instance_id ON volume (instance_id)
+--;
+CREATE INDEX ix_volume_label ON volume (account_id, lower(label), id)
+--;
+CREATE INDEX ix_volume_passing ON volume (id) WHERE status <> 'active' AND status <> 'contact_support'
+--;
+CREATE TRIGGER volume_tally_delete AFTER DELETE ON volume FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('volume', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'volume' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
+--;
+CREATE TRIGGER volume_tally_move AFTER UPDATE OF account_id ON volume FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('volume', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'volume' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('volume', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
 CREATE TABLE backup ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, type TEXT NOT NULL, status TEXT NOT NULL, label TEXT, region TEXT NOT NULL, host INTEGER, disks TEXT NOT NULL, configs TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, finished TEXT, CONSTRAINT fk_backup_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_backup_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
 --;

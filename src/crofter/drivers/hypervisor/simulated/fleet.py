@@ -10,7 +10,7 @@ from crofter.drivers.hypervisor.reports import Host
 from crofter.drivers.hypervisor.simulated.world import World
 
 BLOCK = 1000
-"""Numbers per region: the number of a host tells its region."""
+"""Numbers per region: the number of a host tells its region. The first one is that of the region's storage."""
 
 
 def code_of(region: str) -> int:
@@ -32,8 +32,18 @@ class Fleet:
             raise ValueError("two regions have the same number; rename one")
 
     def region(self, host: int) -> str | None:
-        known = 0 < host % BLOCK <= self._size
+        known = 0 <= host % BLOCK <= self._size
         return self._names.get(host // BLOCK) if known else None
+
+    def storage(self, region: str) -> int:
+        """The number of a region's storage, for what lies on none of its hosts."""
+        if region not in self._codes:
+            raise Refused(f"There is no storage in region {region}.")
+        return self._codes[region] * BLOCK
+
+    def storage_beside(self, host: int) -> int:
+        """The storage that a host reaches."""
+        return host // BLOCK * BLOCK
 
     def hosts(self, world: World) -> tuple[Host, ...]:
         found = []

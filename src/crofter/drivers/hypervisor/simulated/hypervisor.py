@@ -18,15 +18,16 @@ from crofter.drivers.hypervisor.reports import (
     ObservedBackup,
     ObservedDisk,
     ObservedDomain,
+    ObservedVolume,
     Progress,
     Usage,
 )
-from crofter.drivers.hypervisor.simulated import disk_plans, looking, plans, world
+from crofter.drivers.hypervisor.simulated import disk_plans, looking, plans, volume_plans, world
 from crofter.drivers.hypervisor.simulated.faults import Faults
 from crofter.drivers.hypervisor.simulated.fleet import Fleet
 from crofter.drivers.hypervisor.simulated.performing import Task, perform
-from crofter.drivers.hypervisor.simulated.scene import FAULTS, Scene
-from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Domain, Wiring
+from crofter.drivers.hypervisor.simulated.scene import FAULTS, Scene, VolumeAt
+from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Domain, Volume, Wiring
 from crofter.drivers.hypervisor.simulated.transactions import Transactions
 from crofter.drivers.hypervisor.simulated.world import Transition, Transitions
 from crofter.drivers.hypervisor.specs import (
@@ -37,9 +38,12 @@ from crofter.drivers.hypervisor.specs import (
     DomainSpec,
     FromBackup,
     FromDisk,
+    FromVolume,
     Network,
     Seed,
     Source,
+    VolumeRef,
+    VolumeSource,
 )
 
 HOSTS_PER_REGION = 200
@@ -70,7 +74,7 @@ class SimulatedHypervisor:
         return perform(self._transactions, Task("network", Wiring, ref, order, plans.wire(ref, network), creates=True))
 
     def ensure_running(self, ref: DomainRef, order: Order) -> Progress:
-        return perform(self._transactions, Task("running", Domain, ref, order, plans.start))
+        return perform(self._transactions, Task("running", Domain, ref, order, plans.start, storage=True))
 
     def ensure_off(self, ref: DomainRef, order: Order, *, grace: int = 0) -> Progress:
         # Simulated guests always obey, so none has to wait out its grace.
@@ -101,8 +105,32 @@ class SimulatedHypervisor:
             self._transactions, Task("backup", Backup, ref, order, disk_plans.save(disks), creates=True, also=also)
         )
 
-    def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef, order: Order) -> Progress:
-        if isinstance(ref, DomainRef):
+    def ensure_volume(self, ref: VolumeRef, size: int, source: VolumeSource, order: Order) -> Progress:
+        copied = self._stored(source.volume) if isinstance(source, FromVolume) else None
+        also = () if copied is None else (copied.host,)
+        task = Task("volume", Volume, self._stored(ref), order, volume_plans.make(size, copied), True, also=also)
+        return perform(self._transactions, task)
+
+    def ensure_grown(self, ref: VolumeRef, size: int, order: Order) -> Progress:
+        return perform(self._transactions, Task("grown", Volume, self._stored(ref), order, volume_plans.grow(size)))
+
+    def ensure_attached(self, ref: DomainRef, volume: VolumeRef, order: Order) -> Progress:
+        at = self._stored(volume)
+        task = Task(f"attached {volume.name}", Domain, ref, order, volume_plans.attach(at), also=(at.host,))
+        return perform(self._transactions, task)
+
+    def ensure_detached(self, ref: DomainRef, volume: VolumeRef, order: Order) -> Progress:
+        plan = volume_plans.detach(self._stored(volume))
+        return perform(self._transactions, Task(f"detached {volume.name}", Domain, ref, order, plan))
+
+    def _stored(self, ref: VolumeRef) -> VolumeAt:
+        return VolumeAt(self._transactions.fleet.storage(ref.region), ref.id)
+
+    def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef | VolumeRef, order: Order) -> Progress:
+        if isinstance(ref, VolumeRef):
+            stored = self._stored(ref)
+            task = Task("gone", Volume, stored, order, volume_plans.remove, creates=True, anywhere=True)
+        elif isinstance(ref, DomainRef):
             task = Task("gone", Domain, ref, order, plans.remove, creates=True, anywhere=True)
         elif isinstance(ref, DiskRef):
             task = Task("gone", Disk, ref, order, disk_plans.remove, creates=True, anywhere=True)
@@ -116,8 +144,14 @@ class SimulatedHypervisor:
     def observe(self, ref: DiskRef) -> ObservedDisk: ...
     @overload
     def observe(self, ref: BackupRef) -> ObservedBackup: ...
-    def observe(self, ref: DomainRef | DiskRef | BackupRef) -> ObservedDomain | ObservedDisk | ObservedBackup:
+    @overload
+    def observe(self, ref: VolumeRef) -> ObservedVolume: ...
+    def observe(
+        self, ref: DomainRef | DiskRef | BackupRef | VolumeRef
+    ) -> ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume:
         with self._transactions.reading() as scene:
+            if isinstance(ref, VolumeRef):
+                return looking.volume(scene, ref, self._stored(ref))
             if isinstance(ref, DomainRef):
                 return looking.domain(scene, ref)
             if isinstance(ref, DiskRef):

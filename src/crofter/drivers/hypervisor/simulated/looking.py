@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from msgspec.structs import replace
 from sqlalchemy import bindparam, select
 
@@ -13,15 +15,16 @@ from crofter.drivers.hypervisor.reports import (
     ObservedBackup,
     ObservedDisk,
     ObservedDomain,
+    ObservedVolume,
     Power,
     Presence,
     Reason,
     Usage,
 )
 from crofter.drivers.hypervisor.simulated import series, tables
-from crofter.drivers.hypervisor.simulated.scene import Scene
-from crofter.drivers.hypervisor.simulated.things import Backup, D, Disk, Domain, Thing
-from crofter.drivers.hypervisor.specs import BackupRef, DiskRef, DomainRef, Ref
+from crofter.drivers.hypervisor.simulated.scene import Scene, VolumeAt
+from crofter.drivers.hypervisor.simulated.things import Backup, D, Disk, Domain, Thing, Volume
+from crofter.drivers.hypervisor.specs import BackupRef, DiskRef, DomainRef, Ref, VolumeRef
 
 POINTS = 10_000
 """The most points of a history that are given out at once."""
@@ -68,6 +71,7 @@ def domain(scene: Scene, ref: DomainRef) -> ObservedDomain:
         doc.resumes,
         found.host in scene.world.maintenance,
         found.due is not None,
+        doc.plugged,
     )
 
 
@@ -98,6 +102,22 @@ def backup(scene: Scene, ref: BackupRef) -> ObservedBackup:
     return ObservedBackup(replace(ref, host=found.host), _presence(found, ready=doc.ready), doc.disks)
 
 
+def volume(scene: Scene, ref: VolumeRef, at: VolumeAt) -> ObservedVolume:
+    found = _seen(scene, scene.find(Volume, at.id), at)
+    if not isinstance(found, Thing):
+        return ObservedVolume(ref, found)
+    doc, user = found.doc, scene.volume_user(found)
+    assert doc is not None
+    return ObservedVolume(
+        ref,
+        _presence(found, ready=doc.ready),
+        doc.size,
+        None if user is None else user.id,
+        doc.content if doc.ready else None,
+        found.due is not None,
+    )
+
+
 def _presence(found: Thing[D], *, ready: bool) -> Presence:
     if found.due is not None and found.becomes is None:
         return "leaving"
@@ -111,7 +131,15 @@ def inventory(scene: Scene, host: int | None) -> Inventory:
         tuple(DiskRef(one.host, one.id) for one in scene.all(Disk, host) if one.host not in away),
         tuple(BackupRef(one.host, one.id) for one in scene.all(Backup, host) if one.host not in away),
         tuple(sorted(away)),
+        () if host is not None else tuple(_volumes(scene)),
     )
+
+
+def _volumes(scene: Scene) -> Iterator[VolumeRef]:
+    for one in scene.all(Volume):
+        region = scene.fleet.region(one.host)
+        if region is not None and scene.fleet.reachable(scene.world, one.host):
+            yield VolumeRef(region, one.id)
 
 
 def changes(scene: Scene, after: int, limit: int) -> tuple[Change, ...]:

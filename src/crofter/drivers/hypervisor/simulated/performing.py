@@ -32,6 +32,8 @@ class Task(Struct, frozen=True):
     """The thing need not be on the host where it was put."""
     also: tuple[int, ...] = ()
     """Other hosts that take part."""
+    storage: bool = False
+    """So does the storage beside the host, if the thing has volumes."""
 
 
 def perform(transactions: Transactions, task: Task) -> Progress:
@@ -51,6 +53,8 @@ def _perform(transactions: Transactions, task: Task) -> Progress:
     hosts = {task.ref.host, *task.also}
     if task.anywhere and known is not None and known.doc is not None:
         hosts.add(known.host)
+    if task.storage and known is not None and known.doc is not None and known.doc.spec.volumes:
+        hosts.add(transactions.fleet.storage_beside(task.ref.host))
     with transactions.writing() as scene:
         scene.lock_hosts(hosts)
         known = scene.find(task.document, task.ref.id)

@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Absent, Refused
-from crofter.drivers.hypervisor.simulated.scene import Scene
-from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing, Wiring
+from crofter.drivers.hypervisor.simulated.scene import Scene, VolumeAt
+from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing, Volume, Wiring
 from crofter.drivers.hypervisor.specs import DiskRef, DomainRef, DomainSpec, Network
 
 
@@ -83,6 +83,9 @@ def start(scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
         disk = idle_disk(scene, DiskRef(thing.host, number), user=thing.id)
         assert disk.doc is not None
         marks.append(Effect(Disk, replace(disk, doc=replace(disk.doc, user=thing.id)), None))
+    for number in spec.volumes:
+        volume = idle_volume(scene, VolumeAt(scene.fleet.storage_beside(thing.host), number), user=thing.id)
+        marks.append(plugged_in(volume, thing.id))
     return Plan((Effect(Domain, thing, thing.doc.started(ends)),), marks=tuple(marks))
 
 
@@ -133,3 +136,22 @@ def idle_disk(scene: Scene, ref: DiskRef, user: int | None = None) -> Thing[Disk
     if using is not None and using.id != user:
         raise Refused(f"Disk {ref.id} is in use.")
     return disk
+
+
+def idle_volume(scene: Scene, ref: VolumeAt, *, user: int | None, shared: bool = False) -> Thing[Volume]:
+    """A volume that is there, and that no machine has but perhaps ``user``. It may be growing: that harms nobody."""
+    volume = scene.get(Volume, ref)
+    leaving = volume.due is not None and volume.becomes is None
+    if volume.doc is None or not volume.doc.ready or leaving:
+        raise Refused(f"Volume {ref.id} is not ready.")
+    using = scene.volume_user(volume)
+    if using is not None and using.id != user and not shared:
+        raise Refused(f"Volume {ref.id} is in use.")
+    return volume
+
+
+def plugged_in(volume: Thing[Volume], user: int) -> Effect:
+    """Noted in the volume as it is, and as it will be when it has grown."""
+    assert volume.doc is not None
+    becomes = None if volume.becomes is None else replace(volume.becomes, user=user)
+    return Effect(Volume, replace(volume, doc=replace(volume.doc, user=user), becomes=becomes), None)

@@ -16,7 +16,7 @@ from crofter.drivers.hypervisor.errors import Absent, Stale, Unreachable
 from crofter.drivers.hypervisor.reports import Progress
 from crofter.drivers.hypervisor.simulated import tables, world
 from crofter.drivers.hypervisor.simulated.fleet import Fleet
-from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing
+from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing, Volume
 from crofter.drivers.hypervisor.specs import Ref
 
 LOCKS = 0x51D
@@ -27,6 +27,13 @@ FAULTS = 0
 _things = tables.thing.c
 _work = tables.work.c
 _COLUMNS = [column for column in _things if column.name != "kind"]
+
+
+class VolumeAt(Ref, frozen=True):
+    """A volume by number; the host is the storage of its region."""
+
+    kind = Volume.kind
+    prefix = "v"
 
 
 class NotYet(Exception):
@@ -158,6 +165,16 @@ class Scene:
             if state is not None and state.active is not None and disk.id in state.active.disks:
                 return domain
         return None
+
+    def volume_user(self, volume: Thing[Volume]) -> Thing[Domain] | None:
+        """The machine that a volume is plugged into now, or is about to be."""
+        if volume.doc is None or volume.doc.user is None:
+            return None
+        domain = self.find(Domain, volume.doc.user)
+        if domain is None:
+            return None
+        states = (domain.doc, domain.becomes)
+        return domain if any(state is not None and volume.id in state.plugged for state in states) else None
 
     def begun(self, kind: str, number: int, verb: str, order: Order) -> StepContext | None:
         return self.db.maybe(_BEGUN, kind=kind, id=number, verb=verb, operation=order.operation, step=order.step)

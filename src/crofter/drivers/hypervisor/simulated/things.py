@@ -24,9 +24,12 @@ class Domain(Struct, frozen=True):
     active: DomainSpec | None = None
     resumes: bool = False
     runs: tuple[tuple[int, int], ...] = ()
+    plugged: tuple[int, ...] = ()
+    """The volumes that it has while it is on."""
 
     def started(self, at: int) -> Domain:
-        return replace(self, on=True, reason=None, since=at, active=self.spec, resumes=False)
+        plugged = self.spec.volumes
+        return replace(self, on=True, reason=None, since=at, active=self.spec, resumes=False, plugged=plugged)
 
     def stopped(self, at: int, reason: Reason, *, resumes: bool = False) -> Domain:
         if not self.on:
@@ -34,7 +37,7 @@ class Domain(Struct, frozen=True):
         runs = (*self.runs, (self.since, at))
         if len(runs) > RUNS_KEPT:
             runs = ((runs[0][0], runs[1][1]), *runs[2:])
-        return replace(self, on=False, reason=reason, since=at, active=None, resumes=resumes, runs=runs)
+        return replace(self, on=False, reason=reason, since=at, active=None, resumes=resumes, runs=runs, plugged=())
 
 
 class Disk(Struct, frozen=True):
@@ -54,6 +57,17 @@ class Backup(Struct, frozen=True):
     ready: bool = False
 
 
+class Volume(Struct, frozen=True):
+    """It is in the storage of a region, which has a number like those of the region's hosts."""
+
+    kind: ClassVar[str] = "volume"
+    size: int
+    content: str
+    ready: bool = False
+    user: int | None = None
+    """The machine that it was plugged into last. Whether that still has it is that machine's to say."""
+
+
 class Wiring(Struct, frozen=True):
     """The network of a machine: a thing of its own, because a firewall changes while its machine is worked on.
 
@@ -64,7 +78,7 @@ class Wiring(Struct, frozen=True):
     network: Network = Network()
 
 
-D = TypeVar("D", Domain, Disk, Backup, Wiring)
+D = TypeVar("D", Domain, Disk, Backup, Wiring, Volume)
 
 
 class Thing(Struct, Generic[D], frozen=True):

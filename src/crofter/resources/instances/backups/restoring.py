@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from crofter.context import Context
 from crofter.engine import Failed, Operation, Sleep, StepContext, step, tx_step
-from crofter.resources.instances import hypervisor_client, store
+from crofter.resources.instances import hypervisor_client, neighbours, store
 from crofter.resources.instances.backups.operations import find
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.configs import store as configs
@@ -54,6 +54,8 @@ def plan(ctx: Context, work: StepContext) -> Sleep | None:
     if work.args.overwrite:
         deploying.clear(ctx, instance)
     plans, made = write_down(ctx, instance, backup)
+    if work.args.overwrite:
+        neighbours.redeployed(ctx, instance, made[0].id if made else None)
     work.vars["disks"] = msgspec.to_builtins(plans)
     work.vars["config_id"] = made[0].id if made else None
     return None

@@ -92,6 +92,7 @@ def _values(ctx: Context, instance: Instance, body: ConfigBody, helpers: dict[st
     values: Values = given(body, "label", "comments", "kernel", "memory_limit", "root_device", "run_level", "virt_mode")
     if body.devices is not UNSET:
         values["devices"] = devices.kept(body.devices)
+        values["names_volumes"] = bool(configs.volumes_of(values["devices"]))
     if "root_device" in values and not _DEVICE.fullmatch(values["root_device"]):
         values["root_device"] = ROOT
     if isinstance(body, ConfigCreate) or body.helpers is not UNSET:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, Text, bindparam, select
+from sqlalchemy import Column, ForeignKey, Index, Integer, Text, bindparam, false, select, text
 
 from crofter.context import Context
-from crofter.db import Id, Json, Moment, Row, identity, owned, query, table
+from crofter.db import Flag, Id, Json, Moment, Row, identity, owned, partial_index, query, table
 from crofter.kinds import Entity
 
 SLOTS = ("sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh")
@@ -30,7 +30,10 @@ config = table(
     Column("virt_mode", Text, nullable=False),
     Column("created", Moment, nullable=False),
     Column("updated", Moment, nullable=False),
+    # Whether a volume stands at a slot: the few profiles that are looked through when a volume goes.
+    Column("names_volumes", Flag, nullable=False, server_default=false()),
     Index("ix_config_instance_id", "instance_id", "id"),
+    partial_index("ix_config_names_volumes", "account_id", where="names_volumes"),
 )
 
 
@@ -49,13 +52,16 @@ KEPT = (
 """What a backup remembers of a profile, and a clone copies."""
 
 
+Devices = dict[str, dict[str, int | None]]
+
+
 class Config(Row):
     id: int
     account_id: int
     instance_id: int
     label: str
     comments: str | None
-    devices: dict[str, dict[str, int | None]]
+    devices: Devices
     helpers: dict[str, bool]
     interfaces: list[dict[str, str | None]]
     kernel: str
@@ -65,11 +71,17 @@ class Config(Row):
     virt_mode: str
     created: str
     updated: str
+    names_volumes: bool
 
     @property
     def disks(self) -> set[int]:
         """The disks that a machine booted with this uses."""
         return {device["disk_id"] for device in self.devices.values() if device.get("disk_id")}  # type: ignore[misc]
+
+    @property
+    def volumes(self) -> set[int]:
+        """The volumes that a machine booted with this has."""
+        return volumes_of(self.devices)
 
     @property
     def networks(self) -> set[str]:
@@ -79,6 +91,9 @@ class Config(Row):
 
 ALL = select(config)
 _OF = query(ALL.where(config.c.instance_id == bindparam("instance_id")).order_by(config.c.id), Config)
+_NAMING_VOLUMES = query(
+    ALL.where(config.c.account_id == bindparam("account_id"), text("names_volumes")).order_by(config.c.id), Config
+)
 _ONE = query(
     ALL.where(
         config.c.account_id == bindparam("account_id"),
@@ -122,6 +137,7 @@ def insert(ctx: Context, instance_id: int, *, label: str, devices: dict[str, Any
         "virt_mode": "paravirt",
         "created": ctx.moment,
         "updated": ctx.moment,
+        "names_volumes": bool(volumes_of(devices)),
         **more,
     }
     return Config(ctx.db.insert(config, **values), **values)
@@ -133,6 +149,20 @@ def without_disk(ctx: Context, instance_id: int, disk_id: int) -> None:
         left = {slot: device for slot, device in row.devices.items() if device.get("disk_id") != disk_id}
         if left != row.devices:
             ctx.db.update(config, {"id": row.id}, devices=left, updated=ctx.moment)
+
+
+def volumes_of(devices: Devices) -> set[int]:
+    return {device["volume_id"] for device in devices.values() if device.get("volume_id")}  # type: ignore[misc]
+
+
+def naming_volume(ctx: Context, volume_id: int) -> list[Config]:
+    """The profiles of the account that have a volume at a slot."""
+    return [row for row in ctx.db.all(_NAMING_VOLUMES, account_id=ctx.account_id) if volume_id in row.volumes]
+
+
+def set_devices(ctx: Context, config_id: int, devices: Devices) -> None:
+    named = bool(volumes_of(devices))
+    ctx.db.update(config, {"id": config_id}, devices=devices, names_volumes=named, updated=ctx.moment)
 
 
 def entity(row: Config) -> Entity:

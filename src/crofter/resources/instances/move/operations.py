@@ -13,7 +13,7 @@ from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.looking import locate, look, look_again
-from crofter.resources.instances.power.operations import boot_with, define_as, defined, switch_off
+from crofter.resources.instances.power.operations import boot_with, define_as, defined, switch_off, take_volumes_for
 from crofter.resources.instances.shapes import Status
 from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
@@ -211,6 +211,16 @@ def arrive(ctx: Context, work: StepContext) -> Sleep | None:
 # ---- and back -------------------------------------------------------------------------------------------------------
 
 
+@tx_step(weight=1)
+def take_volumes_back(ctx: Context, work: StepContext) -> Sleep | None:
+    """Before it is on again: its profile may name other volumes than it was booted with."""
+    instance = store.find_unscoped(ctx, work.args.instance_id)
+    leaving = instance is None or instance.status == "deleting"
+    if not leaving and work.args.was_running and work.args.config_id is not None:
+        take_volumes_for(ctx, work.args.instance_id, work.args.config_id)
+    return None
+
+
 @step(weight=15)
 def resume(work: StepContext) -> Sleep | None:
     """On again, if this had turned it off."""
@@ -222,7 +232,13 @@ def resume(work: StepContext) -> Sleep | None:
     return define_as(work, None)
 
 
-RECOVER = Operation(kind="compute_recover", args=MoveArgs, steps=(locate, resume, look), failed=look_again, keep=False)
+RECOVER = Operation(
+    kind="compute_recover",
+    args=MoveArgs,
+    steps=(locate, take_volumes_back, resume, look),
+    failed=look_again,
+    keep=False,
+)
 
 
 def arguments(instance: Instance, target: Target | None = None) -> MoveArgs:
@@ -248,7 +264,7 @@ def _job(kind: str, *steps: object, after: tuple[str, ...] = ()) -> Job:
     operation = Operation(
         kind=kind,
         args=MoveArgs,
-        steps=(stop, *steps, resume, look),  # type: ignore[arg-type]
+        steps=(stop, *steps, take_volumes_back, resume, look),  # type: ignore[arg-type]
         failed=come_back,
         cost=_cost,
     )

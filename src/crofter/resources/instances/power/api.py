@@ -15,7 +15,7 @@ TAG = "instances"
     "POST /v4/compute/instances/{compute_id}/boot",
     scope="computes:read_write",
     grant="compute:read_write",
-    events=("compute_boot", "vlan_attach", "vlan_detach"),
+    events=("compute_boot", "vlan_attach", "vlan_detach", "volume_attach"),
 )
 def boot_instance(ctx: Context, instance: TheInstance, body: WithConfig) -> None:
     """Boot an instance that is off."""

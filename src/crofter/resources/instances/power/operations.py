@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from crofter.context import Context
 from crofter.drivers.hypervisor import DomainSpec
-from crofter.engine import Failed, Operation, Sleep, StepContext, step
-from crofter.resources.instances import hypervisor_client, specs, store
+from crofter.engine import Failed, Operation, Sleep, StepContext, step, tx_step
+from crofter.resources.instances import hypervisor_client, neighbours, specs, store
 from crofter.resources.instances.configs import networks
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.looking import Args, look, look_again
@@ -129,6 +129,24 @@ def power_off(work: StepContext) -> Sleep | None:
     return switch_off(work)
 
 
+@tx_step(weight=1)
+def take_volumes(ctx: Context, work: StepContext) -> Sleep | None:
+    """Written down before the machine has them: no other instance gets a volume that this one boots with."""
+    take_volumes_for(ctx, work.args.instance_id, work.args.config_id)
+    return None
+
+
+def take_volumes_for(ctx: Context, instance_id: int, config_id: int) -> None:
+    instance = store.get_unscoped(ctx, instance_id)
+    neighbours.booting(ctx, instance, _profile(ctx, instance, config_id).devices)
+
+
+@tx_step(weight=1)
+def take_volumes_to_rescue(ctx: Context, work: StepContext) -> Sleep | None:
+    neighbours.booting(ctx, store.get_unscoped(ctx, work.args.instance_id), work.args.devices)
+    return None
+
+
 @step(weight=10)
 def define(work: StepContext) -> Sleep | None:
     return define_as(work, work.args.config_id)
@@ -156,12 +174,16 @@ def power_on_rescue(work: StepContext) -> Sleep | None:
 
 def _boot(kind: str, *after: str) -> Job:
     """Booting is one thing; whether the owner or the watchdog asked for it is told by its name."""
-    operation = Operation(kind=kind, args=BootArgs, steps=(place, define, power_on, look), failed=look_again)
+    operation = Operation(
+        kind=kind, args=BootArgs, steps=(place, take_volumes, define, power_on, look), failed=look_again
+    )
     return Job(operation=operation, action=kind, accepts=("offline",), after=after, during="booting")
 
 
 def _reboot(kind: str, *after: str) -> Job:
-    operation = Operation(kind=kind, args=BootArgs, steps=(power_off, define, power_on, look), failed=look_again)
+    operation = Operation(
+        kind=kind, args=BootArgs, steps=(power_off, take_volumes, define, power_on, look), failed=look_again
+    )
     return Job(operation=operation, action=kind, accepts=("running",), after=after, during="rebooting")
 
 
@@ -181,7 +203,7 @@ RESCUE = {
         operation=Operation(
             kind="rescue_reboot",
             args=RescueArgs,
-            steps=(power_off, define_rescue, power_on_rescue, look),
+            steps=(power_off, take_volumes_to_rescue, define_rescue, power_on_rescue, look),
             failed=look_again,
         ),
         action="compute_reboot",
@@ -190,7 +212,10 @@ RESCUE = {
     ),
     "offline": Job(
         operation=Operation(
-            kind="rescue_boot", args=RescueArgs, steps=(place, define_rescue, power_on_rescue, look), failed=look_again
+            kind="rescue_boot",
+            args=RescueArgs,
+            steps=(place, take_volumes_to_rescue, define_rescue, power_on_rescue, look),
+            failed=look_again,
         ),
         action="compute_boot",
         accepts=("offline",),

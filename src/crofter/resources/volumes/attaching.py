@@ -1,0 +1,233 @@
+"""Attaching a volume to an instance, and detaching it.
+
+Both are jobs of the instance: they take its key, so that none of them meets a boot, a move, a rebuild or another one of
+its kind. The row of a volume says which instance has it, and only a free one can be given away. So of two that want it
+one is refused, whatever else is done to the volume meanwhile.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from crofter import clock
+from crofter.context import Context
+from crofter.drivers.hypervisor import Device, DomainSpec
+from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
+from crofter.events import record
+from crofter.resources.instances import hypervisor_client, states
+from crofter.resources.instances import store as instances
+from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.configs.store import SLOTS, Config
+from crofter.resources.instances.hypervisor_client import Call
+from crofter.resources.instances.neighbours import Devices
+from crofter.resources.instances.states import Job
+from crofter.resources.instances.store import Instance
+from crofter.resources.volumes import store
+from crofter.resources.volumes.store import Volume
+
+FULLVIRT_SLOTS = SLOTS[:4]
+READY = ("active", "resizing")
+NO_SLOT = "The configuration profile has no free device slot."
+DROP_AGAIN = 10 * clock.MINUTE
+
+
+class AttachArgs(Struct, frozen=True):
+    instance_id: int
+    volume_id: int
+    config_id: int | None = None
+    """The profile that gets it; None if it ends with the next boot."""
+
+
+# ---- slots ----------------------------------------------------------------------------------------------------------
+
+
+def free_slot(config: Config) -> str | None:
+    usable = FULLVIRT_SLOTS if config.virt_mode == "fullvirt" else SLOTS
+    return next((slot for slot in usable if not config.devices.get(slot)), None)
+
+
+def slot_of(config: Config, volume_id: int) -> str | None:
+    return next((slot for slot, device in config.devices.items() if device.get("volume_id") == volume_id), None)
+
+
+def empty_slots(ctx: Context, rows: list[Config], volume_id: int) -> None:
+    for row in rows:
+        left = {slot: device for slot, device in row.devices.items() if device.get("volume_id") != volume_id}
+        if left != row.devices:
+            configs.set_devices(ctx, row.id, left)
+
+
+def _with_volume(spec: DomainSpec, slot: str, volume_id: int) -> DomainSpec:
+    others = [device for device in spec.devices if device.slot != slot and device.volume != volume_id]
+    devices = sorted([*others, Device(slot, volume=volume_id)], key=lambda device: device.slot)  # type: ignore[arg-type]
+    return replace(spec, devices=tuple(devices))
+
+
+def _without_volume(spec: DomainSpec, volume_id: int) -> DomainSpec:
+    return replace(spec, devices=tuple(device for device in spec.devices if device.volume != volume_id))
+
+
+# ---- attaching ------------------------------------------------------------------------------------------------------
+
+
+def _held(ctx: Context, args: AttachArgs) -> Volume:
+    volume = store.find_unscoped(ctx, args.volume_id)
+    if volume is None or volume.instance_id != args.instance_id:
+        raise Failed("The volume is gone.")
+    return volume
+
+
+@tx_step(weight=10)
+def take_slot(ctx: Context, work: StepContext) -> Sleep | None:
+    volume = _held(ctx, work.args)
+    if work.args.config_id is None:
+        return None
+    known = {config.id: config for config in configs.of(ctx, work.args.instance_id)}
+    config = known.get(work.args.config_id)
+    if config is None:
+        raise Failed("The configuration profile is gone.")
+    slot = slot_of(config, volume.id)
+    if slot is None:
+        slot = free_slot(config)
+        if slot is None:
+            raise Failed(NO_SLOT)
+        configs.set_devices(ctx, config.id, {**config.devices, slot: {"volume_id": volume.id}})
+        work.vars["taken"] = True
+    work.vars["slot"] = slot
+    return None
+
+
+@step(weight=90)
+def plug(work: StepContext) -> Sleep | None:
+    """At once into a machine that is on, and into what it is defined as: its host may switch it on by itself."""
+    with work.read() as ctx:
+        instance = instances.get_unscoped(ctx, work.args.instance_id)
+        volume = _held(ctx, work.args)
+    if instance.host is None:
+        return None
+    driver, ref = hypervisor_client.hypervisor(work.runtime), hypervisor_client.domain_ref(instance)
+    seen = driver.observe(ref)
+    if seen.power == "unknown":
+        return hypervisor_client.ask_later(work)
+    if work.args.config_id is None and seen.power != "on":
+        raise Failed("The Compute is not running.")
+    if seen.power == "absent":
+        return None
+    calls: list[Call] = [lambda order: driver.ensure_attached(ref, volume.ref, order)]
+    if "slot" in work.vars and seen.spec is not None and _boots_with(instance, seen.spec, work.args.config_id):
+        wanted = _with_volume(seen.spec, work.vars["slot"], volume.id)
+        calls.insert(0, lambda order: driver.ensure_domain(ref, wanted, order))
+    return hypervisor_client.carry_out(work, calls)
+
+
+def _boots_with(instance: Instance, spec: DomainSpec, config_id: int | None) -> bool:
+    return not spec.rescue and instance.booted_config == config_id
+
+
+def let_go(ctx: Context, work: StepContext, _reason: str) -> None:
+    """What could not be attached is free again: as soon as the machine surely does not have it."""
+    volume = store.find_unscoped(ctx, work.args.volume_id)
+    if volume is None or volume.instance_id != work.args.instance_id:
+        return
+    if work.vars.get("taken"):
+        empty_slots(ctx, configs.of(ctx, work.args.instance_id), volume.id)
+    enqueue(ctx, DROP, work.args, key=states.key(work.args.instance_id))
+
+
+# ---- detaching ------------------------------------------------------------------------------------------------------
+
+
+@step(weight=90)
+def unplug(work: StepContext) -> Sleep | None:
+    with work.read() as ctx:
+        instance = instances.find_unscoped(ctx, work.args.instance_id)
+        volume = store.find_unscoped(ctx, work.args.volume_id)
+    if instance is None or instance.host is None or volume is None or volume.instance_id != instance.id:
+        return None
+    driver, ref = hypervisor_client.hypervisor(work.runtime), hypervisor_client.domain_ref(instance)
+    seen = driver.observe(ref)
+    if seen.power == "unknown":
+        return hypervisor_client.ask_later(work)
+    if seen.power == "absent":
+        return None
+    calls: list[Call] = [lambda order: driver.ensure_detached(ref, volume.ref, order)]
+    if seen.spec is not None and volume.id in seen.spec.volumes:
+        wanted = _without_volume(seen.spec, volume.id)
+        calls.insert(0, lambda order: driver.ensure_domain(ref, wanted, order))
+    return hypervisor_client.carry_out(work, calls)
+
+
+@tx_step(weight=10)
+def free(ctx: Context, work: StepContext) -> Sleep | None:
+    if store.free(ctx, work.args.volume_id, work.args.instance_id):
+        empty_slots(ctx, configs.of(ctx, work.args.instance_id), work.args.volume_id)
+    return None
+
+
+def drop_again(ctx: Context, work: StepContext, _reason: str) -> None:
+    """Nobody waits for it, and nobody else would do it."""
+    instance = instances.find_unscoped(ctx, work.args.instance_id)
+    if instance is not None and instance.status != "deleting":
+        enqueue(ctx, DROP, work.args, key=states.key(instance.id), due=ctx.now + DROP_AGAIN)
+
+
+ATTACH = Job(
+    operation=Operation(kind="volume_attach", args=AttachArgs, steps=(take_slot, plug), failed=let_go),
+    action="volume_attach",
+    accepts=tuple(status for status in states.STATUSES if status != "deleting"),
+    after=("volume_create",),
+)
+"""The rules ask for an instance at rest. One that follows a creation takes its turn, whatever is going on."""
+DETACH = Job(
+    operation=Operation(kind="volume_detach", args=AttachArgs, steps=(unplug, free)),
+    action="volume_detach",
+)
+DROP = Operation(kind="volume_drop", args=AttachArgs, steps=(unplug, free), failed=drop_again, keep=False)
+JOBS = (ATTACH, DETACH)
+
+
+# ---- what happens to instances --------------------------------------------------------------------------------------
+
+
+def booting(ctx: Context, instance: Instance, devices: Devices) -> None:
+    """What was attached until the next boot is free; what the profile names and nobody has is attached."""
+    named = configs.volumes_of(devices)
+    for volume in store.attached(ctx, instance.id):
+        if not volume.persistent and volume.id not in named:
+            release(ctx, volume, instance)
+    for volume_id in sorted(named):
+        volume_named = store.find_unscoped(ctx, volume_id)
+        if volume_named is None or volume_named.account_id != instance.account_id:
+            raise Failed(f"Volume {volume_id} is gone.")
+        _take(ctx, volume_named, instance)
+
+
+def _take(ctx: Context, volume: Volume, instance: Instance) -> None:
+    if volume.status not in READY or volume.region != instance.region:
+        raise Failed(f"Volume {volume.label} is not ready.")
+    if volume.instance_id == instance.id:
+        store.change(ctx, volume.id, persistent=True)
+    elif store.claim(ctx, volume.id, instance.id, persistent=True):
+        record(ctx, "volume_attach", store.entity(volume), instances.entity(instance))
+    else:
+        raise Failed(f"Volume {volume.label} is attached to another Compute.")
+
+
+def redeployed(ctx: Context, instance: Instance, config_id: int | None) -> None:
+    """The volumes stay with an instance whose profiles were replaced, in the first free slots of the new one."""
+    for volume in store.attached(ctx, instance.id):
+        config = next((one for one in configs.of(ctx, instance.id) if one.id == config_id), None)
+        slot = free_slot(config) if config is not None and volume.persistent else None
+        if volume.status not in READY:
+            continue  # it is still being made, and attached after that
+        if config is None or slot is None:
+            release(ctx, volume, instance)
+        else:
+            configs.set_devices(ctx, config.id, {**config.devices, slot: {"volume_id": volume.id}})
+
+
+def release(ctx: Context, volume: Volume, instance: Instance) -> None:
+    """Free the volume of a machine that is off or gone."""
+    store.free(ctx, volume.id, instance.id)
+    record(ctx, "volume_detach", store.entity(volume), instances.entity(instance))
