@@ -21,6 +21,7 @@ HERE = Path(__file__).parent
 SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8C3cV0rHWn8CqYHQGoZKZQ2wuxGzQ2nHfYqvMsNwEz alice"
 CATALOGUE = {"region_id", "type_id", "kernel_id", "image_id", "year", "month"}
 """Parts of a path that name nobody's own."""
+ADDING = ("add_computes", "add_firewalls")
 CALLERS = (
     "nobody",
     "bad token",
@@ -102,6 +103,7 @@ class Matrix:
         self._post("/v4/account/users", username="bob-restricted", email="bob@example.com")
         key = self._post("/v4/profile/sshkeys", label="laptop", ssh_key=SSH_KEY)
         token = self._post("/v4/profile/tokens", label="spare")
+        self._make_firewall()
         self.parts |= {
             "label": "blue",
             "client_id": client["id"],
@@ -116,6 +118,13 @@ class Matrix:
             "event_id": self.alice.get("/v4/account/events").json()["data"][-1]["id"],
             "payment_method_id": self.alice.get("/v4/account/payment-methods").json()["data"][0]["id"],
         }
+
+    def _make_firewall(self) -> None:
+        policies = {"inbound_policy": "DROP", "outbound_policy": "ACCEPT"}
+        devices = {"computes": [self.parts["compute_id"]]}
+        made = self._post("/v4/networking/firewalls", label="wall", rules=policies, devices=devices)
+        listed = self.alice.get(f"/v4/networking/firewalls/{made['id']}/devices").json()["data"]
+        self.parts |= {"firewall_id": made["id"], "firewall_device_id": listed[0]["id"]}
 
     def _insert_rows(self) -> None:
         """What only time or the login service makes."""
@@ -157,7 +166,9 @@ class Matrix:
         cloud.advance(5)
         revoked = self._post("/v4/profile/tokens", label="gone")
         assert self.alice.delete(f"/v4/profile/tokens/{revoked['id']}").status_code == 200
-        reading = " ".join(f"{name}:read_only" for name in ("account", "computes", "events", "images", "maintenance"))
+        reading = " ".join(
+            f"{name}:read_only" for name in ("account", "computes", "events", "firewall", "images", "maintenance")
+        )
         return {
             "nobody": cloud.client(None),
             "bad token": cloud.client("not-a-token"),
@@ -177,8 +188,9 @@ class Matrix:
         self._post("/v4/account/users", username=name, email=f"{name}@example.com")
         if level is not None:
             grants = {
-                "global": {"account_access": level, "add_computes": level == "read_write"},
+                "global": {"account_access": level} | dict.fromkeys(ADDING, level == "read_write"),
                 "compute": [{"id": self.parts["compute_id"], "permissions": level}],
+                "firewall": [{"id": self.parts["firewall_id"], "permissions": level}],
             }
             answer = self.alice.put(f"/v4/account/users/{name}/grants", json=grants)
             assert answer.status_code == 200, answer.text
@@ -243,7 +255,7 @@ def _for_restricted(row: Row, own: set[str], held: str) -> set[str]:
     if kind == "any":
         # What is somebody else's own, or about things that one may not see, is not there.
         return {"in", "404"} if own else {"in"}
-    if kind == "add_computes":
+    if kind in ADDING:
         return {"in"} if held == "read_write" else {"403"}
     enough = held == "read_write" or held == level
     return {"in"} if enough else {"403"}

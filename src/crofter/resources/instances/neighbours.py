@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from crofter.context import Context
+from crofter.drivers.hypervisor import Rule
 from crofter.errors import Reason
 from crofter.resources.instances.store import Instance
 
@@ -19,6 +20,9 @@ class Neighbour(Struct, frozen=True):
     has_volume: Callable[[Context, Instance, int, str], bool] = lambda _ctx, _instance, _volume_id, _field: False
     """Whether a profile of the instance may name the volume. Raises if the caller may not use it; the last argument is
     the field to be named then."""
+    filter_rules: Callable[[Context, Instance], tuple[Rule, ...]] = lambda _ctx, _instance: ()
+    """The rules of the packet filter in front of the instance; none lets everything through. Asked by steps of
+    operations, so the account is the instance's. Whoever changes the answer calls ``ips.rules.apply_later``."""
     deleted: Callable[[Context, Instance], None] = lambda _ctx, _instance: None
     """The instance is deleted in this transaction, so it is referred to no more."""
 
@@ -38,6 +42,10 @@ def against_leaving(ctx: Context, instance: Instance) -> Iterator[Reason]:
 
 def has_volume(ctx: Context, instance: Instance, volume_id: int, field: str) -> bool:
     return any(neighbour.has_volume(ctx, instance, volume_id, field) for neighbour in _registered)
+
+
+def filter_rules(ctx: Context, instance: Instance) -> tuple[Rule, ...]:
+    return tuple(rule for neighbour in _registered for rule in neighbour.filter_rules(ctx, instance))
 
 
 def deleted(ctx: Context, instance: Instance) -> None:
