@@ -15,12 +15,18 @@ from crofter.resources.billing import store as billing
 from crofter.resources.logins import store as logins
 from crofter.resources.managed.issues.store import issue
 from crofter.resources.oauth import store as oauth
+from crofter.scopes import RESOURCES
 from tests.cloud import Cloud
 
 HERE = Path(__file__).parent
 SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8C3cV0rHWn8CqYHQGoZKZQ2wuxGzQ2nHfYqvMsNwEz alice"
 CATALOGUE = {"region_id", "type_id", "kernel_id", "image_id", "year", "month"}
 """Parts of a path that name nobody's own."""
+ADDING = ("add_computes", "add_firewalls", "add_volumes")
+GRANTED = ("compute", "firewall", "volume")
+"""Kinds of objects on which the restricted callers have grants; the path calls each of them by kind."""
+NEVER_ASKED_FOR = "databases"
+"""A scope that no endpoint wants."""
 CALLERS = (
     "nobody",
     "bad token",
@@ -104,6 +110,7 @@ class Matrix:
         token = self._post("/v4/profile/tokens", label="spare")
         volume = self._post("/v4/volumes", label="data", region="us-east")
         self.cloud.settle()
+        self._make_firewall()
         self.parts |= {
             "label": "blue",
             "client_id": client["id"],
@@ -119,6 +126,13 @@ class Matrix:
             "event_id": self.alice.get("/v4/account/events").json()["data"][-1]["id"],
             "payment_method_id": self.alice.get("/v4/account/payment-methods").json()["data"][0]["id"],
         }
+
+    def _make_firewall(self) -> None:
+        policies = {"inbound_policy": "DROP", "outbound_policy": "ACCEPT"}
+        devices = {"computes": [self.parts["compute_id"]]}
+        made = self._post("/v4/networking/firewalls", label="wall", rules=policies, devices=devices)
+        listed = self.alice.get(f"/v4/networking/firewalls/{made['id']}/devices").json()["data"]
+        self.parts |= {"firewall_id": made["id"], "firewall_device_id": listed[0]["id"]}
 
     def _insert_rows(self) -> None:
         """What only time or the login service makes."""
@@ -160,14 +174,14 @@ class Matrix:
         cloud.advance(5)
         revoked = self._post("/v4/profile/tokens", label="gone")
         assert self.alice.delete(f"/v4/profile/tokens/{revoked['id']}").status_code == 200
-        read = ("account", "computes", "events", "images", "maintenance", "volumes")
-        reading = " ".join(f"{name}:read_only" for name in read)
+        # All but one that no endpoint asks for.
+        reading = " ".join(f"{name}:read_only" for name in RESOURCES if name != NEVER_ASKED_FOR)
         return {
             "nobody": cloud.client(None),
             "bad token": cloud.client("not-a-token"),
             "expired token": cloud.client(expired),
             "revoked token": cloud.client(revoked["token"]),
-            "wrong scope": cloud.client(cloud.token("alice", "longview:read_write")),
+            "wrong scope": cloud.client(cloud.token("alice", f"{NEVER_ASKED_FOR}:read_write")),
             "read_only scope": cloud.client(cloud.token("alice", reading)),
             "other tenant": cloud.person(username="mallory", managed=True),
             "restricted, no grant": self._restricted(None),
@@ -181,13 +195,8 @@ class Matrix:
         self._post("/v4/account/users", username=name, email=f"{name}@example.com")
         if level is not None:
             grants = {
-                "global": {
-                    "account_access": level,
-                    "add_computes": level == "read_write",
-                    "add_volumes": level == "read_write",
-                },
-                "compute": [{"id": self.parts["compute_id"], "permissions": level}],
-                "volume": [{"id": self.parts["volume_id"], "permissions": level}],
+                "global": {"account_access": level} | dict.fromkeys(ADDING, level == "read_write"),
+                **{kind: [{"id": self.parts[f"{kind}_id"], "permissions": level}] for kind in GRANTED},
             }
             answer = self.alice.put(f"/v4/account/users/{name}/grants", json=grants)
             assert answer.status_code == 200, answer.text
@@ -252,7 +261,7 @@ def _for_restricted(row: Row, own: set[str], held: str) -> set[str]:
     if kind == "any":
         # What is somebody else's own, or about things that one may not see, is not there.
         return {"in", "404"} if own else {"in"}
-    if kind == "add_computes":
+    if kind in ADDING:
         return {"in"} if held == "read_write" else {"403"}
     enough = held == "read_write" or held == level
     return {"in"} if enough else {"403"}

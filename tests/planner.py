@@ -40,6 +40,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "update_instance_ip": {"rdns": None},
     "clone_instance": {"region": "us-east", "type": "g6-nanode-1"},
     "create_instance": {"region": "us-east", "type": "g6-nanode-1", "tags": ["new"], **IMAGE},
+    "create_firewall": {"label": "gate", "rules": {"inbound_policy": "DROP", "outbound_policy": "ACCEPT"}},
+    "update_firewall": {"label": "gate", "status": "disabled"},
+    "update_firewall_rules": {"inbound_policy": "ACCEPT"},
     "update_instance": {"label": "renamed", "tags": ["blue", "new"]},
     "update_managed_compute_settings": {"ssh": {"port": 2222}},
     "create_managed_contact": {"name": "Eve", "email": "eve@example.com"},
@@ -129,6 +132,8 @@ class Planner(Matrix):
             body = {"entities": {"computes": [self.transferable]}}
         elif name == "attach_volume":
             body = {"compute_id": self.on["idle"]["compute_id"]}
+        elif name == "create_firewall_device":
+            body = {"id": self.on["bare"]["compute_id"], "type": "compute"}
         elif name == "restore_backup":
             body = {"compute_id": parts["compute_id"], "overwrite": True}
         client = self.plain if name == "enable_managed" or name.startswith("accept") else self.alice

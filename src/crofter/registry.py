@@ -29,6 +29,7 @@ from crofter.resources.events import api as events
 from crofter.resources.events import visibility as event_visibility
 from crofter.resources.firewalls import api as firewalls
 from crofter.resources.firewalls import kind as firewall_kind
+from crofter.resources.firewalls import operations as firewall_operations
 from crofter.resources.firewalls.kind import FIREWALL
 from crofter.resources.images import api as images
 from crofter.resources.images.catalogue import IMAGES
@@ -152,6 +153,7 @@ OPERATIONS: tuple[Operation, ...] = (
     CLEAR,
     *instance_jobs.OPERATIONS,
     *volume_operations.OPERATIONS,
+    *firewall_operations.OPERATIONS,
     *billing_operations.OPERATIONS,
     *transfer_operations.OPERATIONS,
     MAINTAIN,

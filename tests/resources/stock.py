@@ -42,15 +42,13 @@ class Stock:
         )
 
     def firewall(self, instance_id: int, label: str = "web", kind: str = "compute") -> int:
-        rule = {"protocol": "TCP", "ports": "443", "addresses": {"ipv4": ["0.0.0.0/0"]}, "action": "ACCEPT"}
+        anywhere = {"ipv4": ["0.0.0.0/0"], "ipv6": []}
+        rule = {"protocol": "TCP", "ports": "443", "addresses": anywhere, "action": "ACCEPT"}
         firewall_id = self.insert(
             firewalls.firewall,
             account_id=self.account_id,
             label=label,
-            inbound=[rule],
-            inbound_policy="DROP",
-            outbound=[],
-            outbound_policy="ACCEPT",
+            rules={"inbound": [rule], "inbound_policy": "DROP", "outbound": [], "outbound_policy": "ACCEPT"},
             **THEN,
         )
         self.insert(firewalls.firewall_device, firewall_id=firewall_id, kind=kind, object_id=instance_id, **THEN)

@@ -97,6 +97,18 @@ def a_firewall_may_change_while_its_machine_moves(yard: Yard) -> None:
     yard.done(lambda: yard.driver.ensure_network(moved, Network(), after))
 
 
+def an_older_network_never_replaces_a_newer_one(yard: Yard) -> None:
+    machine, late, later = yard.machine(), yard.order("filter"), yard.order("filter")
+    yard.driver.ensure_network(machine.domain, Network(generation=7), later)
+    with pytest.raises(Stale):
+        yard.driver.ensure_network(machine.domain, Network(generation=6), late)
+    yard.bench.wait(10)
+    with pytest.raises(Stale):
+        yard.driver.ensure_network(machine.domain, Network(generation=6), late)
+    again = yard.order("filter")
+    yard.done(lambda: yard.driver.ensure_network(machine.domain, Network(generation=7), again))
+
+
 def a_deletion_ends_what_was_under_way(yard: Yard) -> None:
     machine, boot = yard.machine(), yard.order("boot")
     yard.driver.ensure_running(machine.domain, boot)

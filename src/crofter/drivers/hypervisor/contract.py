@@ -79,7 +79,10 @@ class Hypervisor(Protocol):
         """The machine is defined so, from its next boot on; a running one runs on as it is."""
 
     def ensure_network(self, ref: DomainRef, network: Network, order: Order) -> Progress:
-        """The machine has these addresses and this filter, at once. The whole of it, not a change to it."""
+        """The machine has these addresses and this filter, at once. The whole of it, not a change to it.
+
+        Operations that know of different changes come in any order: a lower generation than the last one is Stale.
+        """
 
     def ensure_running(self, ref: DomainRef, order: Order) -> Progress:
         """The machine is on. One that runs already is left alone, whatever it was booted with.

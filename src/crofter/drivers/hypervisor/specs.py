@@ -108,7 +108,7 @@ class DomainSpec(Struct, frozen=True):
 
 
 class Rule(Struct, frozen=True):
-    """What a packet filter lets through or drops."""
+    """What a packet filter lets through or drops. Without a protocol, ports or addresses it matches any."""
 
     direction: Literal["inbound", "outbound"]
     action: Literal["ACCEPT", "DROP"]
@@ -122,6 +122,9 @@ class Network(Struct, frozen=True):
 
     addresses: tuple[str, ...] = ()
     rules: tuple[Rule, ...] = ()
+    """The first that matches decides; what none matches is let through."""
+    generation: int = 0
+    """Grows whenever something about it changes. Once a driver was given one, an older one is Stale."""
 
 
 class DiskSpec(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Firewalls as callers see them."""
+"""Firewalls as they are sent and shown."""
 
 from __future__ import annotations
 
@@ -6,37 +6,74 @@ from typing import Annotated, Literal
 
 from msgspec import UNSET, Meta, UnsetType
 
-from crofter.shapes import Filtered, Id, Moment, View
+from crofter.resources.firewalls import checks
+from crofter.resources.tags.shapes import TagLabel
+from crofter.shapes import Body, Filtered, Id, Moment, Optional, View
 
-Policy = Literal["ACCEPT", "DROP"]
+MOST_RULES = 25
+"""Rules of a firewall, both directions together."""
+MOST_ADDRESSES = 255
+"""Networks of a rule, both families together."""
+
+FirewallLabel = Annotated[
+    str,
+    Meta(
+        min_length=3,
+        max_length=32,
+        description="Name of the firewall, unique on the account.",
+        examples=["web"],
+        extra={"check": checks.about_label},
+    ),
+]
+Policy = Annotated[Literal["ACCEPT", "DROP"], Meta(description="What happens to traffic that no rule matches.")]
+Action = Annotated[Literal["ACCEPT", "DROP"], Meta(description="What happens to traffic that the rule matches.")]
+Protocol = Annotated[Literal["TCP", "UDP", "ICMP"], Meta(description="The protocol of the traffic.")]
+Ports = Annotated[
+    str,
+    Meta(
+        max_length=255,
+        description="Up to 15 ports, comma separated; a range counts as two. For TCP and UDP only, which need it.",
+        examples=["22, 8000-9000"],
+        extra={"check": checks.about_ports},
+    ),
+]
+Ipv4Networks = Annotated[
+    list[Annotated[str, Meta(max_length=64, examples=["192.0.2.0/24"], extra={"check": checks.about_ipv4})]],
+    Meta(max_length=MOST_ADDRESSES, description="IPv4 networks, as `address/prefix`."),
+]
+Ipv6Networks = Annotated[
+    list[Annotated[str, Meta(max_length=64, examples=["2001:db8::/32"], extra={"check": checks.about_ipv6})]],
+    Meta(max_length=MOST_ADDRESSES, description="IPv6 networks, as `address/prefix`."),
+]
+RuleLabel = Annotated[str, Meta(min_length=3, max_length=32, description="Name of the rule.")]
+Description = Annotated[str, Meta(min_length=1, max_length=100, description="What the rule is for.")]
+Tags = Annotated[list[TagLabel], Meta(max_length=500, description="Tags of the firewall.")]
 
 
 class RuleAddresses(View):
-    """Networks, as `address/prefix`."""
+    """Where the traffic comes from or goes to. Both families together have at most 255 networks."""
 
-    ipv4: list[str] = []
-    ipv6: list[str] = []
+    ipv4: Ipv4Networks = []
+    ipv6: Ipv6Networks = []
 
 
 class RuleView(View):
     """Which traffic is let through, or is not."""
 
-    protocol: Literal["TCP", "UDP", "ICMP"]
+    protocol: Protocol
     addresses: RuleAddresses
-    action: Policy
-    ports: Annotated[str, Meta(description="Ports and ranges, comma separated.", examples=["22, 443"])] | UnsetType = (
-        UNSET
-    )
-    label: str | UnsetType = UNSET
-    description: str | UnsetType = UNSET
+    action: Action
+    ports: Ports | UnsetType = UNSET
+    label: RuleLabel | UnsetType = UNSET
+    description: Description | UnsetType = UNSET
 
 
 class RulesView(View):
     """What happens to traffic in both directions: the first rule that matches, else the policy."""
 
-    inbound: list[RuleView]
+    inbound: Annotated[list[RuleView], Meta(description="Rules for traffic to the instances, in order.")]
     inbound_policy: Policy
-    outbound: list[RuleView]
+    outbound: Annotated[list[RuleView], Meta(description="Rules for traffic from the instances, in order.")]
     outbound_policy: Policy
 
 
@@ -45,8 +82,84 @@ class FirewallView(View):
 
     created: Filtered[Moment]
     id: Filtered[Id]
-    label: Annotated[Filtered[str], Meta(min_length=3, max_length=32, examples=["web"])]
+    label: Filtered[FirewallLabel]
     rules: RulesView
-    status: Literal["enabled", "disabled", "deleted"]
+    status: Annotated[Literal["enabled", "disabled", "deleted"], Meta(description="Whether its rules are in force.")]
     tags: Filtered[list[str]]
     updated: Filtered[Moment]
+
+
+class DeviceEntity(View):
+    """What the firewall guards."""
+
+    id: Id
+    label: Annotated[str | None, Meta(description="Name of the instance.")]
+    type: Annotated[Literal["compute"], Meta(description="The kind of object.")]
+    url: Annotated[str, Meta(description="Where the object is viewed.")]
+
+
+class FirewallDeviceView(View):
+    """An instance that a firewall guards."""
+
+    created: Filtered[Moment]
+    entity: DeviceEntity
+    id: Filtered[Id]
+    updated: Filtered[Moment]
+
+
+class AddressesBody(Body):
+    """Where the traffic comes from or goes to."""
+
+    ipv4: Ipv4Networks = []
+    ipv6: Ipv6Networks = []
+
+
+class RuleBody(Body):
+    protocol: Protocol
+    addresses: AddressesBody
+    action: Action
+    ports: Optional[Ports] = UNSET
+    label: Optional[RuleLabel] = UNSET
+    description: Optional[Description] = UNSET
+
+
+Inbound = Annotated[list[RuleBody], Meta(max_length=MOST_RULES, description="Rules for traffic to the instances.")]
+Outbound = Annotated[list[RuleBody], Meta(max_length=MOST_RULES, description="Rules for traffic from the instances.")]
+
+
+class RulesBody(Body):
+    inbound_policy: Policy
+    outbound_policy: Policy
+    inbound: Inbound = []
+    outbound: Outbound = []
+
+
+class RulesUpdate(Body):
+    inbound: Optional[Inbound] = UNSET
+    inbound_policy: Optional[Policy] = UNSET
+    outbound: Optional[Outbound] = UNSET
+    outbound_policy: Optional[Policy] = UNSET
+
+
+class FirewallDevices(Body):
+    computes: Annotated[list[Id], Meta(max_length=500, description="Instances that the firewall guards.")] = []
+
+
+class FirewallCreate(Body):
+    label: FirewallLabel
+    rules: RulesBody
+    tags: Tags = []
+    devices: FirewallDevices | None = None
+
+
+class FirewallUpdate(Body):
+    label: Optional[FirewallLabel] = UNSET
+    tags: Optional[Tags] = UNSET
+    status: Optional[Annotated[Literal["enabled", "disabled"], Meta(description="Whether its rules are in force.")]] = (
+        UNSET
+    )
+
+
+class FirewallDeviceCreate(Body):
+    id: Id
+    type: Annotated[Literal["compute"], Meta(description="The kind of object.")]

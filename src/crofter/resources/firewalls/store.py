@@ -6,16 +6,35 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Column, ForeignKey, Index, Select, Text, UniqueConstraint, bindparam, exists, select
+from sqlalchemy import (
+    Column,
+    ForeignKey,
+    Index,
+    Select,
+    Text,
+    UniqueConstraint,
+    and_,
+    bindparam,
+    exists,
+    select,
+    text,
+    type_coerce,
+)
 
 from crofter.context import Context
-from crofter.db import Id, Json, Moment, Row, among, identity, owned, query, table
+from crofter.db import Duplicate, Id, Json, Moment, Row, among, identity, owned, query, table
 from crofter.db.collections import Collection
-from crofter.resources.firewalls.shapes import FirewallView, RulesView, RuleView
+from crofter.db.tally import Tally
+from crofter.errors import Invalid
+from crofter.kinds import Entity
+from crofter.resources.firewalls.shapes import FirewallDeviceView, FirewallView, RulesView
+from crofter.resources.instances import store as instances
 from crofter.resources.tags import store as tags
 from crofter.resources.users.store import grant
+from crofter.shapes import Raw
 
 KIND = "firewall"
+TAKEN = "Label must be unique among your Cloud Firewalls"
 
 firewall = table(
     "firewall",
@@ -23,14 +42,15 @@ firewall = table(
     owned(),
     Column("label", Text, nullable=False),
     Column("status", Text, nullable=False, server_default="enabled"),
-    Column("inbound", Json, nullable=False),
-    Column("inbound_policy", Text, nullable=False),
-    Column("outbound", Json, nullable=False),
-    Column("outbound_policy", Text, nullable=False),
+    # One document, as it is shown: rules are read and replaced together, and every list shows all of them.
+    Column("rules", Json, nullable=False),
     Column("created", Moment, nullable=False),
     Column("updated", Moment, nullable=False),
-    UniqueConstraint("account_id", "label"),
+    UniqueConstraint("label", "account_id"),  # in this order it tempts no search by account alone
     Index("ix_firewall_account_id", "account_id", "id"),
+    Index("ix_firewall_label", "account_id", text("lower(label)"), "id"),
+    Index("ix_firewall_created", "account_id", "created", "id"),
+    Index("ix_firewall_updated", "account_id", "updated", "id"),
 )
 firewall_device = table(
     "firewall_device",
@@ -40,9 +60,13 @@ firewall_device = table(
     Column("object_id", Id, nullable=False),
     Column("created", Moment, nullable=False),
     Column("updated", Moment, nullable=False),
-    UniqueConstraint("firewall_id", "kind", "object_id"),
-    Index("ix_firewall_device_object", "kind", "object_id"),
+    UniqueConstraint("object_id", "kind", "firewall_id"),  # also finds the firewalls of an object
+    Index("ix_firewall_device_firewall_id", "firewall_id", "id"),
+    Index("ix_firewall_device_created", "firewall_id", "created", "id"),
+    Index("ix_firewall_device_updated", "firewall_id", "updated", "id"),
 )
+_FIREWALLS = Tally(firewall)
+_DEVICES = Tally(firewall_device, owner="firewall_id")
 
 
 class Firewall(Row):
@@ -50,24 +74,39 @@ class Firewall(Row):
     account_id: int
     label: str
     status: str
-    inbound: list[dict[str, Any]]
-    inbound_policy: str
-    outbound: list[dict[str, Any]]
-    outbound_policy: str
+    rules: str
+    """As it is kept and shown."""
     created: str
     updated: str
+    tags: str
 
 
-_OWN = select(*(firewall.c[name] for name in Firewall.__struct_fields__)).where(
+class Device(Row):
+    id: int
+    object_id: int
+    created: str
+    updated: str
+    label: str | None
+
+
+_COLUMNS: dict[str, Any] = {
+    "rules": type_coerce(firewall.c.rules, Text).label("rules"),
+    "tags": tags.labels_beside(KIND, "firewall.id").label("tags"),
+}
+_OWN = select(*(_COLUMNS[name] if name in _COLUMNS else firewall.c[name] for name in Firewall.__struct_fields__)).where(
     firewall.c.account_id == bindparam("account_id")
 )
+_ONE = query(_OWN.where(firewall.c.id == bindparam("id")), Firewall)
 _THESE = query(_OWN.where(among(firewall.c.id, "ids")), Firewall)
+_LABEL = query(
+    select(firewall.c.id).where(
+        firewall.c.account_id == bindparam("account_id"), firewall.c.label == bindparam("label")
+    )
+)
 _OF = _OWN.where(
-    exists(
-        select(firewall_device.c.id).where(
-            firewall_device.c.firewall_id == firewall.c.id,
-            firewall_device.c.kind == bindparam("kind"),
-            firewall_device.c.object_id == bindparam("object_id"),
+    firewall.c.id.in_(
+        select(firewall_device.c.firewall_id).where(
+            firewall_device.c.kind == bindparam("kind"), firewall_device.c.object_id == bindparam("object_id")
         )
     ),
 )
@@ -78,7 +117,7 @@ _GRANTED = exists(
 )
 
 
-def _collection(statement: Select[Any]) -> Collection[Firewall]:
+def _collection(statement: Select[Any], tally: Tally | None = None) -> Collection[Firewall]:
     columns = {name: firewall.c[name] for name in ("id", "label", "created", "updated")}
     return Collection(
         FirewallView,
@@ -86,40 +125,169 @@ def _collection(statement: Select[Any]) -> Collection[Firewall]:
         Firewall,
         key=firewall.c.id,
         columns={**columns, "tags": tags.field_of(KIND, firewall.c.id)},
+        tally=tally,
     )
 
 
+ALL = _collection(_OWN, _FIREWALLS)
+GRANTED = _collection(
+    _OWN.join(grant, and_(grant.c.kind == KIND, grant.c.object_id == firewall.c.id)).where(
+        grant.c.user_id == bindparam("user_id")
+    )
+)
 OF_OBJECT = {False: _collection(_OF), True: _collection(_OF.where(_GRANTED))}
 """By whether the caller is restricted."""
+
+# ---- what a firewall guards -----------------------------------------------------------------------------------------
+
+_GUARDS = and_(firewall_device.c.kind == instances.KIND, firewall_device.c.object_id == instances.instance.c.id)
+_GUARDED = (
+    select(
+        firewall_device.c.id,
+        firewall_device.c.object_id,
+        firewall_device.c.created,
+        firewall_device.c.updated,
+        instances.instance.c.label,
+    )
+    .select_from(firewall_device.outerjoin(instances.instance, _GUARDS))
+    .where(firewall_device.c.firewall_id == bindparam("firewall_id"))
+)
+DEVICES = Collection(
+    FirewallDeviceView,
+    _GUARDED,
+    Device,
+    key=firewall_device.c.id,
+    columns={name: firewall_device.c[name] for name in ("id", "created", "updated")},
+    tally=_DEVICES,
+)
+_ONE_DEVICE = query(
+    _GUARDED.join(firewall, firewall.c.id == firewall_device.c.firewall_id).where(
+        firewall.c.account_id == bindparam("account_id"), firewall_device.c.id == bindparam("id")
+    ),
+    Device,
+)
+_OBJECTS = query(
+    select(firewall_device.c.object_id)
+    .where(firewall_device.c.firewall_id == bindparam("firewall_id"), firewall_device.c.kind == instances.KIND)
+    .order_by(firewall_device.c.id)
+)
+_OTHER = firewall_device.alias("other")
+_ENABLED = and_(firewall.c.id == _OTHER.c.firewall_id, firewall.c.status == "enabled")
+_GUARDED_ALREADY = query(
+    select(_OTHER.c.object_id)
+    .join(firewall, _ENABLED)
+    .where(_OTHER.c.kind == instances.KIND, among(_OTHER.c.object_id, "ids"))
+)
+_GUARDED_TWICE = query(
+    select(_OTHER.c.object_id)
+    .join(firewall, _ENABLED)
+    .join(
+        firewall_device,
+        and_(firewall_device.c.kind == _OTHER.c.kind, firewall_device.c.object_id == _OTHER.c.object_id),
+    )
+    .where(firewall_device.c.firewall_id == bindparam("firewall_id"), _OTHER.c.firewall_id != bindparam("firewall_id"))
+    .limit(1)
+)
+_IN_FORCE = query(
+    select(type_coerce(firewall.c.rules, Text))
+    .join(_OTHER, _ENABLED)
+    .where(
+        _OTHER.c.kind == instances.KIND,
+        _OTHER.c.object_id == bindparam("instance_id"),
+        firewall.c.account_id == bindparam("account_id"),
+    )
+)
+_OF_INSTANCE = query(
+    select(firewall.c.id, firewall.c.label)
+    .join(firewall_device, firewall_device.c.firewall_id == firewall.c.id)
+    .where(firewall_device.c.kind == instances.KIND, firewall_device.c.object_id == bindparam("instance_id"))
+    .order_by(firewall.c.id),
+    lambda number, label: entity(number, label),
+)
+
+
+def one(ctx: Context, firewall_id: int) -> Firewall:
+    return ctx.db.one(_ONE, account_id=ctx.account_id, id=firewall_id)
 
 
 def these(ctx: Context, ids: Sequence[int]) -> list[Firewall]:
     return ctx.db.all(_THESE, account_id=ctx.account_id, ids=list(ids))
 
 
-def views(ctx: Context, rows: Sequence[Firewall]) -> list[FirewallView]:
-    labels = tags.labels(ctx, KIND, [row.id for row in rows]) if rows else {}
-    return [_view(row, labels.get(row.id, [])) for row in rows]
+def has_label(ctx: Context, label: str) -> bool:
+    return ctx.db.value(_LABEL, account_id=ctx.account_id, label=label) is not None
 
 
-def _view(row: Firewall, labels: list[str]) -> FirewallView:
-    rules = RulesView(
-        inbound=msgspec.convert(row.inbound, list[RuleView]),
-        inbound_policy=row.inbound_policy,  # type: ignore[arg-type]
-        outbound=msgspec.convert(row.outbound, list[RuleView]),
-        outbound_policy=row.outbound_policy,  # type: ignore[arg-type]
-    )
+def rules_of(row: Firewall) -> RulesView:
+    return msgspec.json.decode(row.rules, type=RulesView)
+
+
+def views(rows: Sequence[Firewall]) -> list[FirewallView]:
+    return [view(row) for row in rows]
+
+
+def view(row: Firewall) -> FirewallView:
+    # Rules go from the database to the answer without being looked at: a list may have thousands of them.
     return FirewallView(
         created=row.created,
         id=row.id,
         label=row.label,
-        rules=rules,
+        rules=Raw(row.rules),  # type: ignore[arg-type]
         status=row.status,  # type: ignore[arg-type]
-        tags=labels,
+        tags=Raw(row.tags),  # type: ignore[arg-type]
         updated=row.updated,
     )
 
 
-def let_go(ctx: Context, kind: str, object_id: int) -> int:
-    """Take an object from under every firewall; how many there were."""
-    return ctx.db.delete(firewall_device, kind=kind, object_id=object_id)
+def entity(firewall_id: int, label: str) -> Entity:
+    return Entity(KIND, firewall_id, label, f"/v4/networking/firewalls/{firewall_id}")
+
+
+def insert(ctx: Context, label: str, rules: RulesView) -> int:
+    kept = msgspec.to_builtins(rules)
+    moments = {"created": ctx.moment, "updated": ctx.moment}
+    try:
+        return ctx.db.insert(firewall, account_id=ctx.account_id, label=label, status="enabled", rules=kept, **moments)
+    except Duplicate:
+        raise Invalid(TAKEN, field="label") from None
+
+
+def change(ctx: Context, firewall_id: int, **values: Any) -> None:
+    try:
+        ctx.db.update(firewall, {"account_id": ctx.account_id, "id": firewall_id}, **values, updated=ctx.moment)
+    except Duplicate:
+        raise Invalid(TAKEN, field="label") from None
+
+
+def device(ctx: Context, firewall_id: int, firewall_device_id: int) -> Device:
+    return ctx.db.one(_ONE_DEVICE, account_id=ctx.account_id, firewall_id=firewall_id, id=firewall_device_id)
+
+
+def guarded(ctx: Context, firewall_id: int) -> list[int]:
+    """The instances that a firewall guards."""
+    return ctx.db.column(_OBJECTS, firewall_id=firewall_id)
+
+
+def guarded_already(ctx: Context, instance_ids: Sequence[int]) -> set[int]:
+    """Those of the instances that have an enabled firewall."""
+    return set(ctx.db.column(_GUARDED_ALREADY, ids=list(instance_ids)))
+
+
+def guarded_twice(ctx: Context, firewall_id: int) -> int | None:
+    """An instance that would have two enabled firewalls if this one were enabled."""
+    instance_id: int | None = ctx.db.value(_GUARDED_TWICE, firewall_id=firewall_id)
+    return instance_id
+
+
+def rules_in_force(ctx: Context, row: instances.Instance) -> RulesView | None:
+    """The rules of the enabled firewall of an instance."""
+    kept = ctx.db.value(_IN_FORCE, instance_id=row.id, account_id=row.account_id)
+    return None if kept is None else msgspec.json.decode(kept, type=RulesView)
+
+
+def let_go(ctx: Context, instance_id: int) -> list[Entity]:
+    """Take an instance from under every firewall; which ones those were."""
+    entities = ctx.db.all(_OF_INSTANCE, instance_id=instance_id)
+    if entities:
+        ctx.db.delete(firewall_device, kind=instances.KIND, object_id=instance_id)
+    return entities

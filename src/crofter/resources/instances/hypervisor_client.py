@@ -20,7 +20,7 @@ from crofter.drivers.hypervisor import (
 )
 from crofter.engine import Failed, Sleep, StepContext
 from crofter.engine.queue import Fenced
-from crofter.resources.instances import store
+from crofter.resources.instances import neighbours, store
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.disks.store import Disk
 from crofter.resources.instances.ips import store as ips
@@ -159,17 +159,26 @@ def backup_ref(backup: Backup) -> BackupRef:
 
 
 def network_of(ctx: Context, instance: Instance) -> Network:
-    """The addresses that the machine may use."""
+    """The addresses that the machine may use, and the filter in front of it."""
+    # Read first: a change that commits in between has a later generation, and an operation of its own.
+    generation = store.network_generation(ctx, instance.id)
     addresses = [held.address for held in ips.of(ctx, instance.id)]
-    return Network((*addresses, ips.slaac(instance.region, instance.id)))
+    rules = neighbours.filter_rules(ctx, instance)
+    return Network((*addresses, ips.slaac(instance.region, instance.id)), rules, generation)
 
 
-def apply_network(runtime: Runtime, instance: Instance, network: Network) -> Call:
-    """Apply the addresses. If a later operation has done so already, there is nothing left to do."""
+def apply_network(work: StepContext, instance: Instance) -> Call:
+    """Apply addresses and filter. If a later operation has done so already, there is nothing left to do.
+
+    They are read when the call is made, so after the machine was defined by the call before: a change that found no
+    machine to apply itself to is among what is read.
+    """
 
     def call(given: Order) -> Progress:
+        with work.read() as ctx:
+            network = network_of(ctx, instance)
         try:
-            return hypervisor(runtime).ensure_network(domain_ref(instance), network, given)
+            return hypervisor(work.runtime).ensure_network(domain_ref(instance), network, given)
         except Stale:
             return Progress()
 

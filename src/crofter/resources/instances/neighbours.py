@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from crofter.context import Context
+from crofter.drivers.hypervisor import Rule
 from crofter.errors import Reason
 from crofter.resources.instances.store import Instance
 
@@ -25,6 +26,9 @@ class Neighbour(Struct, frozen=True):
     """The machine is about to be switched on with these devices, by slot. Raises Failed if it cannot be."""
     redeployed: Callable[[Context, Instance, int | None], None] = lambda _ctx, _instance, _config_id: None
     """All profiles of the instance, which is off, are gone; it will boot with this one, if with any."""
+    filter_rules: Callable[[Context, Instance], tuple[Rule, ...]] = lambda _ctx, _instance: ()
+    """The rules of the packet filter in front of the instance; none lets everything through. Asked by steps of
+    operations, so the account is the instance's. Whoever changes the answer calls ``ips.rules.apply_later``."""
     deleted: Callable[[Context, Instance], None] = lambda _ctx, _instance: None
     """The instance is deleted in this transaction, so it is referred to no more."""
 
@@ -54,6 +58,10 @@ def booting(ctx: Context, instance: Instance, devices: Devices) -> None:
 def redeployed(ctx: Context, instance: Instance, config_id: int | None) -> None:
     for neighbour in _registered:
         neighbour.redeployed(ctx, instance, config_id)
+
+
+def filter_rules(ctx: Context, instance: Instance) -> tuple[Rule, ...]:
+    return tuple(rule for neighbour in _registered for rule in neighbour.filter_rules(ctx, instance))
 
 
 def deleted(ctx: Context, instance: Instance) -> None:

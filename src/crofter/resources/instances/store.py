@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Column, Index, Integer, Text, UniqueConstraint, and_, bindparam, select, text, type_coerce
+from sqlalchemy import (
+    Column,
+    Index,
+    Integer,
+    Text,
+    UniqueConstraint,
+    and_,
+    bindparam,
+    select,
+    text,
+    type_coerce,
+    update,
+)
 
 from crofter.context import Context
 from crofter.db import Flag, Id, Json, Moment, Row, among, identity, owned, partial_index, query, table
@@ -53,6 +65,8 @@ instance = table(
     Column("backups_cancelled", Moment),
     Column("migration_pending", Flag, nullable=False),
     Column("stackscript_id", Id),  # what it was last deployed with
+    # How often its addresses or its filter have changed: the hypervisor refuses what it has newer news of.
+    Column("network_generation", Id, nullable=False, server_default="0"),
     UniqueConstraint("label", "account_id"),  # in this order it tempts no search by account alone
     partial_index("ix_instance_host", "host", where="host IS NOT NULL"),
     # The few that are on their way from one status to another.
@@ -148,6 +162,12 @@ _LABELS = query(
 )
 
 
+_GENERATION = query(select(instance.c.network_generation).where(instance.c.id == bindparam("id")))
+_NEXT_GENERATION = query(
+    update(instance)
+    .where(instance.c.id == bindparam("number"))
+    .values(network_generation=instance.c.network_generation + 1)
+)
 _SCRIPT = query(select(instance.c.stackscript_id).where(instance.c.id == bindparam("id")))
 _LABEL = query(
     select(instance.c.id).where(
@@ -220,6 +240,15 @@ def script_of(ctx: Context, instance_id: int) -> int | None:
     """The StackScript that it was last deployed with."""
     script_id: int | None = ctx.db.value(_SCRIPT, id=instance_id)
     return script_id
+
+
+def network_generation(ctx: Context, instance_id: int) -> int:
+    return int(ctx.db.value(_GENERATION, id=instance_id) or 0)
+
+
+def begin_network_generation(ctx: Context, instance_id: int) -> bool:
+    """Something about its network changes; False if it is gone by now."""
+    return bool(ctx.db.run(_NEXT_GENERATION, number=instance_id))
 
 
 def has_label(ctx: Context, label: str) -> bool:

@@ -93,7 +93,10 @@ GRANTED_TAGS = Collection(
 )
 """The tags that a restricted user meets on an object. Other labels may name what the user is not to know of."""
 
-_CARRIERS = select(tagged.c.kind, tagged.c.object_id).where(tagged.c.tag_id == bindparam("tag_id"))
+# Firewalls carry tags too, but the list of what carries one does not show them.
+_CARRIERS = select(tagged.c.kind, tagged.c.object_id).where(
+    tagged.c.tag_id == bindparam("tag_id"), tagged.c.kind != "firewall"
+)
 _ORDER = (tagged.c.kind.asc(), tagged.c.object_id.asc())
 CARRIERS = Collection(TaggedObject, _CARRIERS, Tagged, key=tagged.c.object_id, columns={}, order=_ORDER)
 GRANTED_CARRIERS = Collection(

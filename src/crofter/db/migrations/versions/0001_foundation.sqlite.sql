@@ -164,7 +164,7 @@ CREATE INDEX ix_address_account_id ON address (account_id, address)
 --;
 CREATE INDEX ix_address_instance_id ON address (instance_id, public DESC, position, address)
 --;
-CREATE TABLE instance ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, group_label TEXT NOT NULL, region TEXT NOT NULL, type TEXT NOT NULL, image TEXT, status TEXT NOT NULL, ipv6_rdns TEXT, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, transfer INTEGER NOT NULL, gpus INTEGER NOT NULL, alerts TEXT NOT NULL, watchdog_enabled INTEGER NOT NULL, backups_enabled INTEGER NOT NULL, backup_day TEXT, backup_window TEXT, last_successful TEXT, created TEXT NOT NULL, updated TEXT NOT NULL, host INTEGER, booted_config INTEGER, backups_cancelled TEXT, migration_pending INTEGER NOT NULL, stackscript_id INTEGER, CONSTRAINT uq_instance_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_instance_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+CREATE TABLE instance ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, group_label TEXT NOT NULL, region TEXT NOT NULL, type TEXT NOT NULL, image TEXT, status TEXT NOT NULL, ipv6_rdns TEXT, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, transfer INTEGER NOT NULL, gpus INTEGER NOT NULL, alerts TEXT NOT NULL, watchdog_enabled INTEGER NOT NULL, backups_enabled INTEGER NOT NULL, backup_day TEXT, backup_window TEXT, last_successful TEXT, created TEXT NOT NULL, updated TEXT NOT NULL, host INTEGER, booted_config INTEGER, backups_cancelled TEXT, migration_pending INTEGER NOT NULL, stackscript_id INTEGER, network_generation INTEGER DEFAULT '0' NOT NULL, CONSTRAINT uq_instance_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_instance_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_instance_account_id ON instance (account_id, id)
 --;
@@ -184,9 +184,19 @@ CREATE TRIGGER instance_tally_delete AFTER DELETE ON instance FOR EACH ROW BEGIN
 --;
 CREATE TRIGGER instance_tally_move AFTER UPDATE OF account_id ON instance FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'instance' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('instance', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
-CREATE TABLE firewall ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, status TEXT DEFAULT 'enabled' NOT NULL, inbound TEXT NOT NULL, inbound_policy TEXT NOT NULL, outbound TEXT NOT NULL, outbound_policy TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_firewall_account_id_label UNIQUE (account_id, label), CONSTRAINT fk_firewall_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+CREATE TABLE firewall ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, status TEXT DEFAULT 'enabled' NOT NULL, rules TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_firewall_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_firewall_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_firewall_account_id ON firewall (account_id, id)
+--;
+CREATE INDEX ix_firewall_created ON firewall (account_id, created, id)
+--;
+CREATE INDEX ix_firewall_label ON firewall (account_id, lower(label), id)
+--;
+CREATE INDEX ix_firewall_updated ON firewall (account_id, updated, id)
+--;
+CREATE TRIGGER firewall_tally_delete AFTER DELETE ON firewall FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('firewall', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'firewall' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
+--;
+CREATE TRIGGER firewall_tally_move AFTER UPDATE OF account_id ON firewall FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('firewall', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'firewall' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('firewall', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
 CREATE TABLE managed_service ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, service_type TEXT NOT NULL, address TEXT NOT NULL, host TEXT NOT NULL, timeout INTEGER NOT NULL, body TEXT, consultation_group TEXT NOT NULL, notes TEXT, region TEXT, status TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, revision INTEGER NOT NULL, issue_id INTEGER, forced TEXT, CONSTRAINT fk_managed_service_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
@@ -262,9 +272,17 @@ CREATE TABLE invoice_item ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, invoi
 --;
 CREATE INDEX ix_invoice_item_invoice_id ON invoice_item (invoice_id)
 --;
-CREATE TABLE firewall_device ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, firewall_id INTEGER NOT NULL, kind TEXT NOT NULL, object_id INTEGER NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_firewall_device_firewall_id_kind_object_id UNIQUE (firewall_id, kind, object_id), CONSTRAINT fk_firewall_device_firewall_id FOREIGN KEY(firewall_id) REFERENCES firewall (id) ON DELETE CASCADE ) STRICT
+CREATE TABLE firewall_device ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, firewall_id INTEGER NOT NULL, kind TEXT NOT NULL, object_id INTEGER NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_firewall_device_object_id_kind_firewall_id UNIQUE (object_id, kind, firewall_id), CONSTRAINT fk_firewall_device_firewall_id FOREIGN KEY(firewall_id) REFERENCES firewall (id) ON DELETE CASCADE ) STRICT
 --;
-CREATE INDEX ix_firewall_device_object ON firewall_device (kind, object_id)
+CREATE INDEX ix_firewall_device_created ON firewall_device (firewall_id, created, id)
+--;
+CREATE INDEX ix_firewall_device_firewall_id ON firewall_device (firewall_id, id)
+--;
+CREATE INDEX ix_firewall_device_updated ON firewall_device (firewall_id, updated, id)
+--;
+CREATE TRIGGER firewall_device_tally_delete AFTER DELETE ON firewall_device FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('firewall_device', OLD.firewall_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'firewall_device' AND owner = OLD.firewall_id AND block = OLD.id >> 12 AND amount = 0; END
+--;
+CREATE TRIGGER firewall_device_tally_move AFTER UPDATE OF firewall_id ON firewall_device FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('firewall_device', OLD.firewall_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'firewall_device' AND owner = OLD.firewall_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('firewall_device', NEW.firewall_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
 CREATE TABLE config ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, label TEXT NOT NULL, comments TEXT, devices TEXT NOT NULL, helpers TEXT NOT NULL, interfaces TEXT NOT NULL, kernel TEXT NOT NULL, memory_limit INTEGER NOT NULL, root_device TEXT NOT NULL, run_level TEXT NOT NULL, virt_mode TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, names_volumes INTEGER DEFAULT 0 NOT NULL, CONSTRAINT fk_config_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_config_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
 --;

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crofter.drivers.hypervisor.errors import Absent, Refused
+from crofter.drivers.hypervisor.errors import Absent, Refused, Stale
 from crofter.drivers.hypervisor.simulated.scene import Scene, VolumeAt
 from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing, Volume, Wiring
 from crofter.drivers.hypervisor.specs import DiskRef, DomainRef, DomainSpec, Network
@@ -64,6 +64,10 @@ def wire(ref: DomainRef, network: Network) -> Planner[Wiring]:
         domain = scene.find(Domain, ref.id)
         if domain is None or domain.doc is None or domain.host != ref.host:
             raise Absent(f"There is no domain {ref.id} on host {ref.host}.")
+        before = scene.find(Wiring, ref.id)  # with what is on its way, which the plan would give up
+        for wired in () if before is None else (before.doc, before.becomes):
+            if wired is not None and wired.network.generation > network.generation:
+                raise Stale(f"Generation {wired.network.generation} of the network has followed {network.generation}.")
         return one(Wiring, replace(thing, doc=thing.doc or Wiring()), Wiring(network))
 
     return plan

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Set
 from typing import Any
 
 from crofter.context import Context
-from crofter.engine import Operation, Sleep, StepContext, enqueue, step
+from crofter.drivers.hypervisor import Absent
+from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step
 from crofter.errors import Busy, Invalid, Reason
 from crofter.events import record
 from crofter.kinds import Entity
@@ -25,23 +26,44 @@ JUSTIFY = (
     "Additional IPv4 addresses require technical justification.  "
     "Please open a Support Ticket describing your requirement"
 )
+RETRY, MOST_TRIES = 60_000, 6
+"""Milliseconds until a network that could not be applied is tried again at first, and how often it is."""
 DEFAULT_DOMAIN = "ip.computeusercontent.com"
 _NAME = re.compile(r"(?=.{1,253}\.?$)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}\.?")
 
 
 @step()
 def rewire(work: StepContext) -> Sleep | None:
-    """Let the hypervisor know which addresses the machine may use now."""
-    with work.read() as ctx:
-        instance = store.find_unscoped(ctx, work.args.instance_id)
-        if instance is None or instance.host is None or instance.status == "deleting":
-            return None
-        network = hypervisor_client.network_of(ctx, instance)
-    return hypervisor_client.carry_out(work, [hypervisor_client.apply_network(work.runtime, instance, network)])
+    """Let the hypervisor know which addresses the machine may use now, and the filter in front of it."""
+    instance = hypervisor_client.current_or_none(work)
+    if instance is None or instance.host is None or instance.status == "deleting":
+        return None
+    try:
+        return hypervisor_client.carry_out(work, [hypervisor_client.apply_network(work, instance)])
+    except Failed as error:
+        if not isinstance(error.__cause__, Absent):
+            raise
+    ref = hypervisor_client.domain_ref(instance)
+    if hypervisor_client.hypervisor(work.runtime).observe(ref).power == "absent":
+        return None  # whoever defines it applies them
+    return hypervisor_client.ask_later(work)  # it has been moved, and that is about to be written down
+
+
+def rewire_again(ctx: Context, work: StepContext, _reason: str) -> None:
+    """What is promised to keep others out is tried again, at longer and longer intervals."""
+    times = int(work.vars.get("times", 0))
+    if times < MOST_TRIES:
+        enqueue(ctx, REWIRE, work.args, due=ctx.now + RETRY * 4**times, vars={"times": times + 1})
 
 
 # Of no key: addresses change beside whatever else is going on, and never make an instance busy.
-REWIRE = Operation(kind="compute_rewire", args=Args, steps=(rewire,), keep=False)
+REWIRE = Operation(kind="compute_rewire", args=Args, steps=(rewire,), failed=rewire_again, keep=False)
+
+
+def apply_later(ctx: Context, instance_id: int) -> None:
+    """Something about the network of an instance changes in this transaction: its machine will hear of it."""
+    if store.begin_network_generation(ctx, instance_id):
+        enqueue(ctx, REWIRE, Args(instance_id))
 
 
 def networking(ctx: Context, instance: Instance) -> NetworkingView:
@@ -152,7 +174,7 @@ def _changed(ctx: Context, instance: Instance, action: str, address: str) -> Non
     url = f"/v4/networking/ips/{address}"
     record(ctx, action, store.entity(instance), Entity("ipaddress", address, address, url))
     costs.count_addresses(ctx, instance, sum(row.public for row in ips.of(ctx, instance.id)))
-    enqueue(ctx, REWIRE, Args(instance.id))
+    apply_later(ctx, instance.id)
 
 
 def rename(ctx: Context, instance: Instance, wanted: str, body: IpUpdate) -> IpView:

@@ -62,16 +62,14 @@ def _profile(ctx: Context, instance: Instance, config_id: int) -> configs.Config
 
 
 def defined(work: StepContext, instance: Instance, wanted: DomainSpec) -> Sleep | None:
-    """The machine is known to its host, with its addresses."""
-    with work.read() as ctx:
-        network = hypervisor_client.network_of(ctx, instance)
+    """The machine is known to its host, with its addresses and its filter."""
     driver = hypervisor_client.hypervisor(work.runtime)
     ref = hypervisor_client.domain_ref(instance)
     return hypervisor_client.carry_out(
         work,
         [
             lambda order: driver.ensure_domain(ref, wanted, order),
-            hypervisor_client.apply_network(work.runtime, instance, network),
+            hypervisor_client.apply_network(work, instance),
         ],
     )
 
