@@ -23,6 +23,7 @@ from crofter.engine.queue import Fenced
 from crofter.resources.instances import store
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.disks.store import Disk
+from crofter.resources.instances.ips import shares
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.store import Instance
 
@@ -161,7 +162,8 @@ def backup_ref(backup: Backup) -> BackupRef:
 def network_of(ctx: Context, instance: Instance) -> Network:
     """The addresses that the machine may use."""
     addresses = [held.address for held in ips.of(ctx, instance.id)]
-    return Network((*addresses, ips.slaac(instance.region, instance.id)))
+    slaac = ips.slaac(instance.region, instance.id)
+    return Network((*addresses, slaac, *shares.usable(ctx, instance.id)))
 
 
 def apply_network(runtime: Runtime, instance: Instance, network: Network) -> Call:
