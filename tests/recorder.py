@@ -17,6 +17,10 @@ from crofter.events import event
 from crofter.registry import ENDPOINTS
 
 UNCHANGED = {
+    "assign_ips": "an instance may have the address already",
+    "assign_ipv4s": "likewise",
+    "share_ips": "the same may be shared already",
+    "share_ipv4s": "likewise",
     "cancel_account": "an account that has no instances and owes nothing",
     "create_payment": "repeated after a crash: the recovery has written the payment and its event already",
     "delete_instance": "one that is being deleted already",

@@ -188,8 +188,15 @@ _NAMES: dict[type[shape.Type], tuple[str, tuple[type, ...]]] = {
 }
 
 
+def _name(kind: shape.Type) -> tuple[str, tuple[type, ...]] | None:
+    """What a type is called, and what it is in Python; a choice is one of texts or one of numbers."""
+    if isinstance(kind, shape.LiteralType) and isinstance(kind.values[0], int):
+        return _NAMES[shape.IntType]
+    return _NAMES.get(type(kind))
+
+
 def _fits(kind: shape.Type, value: Any) -> bool:
-    wanted = _NAMES.get(type(kind))
+    wanted = _name(kind)
     if wanted is None:
         return True
     return isinstance(value, wanted[1]) and (isinstance(value, bool) == (bool in wanted[1]))
@@ -212,7 +219,7 @@ def check(kind: shape.Type, value: Any, path: str, extra: dict[str, Any] | None 
             yield Reason(f"Must be of type {names}", path)
         return
     if not _fits(kind, value):
-        yield Reason(f"Must be of type {_NAMES[type(kind)][0]}", path)
+        yield Reason(f"Must be of type {(_name(kind) or ('',))[0]}", path)
         return
     reason = _bounds(kind, value)
     if reason is not None:
