@@ -37,6 +37,7 @@ from crofter.resources.users.store import grant
 
 SLAAC, LINK_LOCAL = 1 << 30, (1 << 30) + 1
 """Places behind all IPv4 addresses of an instance."""
+LAST_ID = 2**63 - 1
 _OWN = instance.c.account_id == bindparam("account_id")
 
 
@@ -103,6 +104,15 @@ _BLOCKS = query(
 )
 
 
+_INSTANCE_AFTER = query(
+    select(instance.c.id)
+    .where(_OWN, instance.c.id >= bindparam("edge"))
+    .order_by(instance.c.id)
+    .limit(1)
+    .offset(bindparam("instances"))
+)
+
+
 class _Granted(Collection[Listed]):
     """Addresses in the order of their instances, and of their places with each."""
 
@@ -117,8 +127,9 @@ class _Counted(_Granted):
     """All of an account's. Totals and deep pages are found by what is counted of both tables."""
 
     @cached_property
-    def _from_edge(self) -> Query[Listed]:
-        return self._page_query(self._statement.where(self._key >= bindparam("edge")), self._order)
+    def _between(self) -> Query[Listed]:
+        near = (self._key >= bindparam("edge"), self._key <= bindparam("end"))
+        return self._page_query(self._statement.where(*near), self._order)
 
     def total(self, ctx: Context, owner: int, values: dict[str, Any]) -> tuple[int, int]:
         return sum(int(block.amount) for block in ctx.db.all(_BLOCKS, owner=owner)), 0
@@ -130,14 +141,15 @@ class _Counted(_Granted):
         total, passed = sum(int(block.amount) for block in blocks), (number - 1) * size
         if passed >= total:
             return total, []
-        if passed <= SHALLOW:
-            return total, ctx.db.all(self._plain, rows=size, passed=passed, **values)
-        for block in blocks:
+        edge = 0
+        for block in blocks if passed > SHALLOW else ():
+            edge = block.block << BLOCK_BITS
             if passed < block.amount:
-                edge = block.block << BLOCK_BITS
                 break
             passed -= int(block.amount)
-        return total, ctx.db.all(self._from_edge, rows=size, passed=passed, edge=edge, **values)
+        # Each instance has two addresses at least. Without an end, all that follow would be sorted.
+        end = ctx.db.value(_INSTANCE_AFTER, account_id=owner, edge=edge, instances=(passed + size) // 2 + 1)
+        return total, ctx.db.all(self._between, rows=size, passed=passed, edge=edge, end=end or LAST_ID, **values)
 
 
 _BY_INSTANCE: Any = {
