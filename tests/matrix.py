@@ -89,6 +89,8 @@ class Matrix:
         backup = self._post(f"{path}/backups", label="before")
         self.cloud.settle()
         self.parts |= {"compute_id": made["id"], "address": made["ipv4"][0], "backup_id": backup["id"]}
+        range_ = self._post("/v4/networking/ipv6/ranges", compute_id=made["id"], prefix_length=64)["range"]
+        self.parts["range"] = range_.partition("/")[0]
         self.parts["disk_id"] = self.alice.get(f"{path}/disks").json()["data"][0]["id"]
         self.parts["config_id"] = self.alice.get(f"{path}/configs").json()["data"][0]["id"]
         self.parts["token"] = self._post("/v4/account/service-transfers", entities={"computes": [spare["id"]]})["token"]

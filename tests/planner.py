@@ -38,6 +38,13 @@ BODIES: dict[str, dict[str, Any]] = {
     "resize_disk": {"size": 900},
     "allocate_instance_ip": {"type": "ipv4", "public": False},
     "update_instance_ip": {"rdns": None},
+    "allocate_ip": {"type": "ipv4", "public": False},
+    "update_ip": {"rdns": None},
+    "assign_ips": {"region": "us-east"},
+    "assign_ipv4s": {"region": "us-east"},
+    "share_ips": {},
+    "share_ipv4s": {},
+    "create_ipv6_range": {"prefix_length": 64},
     "clone_instance": {"region": "us-east", "type": "g6-nanode-1"},
     "create_instance": {"region": "us-east", "type": "g6-nanode-1", "tags": ["new"], **IMAGE},
     "create_firewall": {"label": "gate", "rules": {"inbound_policy": "DROP", "outbound_policy": "ACCEPT"}},
@@ -75,7 +82,7 @@ NEEDS_MORE = {"confirm_two_factor"}
 """What a code of somebody's telephone is needed for; refused here, and that changes nothing either."""
 ON = {
     "idle": (
-        *("boot_instance", "delete_disk", "resize_disk", "delete_config"),
+        *("migrate_instance", "boot_instance", "delete_disk", "resize_disk", "delete_config"),
         *("reset_disk_password", "reset_instance_password"),
     ),
     "bare": ("create_disk", "clone_disk", "update_disk", "enable_backups"),
@@ -93,6 +100,7 @@ class Planner(Matrix):
         idle, bare = self._post("/v4/compute/instances", **more, **IMAGE), self._post("/v4/compute/instances", **more)
         old = self._post("/v4/compute/instances", region="us-east", type="g5-standard-1")
         other = self._post("/v4/compute/instances", **more)
+        self.far = self._post("/v4/compute/instances", region="us-west", type="g6-nanode-1")["id"]
         cloud.settle()
         self._post(f"/v4/compute/instances/{idle['id']}/shutdown")
         self._post(f"/v4/compute/instances/{bare['id']}/disks", size=1000, label="own")
@@ -134,6 +142,13 @@ class Planner(Matrix):
             body = {"compute_id": self.on["idle"]["compute_id"]}
         elif name == "create_firewall_device":
             body = {"id": self.on["bare"]["compute_id"], "type": "compute"}
+        elif name in ("allocate_ip", "create_ipv6_range"):
+            body = {**(body or {}), "compute_id": self.far if name == "create_ipv6_range" else self.transferable}
+        elif name in ("assign_ips", "assign_ipv4s"):
+            moved = {"address": self.parts["address"], "compute_id": self.transferable}
+            body = {**(body or {}), "assignments": [moved]}
+        elif name in ("share_ips", "share_ipv4s"):
+            body = {"compute_id": self.transferable, "ips": [self.parts["address"]]}
         elif name == "restore_backup":
             body = {"compute_id": parts["compute_id"], "overwrite": True}
         client = self.plain if name == "enable_managed" or name.startswith("accept") else self.alice

@@ -17,11 +17,16 @@ from crofter.events import event
 from crofter.registry import ENDPOINTS
 
 UNCHANGED = {
+    "assign_ips": "an instance may have the address already",
+    "assign_ipv4s": "likewise",
+    "share_ips": "the same may be shared already",
+    "share_ipv4s": "likewise",
     "cancel_account": "an account that has no instances and owes nothing",
     "create_payment": "repeated after a crash: the recovery has written the payment and its event already",
     "delete_instance": "one that is being deleted already",
     "disable_managed_service": "a service without an open issue, whose ticket would be closed",
     "disable_two_factor": "it was not on",
+    "update_ip": "likewise for the account's addresses",
     "update_instance_ip": "the reverse name that the address has already",
 }
 """Writes that may leave none of the events they declare, and when that is right."""

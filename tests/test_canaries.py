@@ -38,6 +38,7 @@ OPEN = {
     "lish_auth_method": "a word",
     "last_authenticated": "a moment",
     "private": "addresses",
+    "ips": "addresses",
     "vlan": "a label",
 }
 """Fields that sound secret or are never shown, and what they are instead."""
@@ -57,6 +58,7 @@ ODD = {
 }
 """What answers otherwise than with 200 when everything is looked at, and how."""
 UNSEEN = {
+    "networking/ipv6/ranges/{range}",
     "account/entity-transfers/{token}",
     "account/invoices/{invoice_id}",
     "account/invoices/{invoice_id}/csv",

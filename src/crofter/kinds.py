@@ -111,6 +111,10 @@ class Kinds:
                 return True
         return False
 
+    def permits(self, ctx: Context, name: str, object_id: int, level: str) -> bool:
+        """Whether the caller may read or write one object. Says nothing about its existence."""
+        return self._permits(ctx, name, object_id, level)
+
     def require(self, ctx: Context, name: str, ids: Sequence[int], level: str, *, field: str) -> None:
         """All of these objects are the caller's to read or write, or the field is refused."""
         if not ids:

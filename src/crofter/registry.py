@@ -63,6 +63,7 @@ from crofter.resources.managed.services import api as managed_services
 from crofter.resources.managed.services import rounds as managed_rounds
 from crofter.resources.managed.services.faults import PROBE
 from crofter.resources.managed.stats import api as managed_stats
+from crofter.resources.networking import api as networking
 from crofter.resources.nodebalancers import api as nodebalancers
 from crofter.resources.nodebalancers.kind import NODEBALANCER
 from crofter.resources.notifications import api as notifications
@@ -119,6 +120,7 @@ API_MODULES: tuple[ModuleType, ...] = (
     managed_issues,
     managed_services,
     managed_stats,
+    networking,
     nodebalancers,
     notifications,
     oauth,

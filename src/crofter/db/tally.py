@@ -77,13 +77,24 @@ class AddedRows(Struct, frozen=True):
 
 
 class Tally:
-    """The count of a table's rows per owner."""
+    """The count of a table's rows per owner.
 
-    def __init__(self, counted: Table, owner: str = "account_id") -> None:
+    ``number``: the column by whose value rows lie in blocks. ``only``: a column that says which rows count; it never
+    changes.
+    """
+
+    def __init__(
+        self, counted: Table, owner: str = "account_id", *, number: str = "id", only: str | None = None
+    ) -> None:
         self.name = counted.name
-        self._owner = owner
+        self._owner, self._number, self._only = owner, number, only
         counted.info[INSERTED] = self._inserted
-        number, mine = counted.c.id, counted.c[owner] == bindparam("owner")
+        _install(counted, owner, number, only)
+        if number == "id" and only is None:
+            self._make_places(counted)
+
+    def _make_places(self, counted: Table) -> None:
+        number, mine = counted.c.id, counted.c[self._owner] == bindparam("owner")
         self._part = query(select(func.count()).where(mine, number >= bindparam("low"), number < bindparam("high")))
         self._rows = {
             descending: query(
@@ -95,9 +106,11 @@ class Tally:
             )
             for descending in (False, True)
         }
-        _install(counted, owner)
 
     def _inserted(self, db: Session, row: Mapping[str, Any], number: int) -> None:
+        if self._only is not None and not row[self._only]:
+            return
+        number = number if self._number == "id" else row[self._number]
         key = ("tally", self.name, row[self._owner], number >> BLOCK_BITS)
         before = db.deferred(key, AddedRows)
         db.deferred_writes[key] = AddedRows(*key[1:], amount=before.amount + 1 if before else 1)
@@ -124,42 +137,44 @@ class Tally:
         return found
 
 
-def _install(counted: Table, owner: str) -> None:
+def _install(counted: Table, owner: str, number: str, only: str | None) -> None:
     for dialect in ("sqlite", "postgresql"):
-        for statement in ddl(counted.name, owner, dialect):
+        for statement in ddl(counted.name, owner, dialect, number=number, only=only):
             made: Any = DDL(statement)  # type: ignore[no-untyped-call]
             event.listen(counted, "after_create", made.execute_if(dialect=dialect))
 
 
-def _add(name: str, owner: str, row: str, amount: int) -> str:
-    return _adding(f"'{name}'", f"{row}.{owner}", f"{row}.id >> {BLOCK_BITS}", str(amount)) + ";"
+def _add(name: str, owner: str, number: str, row: str, amount: int) -> str:
+    return _adding(f"'{name}'", f"{row}.{owner}", f"{row}.{number} >> {BLOCK_BITS}", str(amount)) + ";"
 
 
-def _drop_empty(name: str, owner: str) -> str:
+def _drop_empty(name: str, owner: str, number: str) -> str:
     return (
         f"DELETE FROM tally WHERE counted = '{name}' AND owner = OLD.{owner} "
-        f"AND block = OLD.id >> {BLOCK_BITS} AND amount = 0;"
+        f"AND block = OLD.{number} >> {BLOCK_BITS} AND amount = 0;"
     )
 
 
-def ddl(name: str, owner: str, dialect: str) -> list[str]:
+def ddl(name: str, owner: str, dialect: str, *, number: str = "id", only: str | None = None) -> list[str]:
     """The triggers that keep the count of table ``name``, for ``create_all`` and for migrations."""
-    gone = _add(name, owner, "OLD", -1) + _drop_empty(name, owner)
+    gone = _add(name, owner, number, "OLD", -1) + _drop_empty(name, owner, number)
+    moving = owner if number == "id" else f"{owner}, {number}"  # an id never changes
+    each = "FOR EACH ROW" if only is None else f"FOR EACH ROW WHEN (OLD.{only})"
     moments: list[tuple[str, str, str]] = [
         ("delete", "AFTER DELETE", gone),
-        ("move", f"AFTER UPDATE OF {owner}", gone + _add(name, owner, "NEW", 1)),
+        ("move", f"AFTER UPDATE OF {moving}", gone + _add(name, owner, number, "NEW", 1)),
     ]
     statements: list[str] = []
     for suffix, when, body in moments:
         trigger = f"{name}_tally_{suffix}"
         if dialect == "sqlite":
-            statements.append(f"CREATE TRIGGER {trigger} {when} ON {name} FOR EACH ROW BEGIN {body} END")
+            statements.append(f"CREATE TRIGGER {trigger} {when} ON {name} {each} BEGIN {body} END")
         else:
             function = (
                 f"CREATE FUNCTION {trigger}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} RETURN NULL; END $$"
             )
             statements.append(function)
-            statements.append(f"CREATE TRIGGER {trigger} {when} ON {name} FOR EACH ROW EXECUTE FUNCTION {trigger}()")
+            statements.append(f"CREATE TRIGGER {trigger} {when} ON {name} {each} EXECUTE FUNCTION {trigger}()")
     return statements
 
 

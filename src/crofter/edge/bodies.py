@@ -188,9 +188,19 @@ _NAMES: dict[type[shape.Type], tuple[str, tuple[type, ...]]] = {
 }
 
 
+_ANYTHING = ("Object", (object,))
+
+
+def _name(kind: shape.Type) -> tuple[str, tuple[type, ...]]:
+    """What a type is called, and what it is in Python; a choice is one of texts or one of numbers."""
+    if isinstance(kind, shape.LiteralType) and isinstance(kind.values[0], int):
+        return _NAMES[shape.IntType]
+    return _NAMES.get(type(kind), _ANYTHING)
+
+
 def _fits(kind: shape.Type, value: Any) -> bool:
-    wanted = _NAMES.get(type(kind))
-    if wanted is None:
+    wanted = _name(kind)
+    if wanted is _ANYTHING:
         return True
     return isinstance(value, wanted[1]) and (isinstance(value, bool) == (bool in wanted[1]))
 
@@ -208,11 +218,11 @@ def check(kind: shape.Type, value: Any, path: str, extra: dict[str, Any] | None 
         if fitting:
             yield from check(fitting[0], value, path, extra)
         else:
-            names = " or ".join(dict.fromkeys(_NAMES[type(bare(option))][0] for option in options))
+            names = " or ".join(dict.fromkeys(_name(bare(option))[0] for option in options))
             yield Reason(f"Must be of type {names}", path)
         return
     if not _fits(kind, value):
-        yield Reason(f"Must be of type {_NAMES[type(kind)][0]}", path)
+        yield Reason(f"Must be of type {_name(kind)[0]}", path)
         return
     reason = _bounds(kind, value)
     if reason is not None:

@@ -24,11 +24,16 @@ MAX_JSON = 1024 * 1024
 
 
 class Lookup:
-    """How a path names an object: who looks it up, and by which parts of the path."""
+    """How a path names an object: who looks it up, and by which parts of the path.
 
-    def __init__(self, find: Callable[..., Any], *parts: str) -> None:
+    ``of``: the attribute of what is found that says on which object a grant is needed, such as ``compute_id``, where
+    the path does not.
+    """
+
+    def __init__(self, find: Callable[..., Any], *parts: str, of: str | None = None) -> None:
         self.find = find
         self.parts = parts
+        self.of = of
         hints = typing.get_type_hints(find)
         self.types = {part: hints.get(part, str) for part in parts}
 
@@ -168,7 +173,8 @@ class Endpoint(Options, eq=False, dict=True):
         kind, _, level = self.grant.partition(":")
         if level and level not in (READ, WRITE):
             raise TypeError(f"{where}: {self.grant!r} is not a grant")
-        if level and kind != "account" and f"{kind}_id" not in self.parts:
+        named = {*self.parts, *(lookup.of for lookup in self.lookups.values())}
+        if level and kind != "account" and f"{kind}_id" not in named:
             raise TypeError(f"{where}: a grant on {kind} needs {kind}_id in the path")
 
     @property

@@ -258,6 +258,8 @@ class Performer:
         arguments: dict[str, Any] = {name: values[name] for name in endpoint.plain}
         for name, lookup in endpoint.lookups.items():
             arguments[name] = lookup.find(ctx, *(values[part] for part in lookup.parts))
+            if lookup.of is not None:
+                values = {**values, lookup.of: getattr(arguments[name], lookup.of)}
         if ctx.caller is not None and ctx.caller.restricted:
             self._check_grant(endpoint, values, ctx)
         if body is not None:

@@ -9,8 +9,10 @@ from crofter.resources.billing import traffic
 from crofter.resources.instances import costs, hypervisor_client, neighbours, states, store
 from crofter.resources.instances.backups import schedule
 from crofter.resources.instances.backups import store as backups
+from crofter.resources.instances.configs import vlans
 from crofter.resources.instances.disks import store as disks
-from crofter.resources.instances.ips import store as ips
+from crofter.resources.instances.ips import shares
+from crofter.resources.instances.ips.rules import rewire_all
 from crofter.resources.instances.looking import Args, look_again
 from crofter.resources.instances.states import Job
 from crofter.resources.instances.store import Instance
@@ -51,14 +53,14 @@ def erase(work: StepContext) -> Sleep | None:
 def forget(ctx: Context, work: StepContext) -> Sleep | None:
     """Addresses go back, tags and grants come off, volumes are free, and the row goes with all that hangs on it."""
     instance = store.get_unscoped(ctx, work.args.instance_id)
-    for address in ips.of(ctx, instance.id):
-        ips.release(ctx, address)
+    rewire_all(ctx, shares.release_all(ctx, instance.id))
     tags.detach(ctx, store.KIND, instance.id)
     access.forget(ctx, store.KIND, instance.id)
     neighbours.deleted(ctx, instance)
     stackscripts.count_active(ctx, store.script_of(ctx, instance.id), None)
     schedule.end(ctx, instance.id)
     ctx.db.delete(store.instance, id=instance.id)
+    vlans.forget_unused(ctx, instance.account_id, instance.region)
     return None
 
 

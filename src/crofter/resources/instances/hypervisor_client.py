@@ -23,6 +23,7 @@ from crofter.engine.queue import Fenced
 from crofter.resources.instances import neighbours, store
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.disks.store import Disk
+from crofter.resources.instances.ips import shares
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.store import Instance
 
@@ -163,8 +164,8 @@ def network_of(ctx: Context, instance: Instance) -> Network:
     # Read first: a change that commits in between has a later generation, and an operation of its own.
     generation = store.network_generation(ctx, instance.id)
     addresses = [held.address for held in ips.of(ctx, instance.id)]
-    rules = neighbours.filter_rules(ctx, instance)
-    return Network((*addresses, ips.slaac(instance.region, instance.id)), rules, generation)
+    usable = (*addresses, ips.slaac(instance.region, instance.id), *shares.usable(ctx, instance.id))
+    return Network(usable, neighbours.filter_rules(ctx, instance), generation)
 
 
 def apply_network(work: StepContext, instance: Instance) -> Call:

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 from typing import get_args
 
-from sqlalchemy import bindparam, update
+from sqlalchemy import bindparam, select, update
 
 from crofter import jobs
 from crofter.context import Context
 from crofter.db import query
+from crofter.engine.queue import state_in
+from crofter.engine.tables import operation
 from crofter.jobs import Subject, Undeclared, author
 from crofter.resources.instances import store
 from crofter.resources.instances.shapes import Status
 from crofter.resources.instances.store import Instance
 
-__all__ = ["AT_REST", "STATUSES", "Job", "Undeclared", "author", "key", "must_be_idle", "show", "spare", "start_job"]
+__all__ = [
+    "AT_REST",
+    "STATUSES",
+    "Job",
+    "Undeclared",
+    "author",
+    "key",
+    "must_be_idle",
+    "show",
+    "spare",
+    "start_job",
+    "under_way",
+]
 
 STATUSES: tuple[Status, ...] = get_args(Status)
 AT_REST: tuple[Status, ...] = ("running", "offline")
@@ -54,3 +68,15 @@ finish_at_once = _INSTANCES.finish_at_once
 def must_be_idle(ctx: Context, instance: Instance, accepts: tuple[str, ...] = AT_REST) -> None:
     """Refuse while an earlier action is queued or under way, or in a state that the action does not start from."""
     _INSTANCES.must_be_idle(ctx, instance, accepts)
+
+
+_UNDER_WAY = query(
+    select(operation.c.kind)
+    .where(operation.c.key == bindparam("key"), state_in(operation, "running", "waiting"))
+    .union_all(select(operation.c.kind).where(operation.c.key == bindparam("key"), state_in(operation, "queued")))
+)
+
+
+def under_way(ctx: Context, instance_id: int) -> set[str]:
+    """What is queued or under way with an instance: the kinds of operations."""
+    return set(ctx.db.column(_UNDER_WAY, key=key(instance_id)))

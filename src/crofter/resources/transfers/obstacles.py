@@ -10,6 +10,7 @@ from crofter.context import Context
 from crofter.db import among, query
 from crofter.resources.firewalls.store import firewall_device
 from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.ips import shares
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.store import KIND, Instance
 from crofter.resources.managed.services import store as services
@@ -53,6 +54,8 @@ def of_moving(seller: Context, rows: list[Instance]) -> Iterator[str]:
     volumes = set(seller.db.column(_VOLUMES, ids=ids))
     firewalls = set(seller.db.column(_FIREWALLS, ids=ids))
     nodes = set(seller.db.column(_NODES, ids=ids, account_id=seller.account_id))
+    sharing = shares.sharing(seller, ids)
+    routed = {one.instance_id for one in shares.routed(seller, ids)}
     for row in rows:
         kept = configs.of(seller, row.id)
         if row.status == "deleting":
@@ -63,6 +66,10 @@ def of_moving(seller: Context, rows: list[Instance]) -> Iterator[str]:
             yield f"Compute {row.id} has a firewall"
         if any(interface["purpose"] == "vlan" for config in kept for interface in config.interfaces):
             yield f"Compute {row.id} has a VLAN attached"
+        if row.id in sharing:
+            yield f"Compute {row.id} shares an IP address"
+        if row.id in routed:
+            yield f"Compute {row.id} has an IPv6 range"
         if services.monitors(seller, _addresses(seller, row)):
             yield f"Compute {row.id} has a managed service"
         if row.id in volumes or any(_names_volume(config) for config in kept):

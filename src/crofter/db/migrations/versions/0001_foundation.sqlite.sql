@@ -164,6 +164,10 @@ CREATE INDEX ix_address_account_id ON address (account_id, address)
 --;
 CREATE INDEX ix_address_instance_id ON address (instance_id, public DESC, position, address)
 --;
+CREATE TRIGGER address_tally_delete AFTER DELETE ON address FOR EACH ROW WHEN (OLD.public) BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('address', OLD.account_id, OLD.instance_id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'address' AND owner = OLD.account_id AND block = OLD.instance_id >> 12 AND amount = 0; END
+--;
+CREATE TRIGGER address_tally_move AFTER UPDATE OF account_id, instance_id ON address FOR EACH ROW WHEN (OLD.public) BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('address', OLD.account_id, OLD.instance_id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'address' AND owner = OLD.account_id AND block = OLD.instance_id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('address', NEW.account_id, NEW.instance_id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
+--;
 CREATE TABLE instance ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, group_label TEXT NOT NULL, region TEXT NOT NULL, type TEXT NOT NULL, image TEXT, status TEXT NOT NULL, ipv6_rdns TEXT, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, transfer INTEGER NOT NULL, gpus INTEGER NOT NULL, alerts TEXT NOT NULL, watchdog_enabled INTEGER NOT NULL, backups_enabled INTEGER NOT NULL, backup_day TEXT, backup_window TEXT, last_successful TEXT, created TEXT NOT NULL, updated TEXT NOT NULL, host INTEGER, booted_config INTEGER, backups_cancelled TEXT, migration_pending INTEGER NOT NULL, stackscript_id INTEGER, network_generation INTEGER DEFAULT '0' NOT NULL, CONSTRAINT uq_instance_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_instance_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_instance_account_id ON instance (account_id, id)
@@ -220,6 +224,12 @@ CREATE INDEX ix_image_account_id ON image (account_id, id)
 --;
 CREATE TABLE vlan ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, region TEXT NOT NULL, label TEXT NOT NULL, created TEXT NOT NULL, CONSTRAINT uq_vlan_account_id_region_label UNIQUE (account_id, region, label), CONSTRAINT fk_vlan_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
+CREATE INDEX ix_vlan_account_id ON vlan (account_id, id)
+--;
+CREATE INDEX ix_vlan_label ON vlan (account_id, lower(label), id)
+--;
+CREATE INDEX ix_vlan_region ON vlan (account_id, lower(region), id)
+--;
 CREATE TABLE managed_contact ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, name TEXT, email TEXT, phone_primary TEXT, phone_secondary TEXT, group_label TEXT, updated TEXT NOT NULL, CONSTRAINT fk_managed_contact_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_managed_contact_account_id ON managed_contact (account_id, id)
@@ -272,6 +282,10 @@ CREATE TABLE invoice_item ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, invoi
 --;
 CREATE INDEX ix_invoice_item_invoice_id ON invoice_item (invoice_id)
 --;
+CREATE TABLE shared_address ( instance_id INTEGER NOT NULL, address TEXT NOT NULL, created TEXT NOT NULL, CONSTRAINT pk_shared_address PRIMARY KEY (instance_id, address), CONSTRAINT fk_shared_address_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
+--;
+CREATE INDEX ix_shared_address_address ON shared_address (address, instance_id)
+--;
 CREATE TABLE firewall_device ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, firewall_id INTEGER NOT NULL, kind TEXT NOT NULL, object_id INTEGER NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_firewall_device_object_id_kind_firewall_id UNIQUE (object_id, kind, firewall_id), CONSTRAINT fk_firewall_device_firewall_id FOREIGN KEY(firewall_id) REFERENCES firewall (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_firewall_device_created ON firewall_device (firewall_id, created, id)
@@ -289,6 +303,10 @@ CREATE TABLE config ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id 
 CREATE INDEX ix_config_instance_id ON config (instance_id, id)
 --;
 CREATE INDEX ix_config_names_volumes ON config (account_id) WHERE names_volumes
+--;
+CREATE TABLE ipv6_range ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, region TEXT NOT NULL, prefix INTEGER NOT NULL, created TEXT NOT NULL, CONSTRAINT uq_ipv6_range_account_id_region UNIQUE (account_id, region), CONSTRAINT uq_ipv6_range_instance_id UNIQUE (instance_id), CONSTRAINT fk_ipv6_range_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_ipv6_range_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_ipv6_range_account_id ON ipv6_range (account_id, id)
 --;
 CREATE TABLE managed_service_credential ( service_id INTEGER NOT NULL, credential_id INTEGER NOT NULL, position INTEGER NOT NULL, CONSTRAINT pk_managed_service_credential PRIMARY KEY (service_id, credential_id), CONSTRAINT fk_managed_service_credential_service_id FOREIGN KEY(service_id) REFERENCES managed_service (id) ON DELETE CASCADE, CONSTRAINT fk_managed_service_credential_credential_id FOREIGN KEY(credential_id) REFERENCES managed_credential (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;
@@ -373,5 +391,9 @@ CREATE TABLE nodebalancer_node ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, 
 CREATE INDEX ix_nodebalancer_node_config_id ON nodebalancer_node (config_id)
 --;
 CREATE INDEX ix_nodebalancer_node_host ON nodebalancer_node (host)
+--;
+CREATE TABLE config_vlan ( vlan_id INTEGER NOT NULL, config_id INTEGER NOT NULL, CONSTRAINT pk_config_vlan PRIMARY KEY (vlan_id, config_id), CONSTRAINT fk_config_vlan_vlan_id FOREIGN KEY(vlan_id) REFERENCES vlan (id) ON DELETE CASCADE, CONSTRAINT fk_config_vlan_config_id FOREIGN KEY(config_id) REFERENCES config (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
+--;
+CREATE INDEX ix_config_vlan_config_id ON config_vlan (config_id)
 --;
 CREATE TABLE ticket_attachment_content ( attachment_id INTEGER NOT NULL, number INTEGER NOT NULL, content BLOB NOT NULL, CONSTRAINT pk_ticket_attachment_content PRIMARY KEY (attachment_id, number), CONSTRAINT fk_ticket_attachment_content_attachment_id FOREIGN KEY(attachment_id) REFERENCES ticket_attachment (id) ON DELETE CASCADE ) STRICT

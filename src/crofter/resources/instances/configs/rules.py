@@ -63,6 +63,7 @@ def create(ctx: Context, instance: Instance, body: ConfigCreate) -> ConfigView:
     values = _values(ctx, instance, body, configs.default_helpers(network=accounts.network_helper(ctx)))
     values.setdefault("memory_limit", instance.memory)
     config = configs.insert(ctx, instance.id, **values)
+    vlans.follow(ctx, instance.region, config)
     record(ctx, "compute_config_create", store.entity(instance), configs.entity(config))
     return view(config)
 
@@ -72,6 +73,8 @@ def update(ctx: Context, instance: Instance, config: Config, body: ConfigUpdate)
     values = _values(ctx, instance, body, config.helpers)
     ctx.db.update(configs.config, {"id": config.id}, **values, updated=ctx.moment)
     changed = configs.one(ctx, instance.id, config.id)
+    if changed.networks != config.networks:
+        vlans.follow(ctx, instance.region, changed, before=config)
     if instance.booted_config == config.id:
         tell_of_networks(ctx, instance, config, changed)
     record(ctx, "compute_config_update", store.entity(instance), configs.entity(changed))
@@ -99,7 +102,7 @@ def _values(ctx: Context, instance: Instance, body: ConfigBody, helpers: dict[st
         sent = {} if body.helpers is UNSET else given(body.helpers)
         values["helpers"] = {**helpers, **sent}
     if body.interfaces is not UNSET:
-        values["interfaces"] = vlans.make(ctx, instance.region, body.interfaces)
+        values["interfaces"] = vlans.kept(body.interfaces)
     return values
 
 

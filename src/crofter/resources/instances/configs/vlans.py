@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import Column, Text, UniqueConstraint, bindparam, func, select
+from sqlalchemy import (
+    Column,
+    ForeignKey,
+    Index,
+    PrimaryKeyConstraint,
+    Text,
+    UniqueConstraint,
+    bindparam,
+    delete,
+    exists,
+    func,
+    select,
+    text,
+)
 
 from crofter.context import Context
-from crofter.db import Moment, identity, owned, query, table
+from crofter.db import Id, Moment, identity, owned, query, table
 from crofter.errors import Reason
+from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.configs.store import Config
 from crofter.resources.regions.store import Region
 
 MOST = 10
@@ -27,7 +42,20 @@ vlan = table(
     Column("label", Text, nullable=False),
     Column("created", Moment, nullable=False),
     UniqueConstraint("account_id", "region", "label"),
+    Index("ix_vlan_account_id", "account_id", "id"),
+    Index("ix_vlan_label", "account_id", text("lower(label)"), "id"),
+    Index("ix_vlan_region", "account_id", text("lower(region)"), "id"),
 )
+# Which profiles use it. A network that none uses any more is nobody's, and shown to nobody.
+config_vlan = table(
+    "config_vlan",
+    Column("vlan_id", Id, ForeignKey("vlan.id", ondelete="CASCADE"), nullable=False),
+    Column("config_id", Id, ForeignKey("config.id", ondelete="CASCADE"), nullable=False),
+    PrimaryKeyConstraint("vlan_id", "config_id"),
+    Index("ix_config_vlan_config_id", "config_id"),
+    sqlite_without_rowid=True,
+)
+IN_USE = exists(select(config_vlan.c.vlan_id).where(config_vlan.c.vlan_id == vlan.c.id))
 _NUMBER = query(
     select(vlan.c.id).where(
         vlan.c.account_id == bindparam("account_id"),
@@ -36,7 +64,20 @@ _NUMBER = query(
     )
 )
 _COUNT = query(
-    select(func.count()).where(vlan.c.account_id == bindparam("account_id"), vlan.c.region == bindparam("region"))
+    select(func.count()).where(
+        vlan.c.account_id == bindparam("account_id"), vlan.c.region == bindparam("region"), IN_USE
+    )
+)
+_IN_USE = query(
+    select(vlan.c.id).where(
+        vlan.c.account_id == bindparam("account_id"),
+        vlan.c.region == bindparam("region"),
+        vlan.c.label == bindparam("label"),
+        IN_USE,
+    )
+)
+_FORGET_UNUSED = query(
+    delete(vlan).where(vlan.c.account_id == bindparam("account_id"), vlan.c.region == bindparam("region"), ~IN_USE)
 )
 
 
@@ -92,12 +133,11 @@ def _is_cidr(value: str) -> bool:
 
 
 def _unknown(ctx: Context, region: str, label: str) -> bool:
-    return ctx.db.value(_NUMBER, account_id=ctx.account_id, region=region, label=label) is None
+    return ctx.db.value(_IN_USE, account_id=ctx.account_id, region=region, label=label) is None
 
 
-def make(ctx: Context, region: str, interfaces: Sequence[Any]) -> list[dict[str, str | None]]:
-    """The interfaces as a config keeps them; private networks that are not there yet come into being."""
-    ensure(ctx, region, _labels(interfaces))
+def kept(interfaces: Sequence[Any]) -> list[dict[str, str | None]]:
+    """The interfaces as a config keeps them."""
     return [
         {"purpose": interface.purpose, "label": interface.label or "", "ipam_address": interface.ipam_address or ""}
         if interface.purpose == "vlan"
@@ -106,7 +146,28 @@ def make(ctx: Context, region: str, interfaces: Sequence[Any]) -> list[dict[str,
     ]
 
 
-def ensure(ctx: Context, region: str, labels: Iterable[str]) -> None:
-    for label in dict.fromkeys(labels):
-        if _unknown(ctx, region, label):
-            ctx.db.insert(vlan, account_id=ctx.account_id, region=region, label=label, created=ctx.moment)
+def follow(ctx: Context, region: str, config: Config, before: Config | None = None) -> None:
+    """A profile was made or changed: networks that are not there yet come into being, and know that it uses them."""
+    had = set() if before is None else before.networks
+    for label in sorted(had - config.networks):
+        number = ctx.db.value(_NUMBER, account_id=ctx.account_id, region=region, label=label)
+        ctx.db.delete(config_vlan, vlan_id=number, config_id=config.id)
+    new = sorted(config.networks - had)
+    if had or new:
+        forget_unused(ctx, ctx.account_id, region)
+    for label in new:
+        values = {"account_id": ctx.account_id, "region": region, "label": label}
+        number = ctx.db.value(_NUMBER, **values) or ctx.db.insert(vlan, **values, created=ctx.moment)
+        ctx.db.insert(config_vlan, vlan_id=number, config_id=config.id)
+
+
+def leave(ctx: Context, instance: Any) -> None:
+    """The instance is in another region from now on, where none of its networks is."""
+    for config in configs.of(ctx, instance.id):
+        ctx.db.delete(config_vlan, config_id=config.id)
+    forget_unused(ctx, instance.account_id, instance.region)
+
+
+def forget_unused(ctx: Context, account_id: int, region: str) -> None:
+    """Networks that no profile uses any more are gone."""
+    ctx.db.run(_FORGET_UNUSED, account_id=account_id, region=region)

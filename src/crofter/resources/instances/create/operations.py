@@ -106,8 +106,9 @@ def from_image(
         kernel=DEPLOYED_KERNEL,
         helpers=configs.default_helpers(network=accounts.network_helper(ctx)),
         memory_limit=instance.memory,
-        interfaces=vlans.make(ctx, instance.region, interfaces),
+        interfaces=vlans.kept(interfaces),
     )
+    vlans.follow(ctx, instance.region, config)
     return Layout(plans, root.id, config.id)
 
 
@@ -123,7 +124,7 @@ def config_again(ctx: Context, instance: Instance, kept: dict[str, Any], numbers
     made = configs.insert(ctx, instance.id, devices=devices, **more)
     region = regions.find(ctx, instance.region)
     if region is not None and vlans.CAPABILITY in region.capabilities:
-        vlans.ensure(ctx, instance.region, sorted(made.networks))
+        vlans.follow(ctx, instance.region, made)
     return made
 
 

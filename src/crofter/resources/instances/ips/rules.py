@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from typing import Any
 
 from crofter.context import Context
@@ -15,8 +15,18 @@ from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
 from crofter.resources.instances import costs, hypervisor_client, store
+from crofter.resources.instances.ips import ranges, shares
 from crofter.resources.instances.ips import store as ips
-from crofter.resources.instances.ips.shapes import IpAllocate, IpUpdate, Ipv4View, Ipv6View, IpView, NetworkingView
+from crofter.resources.instances.ips.ranges import Range
+from crofter.resources.instances.ips.shapes import (
+    IpAllocate,
+    IpUpdate,
+    Ipv4View,
+    Ipv6View,
+    IpView,
+    NetworkingView,
+    RangeView,
+)
 from crofter.resources.instances.ips.store import Address
 from crofter.resources.instances.looking import Args
 from crofter.resources.instances.store import Instance
@@ -67,17 +77,23 @@ def apply_later(ctx: Context, instance_id: int) -> None:
 
 
 def networking(ctx: Context, instance: Instance) -> NetworkingView:
-    shown = [_ipv4(row) for row in ips.of(ctx, instance.id)]
+    shown = [ipv4_view(row) for row in ips.of(ctx, instance.id)]
+    own = ranges.of(ctx, instance.id)
     ipv4 = Ipv4View(
         private=[address for address in shown if not address.public],
         public=[address for address in shown if address.public],
         reserved=[],
-        shared=[],
+        shared=[ipv4_view(row) for row in shares.of(ctx, instance.id)],
     )
-    return NetworkingView(ipv4, Ipv6View(None, _link_local(instance), _slaac(instance)))
+    routed = None if own is None else range_view(own)
+    return NetworkingView(ipv4, Ipv6View(routed, _link_local(instance), _slaac(instance)))
 
 
-def _ipv4(row: Address) -> IpView:
+def range_view(row: Range) -> RangeView:
+    return RangeView(row.prefix, row.text, row.region, ips.slaac(row.region, row.instance_id))
+
+
+def ipv4_view(row: Address) -> IpView:
     prefix = 24 if row.public else ips.PRIVATE.prefixlen
     network = ipaddress.IPv4Network(f"{row.address}/{prefix}", strict=False)
     return IpView(
@@ -98,23 +114,30 @@ def default_name(address: str) -> str:
 
 
 def _slaac(instance: Instance) -> IpView:
-    return _ipv6(instance, ips.slaac(instance.region, instance.id), instance.ipv6_rdns, public=True)
+    return slaac_view(instance.id, instance.region, instance.ipv6_rdns)
 
 
 def _link_local(instance: Instance) -> IpView:
-    card = int(ipaddress.IPv6Address(ips.slaac(instance.region, instance.id))) & ((1 << 64) - 1)
-    return _ipv6(instance, str(ipaddress.IPv6Address((0xFE80 << 112) | card)), None, public=False)
+    return link_local_view(instance.id, instance.region)
 
 
-def _ipv6(instance: Instance, address: str, rdns: str | None, *, public: bool) -> IpView:
+def slaac_view(instance_id: int, region: str, rdns: str | None) -> IpView:
+    return _ipv6(ips.slaac(region, instance_id), instance_id, region, rdns, public=True)
+
+
+def link_local_view(instance_id: int, region: str) -> IpView:
+    return _ipv6(ips.link_local(instance_id), instance_id, region, None, public=False)
+
+
+def _ipv6(address: str, instance_id: int, region: str, rdns: str | None, *, public: bool) -> IpView:
     return IpView(
         address=address,
-        compute_id=instance.id,
+        compute_id=instance_id,
         gateway="fe80::1",
         prefix=64,
         public=public,
         rdns=rdns,
-        region=instance.region,
+        region=region,
         subnet_mask="ffff:ffff:ffff:ffff::",
         type="ipv6",
     )
@@ -125,7 +148,7 @@ def view(ctx: Context, instance: Instance, wanted: str) -> IpView:
     for address in (_slaac(instance), _link_local(instance)):
         if _same(address.address, wanted):
             return address
-    return _ipv4(ips.one(ctx, instance.id, wanted))
+    return ipv4_view(ips.one(ctx, instance.id, wanted))
 
 
 def _same(known: str, wanted: str) -> bool:
@@ -142,39 +165,59 @@ def complaints(_ctx: Context, sent: dict[str, Any], _wrong: Set[str]) -> Iterato
 
 
 def allocate(ctx: Context, instance: Instance, body: IpAllocate) -> IpView:
-    _must_stay(instance)
+    must_stay(instance)
     held = ips.of(ctx, instance.id)
     if body.public and sum(row.public for row in held) >= accounts.public_ips(ctx):
         raise Invalid(JUSTIFY)
     if not body.public and any(not row.public for row in held):
         raise Invalid("This Compute already has a private IPv4 address.", field="public")
     row = ips.allocate(ctx, instance.id, instance.region, public=body.public)
-    _changed(ctx, instance, "compute_addip", row.address)
-    return _ipv4(row)
+    tell(ctx, instance, "compute_addip", row.address)
+    recount(ctx, instance)
+    return ipv4_view(row)
 
 
-def _must_stay(instance: Instance) -> None:
+def must_stay(instance: Instance) -> None:
     if instance.status == "deleting":
         raise Busy
 
 
 def delete(ctx: Context, instance: Instance, wanted: str) -> None:
-    _must_stay(instance)
+    must_stay(instance)
     shown = view(ctx, instance, wanted)
     if shown.type != "ipv4" or not shown.public:
         raise Invalid("Only public IPv4 addresses can be deleted.")
     held = ips.of(ctx, instance.id)
     if sum(row.public for row in held) == 1:
         raise Invalid("The last public IPv4 address of a Compute cannot be deleted.")
+    users = shares.users(ctx, shown.address)
     ips.release(ctx, next(row for row in held if row.address == shown.address))
-    _changed(ctx, instance, "compute_deleteip", shown.address)
+    tell(ctx, instance, "compute_deleteip", shown.address)
+    recount(ctx, instance)
+    rewire_all(ctx, users)
 
 
-def _changed(ctx: Context, instance: Instance, action: str, address: str) -> None:
-    url = f"/v4/networking/ips/{address}"
-    record(ctx, action, store.entity(instance), Entity("ipaddress", address, address, url))
+def entity(address: str) -> Entity:
+    """An address as events speak of it, or a range with its prefix."""
+    name, _, prefix = address.partition("/")
+    url = f"/v4/networking/ipv6/ranges/{name}" if prefix else f"/v4/networking/ips/{name}"
+    return Entity("ipaddress", address, address, url)
+
+
+def tell(ctx: Context, instance: Instance, action: str, address: str) -> None:
+    record(ctx, action, store.entity(instance), entity(address))
+
+
+def recount(ctx: Context, instance: Instance) -> None:
+    """The addresses of an instance have changed: they are paid for, and its host hears of them."""
     costs.count_addresses(ctx, instance, sum(row.public for row in ips.of(ctx, instance.id)))
-    apply_later(ctx, instance.id)
+    rewire_all(ctx, [instance.id])
+
+
+def rewire_all(ctx: Context, instance_ids: Iterable[int]) -> None:
+    """Let the hosts of these instances hear which addresses they may use now."""
+    for instance_id in sorted(instance_ids):
+        apply_later(ctx, instance_id)
 
 
 def rename(ctx: Context, instance: Instance, wanted: str, body: IpUpdate) -> IpView:
@@ -188,8 +231,7 @@ def rename(ctx: Context, instance: Instance, wanted: str, body: IpUpdate) -> IpV
         ctx.db.update(ips.address, {"address": shown.address, "region": shown.region}, rdns=body.rdns)
     else:
         ctx.db.update(store.instance, {"id": instance.id}, ipv6_rdns=body.rdns)
-    url = f"/v4/networking/ips/{shown.address}"
-    record(ctx, "ipaddress_update", Entity("ipaddress", shown.address, shown.address, url))
+    record(ctx, "ipaddress_update", entity(shown.address))
     return view(ctx, store.one(ctx, instance.id), wanted)
 
 

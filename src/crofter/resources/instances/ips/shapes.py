@@ -12,8 +12,8 @@ from crofter.shapes import UNSET, Body, Filtered, Id, Optional, View
 class IpView(View):
     """An IP address."""
 
-    address: str
-    compute_id: Id
+    address: Annotated[str, Meta(description="The address.")]
+    compute_id: Filtered[Id]
     gateway: str | None
     prefix: int
     public: bool
@@ -33,10 +33,10 @@ class Ipv4View(View):
 class RangeView(View):
     """An IPv6 range that is routed to the instance."""
 
-    prefix: int
-    range: str
-    region: str
-    route_target: str | None
+    prefix: Annotated[int, Meta(description="How many bits of it are fixed.")]
+    range: Annotated[str, Meta(description="Its first address, without the prefix.")]
+    region: Filtered[str]
+    route_target: Annotated[str, Meta(description="The SLAAC address of the instance.")] | None
 
 
 class Ipv6View(View, rename={"global_": "global"}):

@@ -9,6 +9,7 @@ from functools import cache
 from msgspec import Struct
 from sqlalchemy import (
     Column,
+    ForeignKey,
     Index,
     Integer,
     PrimaryKeyConstraint,
@@ -23,6 +24,7 @@ from sqlalchemy import (
 from crofter import clock
 from crofter.context import Context
 from crofter.db import Flag, Id, Lock, Moment, Row, Session, Time, json_list, owned, query, table
+from crofter.db.tally import Tally
 from crofter.errors import Invalid
 
 COOLING = clock.DAY
@@ -51,6 +53,18 @@ address = table(
     Index("ix_address_account_id", "account_id", "address"),
     # All that is shown of them in a list, in its order.
     Index("ix_address_instance_id", "instance_id", text("public DESC"), "position", "address"),
+    sqlite_without_rowid=True,
+)
+PUBLIC_ADDRESSES = Tally(address, number="instance_id", only="public")
+"""How many public addresses an account has, by its instances."""
+# Public addresses and ranges of other instances that an instance may use, too. Both are the same nowhere else.
+shared_address = table(
+    "shared_address",
+    Column("instance_id", Id, ForeignKey("instance.id", ondelete="CASCADE"), nullable=False),
+    Column("address", Text, nullable=False),
+    Column("created", Moment, nullable=False),
+    PrimaryKeyConstraint("instance_id", "address"),
+    Index("ix_shared_address_address", "address", "instance_id"),
     sqlite_without_rowid=True,
 )
 # The block of addresses that each region has last been given, and how many of it have been given out.
@@ -96,6 +110,13 @@ _ONE = query(
     ),
     Address,
 )
+_HELD = query(
+    _ALL.where(
+        address.c.account_id == bindparam("account_id"),
+        address.c.address == bindparam("address"),
+    ).order_by(address.c.region),
+    Address,
+)
 _TEXTS = query(select(address.c.address).where(address.c.instance_id == bindparam("instance_id")).order_by(*_ORDER))
 TEXTS = json_list(
     select(address.c.address).where(address.c.instance_id == literal_column("instance.id")).order_by(*_ORDER)
@@ -129,6 +150,12 @@ def of(ctx: Context, instance_id: int) -> list[Address]:
 
 def one(ctx: Context, instance_id: int, wanted: str) -> Address:
     return ctx.db.one(_ONE, account_id=ctx.account_id, instance_id=instance_id, address=wanted)
+
+
+def held(ctx: Context, wanted: str, region: str | None = None) -> Address | None:
+    """An address of the account. A private one may be there in several regions: that of the region, or the first."""
+    rows = ctx.db.all(_HELD, account_id=ctx.account_id, address=wanted)
+    return next((row for row in rows if region in (None, row.region)), None)
 
 
 def texts(ctx: Context, instance_id: int) -> list[str]:
@@ -231,9 +258,35 @@ def _neighbourhood(region: str, number: int) -> str:
     return f"2001:db8:0:{prefix:x}:{maker >> 16:x}:{maker & 0xFFFF:x}:{0xFE00 | number & 0xFF:x}"
 
 
+def link_local(instance_id: int) -> str:
+    """The address that an instance has on its own wire: the same card, in every region."""
+    card = int(ipaddress.IPv6Address(slaac("", instance_id))) & ((1 << 64) - 1)
+    return str(ipaddress.IPv6Address((0xFE80 << 112) | card))
+
+
+def instance_of(wanted: ipaddress.IPv6Address) -> int | None:
+    """The id of the instance whose card would have this address, as far as an id can be read from it."""
+    card = int(wanted) & ((1 << 64) - 1)
+    maker = (card >> 32) - 0xF03C_95FF
+    if maker < 0 or maker & 0xFF or (card >> 24) & 0xFF != 0xFE:
+        return None
+    return (maker >> 8 << 8 | card >> 16 & 0xFF) << 16 | card & 0xFFFF
+
+
+def assign(ctx: Context, row: Address, instance_id: int) -> None:
+    """Another instance of the account and region has the address now, as its last one."""
+    position = int(ctx.db.value(_LAST, instance_id=instance_id) or 0) + 1
+    named = {"address": row.address, "region": row.region, "account_id": ctx.account_id}
+    ctx.db.update(address, named, instance_id=instance_id, position=position)
+    # What it has, it need not be lent.
+    ctx.db.delete(shared_address, instance_id=instance_id, address=row.address)
+
+
 def release(ctx: Context, row: Address) -> None:
     """Take an address away from its instance. It rests before it is given out again."""
     ctx.db.delete(address, address=row.address, region=row.region)
+    if row.public:
+        ctx.db.delete(shared_address, address=row.address)
     ctx.db.insert(
         released_address,
         address=row.address,

@@ -10,6 +10,7 @@ from crofter.drivers.hypervisor import DiskRef, DomainSpec
 from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
 from crofter.resources.instances import costs, hypervisor_client, specs, states, store
 from crofter.resources.instances.configs import store as configs
+from crofter.resources.instances.configs import vlans
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.looking import locate, look, look_again
@@ -204,6 +205,7 @@ def arrive(ctx: Context, work: StepContext) -> Sleep | None:
             ips.allocate(ctx, instance.id, work.args.target.region, public=held.public)
         changes["region"] = work.args.target.region
         changes["ipv6_rdns"] = None
+        vlans.leave(ctx, instance)
     ctx.db.update(store.instance, {"id": instance.id}, **changes)
     return None
 

@@ -13,6 +13,7 @@ from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.vlans import CAPABILITY as NEXT_GENERATION
 from crofter.resources.instances.create.rules import GPUS, NO_TYPE
 from crofter.resources.instances.disks import store as disks
+from crofter.resources.instances.ips import ranges, shares
 from crofter.resources.instances.move import operations
 from crofter.resources.instances.move.operations import Target
 from crofter.resources.instances.reasons import refuse
@@ -98,7 +99,16 @@ def _about_region(ctx: Context, instance: Instance, region: Region | None) -> It
     elif NEXT_GENERATION in region.capabilities and any(config.networks for config in configs.of(ctx, instance.id)):
         yield Reason("A Compute with a VLAN cannot be migrated to this region", "region")
     else:
+        yield from _about_addresses(ctx, instance)
         yield from neighbours.against_leaving(ctx, instance)
+
+
+def _about_addresses(ctx: Context, instance: Instance) -> Iterator[Reason]:
+    """What another instance uses, too, or is routed in this region alone, cannot be given back unasked."""
+    if shares.sharing(ctx, [instance.id]):
+        yield Reason("A Compute that shares an IP address cannot be migrated to another region", "region")
+    if ranges.of(ctx, instance.id) is not None:
+        yield Reason("A Compute with an IPv6 range cannot be migrated to another region", "region")
 
 
 def _move(ctx: Context, job: Job, instance: Instance, target: Target, secondary: Entity | None = None) -> None:

@@ -1,0 +1,84 @@
+"""Letting an instance use addresses that others have."""
+
+from __future__ import annotations
+
+import ipaddress
+
+from crofter.context import Context
+from crofter.errors import Reason
+from crofter.events import record
+from crofter.kinds import inaccessible
+from crofter.resources.instances import store as instances
+from crofter.resources.instances.ips import ranges, shares
+from crofter.resources.instances.ips import rules as instance_ips
+from crofter.resources.instances.ips import store as ips
+from crofter.resources.instances.ips.ranges import Range
+from crofter.resources.instances.ips.store import Address
+from crofter.resources.instances.reasons import refuse
+from crofter.resources.instances.store import Instance
+from crofter.resources.networking import rules
+from crofter.resources.networking.shapes import Share
+
+
+def share(ctx: Context, body: Share) -> None:
+    """From now on the instance may use these addresses of others, and no more than these."""
+    instance = rules.usable(ctx, body.compute_id, "compute_id")
+    wanted: dict[str, Address | Range] = {}
+    reasons: list[Reason] = []
+    for position, text in enumerate(body.ips):
+        found = _find(ctx, text)
+        reason = _against(instance, found)
+        if reason is not None:
+            reasons.append(Reason(reason, f"ips[{position}]"))
+        elif found is not None:
+            wanted[found.text if isinstance(found, Range) else found.address] = found
+            _must_be_usable(ctx, found, f"ips[{position}]")
+    refuse(body, reasons)
+    had = shares.texts(ctx, instance.id)
+    added = {text: wanted[text] for text in wanted if text not in had}
+    owners = instances.these(ctx, sorted({one.instance_id for one in added.values()}))
+    rules.must_stay(ctx, [instance, *owners])
+    for text in had:
+        if text not in wanted:
+            shares.unshare(ctx, instance.id, text)
+            _tell(ctx, instance, ranges.find(ctx, text) or text)
+    for text, one in added.items():
+        shares.share(ctx, instance.id, text)
+        _tell(ctx, instance, one)
+    if set(had) != set(wanted):
+        instance_ips.rewire_all(ctx, [instance.id])
+
+
+def _tell(ctx: Context, instance: Instance, one: Address | Range | str) -> None:
+    text = one.with_prefix if isinstance(one, Range) else one.address if isinstance(one, Address) else one
+    record(ctx, "ipaddress_update", instance_ips.entity(text), instances.entity(instance))
+
+
+def _find(ctx: Context, text: str) -> Address | Range | None:
+    """A public address or a range of the account, if the caller may see the instance that has it."""
+    try:
+        wanted = ipaddress.ip_address(text)
+    except ValueError:
+        return None
+    v4 = isinstance(wanted, ipaddress.IPv4Address)
+    found = ips.held(ctx, str(wanted)) if v4 else ranges.find(ctx, str(wanted))
+    visible = found is not None and ctx.runtime.kinds.permits(ctx, instances.KIND, found.instance_id, "read_only")
+    return found if visible else None
+
+
+def _against(instance: Instance, found: Address | Range | None) -> str | None:
+    if found is None:
+        return rules.NO_ADDRESS
+    if isinstance(found, Address) and not found.public:
+        return "Only public addresses can be shared."
+    if found.instance_id == instance.id:
+        return "The Compute has this address already."
+    if found.region != instance.region:
+        return "The address is not in the region of the Compute."
+    return None
+
+
+def _must_be_usable(ctx: Context, one: Address | Range, field: str) -> None:
+    """Who lends an address must be the caller's to change, too."""
+    if not ctx.runtime.kinds.permits(ctx, instances.KIND, one.instance_id, "read_write"):
+        raise inaccessible(instances.KIND, field)
