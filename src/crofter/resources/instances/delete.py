@@ -51,11 +51,11 @@ def erase(work: StepContext) -> Sleep | None:
 def forget(ctx: Context, work: StepContext) -> Sleep | None:
     """Addresses go back, tags and grants come off, volumes are free, and the row goes with all that hangs on it."""
     instance = store.get_unscoped(ctx, work.args.instance_id)
+    neighbours.deleted(ctx, instance)
     for address in ips.of(ctx, instance.id):
         ips.release(ctx, address)
     tags.detach(ctx, store.KIND, instance.id)
     access.forget(ctx, store.KIND, instance.id)
-    neighbours.deleted(ctx, instance)
     stackscripts.count_active(ctx, store.script_of(ctx, instance.id), None)
     schedule.end(ctx, instance.id)
     ctx.db.delete(store.instance, id=instance.id)

@@ -20,7 +20,9 @@ class Neighbour(Struct, frozen=True):
     """Whether a profile of the instance may name the volume. Raises if the caller may not use it; the last argument is
     the field to be named then."""
     deleted: Callable[[Context, Instance], None] = lambda _ctx, _instance: None
-    """The instance is deleted in this transaction, so it is referred to no more."""
+    """The instance is deleted in this transaction, so it is referred to no more. It still has its addresses."""
+    left: Callable[[Context, Instance], None] = lambda _ctx, _instance: None
+    """The instance leaves its region in this transaction, and its addresses there. It still has them."""
 
 
 _registered: list[Neighbour] = []
@@ -43,3 +45,8 @@ def has_volume(ctx: Context, instance: Instance, volume_id: int, field: str) -> 
 def deleted(ctx: Context, instance: Instance) -> None:
     for neighbour in _registered:
         neighbour.deleted(ctx, instance)
+
+
+def left(ctx: Context, instance: Instance) -> None:
+    for neighbour in _registered:
+        neighbour.left(ctx, instance)

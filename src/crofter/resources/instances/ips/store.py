@@ -158,6 +158,11 @@ def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, posit
     return Address(free, ctx.account_id, instance_id, region, public, position, None)
 
 
+def take(ctx: Context, region: str, *, public: bool) -> str:
+    """An address of the region that nobody has, for something else than an instance. Who takes it keeps it."""
+    return _free(ctx, region, public=public)
+
+
 def _free(ctx: Context, region: str, *, public: bool) -> str:
     """The next one of the region's block; when that is used up one that came back, or the first of a new block."""
     ctx.db.lock(Lock.ADDRESS_POOLS)
@@ -234,10 +239,9 @@ def _neighbourhood(region: str, number: int) -> str:
 def release(ctx: Context, row: Address) -> None:
     """Take an address away from its instance. It rests before it is given out again."""
     ctx.db.delete(address, address=row.address, region=row.region)
-    ctx.db.insert(
-        released_address,
-        address=row.address,
-        region=row.region,
-        public=row.public,
-        free_at=ctx.now + COOLING,
-    )
+    give_back(ctx, row.address, row.region, public=row.public)
+
+
+def give_back(ctx: Context, taken: str, region: str, *, public: bool) -> None:
+    """What was taken is nobody's, and rests before it is given out again."""
+    ctx.db.insert(released_address, address=taken, region=region, public=public, free_at=ctx.now + COOLING)
