@@ -64,8 +64,10 @@ class Matrix:
         self.alice = cloud.client(opened["token"])
         self.parts: dict[str, Any] = {"region_id": "us-east", "type_id": "g6-nanode-1", "year": 2026, "month": 1}
         self.parts |= {"kernel_id": "compute/grub2", "image_id": "compute/debian11"}
+        self.parts_under: dict[str, dict[str, Any]] = {}
         self._make_instance()
         self._make_things()
+        self._make_nodebalancer()
         self._insert_rows()
         self.clients = self._people(opened["token"])
 
@@ -76,13 +78,14 @@ class Matrix:
 
     def _make_instance(self) -> None:
         body = {"type": "g6-nanode-1", "region": "us-east", "image": "compute/debian11", "backups_enabled": True}
-        made = self._post("/v4/compute/instances", root_pass="Vq7!mmpx-Tolp", label="web", **body)
+        made = self._post("/v4/compute/instances", root_pass="Vq7!mmpx-Tolp", label="web", private_ip=True, **body)
         spare = self._post("/v4/compute/instances", type="g6-nanode-1", region="us-east", label="spare")
         self.cloud.settle()
         path = f"/v4/compute/instances/{made['id']}"
         backup = self._post(f"{path}/backups", label="before")
         self.cloud.settle()
         self.parts |= {"compute_id": made["id"], "address": made["ipv4"][0], "backup_id": backup["id"]}
+        self.parts["private_address"] = made["ipv4"][1]
         self.parts["disk_id"] = self.alice.get(f"{path}/disks").json()["data"][0]["id"]
         self.parts["config_id"] = self.alice.get(f"{path}/configs").json()["data"][0]["id"]
         self.parts["token"] = self._post("/v4/account/service-transfers", entities={"computes": [spare["id"]]})["token"]
@@ -116,6 +119,19 @@ class Matrix:
             "event_id": self.alice.get("/v4/account/events").json()["data"][-1]["id"],
             "payment_method_id": self.alice.get("/v4/account/payment-methods").json()["data"][0]["id"],
         }
+
+    def _make_nodebalancer(self) -> None:
+        node = {"address": f"{self.parts['private_address']}:80", "label": "web"}
+        made = self._post("/v4/nodebalancers", region="us-east", label="front", configs=[{"nodes": [node]}])
+        path = f"/v4/nodebalancers/{made['id']}/configs"
+        config = self.alice.get(path).json()["data"][0]["id"]
+        node_id = self.alice.get(f"{path}/{config}/nodes").json()["data"][0]["id"]
+        self.parts |= {"nodebalancer_id": made["id"], "node_id": node_id}
+        self.parts_under["nodebalancers"] = {"config_id": config}
+
+    def parts_of(self, endpoint: Endpoint) -> dict[str, Any]:
+        """What stands for each part of a path: the same word names one thing here and another there."""
+        return self.parts | self.parts_under.get(endpoint.path.partition("/")[0], {})
 
     def _insert_rows(self) -> None:
         """What only time or the login service makes."""
@@ -157,7 +173,9 @@ class Matrix:
         cloud.advance(5)
         revoked = self._post("/v4/profile/tokens", label="gone")
         assert self.alice.delete(f"/v4/profile/tokens/{revoked['id']}").status_code == 200
-        reading = " ".join(f"{name}:read_only" for name in ("account", "computes", "events", "images", "maintenance"))
+        reading = " ".join(
+            f"{name}:read_only" for name in ("account", "computes", "events", "images", "maintenance", "nodebalancers")
+        )
         return {
             "nobody": cloud.client(None),
             "bad token": cloud.client("not-a-token"),
@@ -177,8 +195,13 @@ class Matrix:
         self._post("/v4/account/users", username=name, email=f"{name}@example.com")
         if level is not None:
             grants = {
-                "global": {"account_access": level, "add_computes": level == "read_write"},
+                "global": {
+                    "account_access": level,
+                    "add_computes": level == "read_write",
+                    "add_nodebalancers": level == "read_write",
+                },
                 "compute": [{"id": self.parts["compute_id"], "permissions": level}],
+                "nodebalancer": [{"id": self.parts["nodebalancer_id"], "permissions": level}],
             }
             answer = self.alice.put(f"/v4/account/users/{name}/grants", json=grants)
             assert answer.status_code == 200, answer.text
@@ -189,9 +212,10 @@ class Matrix:
         client = self.clients[caller]
         assert client is not None
         path = declared(endpoint).path
+        parts = self.parts_of(endpoint)
         for name in endpoint.parts:
             for written in (f"{{{name}}}", f"{{{name}:path}}"):
-                path = path.replace(written, str(self.parts[name]))
+                path = path.replace(written, str(parts[name]))
         if endpoint.method == "GET" and path.endswith("/stream"):
             with client.stream("GET", path + query) as answer:
                 return answer
@@ -243,7 +267,7 @@ def _for_restricted(row: Row, own: set[str], held: str) -> set[str]:
     if kind == "any":
         # What is somebody else's own, or about things that one may not see, is not there.
         return {"in", "404"} if own else {"in"}
-    if kind == "add_computes":
+    if kind.startswith("add_"):
         return {"in"} if held == "read_write" else {"403"}
     enough = held == "read_write" or held == level
     return {"in"} if enough else {"403"}

@@ -20,10 +20,10 @@ from crofter.resources.nodebalancers.nodes import rules as nodes
 from crofter.resources.nodebalancers.shapes import (
     NodeBalancerCreate,
     NodeBalancerStats,
+    NodeBalancerStatsData,
+    NodeBalancerTrafficView,
     NodeBalancerUpdate,
     NodeBalancerView,
-    StatsData,
-    TrafficView,
 )
 from crofter.resources.nodebalancers.store import NodeBalancer
 from crofter.resources.regions import store as regions
@@ -112,5 +112,5 @@ def stats(ctx: Context, balancer: NodeBalancer) -> NodeBalancerStats:
     if ctx.now - clock.parse(balancer.created) < POINT:
         raise Invalid(NO_STATS)
     nothing = [0.0] * (clock.DAY // POINT)
-    data = StatsData(connections=nothing, traffic=TrafficView(nothing, nothing))
+    data = NodeBalancerStatsData(connections=nothing, traffic=NodeBalancerTrafficView(nothing, nothing))
     return NodeBalancerStats(data=data, title=f"{balancer.label} (#{balancer.id}) - day (5 min avg)")

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from msgspec import Meta, field
 
-from crofter.resources.nodebalancers.configs.shapes import ConfigRebuild
+from crofter.resources.nodebalancers.configs.shapes import NodeBalancerConfigRebuild
 from crofter.resources.tags.shapes import TagLabel
 from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View
 
@@ -38,7 +38,7 @@ Tags = Annotated[list[TagLabel], Meta(max_length=500, description="The tags that
 Points = Annotated[list[float], Meta(description="Points of five minutes, oldest first.")]
 
 
-class TransferView(View):
+class NodeBalancerTransferView(View):
     """MB in this month; null while nothing is known."""
 
     in_: float | None = field(name="in")
@@ -58,7 +58,7 @@ class NodeBalancerView(View):
     label: Filtered[NodeBalancerLabel]
     region: Annotated[Filtered[str], Meta(examples=["us-east"])]
     tags: Filtered[list[str]]
-    transfer: TransferView
+    transfer: NodeBalancerTransferView
     updated: Moment
 
 
@@ -67,7 +67,8 @@ class NodeBalancerCreate(Body):
     label: NodeBalancerLabel | None = None
     client_conn_throttle: Throttle = 0
     configs: Annotated[
-        list[ConfigRebuild], Meta(max_length=MOST_CONFIGS, description="Its ports, with the nodes behind each.")
+        list[NodeBalancerConfigRebuild],
+        Meta(max_length=MOST_CONFIGS, description="Its ports, with the nodes behind each."),
     ] = []
     tags: Tags = []
 
@@ -78,20 +79,20 @@ class NodeBalancerUpdate(Body):
     tags: Optional[Tags] = UNSET
 
 
-class TrafficView(View):
+class NodeBalancerTrafficView(View):
     """Bits per second."""
 
     in_: Points = field(name="in")
     out: Points
 
 
-class StatsData(View):
+class NodeBalancerStatsData(View):
     connections: Points
-    traffic: TrafficView
+    traffic: NodeBalancerTrafficView
 
 
 class NodeBalancerStats(View):
     """The last 24 hours of a load balancer."""
 
-    data: StatsData
+    data: NodeBalancerStatsData
     title: str

@@ -32,7 +32,7 @@ from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.ips.store import address
 from crofter.resources.nodebalancers.configs.tables import nodebalancer_config
 from crofter.resources.nodebalancers.nodes.tables import nodebalancer_node
-from crofter.resources.nodebalancers.shapes import NodeBalancerView, TransferView
+from crofter.resources.nodebalancers.shapes import NodeBalancerTransferView, NodeBalancerView
 from crofter.resources.tags import store as tags
 from crofter.resources.users.store import grant
 
@@ -211,7 +211,7 @@ def _view(row: NodeBalancer, labels: list[str]) -> NodeBalancerView:
     )
 
 
-def _transfer(bytes_in: int | None, bytes_out: int | None) -> TransferView:
+def _transfer(bytes_in: int | None, bytes_out: int | None) -> NodeBalancerTransferView:
     if bytes_in is None or bytes_out is None:
-        return TransferView(None, None, None)
-    return TransferView(bytes_in / MEGABYTE, bytes_out / MEGABYTE, (bytes_in + bytes_out) / MEGABYTE)
+        return NodeBalancerTransferView(None, None, None)
+    return NodeBalancerTransferView(bytes_in / MEGABYTE, bytes_out / MEGABYTE, (bytes_in + bytes_out) / MEGABYTE)

@@ -9,7 +9,11 @@ from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.nodebalancers.api import TheNodeBalancer
 from crofter.resources.nodebalancers.configs import rules, store
-from crofter.resources.nodebalancers.configs.shapes import ConfigBody, ConfigRebuild, ConfigView
+from crofter.resources.nodebalancers.configs.shapes import (
+    NodeBalancerConfigBody,
+    NodeBalancerConfigRebuild,
+    NodeBalancerConfigView,
+)
 from crofter.resources.nodebalancers.configs.store import Config
 from crofter.resources.nodebalancers.shapes import NodeBalancerView
 from crofter.shapes import Page
@@ -23,7 +27,9 @@ TheConfig = Annotated[Config, Lookup(store.one, "nodebalancer_id", "config_id")]
     scope="nodebalancers:read_only",
     grant="nodebalancer:read_only",
 )
-def list_nodebalancer_configs(ctx: Context, balancer: TheNodeBalancer, listing: Listing) -> Page[ConfigView]:
+def list_nodebalancer_configs(
+    ctx: Context, balancer: TheNodeBalancer, listing: Listing
+) -> Page[NodeBalancerConfigView]:
     """List the ports that a load balancer serves."""
     return listing.of(
         ctx,
@@ -40,7 +46,9 @@ def list_nodebalancer_configs(ctx: Context, balancer: TheNodeBalancer, listing: 
     grant="nodebalancer:read_write",
     events=("nodebalancer_config_create",),
 )
-def create_nodebalancer_config(ctx: Context, balancer: TheNodeBalancer, body: ConfigBody) -> ConfigView:
+def create_nodebalancer_config(
+    ctx: Context, balancer: TheNodeBalancer, body: NodeBalancerConfigBody
+) -> NodeBalancerConfigView:
     """Let a load balancer serve another port."""
     return rules.create(ctx, balancer, body)
 
@@ -50,7 +58,7 @@ def create_nodebalancer_config(ctx: Context, balancer: TheNodeBalancer, body: Co
     scope="nodebalancers:read_only",
     grant="nodebalancer:read_only",
 )
-def view_nodebalancer_config(ctx: Context, balancer: TheNodeBalancer, config: TheConfig) -> ConfigView:
+def view_nodebalancer_config(ctx: Context, balancer: TheNodeBalancer, config: TheConfig) -> NodeBalancerConfigView:
     """View what a load balancer serves on a port."""
     return store.view(ctx, config)
 
@@ -62,8 +70,8 @@ def view_nodebalancer_config(ctx: Context, balancer: TheNodeBalancer, config: Th
     events=("nodebalancer_config_update",),
 )
 def update_nodebalancer_config(
-    ctx: Context, balancer: TheNodeBalancer, config: TheConfig, body: ConfigBody
-) -> ConfigView:
+    ctx: Context, balancer: TheNodeBalancer, config: TheConfig, body: NodeBalancerConfigBody
+) -> NodeBalancerConfigView:
     """Change what a load balancer serves on a port."""
     return rules.update(ctx, balancer, config, body)
 
@@ -91,7 +99,7 @@ def delete_nodebalancer_config(ctx: Context, balancer: TheNodeBalancer, config: 
     ),
 )
 def rebuild_nodebalancer_config(
-    ctx: Context, balancer: TheNodeBalancer, config: TheConfig, body: ConfigRebuild
+    ctx: Context, balancer: TheNodeBalancer, config: TheConfig, body: NodeBalancerConfigRebuild
 ) -> NodeBalancerView:
     """Change what a load balancer serves on a port, and replace the nodes behind it."""
     return rules.rebuild(ctx, balancer, config, body)

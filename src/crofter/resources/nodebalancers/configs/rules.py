@@ -14,7 +14,12 @@ from crofter.resources.instances.reasons import refuse
 from crofter.resources.nodebalancers import store as balancers
 from crofter.resources.nodebalancers.configs import certificates, store
 from crofter.resources.nodebalancers.configs.certificates import Pair
-from crofter.resources.nodebalancers.configs.shapes import REDACTED, ConfigBody, ConfigRebuild, ConfigView
+from crofter.resources.nodebalancers.configs.shapes import (
+    REDACTED,
+    NodeBalancerConfigBody,
+    NodeBalancerConfigRebuild,
+    NodeBalancerConfigView,
+)
 from crofter.resources.nodebalancers.configs.store import Config
 from crofter.resources.nodebalancers.nodes import rules as nodes
 from crofter.resources.nodebalancers.shapes import MOST_CONFIGS, NodeBalancerView
@@ -63,7 +68,7 @@ class Plan(Struct):
 # ---- what is asked for -----------------------------------------------------------------------------------------------
 
 
-def create(ctx: Context, balancer: NodeBalancer, body: ConfigBody) -> ConfigView:
+def create(ctx: Context, balancer: NodeBalancer, body: NodeBalancerConfigBody) -> NodeBalancerConfigView:
     plan = planned(body)
     refuse(body, [*plan.reasons, *_about_port(ctx, balancer, plan, None)])
     if store.count(ctx, balancer.id) >= MOST_CONFIGS:
@@ -71,13 +76,15 @@ def create(ctx: Context, balancer: NodeBalancer, body: ConfigBody) -> ConfigView
     return store.view(ctx, make(ctx, balancer, plan))
 
 
-def update(ctx: Context, balancer: NodeBalancer, config: Config, body: ConfigBody) -> ConfigView:
+def update(
+    ctx: Context, balancer: NodeBalancer, config: Config, body: NodeBalancerConfigBody
+) -> NodeBalancerConfigView:
     plan = planned(body, config)
     refuse(body, [*plan.reasons, *_about_port(ctx, balancer, plan, config)])
     return store.view(ctx, _change(ctx, balancer, config, plan))
 
 
-def rebuild(ctx: Context, balancer: NodeBalancer, config: Config, body: ConfigRebuild) -> NodeBalancerView:
+def rebuild(ctx: Context, balancer: NodeBalancer, config: Config, body: NodeBalancerConfigRebuild) -> NodeBalancerView:
     """What is sent takes the place of what was there, with the nodes; what is not sent stays."""
     if not access.permits(ctx, balancers.KIND, balancer.id, "read_write"):
         raise Forbidden  # to be allowed new ones is no right to change this one
@@ -119,7 +126,7 @@ def _change(ctx: Context, balancer: NodeBalancer, config: Config, plan: Plan) ->
 # ---- what may be asked for -------------------------------------------------------------------------------------------
 
 
-def planned(body: ConfigBody, config: Config | None = None) -> Plan:
+def planned(body: NodeBalancerConfigBody, config: Config | None = None) -> Plan:
     """What would come of a body, and all that is wrong with it by itself."""
     sent = given(body, *DEFAULTS)
     settings = {**(_settings(config) if config else DEFAULTS), **sent}
@@ -163,13 +170,13 @@ def _about_check(settings: Mapping[str, Any]) -> Iterator[Reason]:
         yield Reason("check_body is required", "check_body")
 
 
-def _secrets(body: ConfigBody) -> list[tuple[str, str | None]]:
+def _secrets(body: NodeBalancerConfigBody) -> list[tuple[str, str | None]]:
     """Certificate and key, if they were sent and not merely sent back."""
     both = (("ssl_cert", body.ssl_cert), ("ssl_key", body.ssl_key))
     return [(name, None if value is UNSET or value == REDACTED else value) for name, value in both]
 
 
-def _pair(body: ConfigBody, *, kept: bool) -> Pair | list[Reason] | None:
+def _pair(body: NodeBalancerConfigBody, *, kept: bool) -> Pair | list[Reason] | None:
     """The certificate of a port with https; None if the one that it has stays."""
     sent = _secrets(body)
     missing = [Reason(f"{name} is required", name) for name, value in sent if not value]

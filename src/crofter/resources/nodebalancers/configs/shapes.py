@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from crofter.resources.nodebalancers.nodes.shapes import MOST_NODES, NodeBody
+from crofter.resources.nodebalancers.nodes.shapes import MOST_NODES, NodeBalancerNodeBody
 from crofter.shapes import UNSET, Body, Id, Optional, Secret, View
 
 REDACTED: Literal["<REDACTED>"] = "<REDACTED>"
@@ -72,7 +72,7 @@ class NodesStatusView(View):
     up: int
 
 
-class ConfigView(View):
+class NodeBalancerConfigView(View):
     """What a load balancer serves on one of its ports."""
 
     algorithm: Algorithm
@@ -99,7 +99,7 @@ class ConfigView(View):
     stickiness: Stickiness
 
 
-class ConfigBody(Body):
+class NodeBalancerConfigBody(Body):
     """What is left out of a new one has a default; in an update it stays."""
 
     port: Optional[Port] = UNSET
@@ -119,5 +119,7 @@ class ConfigBody(Body):
     ssl_key: Optional[Key | None] = UNSET
 
 
-class ConfigRebuild(ConfigBody):
-    nodes: Optional[Annotated[list[NodeBody], Meta(max_length=MOST_NODES, description="All nodes behind it.")]] = UNSET
+class NodeBalancerConfigRebuild(NodeBalancerConfigBody):
+    nodes: Optional[
+        Annotated[list[NodeBalancerNodeBody], Meta(max_length=MOST_NODES, description="All nodes behind it.")]
+    ] = UNSET

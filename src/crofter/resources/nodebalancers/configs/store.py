@@ -12,7 +12,7 @@ from crofter.db import Duplicate, Row, query
 from crofter.db.collections import Collection
 from crofter.errors import Invalid
 from crofter.kinds import Entity
-from crofter.resources.nodebalancers.configs.shapes import REDACTED, ConfigView, NodesStatusView
+from crofter.resources.nodebalancers.configs.shapes import REDACTED, NodeBalancerConfigView, NodesStatusView
 from crofter.resources.nodebalancers.configs.tables import nodebalancer_config
 from crofter.resources.nodebalancers.nodes import store as nodes
 from crofter.resources.nodebalancers.store import nodebalancer
@@ -54,7 +54,7 @@ _SHOWN = (
         nodebalancer_config.c.nodebalancer_id == bindparam("nodebalancer_id"),
     )
 )
-CONFIGS = Collection(ConfigView, _SHOWN, Config, key=nodebalancer_config.c.id, columns={})
+CONFIGS = Collection(NodeBalancerConfigView, _SHOWN, Config, key=nodebalancer_config.c.id, columns={})
 _ONE = query(_SHOWN.where(nodebalancer_config.c.id == bindparam("id")), Config)
 _COUNT = query(select(func.count()).where(nodebalancer_config.c.nodebalancer_id == bindparam("nodebalancer_id")))
 _AT_PORT = query(
@@ -107,20 +107,20 @@ def entity(row: Config) -> Entity:
     return Entity("config", row.id, f"port {row.port}", f"/v4/nodebalancers/{row.nodebalancer_id}/configs/{row.id}")
 
 
-def views(ctx: Context, rows: Sequence[Config]) -> list[ConfigView]:
+def views(ctx: Context, rows: Sequence[Config]) -> list[NodeBalancerConfigView]:
     health = nodes.health(ctx, [row.id for row in rows if row.check_kind != "none"])
     return [_view(row, health.get(row.id)) for row in rows]
 
 
-def view(ctx: Context, row: Config) -> ConfigView:
+def view(ctx: Context, row: Config) -> NodeBalancerConfigView:
     return views(ctx, [row])[0]
 
 
-def _view(row: Config, health: nodes.Health | None) -> ConfigView:
+def _view(row: Config, health: nodes.Health | None) -> NodeBalancerConfigView:
     up, known = (health.running, health.nodes) if health else (0, 0)
     hidden = REDACTED if row.has_certificate else None
     shown: dict[str, Any] = {name: getattr(row, name) for name in Config.__struct_fields__ if name != "check_kind"}
-    return ConfigView(
+    return NodeBalancerConfigView(
         **shown,
         check=row.check_kind,  # type: ignore[arg-type]
         nodes_status=NodesStatusView(down=known - up, up=up),

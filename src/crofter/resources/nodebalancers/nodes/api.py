@@ -11,7 +11,11 @@ from crofter.resources.nodebalancers.api import TheNodeBalancer
 from crofter.resources.nodebalancers.configs import store as configs
 from crofter.resources.nodebalancers.configs.store import Config
 from crofter.resources.nodebalancers.nodes import rules, store
-from crofter.resources.nodebalancers.nodes.shapes import NodeBody, NodeUpdate, NodeView
+from crofter.resources.nodebalancers.nodes.shapes import (
+    NodeBalancerNodeBody,
+    NodeBalancerNodeUpdate,
+    NodeBalancerNodeView,
+)
 from crofter.resources.nodebalancers.nodes.store import Node
 from crofter.shapes import Page
 
@@ -25,7 +29,7 @@ TheNode = Annotated[Node, Lookup(store.one, "nodebalancer_id", "config_id", "nod
     scope="nodebalancers:read_only",
     grant="nodebalancer:read_only",
 )
-def list_nodebalancer_nodes(ctx: Context, config: TheConfig, listing: Listing) -> Page[NodeView]:
+def list_nodebalancer_nodes(ctx: Context, config: TheConfig, listing: Listing) -> Page[NodeBalancerNodeView]:
     """List the nodes behind a port."""
     return listing.of(ctx, store.NODES, store.views, account_id=ctx.account_id, config_id=config.id)
 
@@ -36,7 +40,9 @@ def list_nodebalancer_nodes(ctx: Context, config: TheConfig, listing: Listing) -
     grant="nodebalancer:read_write",
     events=("nodebalancer_node_create",),
 )
-def create_nodebalancer_node(ctx: Context, balancer: TheNodeBalancer, config: TheConfig, body: NodeBody) -> NodeView:
+def create_nodebalancer_node(
+    ctx: Context, balancer: TheNodeBalancer, config: TheConfig, body: NodeBalancerNodeBody
+) -> NodeBalancerNodeView:
     """Send traffic of a port to an instance."""
     return rules.create(ctx, balancer, config.id, body)
 
@@ -46,7 +52,7 @@ def create_nodebalancer_node(ctx: Context, balancer: TheNodeBalancer, config: Th
     scope="nodebalancers:read_write",
     grant="nodebalancer:read_only",
 )
-def view_nodebalancer_node(ctx: Context, node: TheNode) -> NodeView:
+def view_nodebalancer_node(ctx: Context, node: TheNode) -> NodeBalancerNodeView:
     """View one node."""
     return store.view(node)
 
@@ -57,7 +63,9 @@ def view_nodebalancer_node(ctx: Context, node: TheNode) -> NodeView:
     grant="nodebalancer:read_write",
     events=("nodebalancer_node_update",),
 )
-def update_nodebalancer_node(ctx: Context, balancer: TheNodeBalancer, node: TheNode, body: NodeUpdate) -> NodeView:
+def update_nodebalancer_node(
+    ctx: Context, balancer: TheNodeBalancer, node: TheNode, body: NodeBalancerNodeUpdate
+) -> NodeBalancerNodeView:
     """Change a node's address, label, weight or mode."""
     return rules.update(ctx, balancer, node, body)
 

@@ -12,7 +12,13 @@ from crofter.resources.instances.store import KIND as COMPUTE
 from crofter.resources.instances.store import Instance
 from crofter.resources.nodebalancers import store as balancers
 from crofter.resources.nodebalancers.nodes import store
-from crofter.resources.nodebalancers.nodes.shapes import MOST_NODES, NodeBody, NodeUpdate, NodeView, parts
+from crofter.resources.nodebalancers.nodes.shapes import (
+    MOST_NODES,
+    NodeBalancerNodeBody,
+    NodeBalancerNodeUpdate,
+    NodeBalancerNodeView,
+    parts,
+)
 from crofter.resources.nodebalancers.nodes.store import Node
 from crofter.resources.nodebalancers.store import NodeBalancer
 from crofter.resources.users import access
@@ -25,7 +31,7 @@ TOO_MANY = f"A config has at most {MOST_NODES} nodes."
 # ---- what is asked for -----------------------------------------------------------------------------------------------
 
 
-def create(ctx: Context, balancer: NodeBalancer, config_id: int, body: NodeBody) -> NodeView:
+def create(ctx: Context, balancer: NodeBalancer, config_id: int, body: NodeBalancerNodeBody) -> NodeBalancerNodeView:
     refuse(body, _about_addresses(ctx, balancer.region, [body.address], ["address"]))
     if store.count(ctx, config_id) >= MOST_NODES:
         raise Invalid(TOO_MANY)
@@ -33,7 +39,7 @@ def create(ctx: Context, balancer: NodeBalancer, config_id: int, body: NodeBody)
     return store.view(store.one(ctx, balancer.id, config_id, node_id))
 
 
-def update(ctx: Context, balancer: NodeBalancer, node: Node, body: NodeUpdate) -> NodeView:
+def update(ctx: Context, balancer: NodeBalancer, node: Node, body: NodeBalancerNodeUpdate) -> NodeBalancerNodeView:
     changes = given(body, "label", "weight", "mode")
     if body.address is not UNSET and body.address != node.address:
         refuse(body, _about_addresses(ctx, balancer.region, [body.address], ["address"]))
@@ -50,7 +56,7 @@ def delete(ctx: Context, balancer: NodeBalancer, node: Node) -> None:
     _tell(ctx, "nodebalancer_node_delete", balancer, node)
 
 
-def add(ctx: Context, balancer: NodeBalancer, config_id: int, body: NodeBody) -> int:
+def add(ctx: Context, balancer: NodeBalancer, config_id: int, body: NodeBalancerNodeBody) -> int:
     """A node that nothing is wrong with; its number."""
     host, port = parts(body.address)
     named = {"label": body.label, "weight": body.weight, "mode": body.mode}
@@ -60,7 +66,7 @@ def add(ctx: Context, balancer: NodeBalancer, config_id: int, body: NodeBody) ->
     return node_id
 
 
-def replace(ctx: Context, balancer: NodeBalancer, config_id: int, wanted: Sequence[NodeBody]) -> None:
+def replace(ctx: Context, balancer: NodeBalancer, config_id: int, wanted: Sequence[NodeBalancerNodeBody]) -> None:
     """Make these the nodes of a config. One that was there under the same address stays the same node."""
     before = {node.address: node for node in store.of(ctx, config_id)}
     for address in before.keys() - {body.address for body in wanted}:
@@ -70,7 +76,7 @@ def replace(ctx: Context, balancer: NodeBalancer, config_id: int, wanted: Sequen
         if node is None:
             add(ctx, balancer, config_id, body)
         elif (node.label, node.weight, node.mode) != (body.label, body.weight, body.mode):
-            update(ctx, balancer, node, NodeUpdate(label=body.label, weight=body.weight, mode=body.mode))
+            update(ctx, balancer, node, NodeBalancerNodeUpdate(label=body.label, weight=body.weight, mode=body.mode))
 
 
 def leave(ctx: Context, instance: Instance) -> None:
@@ -98,7 +104,12 @@ def addresses(ctx: Context, config_id: int) -> set[str]:
 
 
 def complaints(
-    ctx: Context, region: str | None, wanted: Sequence[NodeBody], *, path: str = "", kept: Collection[str] = ()
+    ctx: Context,
+    region: str | None,
+    wanted: Sequence[NodeBalancerNodeBody],
+    *,
+    path: str = "",
+    kept: Collection[str] = (),
 ) -> Iterator[Reason]:
     """Everything that is wrong with a list of nodes; nothing is wrong with the addresses that are ``kept``."""
     seen: set[str] = set()

@@ -71,7 +71,7 @@ NodeStatus = Annotated[
 ]
 
 
-class NodeView(View):
+class NodeBalancerNodeView(View):
     """A private address that a load balancer sends traffic to."""
 
     address: Address
@@ -84,14 +84,14 @@ class NodeView(View):
     weight: Weight
 
 
-class NodeBody(Body):
+class NodeBalancerNodeBody(Body):
     address: Address
     label: NodeLabel
     weight: Weight = 50
     mode: Mode = "accept"
 
 
-class NodeUpdate(Body):
+class NodeBalancerNodeUpdate(Body):
     address: Optional[Address] = UNSET
     label: Optional[NodeLabel] = UNSET
     weight: Optional[Weight] = UNSET

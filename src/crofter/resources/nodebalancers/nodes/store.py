@@ -15,7 +15,7 @@ from crofter.kinds import Entity
 from crofter.resources.instances.ips.store import address
 from crofter.resources.instances.store import instance
 from crofter.resources.nodebalancers.configs.tables import nodebalancer_config
-from crofter.resources.nodebalancers.nodes.shapes import NodeStatus, NodeView
+from crofter.resources.nodebalancers.nodes.shapes import NodeBalancerNodeView, NodeStatus
 from crofter.resources.nodebalancers.nodes.tables import nodebalancer_node
 from crofter.resources.nodebalancers.store import nodebalancer
 
@@ -118,7 +118,7 @@ _HOSTS = query(
     ),
     Host,
 )
-NODES = Collection(NodeView, _OF, Node, key=_node.id, columns={})
+NODES = Collection(NodeBalancerNodeView, _OF, Node, key=_node.id, columns={})
 
 
 def one(ctx: Context, nodebalancer_id: int, config_id: int, node_id: int) -> Node:
@@ -172,8 +172,8 @@ def entity(nodebalancer_id: int, config_id: int, node_id: int, label: str) -> En
     return Entity("node", node_id, label, url)
 
 
-def view(row: Node) -> NodeView:
-    return NodeView(
+def view(row: Node) -> NodeBalancerNodeView:
+    return NodeBalancerNodeView(
         address=row.address,
         config_id=row.config_id,
         id=row.id,
@@ -185,5 +185,5 @@ def view(row: Node) -> NodeView:
     )
 
 
-def views(rows: Sequence[Node]) -> list[NodeView]:
+def views(rows: Sequence[Node]) -> list[NodeBalancerNodeView]:
     return [view(row) for row in rows]
