@@ -33,7 +33,13 @@ PIECES: dict[str, Piece] = {
     "storms": Piece(("tests/engine/test_storms.py",)),
     "engine": Piece(("tests/engine/",)),
     "database": Piece(("tests/db/", "tests/e2e/", "tests/drivers/")),
-    "races": Piece(("tests/resources/test_instance_races.py", "tests/resources/test_money_races.py")),
+    "races": Piece(
+        (
+            "tests/resources/test_instance_races.py",
+            "tests/resources/test_money_races.py",
+            "tests/resources/test_nodebalancer_races.py",
+        )
+    ),
     "walks": Piece(("tests/resources/test_instance_walks.py",)),
     "bodies": Piece(("tests/test_any_body.py",)),
     "year": Piece(("tests/test_year.py",), "not to_the_last_byte"),
