@@ -124,6 +124,10 @@ def balancers(application: Application, client: httpx2.Client) -> None:
     application.send(client, f"{path}/{number}/rebuild", config, core)
     config, core = secure("update_nodebalancer_config ssl_key", 4)
     application.spoil(client, f"{path}/{number}", config, core)
+    machine = {"type": "g6-nanode-1", "region": "us-east", "private_ip": True}
+    host = client.post("/v4/compute/instances", json=machine).json()["ipv4"][1]
+    node = {"address": f"{host}:80", "label": "web"}
+    assert client.post(f"{path}/{number}/nodes", json=node).status_code == 200
     named = {"Idempotency-Key": "a port of mine"}
     for _ in range(2):
         assert client.put(f"{path}/{number}", json=config, headers=named).status_code == 200
