@@ -22,8 +22,8 @@ HERE = Path(__file__).parent
 SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8C3cV0rHWn8CqYHQGoZKZQ2wuxGzQ2nHfYqvMsNwEz alice"
 CATALOGUE = {"region_id", "type_id", "kernel_id", "image_id", "year", "month"}
 """Parts of a path that name nobody's own."""
-ADDING = ("add_computes", "add_firewalls", "add_volumes")
-GRANTED = ("compute", "firewall", "volume")
+ADDING = ("add_computes", "add_firewalls", "add_nodebalancers", "add_volumes")
+GRANTED = ("compute", "firewall", "nodebalancer", "volume")
 """Kinds of objects on which the restricted callers have grants; the path calls each of them by kind."""
 NEVER_ASKED_FOR = "databases"
 """A scope that no endpoint wants."""
@@ -70,8 +70,10 @@ class Matrix:
         self.alice = cloud.client(opened["token"])
         self.parts: dict[str, Any] = {"region_id": "us-east", "type_id": "g6-nanode-1", "year": 2026, "month": 1}
         self.parts |= {"kernel_id": "compute/grub2", "image_id": "compute/debian11"}
+        self.parts_under: dict[str, dict[str, Any]] = {}
         self._make_instance()
         self._make_things()
+        self._make_nodebalancer()
         self._insert_rows()
         self.clients = self._people(opened["token"])
 
@@ -82,7 +84,7 @@ class Matrix:
 
     def _make_instance(self) -> None:
         body = {"type": "g6-nanode-1", "region": "us-east", "image": "compute/debian11", "backups_enabled": True}
-        made = self._post("/v4/compute/instances", root_pass="Vq7!mmpx-Tolp", label="web", **body)
+        made = self._post("/v4/compute/instances", root_pass="Vq7!mmpx-Tolp", label="web", private_ip=True, **body)
         spare = self._post("/v4/compute/instances", type="g6-nanode-1", region="us-east", label="spare")
         self.cloud.settle()
         path = f"/v4/compute/instances/{made['id']}"
@@ -90,7 +92,7 @@ class Matrix:
         self.cloud.settle()
         self.parts |= {"compute_id": made["id"], "address": made["ipv4"][0], "backup_id": backup["id"]}
         range_ = self._post("/v4/networking/ipv6/ranges", compute_id=made["id"], prefix_length=64)["range"]
-        self.parts["range"] = range_.partition("/")[0]
+        self.parts |= {"range": range_.partition("/")[0], "private_address": made["ipv4"][1]}
         self.parts["disk_id"] = self.alice.get(f"{path}/disks").json()["data"][0]["id"]
         self.parts["config_id"] = self.alice.get(f"{path}/configs").json()["data"][0]["id"]
         self.parts["token"] = self._post("/v4/account/service-transfers", entities={"computes": [spare["id"]]})["token"]
@@ -135,6 +137,19 @@ class Matrix:
         made = self._post("/v4/networking/firewalls", label="wall", rules=policies, devices=devices)
         listed = self.alice.get(f"/v4/networking/firewalls/{made['id']}/devices").json()["data"]
         self.parts |= {"firewall_id": made["id"], "firewall_device_id": listed[0]["id"]}
+
+    def _make_nodebalancer(self) -> None:
+        node = {"address": f"{self.parts['private_address']}:80", "label": "web"}
+        made = self._post("/v4/nodebalancers", region="us-east", label="front", configs=[{"nodes": [node]}])
+        path = f"/v4/nodebalancers/{made['id']}/configs"
+        config = self.alice.get(path).json()["data"][0]["id"]
+        node_id = self.alice.get(f"{path}/{config}/nodes").json()["data"][0]["id"]
+        self.parts |= {"nodebalancer_id": made["id"], "node_id": node_id}
+        self.parts_under["nodebalancers"] = {"config_id": config}
+
+    def parts_of(self, endpoint: Endpoint) -> dict[str, Any]:
+        """What stands for each part of a path: the same word names one thing here and another there."""
+        return self.parts | self.parts_under.get(endpoint.path.partition("/")[0], {})
 
     def _insert_rows(self) -> None:
         """What only time or the login service makes."""
@@ -209,9 +224,10 @@ class Matrix:
         client = self.clients[caller]
         assert client is not None
         path = declared(endpoint).path
+        parts = self.parts_of(endpoint)
         for name in endpoint.parts:
             for written in (f"{{{name}}}", f"{{{name}:path}}"):
-                path = path.replace(written, str(self.parts[name]))
+                path = path.replace(written, str(parts[name]))
         if endpoint.method == "GET" and path.endswith("/stream"):
             with client.stream("GET", path + query) as answer:
                 return answer
@@ -263,7 +279,7 @@ def _for_restricted(row: Row, own: set[str], held: str) -> set[str]:
     if kind == "any":
         # What is somebody else's own, or about things that one may not see, is not there.
         return {"in", "404"} if own else {"in"}
-    if kind in ADDING:
+    if kind.startswith("add_"):
         return {"in"} if held == "read_write" else {"403"}
     enough = held == "read_write" or held == level
     return {"in"} if enough else {"403"}

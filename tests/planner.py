@@ -59,6 +59,12 @@ BODIES: dict[str, dict[str, Any]] = {
     "update_managed_credential_secrets": {"password": "sesame"},
     "create_managed_service": SERVICE,
     "update_managed_service": {"label": "other"},
+    "create_nodebalancer": {"region": "us-east", "label": "back", "configs": [{"port": 80}], "tags": ["new"]},
+    "update_nodebalancer": {"label": "renamed", "tags": ["blue", "new"]},
+    "create_nodebalancer_config": {"port": 8080},
+    "update_nodebalancer_config": {"port": 8081},
+    "rebuild_nodebalancer_config": {"port": 8082, "nodes": []},
+    "update_nodebalancer_node": {"label": "renamed"},
     "create_oauth_client": {"label": "other", "redirect_uri": "https://example.com/back"},
     "update_oauth_client": {"label": "other"},
     "update_profile": {"timezone": "Europe/Berlin"},
@@ -85,7 +91,7 @@ ON = {
         *("migrate_instance", "boot_instance", "delete_disk", "resize_disk", "delete_config"),
         *("reset_disk_password", "reset_instance_password"),
     ),
-    "bare": ("create_disk", "clone_disk", "update_disk", "enable_backups"),
+    "bare": ("create_disk", "clone_disk", "update_disk", "enable_backups", "allocate_instance_ip"),
     "old": ("mutate_instance",),
 }
 """What is done to another instance than a running one, as it was made."""
@@ -126,7 +132,7 @@ class Planner(Matrix):
 
     def plan(self, endpoint: Any) -> Response:
         name = endpoint.name
-        parts = dict(self.parts)
+        parts = self.parts_of(endpoint)
         parts |= next((self.on[sort] for sort, names in ON.items() if name in names), {})
         if name in ("delete_user", "update_user_grants"):
             parts["username"] = "bob-restricted"
@@ -149,6 +155,8 @@ class Planner(Matrix):
             body = {**(body or {}), "assignments": [moved]}
         elif name in ("share_ips", "share_ipv4s"):
             body = {"compute_id": self.transferable, "ips": [self.parts["address"]]}
+        elif name == "create_nodebalancer_node":
+            body = {"address": f"{parts['private_address']}:8080", "label": "other"}
         elif name == "restore_backup":
             body = {"compute_id": parts["compute_id"], "overwrite": True}
         client = self.plain if name == "enable_managed" or name.startswith("accept") else self.alice

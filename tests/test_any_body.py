@@ -81,7 +81,9 @@ def storm(cloud: Cloud, requests: int) -> Counter[int]:
         assert isinstance(info, shape.StructType)
         body = sender.body(info)
         headers = {"Prefer": "plan"} if sender.rng.random() < 0.3 else {}
-        answer = matrix.alice.request(endpoint.method, address(endpoint, matrix.parts), json=body, headers=headers)
+        answer = matrix.alice.request(
+            endpoint.method, address(endpoint, matrix.parts_of(endpoint)), json=body, headers=headers
+        )
         seen[answer.status_code] += 1
         assert answer.status_code in (200, 400, 403, 404, 409), (endpoint.name, body, answer.text)
         if answer.status_code != 200:

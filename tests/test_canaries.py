@@ -54,6 +54,7 @@ ODD = {
     "account/users/{username}/grants": {200, 204},  # only who is restricted has any
     "compute/instances/{compute_id}/stats": {400},
     "compute/instances/{compute_id}/stats/{year}/{month}": {400},  # none so soon
+    "nodebalancers/{nodebalancer_id}/stats": {400},
     "profile/grants": {204},
 }
 """What answers otherwise than with 200 when everything is looked at, and how."""

@@ -38,6 +38,7 @@ PIECES: dict[str, Piece] = {
             "tests/resources/test_instance_races.py",
             "tests/resources/test_money_races.py",
             "tests/resources/test_networking_races.py",
+            "tests/resources/test_nodebalancer_races.py",
         )
     ),
     "walks": Piece(("tests/resources/test_instance_walks.py",)),

@@ -65,7 +65,10 @@ from crofter.resources.managed.services.faults import PROBE
 from crofter.resources.managed.stats import api as managed_stats
 from crofter.resources.networking import api as networking
 from crofter.resources.nodebalancers import api as nodebalancers
+from crofter.resources.nodebalancers import kind as nodebalancer_kind
+from crofter.resources.nodebalancers.configs import api as nodebalancer_configs
 from crofter.resources.nodebalancers.kind import NODEBALANCER
+from crofter.resources.nodebalancers.nodes import api as nodebalancer_nodes
 from crofter.resources.notifications import api as notifications
 from crofter.resources.oauth import api as oauth
 from crofter.resources.profile import api as profile
@@ -122,6 +125,8 @@ API_MODULES: tuple[ModuleType, ...] = (
     managed_stats,
     networking,
     nodebalancers,
+    nodebalancer_configs,
+    nodebalancer_nodes,
     notifications,
     oauth,
     profile,
@@ -145,7 +150,7 @@ ENDPOINTS: list[Endpoint] = [declared for module in API_MODULES for declared in 
 
 KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, NODEBALANCER, STACKSCRIPT, VOLUME)
 
-neighbours.register(volume_kind.NEIGHBOUR, firewall_kind.NEIGHBOUR)
+neighbours.register(volume_kind.NEIGHBOUR, firewall_kind.NEIGHBOUR, nodebalancer_kind.NEIGHBOUR)
 
 JOBS: tuple[Job, ...] = (*instance_jobs.JOBS, *volume_operations.JOBS)
 """What owners see being done to their objects. A crash and a failure are tried at every step of each."""

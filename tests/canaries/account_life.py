@@ -10,6 +10,7 @@ import pyotp
 from stdnum import luhn
 
 from tests.canaries.application import Application
+from tests.resources.balancing import certificate
 
 SCRIPT = """#!/bin/sh
 # <UDF name="word" label="A word" />
@@ -25,6 +26,7 @@ def live(application: Application, client: httpx2.Client) -> None:
     machines(application, client)
     cards(application, client)
     experts(application, client)
+    balancers(application, client)
     tokens(application, client)
     second_factor(application, client)
     belongings(client)
@@ -102,6 +104,33 @@ def experts(application: Application, client: httpx2.Client) -> None:
     made = entrust("create_managed_credential", path)
     entrust("update_managed_credential_secrets", f"{path}/{made['id']}/update")
     assert client.get(f"{path}/sshkey").status_code == 200
+
+
+def balancers(application: Application, client: httpx2.Client) -> None:
+    """Keys of certificates, wherever one can be sent."""
+
+    def secure(field: str, number: int) -> tuple[dict[str, Any], str]:
+        cert, key = certificate("www.example.com", number)
+        core = key.splitlines()[2][:26]  # nothing but the number that is secret
+        sent = application.enclosed(field, key, core)
+        return {"port": 443 + number, "protocol": "https", "ssl_cert": cert, "ssl_key": sent}, core
+
+    config, core = secure("create_nodebalancer configs[].ssl_key", 1)
+    made = application.send(client, "/v4/nodebalancers", {"region": "us-east", "configs": [config]}, core)
+    path = f"/v4/nodebalancers/{made['id']}/configs"
+    config, core = secure("create_nodebalancer_config ssl_key", 2)
+    number = application.send(client, path, config, core)["id"]
+    config, core = secure("rebuild_nodebalancer_config ssl_key", 3)
+    application.send(client, f"{path}/{number}/rebuild", config, core)
+    config, core = secure("update_nodebalancer_config ssl_key", 4)
+    application.spoil(client, f"{path}/{number}", config, core)
+    machine = {"type": "g6-nanode-1", "region": "us-east", "private_ip": True}
+    host = client.post("/v4/compute/instances", json=machine).json()["ipv4"][1]
+    node = {"address": f"{host}:80", "label": "web"}
+    assert client.post(f"{path}/{number}/nodes", json=node).status_code == 200
+    named = {"Idempotency-Key": "a port of mine"}
+    for _ in range(2):
+        assert client.put(f"{path}/{number}", json=config, headers=named).status_code == 200
 
 
 def tokens(application: Application, client: httpx2.Client) -> None:

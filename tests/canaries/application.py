@@ -72,6 +72,10 @@ class Application:
         """A secret that is what it is, and of which the last characters may be shown."""
         return self._kept(Canary(name, value, value[: len(value) - shown]))
 
+    def enclosed(self, name: str, value: str, core: str) -> str:
+        """A secret of several lines, of which one is looked for."""
+        return self._kept(Canary(name, value, core))
+
     def learn(self, name: str, value: str, *, shown: int = 0, also: tuple[bytes, ...] = ()) -> str:
         """A secret that the last answer has made; its first characters may be shown later on."""
         self.excuse(name)
@@ -135,7 +139,13 @@ def _wrapped(body: Any, secret: tuple[str, ...], change: Callable[[str], Any]) -
     """The same body with its secrets changed, however deep they are."""
     if isinstance(body, dict):
         return {name: _wrapped(value, secret, change) for name, value in body.items()}
-    return change(body) if body in secret else body
+    if isinstance(body, list):
+        return [_wrapped(item, secret, change) for item in body]
+    return change(body) if body in secret or _encloses(body, secret) else body
+
+
+def _encloses(value: Any, secret: tuple[str, ...]) -> bool:
+    return isinstance(value, str) and any(len(one) >= SHORT and one in value for one in secret)
 
 
 def opened(process: Process, store: Store) -> Application:

@@ -7,6 +7,8 @@ from typing import Any
 from crofter.resources.firewalls import store as firewalls
 from crofter.resources.images import store as images
 from crofter.resources.nodebalancers import store as nodebalancers
+from crofter.resources.nodebalancers.configs.tables import nodebalancer_config
+from crofter.resources.nodebalancers.nodes.tables import nodebalancer_node
 from crofter.resources.stackscripts import store as stackscripts
 from crofter.resources.tags.store import tag, tagged
 from crofter.resources.users.store import grant, user
@@ -67,7 +69,7 @@ class Stock:
             **THEN,
         )
         config_id = self.insert(
-            nodebalancers.nodebalancer_config,
+            nodebalancer_config,
             nodebalancer_id=balancer_id,
             port=80,
             protocol="http",
@@ -85,14 +87,14 @@ class Stock:
         )
         for number in range(nodes):
             self.insert(
-                nodebalancers.nodebalancer_node,
+                nodebalancer_node,
                 config_id=config_id,
                 label=f"node{number}",
+                region=region,
                 host=host,
                 port=8080 + number,
                 weight=50,
                 mode="accept",
-                status="Unknown",
             )
         return balancer_id
 

@@ -65,7 +65,7 @@ def update_instance(ctx: Context, instance: TheInstance, body: InstanceUpdate) -
     "DELETE /v4/compute/instances/{compute_id}",
     scope="computes:read_write",
     grant="compute:read_write",
-    events=("compute_delete", "volume_detach", "firewall_device_remove"),
+    events=("compute_delete", "volume_detach", "firewall_device_remove", "nodebalancer_node_delete"),
 )
 def delete_instance(ctx: Context, instance: TheInstance) -> None:
     """Delete an instance for good, with its disks, backups, profiles and addresses."""

@@ -53,10 +53,10 @@ def erase(work: StepContext) -> Sleep | None:
 def forget(ctx: Context, work: StepContext) -> Sleep | None:
     """Addresses go back, tags and grants come off, volumes are free, and the row goes with all that hangs on it."""
     instance = store.get_unscoped(ctx, work.args.instance_id)
+    neighbours.deleted(ctx, instance)
     rewire_all(ctx, shares.release_all(ctx, instance.id))
     tags.detach(ctx, store.KIND, instance.id)
     access.forget(ctx, store.KIND, instance.id)
-    neighbours.deleted(ctx, instance)
     stackscripts.count_active(ctx, store.script_of(ctx, instance.id), None)
     schedule.end(ctx, instance.id)
     ctx.db.delete(store.instance, id=instance.id)

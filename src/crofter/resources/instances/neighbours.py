@@ -30,7 +30,9 @@ class Neighbour(Struct, frozen=True):
     """The rules of the packet filter in front of the instance; none lets everything through. Asked by steps of
     operations, so the account is the instance's. Whoever changes the answer calls ``ips.rules.apply_later``."""
     deleted: Callable[[Context, Instance], None] = lambda _ctx, _instance: None
-    """The instance is deleted in this transaction, so it is referred to no more."""
+    """The instance is deleted in this transaction, so it is referred to no more. It still has its addresses."""
+    left: Callable[[Context, Instance], None] = lambda _ctx, _instance: None
+    """The instance leaves its region in this transaction, and its addresses there. It still has them."""
 
 
 _registered: list[Neighbour] = []
@@ -67,3 +69,8 @@ def filter_rules(ctx: Context, instance: Instance) -> tuple[Rule, ...]:
 def deleted(ctx: Context, instance: Instance) -> None:
     for neighbour in _registered:
         neighbour.deleted(ctx, instance)
+
+
+def left(ctx: Context, instance: Instance) -> None:
+    for neighbour in _registered:
+        neighbour.left(ctx, instance)

@@ -1,15 +1,44 @@
-"""Load balancers as callers see them."""
+"""Load balancers as they are sent and shown."""
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from msgspec import Meta, field
 
-from crofter.shapes import Filtered, Id, Moment, View
+from crofter.resources.nodebalancers.configs.shapes import NodeBalancerConfigRebuild
+from crofter.resources.tags.shapes import TagLabel
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View
+
+MOST_CONFIGS = 32
+"""Ports of one load balancer."""
+
+_LABEL = re.compile("[a-zA-Z0-9_-]*")
 
 
-class TransferView(View):
+def label_complaint(value: str) -> str | None:
+    return None if _LABEL.fullmatch(value) else "Must only use ASCII letters, numbers, dashes and underscores"
+
+
+NodeBalancerLabel = Annotated[
+    str,
+    Meta(
+        min_length=3,
+        max_length=32,
+        extra={"check": label_complaint},
+        description="Name of the load balancer, unique within the account.",
+        examples=["balancer123"],
+    ),
+]
+Throttle = Annotated[
+    int, Meta(ge=0, le=20, description="New connections per second that one client may open; 0: any number.")
+]
+Tags = Annotated[list[TagLabel], Meta(max_length=500, description="The tags that it carries.")]
+Points = Annotated[list[float], Meta(description="Points of five minutes, oldest first.")]
+
+
+class NodeBalancerTransferView(View):
     """MB in this month; null while nothing is known."""
 
     in_: float | None = field(name="in")
@@ -20,14 +49,50 @@ class TransferView(View):
 class NodeBalancerView(View):
     """One address in front of several instances of its region."""
 
-    client_conn_throttle: Annotated[int, Meta(ge=0, le=20, description="Connections per second and client; 0: any.")]
+    client_conn_throttle: Throttle
     created: Moment
     hostname: Annotated[str, Meta(examples=["100-64-0-9.ip.computeusercontent.com"])]
     id: Id
     ipv4: Annotated[Filtered[str], Meta(examples=["100.64.0.9"])]
     ipv6: str | None
-    label: Annotated[Filtered[str], Meta(min_length=3, max_length=32, examples=["balancer123"])]
+    label: Filtered[NodeBalancerLabel]
     region: Annotated[Filtered[str], Meta(examples=["us-east"])]
     tags: Filtered[list[str]]
-    transfer: TransferView
+    transfer: NodeBalancerTransferView
     updated: Moment
+
+
+class NodeBalancerCreate(Body):
+    region: Annotated[str, Meta(description="Where it is; its nodes are there too.", examples=["us-east"])]
+    label: NodeBalancerLabel | None = None
+    client_conn_throttle: Throttle = 0
+    configs: Annotated[
+        list[NodeBalancerConfigRebuild],
+        Meta(max_length=MOST_CONFIGS, description="Its ports, with the nodes behind each."),
+    ] = []
+    tags: Tags = []
+
+
+class NodeBalancerUpdate(Body):
+    label: Optional[NodeBalancerLabel] = UNSET
+    client_conn_throttle: Optional[Throttle] = UNSET
+    tags: Optional[Tags] = UNSET
+
+
+class NodeBalancerTrafficView(View):
+    """Bits per second."""
+
+    in_: Points = field(name="in")
+    out: Points
+
+
+class NodeBalancerStatsData(View):
+    connections: Points
+    traffic: NodeBalancerTrafficView
+
+
+class NodeBalancerStats(View):
+    """The last 24 hours of a load balancer."""
+
+    data: NodeBalancerStatsData
+    title: str

@@ -1,33 +1,43 @@
-"""Load balancers, the ports they serve, and the nodes behind each port."""
+"""Load balancers, and the addresses at which they are reached."""
 
 from __future__ import annotations
 
+import ipaddress
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import (
     Column,
-    ForeignKey,
+    ColumnElement,
     Index,
     Integer,
-    LargeBinary,
     Select,
     Text,
     UniqueConstraint,
+    and_,
     bindparam,
-    exists,
     select,
+    text,
 )
 
 from crofter.context import Context
-from crofter.db import Flag, Id, Moment, Row, among, identity, owned, query, table
+from crofter.db import Duplicate, Id, Moment, Row, among, identity, owned, query, table
 from crofter.db.collections import Collection
+from crofter.db.filters import Field
+from crofter.db.tally import Tally
+from crofter.errors import Invalid
+from crofter.kinds import Entity
+from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.ips.store import address
-from crofter.resources.nodebalancers.shapes import NodeBalancerView, TransferView
+from crofter.resources.nodebalancers.configs.tables import nodebalancer_config
+from crofter.resources.nodebalancers.nodes.tables import nodebalancer_node
+from crofter.resources.nodebalancers.shapes import NodeBalancerTransferView, NodeBalancerView
 from crofter.resources.tags import store as tags
 from crofter.resources.users.store import grant
 
 KIND = "nodebalancer"
+TAKEN = "Label must be unique among your NodeBalancers"
 MEGABYTE = 1024 * 1024
 
 nodebalancer = table(
@@ -45,45 +55,13 @@ nodebalancer = table(
     Column("bytes_out", Id),
     Column("created", Moment, nullable=False),
     Column("updated", Moment, nullable=False),
-    UniqueConstraint("account_id", "label"),
+    UniqueConstraint("label", "account_id"),  # in this order it tempts no search by account alone
     Index("ix_nodebalancer_account_id", "account_id", "id"),
+    Index("ix_nodebalancer_label", "account_id", text("lower(label)"), "id"),
+    Index("ix_nodebalancer_region", "account_id", text("lower(region)"), "id"),
+    Index("ix_nodebalancer_ipv4", "account_id", "ipv4", "id"),
 )
-nodebalancer_config = table(
-    "nodebalancer_config",
-    identity(),
-    Column("nodebalancer_id", Id, ForeignKey("nodebalancer.id", ondelete="CASCADE"), nullable=False),
-    Column("port", Integer, nullable=False),
-    Column("protocol", Text, nullable=False),
-    Column("algorithm", Text, nullable=False),
-    Column("stickiness", Text, nullable=False),
-    Column("check_kind", Text, nullable=False),
-    Column("check_interval", Integer, nullable=False),
-    Column("check_timeout", Integer, nullable=False),
-    Column("check_attempts", Integer, nullable=False),
-    Column("check_path", Text, nullable=False),
-    Column("check_body", Text, nullable=False),
-    Column("check_passive", Flag, nullable=False),
-    Column("proxy_protocol", Text, nullable=False),
-    Column("cipher_suite", Text, nullable=False),
-    # The key is sealed; name and fingerprint are what is shown of the certificate.
-    Column("ssl_cert", Text),
-    Column("ssl_key", LargeBinary),
-    Column("ssl_commonname", Text, nullable=False, server_default=""),
-    Column("ssl_fingerprint", Text, nullable=False, server_default=""),
-    UniqueConstraint("nodebalancer_id", "port"),
-)
-nodebalancer_node = table(
-    "nodebalancer_node",
-    identity(),
-    Column("config_id", Id, ForeignKey("nodebalancer_config.id", ondelete="CASCADE"), nullable=False, index=True),
-    Column("label", Text, nullable=False),
-    # Shown as one: ``192.168.128.7:80``.
-    Column("host", Text, nullable=False, index=True),
-    Column("port", Integer, nullable=False),
-    Column("weight", Integer, nullable=False),
-    Column("mode", Text, nullable=False),
-    Column("status", Text, nullable=False),
-)
+NODEBALANCERS = Tally(nodebalancer)
 
 
 class NodeBalancer(Row):
@@ -101,52 +79,120 @@ class NodeBalancer(Row):
     updated: str
 
 
-# Private addresses are the same range in every region, and a balancer reaches those of its own only.
-_LEADS_TO = exists(
-    select(nodebalancer_node.c.id)
-    .join(nodebalancer_config, nodebalancer_config.c.id == nodebalancer_node.c.config_id)
-    .join(address, address.c.address == nodebalancer_node.c.host)
-    .where(
-        nodebalancer_config.c.nodebalancer_id == nodebalancer.c.id,
-        address.c.region == nodebalancer.c.region,
-        address.c.instance_id == bindparam("instance_id"),
-        address.c.public.is_(False),
-    )
-)
 _OWN = select(*(nodebalancer.c[name] for name in NodeBalancer.__struct_fields__)).where(
     nodebalancer.c.account_id == bindparam("account_id")
 )
-_OF = _OWN.where(_LEADS_TO)
+# From the address of the instance to the balancers: an account may have many that do not lead to it.
+_OF = _OWN.where(
+    nodebalancer.c.id.in_(
+        select(nodebalancer_config.c.nodebalancer_id)
+        .join(nodebalancer_node, nodebalancer_node.c.config_id == nodebalancer_config.c.id)
+        .join(
+            address, and_(address.c.address == nodebalancer_node.c.host, address.c.region == nodebalancer_node.c.region)
+        )
+        .where(address.c.instance_id == bindparam("instance_id"), address.c.public.is_(False))
+    )
+)
+_GRANTED = and_(grant.c.kind == KIND, grant.c.object_id == nodebalancer.c.id, grant.c.user_id == bindparam("user_id"))
+_ONE = query(_OWN.where(nodebalancer.c.id == bindparam("id")), NodeBalancer)
 _THESE = query(_OWN.where(among(nodebalancer.c.id, "ids")), NodeBalancer)
-_GRANTED = exists(
-    select(grant.c.object_id).where(
-        grant.c.user_id == bindparam("user_id"), grant.c.kind == KIND, grant.c.object_id == nodebalancer.c.id
+_LABEL = query(
+    select(nodebalancer.c.id).where(
+        nodebalancer.c.account_id == bindparam("account_id"), nodebalancer.c.label == bindparam("label")
     )
 )
 
 
-def _collection(statement: Select[Any]) -> Collection[NodeBalancer]:
-    columns = {name: nodebalancer.c[name] for name in ("label", "region", "ipv4")}
-    return Collection(
-        NodeBalancerView,
-        statement,
-        NodeBalancer,
-        key=nodebalancer.c.id,
-        columns={**columns, "tags": tags.field_of(KIND, nodebalancer.c.id)},
-    )
+def _collection(statement: Select[Any], tally: Tally | None = None) -> Collection[NodeBalancer]:
+    columns: dict[str, ColumnElement[Any] | Field] = {
+        "label": nodebalancer.c.label,
+        "region": nodebalancer.c.region,
+        "ipv4": Field(nodebalancer.c.ipv4, lower_case=True),
+        "tags": tags.field_of(KIND, nodebalancer.c.id),
+    }
+    return Collection(NodeBalancerView, statement, NodeBalancer, key=nodebalancer.c.id, columns=columns, tally=tally)
 
 
-OF_INSTANCE = {False: _collection(_OF), True: _collection(_OF.where(_GRANTED))}
+ALL = {False: _collection(_OWN, NODEBALANCERS), True: _collection(_OWN.join(grant, _GRANTED))}
+OF_INSTANCE = {False: _collection(_OF), True: _collection(_OF.join(grant, _GRANTED))}
 """By whether the caller is restricted."""
+
+
+def one(ctx: Context, nodebalancer_id: int) -> NodeBalancer:
+    return ctx.db.one(_ONE, account_id=ctx.account_id, id=nodebalancer_id)
 
 
 def these(ctx: Context, ids: Sequence[int]) -> list[NodeBalancer]:
     return ctx.db.all(_THESE, account_id=ctx.account_id, ids=list(ids))
 
 
+def has_label(ctx: Context, label: str) -> bool:
+    return ctx.db.value(_LABEL, account_id=ctx.account_id, label=label) is not None
+
+
+def insert(ctx: Context, label: str | None, region: str, throttle: int, hostname: str, ipv4: str) -> NodeBalancer:
+    """A new row; without a label it is called after its number."""
+    row = {
+        "account_id": ctx.account_id,
+        # Every row has a label of its own from the start; nobody sees this one.
+        "label": label or f"new-{ctx.rng.hex(24)}",
+        "region": region,
+        "hostname": hostname,
+        "ipv4": ipv4,
+        "client_conn_throttle": throttle,
+        "created": ctx.moment,
+        "updated": ctx.moment,
+    }
+    try:
+        number = ctx.db.insert(nodebalancer, **row)
+    except Duplicate:
+        raise Invalid(TAKEN, field="label") from None
+    named = label or _free_label(ctx, f"balancer{number}")
+    ctx.db.update(nodebalancer, {"id": number}, label=named, ipv6=ipv6(region, number))
+    return one(ctx, number)
+
+
+def _free_label(ctx: Context, wanted: str) -> str:
+    candidate, number = wanted, 1
+    while has_label(ctx, candidate):
+        number += 1
+        candidate = f"{wanted}-{number}"
+    return candidate
+
+
+def ipv6(region: str, nodebalancer_id: int) -> str:
+    """From a prefix that no instance has addresses of: the region, and the number of the balancer."""
+    prefix = zlib.crc32(region.encode()) % 0xFFFF + 1
+    first = int(ipaddress.IPv6Address("2001:db8:ba::"))
+    return str(ipaddress.IPv6Address(first | prefix << 64 | nodebalancer_id))
+
+
+def change(ctx: Context, nodebalancer_id: int, changes: dict[str, Any]) -> None:
+    try:
+        ctx.db.update(
+            nodebalancer, {"account_id": ctx.account_id, "id": nodebalancer_id}, **changes, updated=ctx.moment
+        )
+    except Duplicate:
+        raise Invalid(TAKEN, field="label") from None
+
+
+def delete(ctx: Context, row: NodeBalancer) -> None:
+    """With its ports and nodes. Its address rests before it is given out again."""
+    ctx.db.delete(nodebalancer, account_id=row.account_id, id=row.id)
+    ips.give_back(ctx, row.ipv4, row.region, public=True)
+
+
+def entity(row: NodeBalancer) -> Entity:
+    return Entity(KIND, row.id, row.label, f"/v4/nodebalancers/{row.id}")
+
+
 def views(ctx: Context, rows: Sequence[NodeBalancer]) -> list[NodeBalancerView]:
     labels = tags.labels(ctx, KIND, [row.id for row in rows]) if rows else {}
     return [_view(row, labels.get(row.id, [])) for row in rows]
+
+
+def view(ctx: Context, row: NodeBalancer) -> NodeBalancerView:
+    return _view(row, tags.labels_of(ctx, KIND, row.id))
 
 
 def _view(row: NodeBalancer, labels: list[str]) -> NodeBalancerView:
@@ -165,7 +211,7 @@ def _view(row: NodeBalancer, labels: list[str]) -> NodeBalancerView:
     )
 
 
-def _transfer(bytes_in: int | None, bytes_out: int | None) -> TransferView:
+def _transfer(bytes_in: int | None, bytes_out: int | None) -> NodeBalancerTransferView:
     if bytes_in is None or bytes_out is None:
-        return TransferView(None, None, None)
-    return TransferView(bytes_in / MEGABYTE, bytes_out / MEGABYTE, (bytes_in + bytes_out) / MEGABYTE)
+        return NodeBalancerTransferView(None, None, None)
+    return NodeBalancerTransferView(bytes_in / MEGABYTE, bytes_out / MEGABYTE, (bytes_in + bytes_out) / MEGABYTE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlalchemy import bindparam, select
+from sqlalchemy import and_, bindparam, select
 
 from crofter.context import Context
 from crofter.db import among, query
@@ -14,7 +14,9 @@ from crofter.resources.instances.ips import shares
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.store import KIND, Instance
 from crofter.resources.managed.services import store as services
-from crofter.resources.nodebalancers.store import nodebalancer, nodebalancer_config, nodebalancer_node
+from crofter.resources.nodebalancers.configs.tables import nodebalancer_config
+from crofter.resources.nodebalancers.nodes.tables import nodebalancer_node
+from crofter.resources.nodebalancers.store import nodebalancer
 from crofter.resources.transfers import store
 from crofter.resources.volumes.store import volume
 
@@ -28,13 +30,15 @@ _FIREWALLS = query(
 # Private addresses are the same range in every region, and a balancer reaches those of its own only.
 _NODES = query(
     select(ips.address.c.instance_id)
-    .join(nodebalancer_node, nodebalancer_node.c.host == ips.address.c.address)
+    .join(
+        nodebalancer_node,
+        and_(nodebalancer_node.c.host == ips.address.c.address, nodebalancer_node.c.region == ips.address.c.region),
+    )
     .join(nodebalancer_config, nodebalancer_config.c.id == nodebalancer_node.c.config_id)
     .join(nodebalancer, nodebalancer.c.id == nodebalancer_config.c.nodebalancer_id)
     .where(
         among(ips.address.c.instance_id, "ids"),
         ips.address.c.public.is_(False),
-        ips.address.c.region == nodebalancer.c.region,
         nodebalancer.c.account_id == bindparam("account_id"),
     )
     .distinct()

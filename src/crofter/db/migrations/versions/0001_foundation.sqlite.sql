@@ -208,9 +208,19 @@ CREATE INDEX ix_managed_service_account_id ON managed_service (account_id, id)
 --;
 CREATE INDEX ix_managed_service_host ON managed_service (account_id, host)
 --;
-CREATE TABLE nodebalancer ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, region TEXT NOT NULL, hostname TEXT NOT NULL, ipv4 TEXT NOT NULL, ipv6 TEXT, client_conn_throttle INTEGER DEFAULT '0' NOT NULL, bytes_in INTEGER, bytes_out INTEGER, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_nodebalancer_account_id_label UNIQUE (account_id, label), CONSTRAINT fk_nodebalancer_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT uq_nodebalancer_ipv4 UNIQUE (ipv4) ) STRICT
+CREATE TABLE nodebalancer ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, region TEXT NOT NULL, hostname TEXT NOT NULL, ipv4 TEXT NOT NULL, ipv6 TEXT, client_conn_throttle INTEGER DEFAULT '0' NOT NULL, bytes_in INTEGER, bytes_out INTEGER, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_nodebalancer_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_nodebalancer_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT uq_nodebalancer_ipv4 UNIQUE (ipv4) ) STRICT
 --;
 CREATE INDEX ix_nodebalancer_account_id ON nodebalancer (account_id, id)
+--;
+CREATE INDEX ix_nodebalancer_ipv4 ON nodebalancer (account_id, ipv4, id)
+--;
+CREATE INDEX ix_nodebalancer_label ON nodebalancer (account_id, lower(label), id)
+--;
+CREATE INDEX ix_nodebalancer_region ON nodebalancer (account_id, lower(region), id)
+--;
+CREATE TRIGGER nodebalancer_tally_delete AFTER DELETE ON nodebalancer FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('nodebalancer', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'nodebalancer' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
+--;
+CREATE TRIGGER nodebalancer_tally_move AFTER UPDATE OF account_id ON nodebalancer FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('nodebalancer', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'nodebalancer' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('nodebalancer', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
 CREATE TABLE transfer ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, token TEXT NOT NULL, sender_id INTEGER NOT NULL, receiver_id INTEGER, status TEXT NOT NULL, computes TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, expiry TEXT NOT NULL, CONSTRAINT uq_transfer_token UNIQUE (token), CONSTRAINT fk_transfer_sender_id FOREIGN KEY(sender_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_transfer_receiver_id FOREIGN KEY(receiver_id) REFERENCES account (id) ON DELETE SET NULL ) STRICT
 --;
@@ -386,11 +396,11 @@ CREATE TABLE refresh_token ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, auth
 --;
 CREATE INDEX ix_refresh_token_authorization_id ON refresh_token (authorization_id)
 --;
-CREATE TABLE nodebalancer_node ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, config_id INTEGER NOT NULL, label TEXT NOT NULL, host TEXT NOT NULL, port INTEGER NOT NULL, weight INTEGER NOT NULL, mode TEXT NOT NULL, status TEXT NOT NULL, CONSTRAINT fk_nodebalancer_node_config_id FOREIGN KEY(config_id) REFERENCES nodebalancer_config (id) ON DELETE CASCADE ) STRICT
+CREATE TABLE nodebalancer_node ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, config_id INTEGER NOT NULL, label TEXT NOT NULL, region TEXT NOT NULL, host TEXT NOT NULL, port INTEGER NOT NULL, weight INTEGER NOT NULL, mode TEXT NOT NULL, CONSTRAINT uq_nodebalancer_node_config_id_host_port UNIQUE (config_id, host, port), CONSTRAINT fk_nodebalancer_node_config_id FOREIGN KEY(config_id) REFERENCES nodebalancer_config (id) ON DELETE CASCADE ) STRICT
 --;
-CREATE INDEX ix_nodebalancer_node_config_id ON nodebalancer_node (config_id)
+CREATE INDEX ix_nodebalancer_node_config_id ON nodebalancer_node (config_id, id)
 --;
-CREATE INDEX ix_nodebalancer_node_host ON nodebalancer_node (host)
+CREATE INDEX ix_nodebalancer_node_host ON nodebalancer_node (host, region)
 --;
 CREATE TABLE config_vlan ( vlan_id INTEGER NOT NULL, config_id INTEGER NOT NULL, CONSTRAINT pk_config_vlan PRIMARY KEY (vlan_id, config_id), CONSTRAINT fk_config_vlan_vlan_id FOREIGN KEY(vlan_id) REFERENCES vlan (id) ON DELETE CASCADE, CONSTRAINT fk_config_vlan_config_id FOREIGN KEY(config_id) REFERENCES config (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;

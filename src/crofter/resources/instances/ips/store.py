@@ -185,6 +185,11 @@ def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, posit
     return Address(free, ctx.account_id, instance_id, region, public, position, None)
 
 
+def take(ctx: Context, region: str, *, public: bool) -> str:
+    """An address of the region that nobody has, for something else than an instance. Who takes it keeps it."""
+    return _free(ctx, region, public=public)
+
+
 def _free(ctx: Context, region: str, *, public: bool) -> str:
     """The next one of the region's block; when that is used up one that came back, or the first of a new block."""
     ctx.db.lock(Lock.ADDRESS_POOLS)
@@ -287,10 +292,9 @@ def release(ctx: Context, row: Address) -> None:
     ctx.db.delete(address, address=row.address, region=row.region)
     if row.public:
         ctx.db.delete(shared_address, address=row.address)
-    ctx.db.insert(
-        released_address,
-        address=row.address,
-        region=row.region,
-        public=row.public,
-        free_at=ctx.now + COOLING,
-    )
+    give_back(ctx, row.address, row.region, public=row.public)
+
+
+def give_back(ctx: Context, taken: str, region: str, *, public: bool) -> None:
+    """What was taken is nobody's, and rests before it is given out again."""
+    ctx.db.insert(released_address, address=taken, region=region, public=public, free_at=ctx.now + COOLING)

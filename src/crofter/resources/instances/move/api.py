@@ -37,7 +37,12 @@ def mutate_instance(ctx: Context, instance: TheInstance, body: Mutate) -> None:
     "POST /v4/compute/instances/{compute_id}/migrate",
     scope="computes:read_write",
     grant="compute:read_write",
-    events=("compute_migrate_datacenter_create", "compute_migrate_datacenter", "compute_migrate"),
+    events=(
+        "compute_migrate_datacenter_create",
+        "compute_migrate_datacenter",
+        "compute_migrate",
+        "nodebalancer_node_delete",
+    ),
 )
 def migrate_instance(ctx: Context, instance: TheInstance, body: Migrate) -> None:
     """Move an instance to another region, or begin a pending move to another host."""

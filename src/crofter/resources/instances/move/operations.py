@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from crofter.context import Context
 from crofter.drivers.hypervisor import DiskRef, DomainSpec
 from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
-from crofter.resources.instances import costs, hypervisor_client, specs, states, store
+from crofter.resources.instances import costs, hypervisor_client, neighbours, specs, states, store
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs import vlans
 from crofter.resources.instances.disks import store as disks
@@ -200,6 +200,7 @@ def arrive(ctx: Context, work: StepContext) -> Sleep | None:
     host = work.vars.get("to")
     changes: dict[str, object] = {"host": host, "migration_pending": False, "updated": ctx.moment}
     if work.args.target.region is not None and work.args.target.region != instance.region:
+        neighbours.left(ctx, instance)
         for held in ips.of(ctx, instance.id):
             ips.release(ctx, held)
             ips.allocate(ctx, instance.id, work.args.target.region, public=held.public)

@@ -1,0 +1,1 @@
+"""What a load balancer serves on each of its ports."""

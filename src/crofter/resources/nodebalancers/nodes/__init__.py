@@ -1,0 +1,1 @@
+"""The nodes behind a port of a load balancer."""
