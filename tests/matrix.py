@@ -19,8 +19,10 @@ from tests.cloud import Cloud
 
 HERE = Path(__file__).parent
 SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8C3cV0rHWn8CqYHQGoZKZQ2wuxGzQ2nHfYqvMsNwEz alice"
-CATALOGUE = {"region_id", "type_id", "kernel_id", "image_id", "year", "month"}
+CATALOGUE = {"region_id", "type_id", "kernel_id", "image_id", "subscription_id", "year", "month"}
 """Parts of a path that name nobody's own."""
+YES_OR_NO = ("add_computes", "add_longview", "longview_subscription")
+"""Grants on the account that are held or not."""
 CALLERS = (
     "nobody",
     "bad token",
@@ -63,7 +65,7 @@ class Matrix:
         opened = cloud.account(username="alice", managed=True)
         self.alice = cloud.client(opened["token"])
         self.parts: dict[str, Any] = {"region_id": "us-east", "type_id": "g6-nanode-1", "year": 2026, "month": 1}
-        self.parts |= {"kernel_id": "compute/grub2", "image_id": "compute/debian11"}
+        self.parts |= {"kernel_id": "compute/grub2", "image_id": "compute/debian11", "subscription_id": "longview-10"}
         self._make_instance()
         self._make_things()
         self._insert_rows()
@@ -100,6 +102,7 @@ class Matrix:
         attached = self.alice.post(f"/v4/support/tickets/{ticket['id']}/attachments", files=file)
         assert attached.status_code == 200, attached.text
         self._post("/v4/account/users", username="bob-restricted", email="bob@example.com")
+        longview = self._post("/v4/longview/clients", label="agent")
         key = self._post("/v4/profile/sshkeys", label="laptop", ssh_key=SSH_KEY)
         token = self._post("/v4/profile/tokens", label="spare")
         self.parts |= {
@@ -111,6 +114,7 @@ class Matrix:
             "ticket_id": ticket["id"],
             "filename": self.alice.get(f"/v4/support/tickets/{ticket['id']}").json()["attachments"][0],
             "username": "alice",
+            "longview_id": longview["id"],
             "key_id": key["id"],
             "token_id": token["id"],
             "event_id": self.alice.get("/v4/account/events").json()["data"][-1]["id"],
@@ -157,13 +161,15 @@ class Matrix:
         cloud.advance(5)
         revoked = self._post("/v4/profile/tokens", label="gone")
         assert self.alice.delete(f"/v4/profile/tokens/{revoked['id']}").status_code == 200
-        reading = " ".join(f"{name}:read_only" for name in ("account", "computes", "events", "images", "maintenance"))
+        reading = " ".join(
+            f"{name}:read_only" for name in ("account", "computes", "events", "images", "longview", "maintenance")
+        )
         return {
             "nobody": cloud.client(None),
             "bad token": cloud.client("not-a-token"),
             "expired token": cloud.client(expired),
             "revoked token": cloud.client(revoked["token"]),
-            "wrong scope": cloud.client(cloud.token("alice", "longview:read_write")),
+            "wrong scope": cloud.client(cloud.token("alice", "lke:read_write")),
             "read_only scope": cloud.client(cloud.token("alice", reading)),
             "other tenant": cloud.person(username="mallory", managed=True),
             "restricted, no grant": self._restricted(None),
@@ -177,8 +183,9 @@ class Matrix:
         self._post("/v4/account/users", username=name, email=f"{name}@example.com")
         if level is not None:
             grants = {
-                "global": {"account_access": level, "add_computes": level == "read_write"},
+                "global": {"account_access": level, **dict.fromkeys(YES_OR_NO, level == "read_write")},
                 "compute": [{"id": self.parts["compute_id"], "permissions": level}],
+                "longview": [{"id": self.parts["longview_id"], "permissions": level}],
             }
             answer = self.alice.put(f"/v4/account/users/{name}/grants", json=grants)
             assert answer.status_code == 200, answer.text
@@ -243,7 +250,7 @@ def _for_restricted(row: Row, own: set[str], held: str) -> set[str]:
     if kind == "any":
         # What is somebody else's own, or about things that one may not see, is not there.
         return {"in", "404"} if own else {"in"}
-    if kind == "add_computes":
+    if kind in YES_OR_NO:
         return {"in"} if held == "read_write" else {"403"}
     enough = held == "read_write" or held == level
     return {"in"} if enough else {"403"}

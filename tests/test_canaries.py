@@ -43,8 +43,8 @@ OPEN = {
 """Fields that sound secret or are never shown, and what they are instead."""
 
 INSERTED = (
-    "account_user answered_request app_authorization audit authorization_code charge event login login_session"
-    " managed_credential operation outbox password_link payment_method refresh_token token trusted_device"
+    "longview_client account_user answered_request app_authorization audit authorization_code charge event login"
+    " login_session managed_credential operation outbox password_link payment_method refresh_token token trusted_device"
 ).split()
 """Tables that are filled on the way of a secret; each in turn takes no more, to see what is logged then."""
 
