@@ -16,6 +16,7 @@ PICTURE = bytes.fromhex(
     "000049454e44ae426082"
 )
 IMAGE = {"image": "compute/debian11", "root_pass": "Vq7!mmpx-Tolp"}
+PAYPAL = {"usd": "20.00", "redirect_url": "https://example.com/back", "cancel_url": "https://example.com/no"}
 METHOD = {"type": "credit_card", "is_default": True, "data": CARD}
 SERVICE = {"label": "other", "service_type": "tcp", "address": "127.0.0.1:9", "timeout": 1}
 BODIES: dict[str, dict[str, Any]] = {
@@ -24,6 +25,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "update_credit_card": CARD,
     "create_payment_method": METHOD,
     "create_payment": {"usd": "20.00"},
+    "stage_paypal_payment": PAYPAL,
     "redeem_promo_code": {"promo_code": "SANDBOX-100"},
     "create_snapshot": {"label": "now"},
     "rebuild_instance": IMAGE,
@@ -122,6 +124,11 @@ class Planner(Matrix):
         body = BODIES.get(name)
         if name in ("create_entity_transfer", "create_service_transfer"):
             body = {"entities": {"computes": [self.transferable]}}
+        elif name == "execute_paypal_payment":
+            body = {
+                "payer_id": "GX7Y2",
+                "payment_id": self._post("/v4/account/payments/paypal", **PAYPAL)["payment_id"],
+            }
         elif name == "restore_backup":
             body = {"compute_id": parts["compute_id"], "overwrite": True}
         client = self.plain if name == "enable_managed" or name.startswith("accept") else self.alice

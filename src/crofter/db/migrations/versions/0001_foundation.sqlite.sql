@@ -38,6 +38,8 @@ CREATE TABLE login_attempt ( subject BLOB NOT NULL, failures INTEGER NOT NULL, l
 --;
 CREATE TABLE simulated_charge ( "key" TEXT NOT NULL, customer TEXT NOT NULL, token TEXT NOT NULL, cents INTEGER NOT NULL, paid INTEGER NOT NULL, CONSTRAINT pk_simulated_charge PRIMARY KEY ("key") ) STRICT
 --;
+CREATE TABLE simulated_staged ( payment_id TEXT NOT NULL, customer TEXT NOT NULL, cents INTEGER NOT NULL, executed TEXT, CONSTRAINT pk_simulated_staged PRIMARY KEY (payment_id) ) STRICT
+--;
 CREATE TABLE simulated_decline ( customer TEXT NOT NULL, times INTEGER NOT NULL, CONSTRAINT pk_simulated_decline PRIMARY KEY (customer) ) STRICT
 --;
 CREATE TABLE promotion ( slug TEXT NOT NULL, position INTEGER, summary TEXT NOT NULL, description TEXT NOT NULL, image_url TEXT NOT NULL, service_type TEXT NOT NULL, credit INTEGER NOT NULL, monthly_cap INTEGER NOT NULL, days INTEGER NOT NULL, ends TEXT, sandbox INTEGER NOT NULL, CONSTRAINT pk_promotion PRIMARY KEY (slug), CONSTRAINT uq_promotion_position UNIQUE (position) ) STRICT
@@ -122,9 +124,15 @@ CREATE TABLE payment ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id
 --;
 CREATE INDEX ix_payment_account_id ON payment (account_id, id)
 --;
-CREATE TABLE charge ( "key" TEXT NOT NULL, account_id INTEGER NOT NULL, token TEXT NOT NULL, amount INTEGER NOT NULL, status TEXT NOT NULL, payment_id INTEGER, created INTEGER NOT NULL, CONSTRAINT pk_charge PRIMARY KEY ("key"), CONSTRAINT fk_charge_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+CREATE TABLE charge ( "key" TEXT NOT NULL, account_id INTEGER NOT NULL, token TEXT NOT NULL, payer_id TEXT, amount INTEGER NOT NULL, status TEXT NOT NULL, payment_id INTEGER, created INTEGER NOT NULL, CONSTRAINT pk_charge PRIMARY KEY ("key"), CONSTRAINT fk_charge_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_charge_account_id ON charge (account_id)
+--;
+CREATE TABLE staged_payment ( payment_id TEXT NOT NULL, account_id INTEGER NOT NULL, amount INTEGER NOT NULL, created INTEGER NOT NULL, executed_by TEXT, CONSTRAINT pk_staged_payment PRIMARY KEY (payment_id), CONSTRAINT fk_staged_payment_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_staged_payment_account_id ON staged_payment (account_id)
+--;
+CREATE INDEX ix_staged_payment_created ON staged_payment (created)
 --;
 CREATE TABLE ledger ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, entry TEXT NOT NULL, book TEXT NOT NULL, amount INTEGER NOT NULL, at TEXT NOT NULL, CONSTRAINT uq_ledger_entry_book UNIQUE (entry, book), CONSTRAINT fk_ledger_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
