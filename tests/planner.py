@@ -103,6 +103,7 @@ class Planner(Matrix):
         self.parts["payment_method_id"] = self.alice.get("/v4/account/payment-methods").json()["data"][-1]["id"]
         self.on = {name: self._parts_of(one["id"]) for name, one in (("idle", idle), ("bare", bare), ("old", old))}
         self.transferable = other["id"]
+        self.staged = self._post("/v4/account/payments/paypal", **PAYPAL)["payment_id"]
         self.plain = cloud.person(username="carol")
 
     def _parts_of(self, number: int) -> dict[str, Any]:
@@ -125,10 +126,7 @@ class Planner(Matrix):
         if name in ("create_entity_transfer", "create_service_transfer"):
             body = {"entities": {"computes": [self.transferable]}}
         elif name == "execute_paypal_payment":
-            body = {
-                "payer_id": "GX7Y2",
-                "payment_id": self._post("/v4/account/payments/paypal", **PAYPAL)["payment_id"],
-            }
+            body = {"payer_id": "GX7Y2", "payment_id": self.staged}
         elif name == "restore_backup":
             body = {"compute_id": parts["compute_id"], "overwrite": True}
         client = self.plain if name == "enable_managed" or name.startswith("accept") else self.alice

@@ -22,7 +22,7 @@ UNCHANGED = {
     "delete_instance": "one that is being deleted already",
     "disable_managed_service": "a service without an open issue, whose ticket would be closed",
     "disable_two_factor": "it was not on",
-    "execute_paypal_payment": "asked for twice, or after a crash: another has written the payment and its event already",
+    "execute_paypal_payment": "asked for twice, or after a crash: the payment and its event are written already",
     "update_instance_ip": "the reverse name that the address has already",
 }
 """Writes that may leave none of the events they declare, and when that is right."""
