@@ -10,16 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from bench import processes
+from bench import kinds, processes
 from bench.lives import lives
 from bench.measuring import QUICK, THOROUGH, Candidate, Effort, microseconds
 from bench.probes import probes
 from bench.processes import Server, running
 from bench.stores import Store, stores
 from bench.table import Verdict, render
-from bench.work import GROWTH, WORK
+from bench.work import GROWTH, WORK, Growth, StepContext
 
-PARTS = ("growth", "start", "speed", "lives", "probes")
+PARTS = ("growth", "start", "speed", "lives", "probes", "kinds")
 START, MEMORY = 2.5, 110.0
 NOTE = """\
 CPU: user and system time of the server's process (and of PostgreSQL's, where it is used), per request.
@@ -28,14 +28,14 @@ an ORM, and other people's servers: they would be dependencies. Their figures of
 decision about the edge."""
 
 
-def speed(store: Store, effort: Effort, folder: Path) -> tuple[str, list[Verdict]]:
+def speed(store: Store, effort: Effort, folder: Path, asked: Sequence[StepContext] = WORK) -> tuple[str, list[Verdict]]:
     numbers = itertools.count(1)
     server = store.server()
     try:
-        recorded = processes.record(server, (work.make(next(numbers)) for work in WORK))
+        recorded = processes.record(server, (work.make(next(numbers)) for work in asked))
         with running(processes.ceiling(recorded, folder)) as ceiling:
             rows, verdicts = [], []
-            for work in WORK:
+            for work in asked:
                 processes.check_same(ceiling, work.make(next(numbers)), recorded)
                 pair = [Candidate(server, work.make), Candidate(ceiling, work.make)]
                 ours, least = microseconds(pair, effort, numbers)
@@ -47,12 +47,14 @@ def speed(store: Store, effort: Effort, folder: Path) -> tuple[str, list[Verdict
     return render("Speed", columns, rows), verdicts
 
 
-def growth(filled: Sequence[Store], sizes: Sequence[int], effort: Effort) -> tuple[str, list[Verdict]]:
+def growth(
+    filled: Sequence[Store], sizes: Sequence[int], effort: Effort, asked: Sequence[Growth] = GROWTH
+) -> tuple[str, list[Verdict]]:
     servers: list[Server] = []
     rows, verdicts = [], []
     try:
         servers += [store.server() for store in filled]
-        for kind in GROWTH:
+        for kind in asked:
             candidates = [Candidate(server, kind.make(size)) for server, size in zip(servers, sizes, strict=True)]
             costs = microseconds(candidates, effort, itertools.count(1))
             verdicts.append(Verdict(costs[-1] / costs[0], kind.target))
@@ -62,6 +64,13 @@ def growth(filled: Sequence[Store], sizes: Sequence[int], effort: Effort) -> tup
             server.stop()
     columns = ["CPU per request, us", *(f"{size:,} rows" for size in sizes), "last/first", "target", ""]
     return render("Growth with one account", columns, rows), verdicts
+
+
+def of_kinds(sizes: Sequence[int], effort: Effort, folder: Path) -> tuple[str, list[Verdict]]:
+    """Speed and growth of the resources that are measured alike; on SQLite."""
+    filled, made = kinds.stores(folder, sizes, kinds.served())
+    quick, slow = speed(filled[0], effort, folder, kinds.work(made)), growth(filled, sizes, effort, kinds.growth(made))
+    return f"{quick[0]}\n{slow[0]}", [*quick[1], *slow[1]]
 
 
 def start(store: Store, effort: Effort, folder: Path) -> tuple[str, list[Verdict]]:
@@ -97,6 +106,7 @@ def run(names: Sequence[str], *, quick: bool, postgresql: bool, slack: float) ->
     with tempfile.TemporaryDirectory(prefix="bench-", dir="/tmp") as name:
         folder = Path(name)
         print("filling", file=sys.stderr)
+        all_sizes = sizes
         sizes = sizes[: 4 if "growth" in names else 3 if "lives" in names else 1]
         with stores(folder, sizes, postgresql=postgresql) as filled:
             parts = {
@@ -105,6 +115,7 @@ def run(names: Sequence[str], *, quick: bool, postgresql: bool, slack: float) ->
                 "start": lambda: start(filled[0], effort, folder),
                 "lives": lambda: lives(filled[:3], sizes[:3], 20 if quick else 1_000),
                 "probes": lambda: probes((20, 40) if quick else (500, 5_000, 20_000), 0 if quick else 5_000, folder),
+                "kinds": lambda: of_kinds(all_sizes, effort, folder),
             }
             for name in names:
                 text, verdicts = parts[name]()

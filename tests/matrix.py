@@ -20,10 +20,18 @@ from tests.cloud import Cloud
 
 HERE = Path(__file__).parent
 SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8C3cV0rHWn8CqYHQGoZKZQ2wuxGzQ2nHfYqvMsNwEz alice"
-CATALOGUE = {"region_id", "type_id", "kernel_id", "image_id", "year", "month"}
+CATALOGUE = {"region_id", "type_id", "kernel_id", "image_id", "subscription_id", "year", "month"}
 """Parts of a path that name nobody's own."""
-ADDING = ("add_computes", "add_firewalls", "add_nodebalancers", "add_volumes")
-GRANTED = ("compute", "firewall", "nodebalancer", "volume")
+YES_OR_NO = (
+    "add_computes",
+    "add_firewalls",
+    "add_longview",
+    "add_nodebalancers",
+    "add_volumes",
+    "longview_subscription",
+)
+"""Grants on the account that are held or not."""
+GRANTED = ("compute", "firewall", "longview", "nodebalancer", "volume")
 """Kinds of objects on which the restricted callers have grants; the path calls each of them by kind."""
 NEVER_ASKED_FOR = "databases"
 """A scope that no endpoint wants."""
@@ -69,7 +77,7 @@ class Matrix:
         opened = cloud.account(username="alice", managed=True)
         self.alice = cloud.client(opened["token"])
         self.parts: dict[str, Any] = {"region_id": "us-east", "type_id": "g6-nanode-1", "year": 2026, "month": 1}
-        self.parts |= {"kernel_id": "compute/grub2", "image_id": "compute/debian11"}
+        self.parts |= {"kernel_id": "compute/grub2", "image_id": "compute/debian11", "subscription_id": "longview-10"}
         self.parts_under: dict[str, dict[str, Any]] = {}
         self._make_instance()
         self._make_things()
@@ -110,6 +118,7 @@ class Matrix:
         attached = self.alice.post(f"/v4/support/tickets/{ticket['id']}/attachments", files=file)
         assert attached.status_code == 200, attached.text
         self._post("/v4/account/users", username="bob-restricted", email="bob@example.com")
+        longview = self._post("/v4/longview/clients", label="agent")
         key = self._post("/v4/profile/sshkeys", label="laptop", ssh_key=SSH_KEY)
         token = self._post("/v4/profile/tokens", label="spare")
         volume = self._post("/v4/volumes", label="data", region="us-east")
@@ -124,6 +133,7 @@ class Matrix:
             "ticket_id": ticket["id"],
             "filename": self.alice.get(f"/v4/support/tickets/{ticket['id']}").json()["attachments"][0],
             "username": "alice",
+            "longview_id": longview["id"],
             "key_id": key["id"],
             "token_id": token["id"],
             "volume_id": volume["id"],
@@ -212,7 +222,7 @@ class Matrix:
         self._post("/v4/account/users", username=name, email=f"{name}@example.com")
         if level is not None:
             grants = {
-                "global": {"account_access": level} | dict.fromkeys(ADDING, level == "read_write"),
+                "global": {"account_access": level} | dict.fromkeys(YES_OR_NO, level == "read_write"),
                 **{kind: [{"id": self.parts[f"{kind}_id"], "permissions": level}] for kind in GRANTED},
             }
             answer = self.alice.put(f"/v4/account/users/{name}/grants", json=grants)
@@ -279,7 +289,7 @@ def _for_restricted(row: Row, own: set[str], held: str) -> set[str]:
     if kind == "any":
         # What is somebody else's own, or about things that one may not see, is not there.
         return {"in", "404"} if own else {"in"}
-    if kind.startswith("add_"):
+    if kind in YES_OR_NO:
         return {"in"} if held == "read_write" else {"403"}
     enough = held == "read_write" or held == level
     return {"in"} if enough else {"403"}

@@ -16,6 +16,7 @@ PICTURE = bytes.fromhex(
     "000049454e44ae426082"
 )
 IMAGE = {"image": "compute/debian11", "root_pass": "Vq7!mmpx-Tolp"}
+PAYPAL = {"usd": "20.00", "redirect_url": "https://example.com/back", "cancel_url": "https://example.com/no"}
 METHOD = {"type": "credit_card", "is_default": True, "data": CARD}
 SERVICE = {"label": "other", "service_type": "tcp", "address": "127.0.0.1:9", "timeout": 1}
 BODIES: dict[str, dict[str, Any]] = {
@@ -24,6 +25,7 @@ BODIES: dict[str, dict[str, Any]] = {
     "update_credit_card": CARD,
     "create_payment_method": METHOD,
     "create_payment": {"usd": "20.00"},
+    "stage_paypal_payment": PAYPAL,
     "redeem_promo_code": {"promo_code": "SANDBOX-100"},
     "create_snapshot": {"label": "now"},
     "rebuild_instance": IMAGE,
@@ -51,6 +53,9 @@ BODIES: dict[str, dict[str, Any]] = {
     "update_firewall": {"label": "gate", "status": "disabled"},
     "update_firewall_rules": {"inbound_policy": "ACCEPT"},
     "update_instance": {"label": "renamed", "tags": ["blue", "new"]},
+    "create_longview_client": {"label": "other"},
+    "update_longview_client": {"label": "other"},
+    "update_longview_plan": {"longview_subscription": "longview-10"},
     "update_managed_compute_settings": {"ssh": {"port": 2222}},
     "create_managed_contact": {"name": "Eve", "email": "eve@example.com"},
     "update_managed_contact": {"name": "Eve"},
@@ -121,6 +126,7 @@ class Planner(Matrix):
         cloud.settle()
         self.on = {name: self._parts_of(one["id"]) for name, one in (("idle", idle), ("bare", bare), ("old", old))}
         self.transferable = other["id"]
+        self.staged = self._post("/v4/account/payments/paypal", **PAYPAL)["payment_id"]
         self.plain = cloud.person(username="carol")
 
     def _parts_of(self, number: int) -> dict[str, Any]:
@@ -157,6 +163,8 @@ class Planner(Matrix):
             body = {"compute_id": self.transferable, "ips": [self.parts["address"]]}
         elif name == "create_nodebalancer_node":
             body = {"address": f"{parts['private_address']}:8080", "label": "other"}
+        elif name == "execute_paypal_payment":
+            body = {"payer_id": "GX7Y2", "payment_id": self.staged}
         elif name == "restore_backup":
             body = {"compute_id": parts["compute_id"], "overwrite": True}
         client = self.plain if name == "enable_managed" or name.startswith("accept") else self.alice

@@ -27,6 +27,7 @@ UNCHANGED = {
     "disable_managed_service": "a service without an open issue, whose ticket would be closed",
     "disable_two_factor": "it was not on",
     "update_ip": "likewise for the account's addresses",
+    "execute_paypal_payment": "asked for twice, or after a crash: the payment and its event are written already",
     "update_instance_ip": "the reverse name that the address has already",
 }
 """Writes that may leave none of the events they declare, and when that is right."""

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from bench import processes
+from bench import kinds, processes
 from bench.ceiling import Recorded
 from bench.measuring import QUICK, Candidate, microseconds
 from bench.probes import probes
@@ -36,6 +36,18 @@ def test_every_row_is_measured_and_within_what_is_endless() -> None:
         [row] = [line.split() for line in lines if line.startswith(f"{size} services")]
         assert row[-2] == str(size)
     assert lines[-1] == "all within target"
+
+
+def test_every_kind_is_viewed_listed_created_and_grown() -> None:
+    done = bench("--slack", ENDLESS, "kinds")
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    for kind in kinds.served():
+        starts = [f"GET one {kind.name}", f"list 100 of kind {kind.name}", f"POST create {kind.name}"]
+        starts += [f"{kind.name}: list 100, first page", f"{kind.name}: list 100, last page"]
+        starts += [f"{kind.name}: X-Filter {called}" for called in kind.filters]
+        for start in starts:
+            assert any(line.startswith(start) and FIGURES.search(line) for line in lines), start
 
 
 def test_a_figure_over_its_target_makes_a_run_fail() -> None:

@@ -30,6 +30,10 @@ OPEN = {
     "authorized_users": "usernames",
     "promo_code": "printed on leaflets",
     "credentials": "ids",
+    "checkout_token": "names a payment that its payer has to approve elsewhere",
+    "payer_id": "who has approved a payment elsewhere",
+    "cancel_url": "an address of the caller's own",
+    "redirect_url": "an address of the caller's own",
     "ssh_key": "a public key",
     "ssh_keys": "labels",
     "code": "a referral code, to be passed on",
@@ -44,8 +48,8 @@ OPEN = {
 """Fields that sound secret or are never shown, and what they are instead."""
 
 INSERTED = (
-    "account_user answered_request app_authorization audit authorization_code charge event login login_session"
-    " managed_credential operation outbox password_link payment_method refresh_token token trusted_device"
+    "longview_client account_user answered_request app_authorization audit authorization_code charge event login"
+    " login_session managed_credential operation outbox password_link payment_method refresh_token token trusted_device"
 ).split()
 """Tables that are filled on the way of a secret; each in turn takes no more, to see what is logged then."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence, Set
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from crofter.edge import openapi
+from crofter.edge import openapi, unplanned
 from crofter.edge.endpoint import Endpoint
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,6 +25,11 @@ class Row(NamedTuple):
     path: str
 
     @property
+    def loose_shape(self) -> tuple[str, ...]:
+        """The same for parameters that may hold slashes and for those that may not."""
+        return tuple(ANY if part == "**" else part for part in self.shape)
+
+    @property
     def shape(self) -> tuple[str, ...]:
         """The path without version and without the names of its parameters."""
         parts = self.path.strip("/").split("/")[1:]
@@ -33,6 +39,39 @@ class Row(NamedTuple):
 def interface(file: Path = ROOT / "tests" / "interface.tsv") -> list[Row]:
     lines = file.read_text(encoding="utf-8").splitlines()[1:]
     return [Row(*line.split("\t")[:2]) for line in lines]
+
+
+class Operation(NamedTuple):
+    """An operation of the family of servers that this one belongs to, and whether it is served."""
+
+    row: Row
+    group: str
+    state: Literal["interface", "neighbour", "not planned", "not yet"]
+    endpoint: Endpoint | None
+
+    @property
+    def told(self) -> str:
+        """What serves it, or why nothing does."""
+        if self.endpoint is not None:
+            return f"`{self.endpoint.name}`"
+        return unplanned.reason(self.row.path.encode()) or ""
+
+
+def family(endpoints: Sequence[Endpoint], file: Path = ROOT / "tests" / "family.tsv") -> list[Operation]:
+    """Every operation of the family. What is served and of the interface, served beside it, or left out on purpose."""
+    ours = {row_of(endpoint).loose_shape: endpoint for endpoint in endpoints}
+    promised = {row.loose_shape for row in interface()}
+    lines = [line.split("\t") for line in file.read_text(encoding="utf-8").splitlines()[1:]]
+    return [_operation(Row(method, path), group, ours, promised) for method, path, group in lines]
+
+
+def _operation(
+    row: Row, group: str, ours: Mapping[tuple[str, ...], Endpoint], promised: Set[tuple[str, ...]]
+) -> Operation:
+    endpoint = ours.get(row.loose_shape)
+    if endpoint is not None:
+        return Operation(row, group, "interface" if row.loose_shape in promised else "neighbour", endpoint)
+    return Operation(row, group, "not planned" if unplanned.reason(row.path.encode()) else "not yet", None)
 
 
 def row_of(endpoint: Endpoint) -> Row:
@@ -70,8 +109,25 @@ def render(endpoints: Sequence[Endpoint], rows: Sequence[Row], answers: Mapping[
             *HEAD,
             *(_line(row, ours[row.shape], answers) for row in more),
             "",
+            *_of_family(family(endpoints)),
+            "",
         ]
     )
+
+
+def _of_family(operations: Sequence[Operation]) -> list[str]:
+    often = Counter(operation.state for operation in operations)
+    return [
+        f"## The family: {len(operations)}",
+        "",
+        f"Servers of this family offer {len(operations)} operations. Of them {often['interface']} are of the interface,"
+        f" {often['neighbour']} are served beside",
+        f"it, {often['not planned']} are not planned, and {often['not yet']} are not built yet.",
+        "",
+        "| Group | Operation | State | Served by, or why not |",
+        "|---|---|---|---|",
+        *(f"| {one.group} | `{one.row.method} {one.row.path}` | {one.state} | {one.told} |" for one in operations),
+    ]
 
 
 def _line(row: Row, endpoint: Endpoint | None, answers: Mapping[str, Set[int]]) -> str:

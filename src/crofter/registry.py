@@ -51,6 +51,8 @@ from crofter.resources.instances.usage import traffic as instance_traffic
 from crofter.resources.kernels import api as kernels
 from crofter.resources.kernels.store import CATALOGUE as KERNELS
 from crofter.resources.logins import api as logins
+from crofter.resources.longview import api as longview
+from crofter.resources.longview.kind import LONGVIEW
 from crofter.resources.maintenance import api as maintenance
 from crofter.resources.maintenance.faults import MAINTENANCE
 from crofter.resources.maintenance.rules import MAINTAIN
@@ -116,6 +118,7 @@ API_MODULES: tuple[ModuleType, ...] = (
     kernels,
     maintenance,
     logins,
+    longview,
     managed,
     managed_compute_settings,
     managed_contacts,
@@ -148,7 +151,7 @@ API_MODULES: tuple[ModuleType, ...] = (
 
 ENDPOINTS: list[Endpoint] = [declared for module in API_MODULES for declared in endpoints_of(module)]
 
-KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, NODEBALANCER, STACKSCRIPT, VOLUME)
+KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, LONGVIEW, NODEBALANCER, STACKSCRIPT, VOLUME)
 
 neighbours.register(volume_kind.NEIGHBOUR, firewall_kind.NEIGHBOUR, nodebalancer_kind.NEIGHBOUR)
 

@@ -28,6 +28,7 @@ def live(application: Application, client: httpx2.Client) -> None:
     experts(application, client)
     balancers(application, client)
     tokens(application, client)
+    longview(application, client)
     second_factor(application, client)
     belongings(client)
 
@@ -142,6 +143,16 @@ def tokens(application: Application, client: httpx2.Client) -> None:
     application.spoil(client, "/v4/profile/tokens", {"label": "mine", "token": token}, token)
     application.again.append(lambda: _token(application, client))
     assert application.client(token).get("/v4/profile").status_code == 200
+
+
+def longview(application: Application, client: httpx2.Client) -> None:
+    made = client.post("/v4/longview/clients", json={"label": "agent"}).json()
+    for name in ("api_key", "install_code"):
+        application.learn(f"LongviewClientView.{name}", made[name])
+    path = f"/v4/longview/clients/{made['id']}"
+    assert client.get(path).json()["api_key"] == made["api_key"]
+    assert client.put(path, json={"label": "renamed", "api_key": made["api_key"]}).status_code == 200
+    application.again.append(lambda: client.post("/v4/longview/clients", json={"label": application.name("agent")}))
 
 
 def belongings(client: httpx2.Client) -> None:

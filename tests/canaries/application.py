@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import secrets
 import string
 from collections.abc import Callable
@@ -19,6 +20,10 @@ from tests.served import Process
 ALPHABET = string.ascii_letters + string.digits
 LENGTH = 20
 Send = Callable[[], httpx2.Response]
+SHOWN_AGAIN = {
+    r"GET /v4(beta)?/longview/clients/\d+ -> 200": {"LongviewClientView.api_key", "LongviewClientView.install_code"}
+}
+"""Answers that show a secret whenever they are asked for, and which: its owner needs it more than once."""
 
 
 class Heard(Struct):
@@ -54,7 +59,8 @@ class Application:
         shown = [one for one in answer.headers.multi_items() if one[0] not in ("set-cookie", "content-length")]
         headers = "\n".join(f"{name}: {value}" for name, value in shown)
         about = f"{answer.request.method} {answer.request.url.path} -> {answer.status_code}"
-        self.heard.append(Heard(about, headers.encode() + b"\n\n" + answer.content, set()))
+        shows = set[str]().union(*(names for told, names in SHOWN_AGAIN.items() if re.fullmatch(told, about)))
+        self.heard.append(Heard(about, headers.encode() + b"\n\n" + answer.content, shows))
 
     # ---- canaries ---------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Literal, Protocol
 
 from crofter.db import Database
-from crofter.drivers.payments import Card, Gateway, InDoubt, Outcome, SimulatedGateway
+from crofter.drivers.payments import Card, Gateway, InDoubt, Outcome, SimulatedGateway, Staged
 
 Loss = Literal["request", "answer"]
 
@@ -17,6 +17,8 @@ class Bank(Protocol):
 
     good: Card
     bad: Card
+    payer: str
+    unwilling_payer: str
 
     def connect(self) -> Gateway:
         """A driver as a process has it that has just started."""
@@ -41,9 +43,15 @@ class Wired(SimulatedGateway):
         self._wire.carry("answer")
         return found
 
-    def _once(self, key: str, *, customer: str, token: str, cents: int) -> Outcome:
+    def stage(self, key: str, customer: str, cents: int, redirect_url: str, cancel_url: str) -> Staged:
         self._wire.carry("request")
-        outcome = super()._once(key, customer=customer, token=token, cents=cents)
+        prepared = super().stage(key, customer, cents, redirect_url, cancel_url)
+        self._wire.carry("answer")
+        return prepared
+
+    def _once(self, key: str, *, customer: str, token: str, cents: int, payment_id: str | None = None) -> Outcome:
+        self._wire.carry("request")
+        outcome = super()._once(key, customer=customer, token=token, cents=cents, payment_id=payment_id)
         self._wire.carry("answer")
         return outcome
 
@@ -60,6 +68,7 @@ class Wire:
 class SimulatedBank:
     good = Card("4111111111111111", "123", 12, 2099)
     bad = Card("4000000000000002", "123", 12, 2099)
+    payer, unwilling_payer = "GX7Y2", "DECLINED7"
 
     def __init__(self, database: Database, driver: type[Wired] = Wired) -> None:
         self._database, self._driver, self._wire = database, driver, Wire()

@@ -91,6 +91,97 @@ def ten_who_ask_for_one_charge_at_once_get_one(bank: Bank) -> None:
     assert bank.moved(customer) == [500]
 
 
+# ---- payments that are staged ---------------------------------------------------------------------------------------
+
+
+def _staged(gateway: Gateway, customer: str, cents: int = 500) -> str:
+    addresses = ("https://example.com/back", "https://example.com/no")
+    return gateway.stage(_fresh("stage"), customer, cents, *addresses).payment_id
+
+
+def a_payment_is_staged_once_under_its_key_and_moves_nothing(bank: Bank) -> None:
+    key, customer = _fresh("stage"), _fresh("customer")
+    addresses = ("https://example.com/back", "https://example.com/no")
+    first = bank.connect().stage(key, customer, 500, *addresses)
+    assert first == bank.connect().stage(key, customer, 500, *addresses)
+    assert first.payment_id != _staged(bank.connect(), customer)
+    assert bank.moved(customer) == []
+
+
+def a_lost_answer_to_staging_is_a_doubt(bank: Bank) -> None:
+    gateway, customer = bank.connect(), _fresh("customer")
+    with bank.losing("answer"), pytest.raises(InDoubt):
+        _staged(gateway, customer)
+    assert bank.moved(customer) == []
+
+
+def a_staged_payment_is_executed_once_under_its_key(bank: Bank) -> None:
+    key, customer = _fresh("key"), _fresh("customer")
+    payment_id = _staged(bank.connect(), customer)
+    assert [bank.connect().execute(key, customer, payment_id, bank.payer, 500).paid for _ in range(3)] == [True] * 3
+    assert bank.moved(customer) == [500]
+    found = bank.connect().find(key)
+    assert found is not None
+    assert found.paid
+
+
+def a_staged_payment_is_executed_once_under_any_key(bank: Bank) -> None:
+    gateway, customer = bank.connect(), _fresh("customer")
+    payment_id = _staged(gateway, customer)
+    assert gateway.execute(_fresh("key"), customer, payment_id, bank.payer, 500).paid
+    assert not gateway.execute(_fresh("key"), customer, payment_id, bank.payer, 500).paid
+    assert bank.moved(customer) == [500]
+
+
+def ten_who_execute_one_payment_under_ten_keys_at_once_pay_once(bank: Bank) -> None:
+    gateway, customer = bank.connect(), _fresh("customer")
+    payment_id = _staged(gateway, customer)
+
+    def execute() -> Outcome:
+        return gateway.execute(_fresh("key"), customer, payment_id, bank.payer, 500)
+
+    assert sum(one.paid for one in at_once(*[execute] * 10)) == 1
+    assert bank.moved(customer) == [500]
+
+
+def what_was_not_staged_like_this_is_not_executed(bank: Bank) -> None:
+    gateway, customer, other = bank.connect(), _fresh("customer"), _fresh("customer")
+    payment_id = _staged(gateway, customer)
+    assert not gateway.execute(_fresh("key"), other, payment_id, bank.payer, 500).paid
+    assert not gateway.execute(_fresh("key"), customer, payment_id, bank.payer, 900).paid
+    assert not gateway.execute(_fresh("key"), customer, f"{payment_id}-not", bank.payer, 500).paid
+    assert bank.moved(customer) == bank.moved(other) == []
+
+
+def a_payer_who_is_unwilling_pays_nothing(bank: Bank) -> None:
+    gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
+    payment_id = _staged(gateway, customer)
+    refused = gateway.execute(key, customer, payment_id, bank.unwilling_payer, 500)
+    assert not refused.paid
+    assert refused.reason
+    assert not gateway.execute(key, customer, payment_id, bank.payer, 500).paid
+    assert bank.moved(customer) == []
+
+
+def a_lost_answer_to_executing_is_a_doubt_and_is_looked_up(bank: Bank) -> None:
+    gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
+    payment_id = _staged(gateway, customer)
+    with bank.losing("answer"), pytest.raises(InDoubt):
+        gateway.execute(key, customer, payment_id, bank.payer, 500)
+    found = gateway.find(key)
+    assert found is not None
+    assert found.paid
+    assert bank.moved(customer) == [500]
+
+
+def what_was_called_off_is_never_executed(bank: Bank) -> None:
+    gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
+    payment_id = _staged(gateway, customer)
+    assert not gateway.call_off(key).paid
+    assert not gateway.execute(key, customer, payment_id, bank.payer, 500).paid
+    assert bank.moved(customer) == []
+
+
 # ---- doubt ----------------------------------------------------------------------------------------------------------
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import ClassVar
 
-from crofter.drivers.payments import Card, InDoubt, KeptCard, Outcome
+from crofter.drivers.payments import Card, InDoubt, KeptCard, Outcome, Staged
 from tests.drivers.payments_bench import Wired
 
 _again = itertools.count()
@@ -92,6 +92,55 @@ class _NeverDeclines(Wired):
         return super().charge(key, customer, self._tokens + token, cents)
 
 
+class _StagesAnew(Wired):
+    def stage(self, key: str, customer: str, cents: int, redirect_url: str, cancel_url: str) -> Staged:
+        return super().stage(f"{key}-{next(_again)}", customer, cents, redirect_url, cancel_url)
+
+
+class _MovesMoneyWhenStaging(Wired):
+    def stage(self, key: str, customer: str, cents: int, redirect_url: str, cancel_url: str) -> Staged:
+        super().charge(f"stage-{key}", customer, "sim_card_", cents)
+        return super().stage(key, customer, cents, redirect_url, cancel_url)
+
+
+class _TakesALostStageForStaged(Wired):
+    def stage(self, key: str, customer: str, cents: int, redirect_url: str, cancel_url: str) -> Staged:
+        try:
+            return super().stage(key, customer, cents, redirect_url, cancel_url)
+        except InDoubt:
+            return Staged("PAY-UNKNOWN", "EC-UNKNOWN")
+
+
+class _ExecutesTwice(Wired):
+    def execute(self, key: str, customer: str, payment_id: str, payer_id: str, cents: int) -> Outcome:
+        return super().charge(f"{key}#{next(_again)}", customer, "sim_card_", cents)
+
+
+class _ExecutesOncePerKey(Wired):
+    """Without a look at what was staged."""
+
+    def execute(self, key: str, customer: str, payment_id: str, payer_id: str, cents: int) -> Outcome:
+        return super().charge(key, customer, "sim_card_", cents)
+
+
+class _AsksNoPayer(Wired):
+    def execute(self, key: str, customer: str, payment_id: str, payer_id: str, cents: int) -> Outcome:
+        return super().execute(key, customer, payment_id, "anybody", cents)
+
+
+class _TakesALostExecutionForDeclined(Wired):
+    def execute(self, key: str, customer: str, payment_id: str, payer_id: str, cents: int) -> Outcome:
+        try:
+            return super().execute(key, customer, payment_id, payer_id, cents)
+        except InDoubt:
+            return Outcome(paid=False, reason="The payment was declined.")
+
+
+class _ExecutesWhatIsOff(Wired):
+    def execute(self, key: str, customer: str, payment_id: str, payer_id: str, cents: int) -> Outcome:
+        return super().execute(f"{key}-execute", customer, payment_id, payer_id, cents)
+
+
 DEFECTS: dict[str, tuple[type[Wired], str]] = {
     "charges_twice": (_ChargesTwice, "the_same_key_is_the_same_charge"),
     "forgets_the_key": (_ForgetsTheKey, "a_key_is_known_to_who_comes_later"),
@@ -104,5 +153,18 @@ DEFECTS: dict[str, tuple[type[Wired], str]] = {
     "takes_one_charge_for_another": (_OneChargePerCustomer, "other_keys_are_other_charges"),
     "tells_the_number": (_TellsTheNumber, "a_card_comes_back_as_a_token_that_does_not_tell_its_number"),
     "keeps_a_card_twice": (_KeepsACardTwice, "a_card_that_is_kept_twice_under_one_key_is_one_card"),
+    "stages_anew": (_StagesAnew, "a_payment_is_staged_once_under_its_key_and_moves_nothing"),
+    "moves_money_when_staging": (_MovesMoneyWhenStaging, "a_payment_is_staged_once_under_its_key_and_moves_nothing"),
+    "takes_a_lost_stage_for_staged": (_TakesALostStageForStaged, "a_lost_answer_to_staging_is_a_doubt"),
+    "executes_twice": (_ExecutesTwice, "a_staged_payment_is_executed_once_under_its_key"),
+    "executes_once_per_key": (_ExecutesOncePerKey, "a_staged_payment_is_executed_once_under_any_key"),
+    "executes_for_ten_at_once": (_ExecutesOncePerKey, "ten_who_execute_one_payment_under_ten_keys_at_once_pay_once"),
+    "executes_what_was_not_staged": (_ExecutesOncePerKey, "what_was_not_staged_like_this_is_not_executed"),
+    "asks_no_payer": (_AsksNoPayer, "a_payer_who_is_unwilling_pays_nothing"),
+    "takes_a_lost_execution_for_declined": (
+        _TakesALostExecutionForDeclined,
+        "a_lost_answer_to_executing_is_a_doubt_and_is_looked_up",
+    ),
+    "executes_what_is_off": (_ExecutesWhatIsOff, "what_was_called_off_is_never_executed"),
     "never_declines": (_NeverDeclines, "a_declined_card_moves_nothing_and_stays_declined_under_its_key"),
 }

@@ -14,7 +14,7 @@ import pytest
 from httpx2 import Client, Response
 
 from crofter.db import metadata
-from crofter.drivers.payments import Card, InDoubt, KeptCard, Outcome, Refused, SimulatedGateway
+from crofter.drivers.payments import Card, InDoubt, KeptCard, Outcome, Refused, SimulatedGateway, Staged
 from crofter.edge import idempotency, repeats
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.perform import Performer
@@ -28,10 +28,13 @@ from tests.told import actions, errors
 ACROSS = 8
 METHODS = "/v4/account/payment-methods"
 ADD = {"type": "credit_card", "is_default": False, "data": CARD}
+PAYPAL = {"usd": "20.00", "redirect_url": "https://example.com/back", "cancel_url": "https://example.com/no"}
 BODIES: dict[str, dict[str, Any]] = {
     "update_credit_card": CARD,
     "create_payment_method": ADD,
     "create_payment": {"usd": "20.00"},
+    "stage_paypal_payment": PAYPAL,
+    "execute_paypal_payment": {"payer_id": "GX7Y2"},
     "cancel_account": {"comments": "Bye."},
 }
 TWO_PHASE = [
@@ -40,6 +43,7 @@ TWO_PHASE = [
     if typing.get_origin(typing.get_type_hints(endpoint.handler).get("return")) is TwoPhaseWrite
 ]
 KEY = {"Idempotency-Key": "one"}
+_staged: dict[str, str] = {}
 UNDER_WAY = "A request with this Idempotency-Key is under way. Please try again in a moment."
 
 
@@ -58,6 +62,14 @@ class Slow(SimulatedGateway):
     def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
         self._take_time("charge")
         return super().charge(key, customer, token, cents)
+
+    def stage(self, key: str, customer: str, cents: int, redirect_url: str, cancel_url: str) -> Staged:
+        self._take_time("stage")
+        return super().stage(key, customer, cents, redirect_url, cancel_url)
+
+    def execute(self, key: str, customer: str, payment_id: str, payer_id: str, cents: int) -> Outcome:
+        self._take_time("execute")
+        return super().execute(key, customer, payment_id, payer_id, cents)
 
     def _take_time(self, what: str) -> None:
         self.asked.append(what)
@@ -78,11 +90,22 @@ def customer(cloud: Cloud, username: str, count: int = 1) -> list[Client]:
     token = cloud.account(username=username)["token"]
     clients = [cloud.client(token) for _ in range(count)]
     instance(clients[0])
+    staged(clients[0])
     return clients
+
+
+def staged(client: Client) -> str:
+    """A payment that was prepared with the client's token, and no other one from then on."""
+    token = client.headers["authorization"]
+    if token not in _staged:
+        _staged[token] = client.post("/v4/account/payments/paypal", json=PAYPAL).json()["payment_id"]
+    return _staged[token]
 
 
 def post(client: Client, endpoint: Endpoint, **headers: str) -> Response:
     body = BODIES[endpoint.name]
+    if endpoint.name == "execute_paypal_payment":
+        body = body | {"payment_id": staged(client)}
     return client.post(f"/v4/{endpoint.path}", json=body, headers={**KEY, **headers})
 
 

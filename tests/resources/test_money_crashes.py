@@ -107,6 +107,29 @@ def test_a_payment_over_which_the_service_dies_is_made_once_or_never(cloud: Clou
     all_is_in_order(town)
 
 
+@pytest.mark.parametrize("when", ["before", "after", "unheard"])
+def test_a_staged_payment_over_which_the_service_dies_is_executed_once_or_never(cloud: Cloud, when: str) -> None:
+    town = Town(cloud)
+    path = "/v4/account/payments/paypal"
+    staging = {"usd": "20.00", "redirect_url": "https://example.com/back", "cancel_url": "https://example.com/no"}
+    approved = {"payer_id": "GX7Y2", "payment_id": done(town.alice.post(path, json=staging))["payment_id"]}
+    asked: dict[str, Any] = {"json": approved, "headers": {"Idempotency-Key": "march"}}
+    with dying(cloud, when):
+        assert town.alice.post(f"{path}/execute", **asked).status_code == (503 if when == "unheard" else 500)
+    assert town.alice.get("/v4/account").json()["balance"] == 0
+    minutes_pass(town)
+    again = town.alice.post(f"{path}/execute", **asked)
+    anew = town.alice.post(f"{path}/execute", json=approved)
+    assert (anew.status_code, errors(anew)) == (400, [("payment_id", "This payment was executed already.")])
+    if when == "before":
+        assert (again.status_code, errors(again)) == (400, [(None, "The payment was declined.")])
+        assert town.rows("SELECT status FROM charge") == [("declined",)]
+    else:
+        assert (again.status_code, again.json()) == (200, {})
+        is_paid(town)
+    all_is_in_order(town)
+
+
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_an_account_over_whose_end_the_service_dies_is_charged_once_and_can_be_ended(cloud: Cloud, when: str) -> None:
     town = Town(cloud)

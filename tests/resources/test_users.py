@@ -171,7 +171,8 @@ def test_scopes_are_needed_beside_rights(cloud: Cloud, alice: Client) -> None:
 def nothing_granted() -> dict[str, Any]:
     yes_or_no = ["add_computes", "add_domains", "add_firewalls", "add_images", "add_longview", "add_nodebalancers"]
     yes_or_no += ["add_stackscripts", "add_volumes", "cancel_account", "longview_subscription"]
-    return {"global": {"account_access": None, **dict.fromkeys(yes_or_no, False)}, **{kind: [] for kind in KINDS}}
+    nothing: dict[str, Any] = {kind: [] for kind in (*KINDS, "database")}
+    return {"global": {"account_access": None, **dict.fromkeys(yes_or_no, False)}, **nothing}
 
 
 def test_an_unrestricted_user_has_no_grants_to_show(alice: Client) -> None:
@@ -292,7 +293,7 @@ def test_a_change_of_restriction_starts_from_nothing(cloud: Cloud, alice: Client
     assert begun["global"] == nothing_granted()["global"]
 
 
-ABSENT = {"domain", "longview"}
+ABSENT = {"domain"}
 """Kinds of object that this server has none of."""
 
 
@@ -308,6 +309,7 @@ def one_of_each(cloud: Cloud, owner: Client, username: str) -> dict[str, int]:
         "compute": web,
         "firewall": stock.firewall(web, "firewall"),
         "image": stock.image("image"),
+        "longview": owner.post("/v4/longview/clients", json={"label": "longview"}).json()["id"],
         "nodebalancer": stock.nodebalancer("192.168.128.9", "nodebalancer", ipv4=f"100.64.201.{stock.account_id}"),
         "stackscript": stock.stackscript("stackscript"),
         "volume": stock.volume(None, "volume"),

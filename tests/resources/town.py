@@ -194,10 +194,10 @@ class Dying(SimulatedGateway):
         super().__init__(cloud.runtime.database)
         self._when = when
 
-    def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
+    def _once(self, key: str, *, customer: str, token: str, cents: int, payment_id: str | None = None) -> Outcome:
         if self._when == "before":
             raise RuntimeError("the server died here")
-        super().charge(key, customer, token, cents)
+        super()._once(key, customer=customer, token=token, cents=cents, payment_id=payment_id)
         raise InDoubt if self._when == "unheard" else RuntimeError("the server died here")
 
     def find(self, key: str) -> Outcome | None:

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs
 
 from msgspec import Struct
 
-from crofter.edge import headers, streams
+from crofter.edge import headers, streams, unplanned
 from crofter.edge.arguments import Request
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.hub import Hub
@@ -137,7 +137,7 @@ class App:
             if scope["method"] == "OPTIONS":
                 answer = Answer(200, b"{}")
             elif match is None:
-                raise NotFound
+                raise NotFound(unplanned.reason(raw_path))
             elif match.endpoint is None:
                 raise MethodNotAllowed(match.allowed)
             else:

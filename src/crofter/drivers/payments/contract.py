@@ -5,6 +5,8 @@
   up by its key, never assumed.
 - **What is called off stays off.** A charge that never arrived can be refused for ever, so that a request which was
   stuck on its way does no harm when it arrives after all.
+- **A staged payment is paid once.** Staging moves nothing. Whoever executes it, and under whichever keys: once, by the
+  customer who staged it, and as much as was staged.
 - **A card number goes in and never comes out.** The server keeps the gateway's token for it, and nothing else.
 """
 
@@ -44,6 +46,13 @@ class KeptCard(Struct, frozen=True):
     expiry: str
 
 
+class Staged(Struct, frozen=True):
+    """A payment that waits for its payer to approve it with the gateway."""
+
+    payment_id: str
+    checkout_token: str
+
+
 class Outcome(Struct, frozen=True):
     """What became of a charge."""
 
@@ -57,6 +66,15 @@ class Gateway(Protocol):
 
     def charge(self, key: str, customer: str, token: str, cents: int) -> Outcome:
         """Take money from a stored card, once per key. Raises InDoubt."""
+
+    def stage(self, key: str, customer: str, cents: int, redirect_url: str, cancel_url: str) -> Staged:
+        """Prepare a payment that a payer approves with the gateway, once per key. Raises Refused, InDoubt.
+
+        The payer is sent to one of the two addresses afterwards.
+        """
+
+    def execute(self, key: str, customer: str, payment_id: str, payer_id: str, cents: int) -> Outcome:
+        """Take the money of a staged payment from the payer who approved it, once per key. Raises InDoubt."""
 
     def find(self, key: str) -> Outcome | None:
         """What became of a charge; None if it never arrived. Raises InDoubt."""

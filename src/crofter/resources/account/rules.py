@@ -38,7 +38,13 @@ def update(ctx: Context, body: AccountUpdate) -> None:
 
 def settings(ctx: Context) -> SettingsView:
     account = store.by_id(ctx.db, ctx.account_id)
-    return SettingsView(account.backups_enabled, None, account.managed, account.network_helper, "disabled")
+    return SettingsView(
+        account.backups_enabled,
+        account.longview_subscription,
+        account.managed,
+        account.network_helper,
+        "disabled",
+    )
 
 
 def update_settings(ctx: Context, body: SettingsUpdate) -> SettingsView:

@@ -35,6 +35,7 @@ account = table(
     # Settings of the account.
     Column("backups_enabled", Flag, nullable=False, server_default=false()),
     Column("network_helper", Flag, nullable=False, server_default=true()),
+    Column("longview_subscription", Text),  # null: the free plan
 )
 
 
@@ -59,6 +60,7 @@ class Account(Row):
     public_ips: int
     backups_enabled: bool
     network_helper: bool
+    longview_subscription: str | None
 
 
 _BY_ID = query(

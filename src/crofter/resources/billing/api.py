@@ -7,7 +7,7 @@ from typing import Annotated
 from crofter.context import Context
 from crofter.edge.endpoint import Header, Lookup, endpoint
 from crofter.edge.listing import Listing
-from crofter.resources.billing import cost_forecast, documents, listings, promotions, rules, store
+from crofter.resources.billing import cost_forecast, documents, listings, paypal, promotions, rules, store
 from crofter.resources.billing.listings import Invoice, Payment
 from crofter.resources.billing.shapes import (
     AccountCost,
@@ -18,6 +18,9 @@ from crofter.resources.billing.shapes import (
     PaymentMethodCreate,
     PaymentMethodView,
     PaymentView,
+    PayPalCreate,
+    PayPalExecute,
+    PayPalView,
     PromoCode,
     Promotion,
 )
@@ -168,6 +171,29 @@ def create_payment(ctx: Context, body: PaymentCreate, key: Key = None) -> TwoPha
 def view_payment(ctx: Context, payment: ThePayment) -> PaymentView:
     """View one payment."""
     return payment.view()
+
+
+@endpoint(
+    "POST /v4/account/payments/paypal",
+    scope="account:read_write",
+    grant="account:read_only",
+    deprecated="POST /v4/account/payments",
+)
+def stage_paypal_payment(ctx: Context, body: PayPalCreate) -> TwoPhaseWrite[PayPalView]:
+    """Prepare a payment through PayPal, for its payer to approve there."""
+    return paypal.stage(ctx, body)
+
+
+@endpoint(
+    "POST /v4/account/payments/paypal/execute",
+    scope="account:read_write",
+    grant="account:read_write",
+    deprecated="POST /v4/account/payments",
+    events=("payment_submitted",),
+)
+def execute_paypal_payment(ctx: Context, body: PayPalExecute, key: Key = None) -> TwoPhaseWrite[None]:
+    """Make a payment through PayPal that its payer has approved."""
+    return paypal.execute(ctx, body, key)
 
 
 @endpoint("POST /v4/account/promo-codes", scope="account:read_write", grant="unrestricted", events=("account_update",))

@@ -39,7 +39,7 @@ meter = table(
     identity(),
     owned(),
     Column("chain", Id),  # the first of several meters that one object had in turn; null of that first one
-    Column("what", Text, nullable=False),  # compute, backup, ip, managed, volume, nodebalancer
+    Column("what", Text, nullable=False),  # compute, backup, ip, managed, volume, nodebalancer, longview
     Column("object_id", Id, nullable=False),
     Column("label", Text, nullable=False),
     Column("hourly", Id, nullable=False),  # micro-dollars

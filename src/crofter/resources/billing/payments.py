@@ -38,6 +38,7 @@ class Charge(Row):
     key: str
     account_id: int
     token: str
+    payer_id: str | None
     amount: int
     status: str
     payment_id: int | None
@@ -67,19 +68,36 @@ def pending(db: Session, account_id: int) -> int:
     return int(db.value(_PENDING, account_id=account_id))
 
 
-def intend(ctx: Context, account_id: int, key: str, amount: int, token: str, *, patience: int = LEFT_BEHIND) -> str:
-    """Write down that this much is to be taken from this card. The same key again is the same charge.
+def intend(
+    ctx: Context,
+    account_id: int,
+    key: str,
+    amount: int,
+    token: str,
+    *,
+    payer_id: str | None = None,
+    patience: int = LEFT_BEHIND,
+) -> str:
+    """Write down that this much is to be taken from this card, or from who approved a staged payment.
+
+    The same key again is the same charge.
 
     What became of it is looked up after a while, in case nobody came back to say so.
     """
     known = ctx.db.maybe(_CHARGE, key=key)
     if known is None:
-        values = {"amount": amount, "token": token, "status": "pending", "created": ctx.now}
+        values = {"amount": amount, "token": token, "payer_id": payer_id, "status": "pending", "created": ctx.now}
         ctx.db.insert(store.charge, key=key, account_id=account_id, **values)
         enqueue(ctx, FOLLOW_UP, Args(key), due=ctx.now + patience, author=Author(account_id, None, ""))
     elif (known.account_id, known.amount) != (account_id, amount):
         raise Conflict("Idempotency-Key was used with another request", field="Idempotency-Key")
     return key
+
+
+def status_of(ctx: Context, key: str) -> str | None:
+    """Pending, paid or declined; None if nobody has asked for it."""
+    known = ctx.db.maybe(_CHARGE, key=key)
+    return None if known is None else known.status
 
 
 def unexpired(ctx: Context, key: str) -> str:
@@ -105,7 +123,10 @@ def submit(runtime: Runtime, key: str) -> Outcome:
     if charge.status != "pending":
         return Outcome(charge.status == "paid")
     try:
-        return runtime.payments.charge(charge.name, charge.euuid, charge.token, charge.amount // CENT)
+        cents = charge.amount // CENT
+        if charge.payer_id is not None:
+            return runtime.payments.execute(charge.name, charge.euuid, charge.token, charge.payer_id, cents)
+        return runtime.payments.charge(charge.name, charge.euuid, charge.token, cents)
     except InDoubt:
         known = look_up(runtime, charge.name)
         if known is None:

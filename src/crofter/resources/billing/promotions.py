@@ -24,7 +24,7 @@ from crofter.resources.billing.shapes import Promotion, ServiceType
 YOUNG = 90 * clock.DAY
 """Accounts older than that get no more credit."""
 SERVES = {"compute": "compute", "backup": "backup", "volume": "blockstorage", "ip": "ip_v4"}
-SERVES |= {"managed": "managed", "nodebalancer": "nodebalancer", "transfer": "transfer_tx"}
+SERVES |= {"managed": "managed", "nodebalancer": "nodebalancer", "transfer": "transfer_tx", "longview": "longview"}
 """What is metered, by the name that promotions have for it."""
 
 # What the operator offers, as the catalogue file has it.

@@ -13,7 +13,7 @@ from sqlalchemy import bindparam, func, select
 from crofter import clock
 from crofter.context import Context, Runtime
 from crofter.db import query
-from crofter.drivers.payments import Card, InDoubt, KeptCard, Refused
+from crofter.drivers.payments import Card, InDoubt, KeptCard, Outcome, Refused
 from crofter.errors import Invalid, Problem, Reason, TooMany, Unavailable
 from crofter.events import Author, event, record
 from crofter.kinds import inaccessible
@@ -40,6 +40,7 @@ MOST_DECLINED = 5
 LEAST = 5_000_000
 MOST = 2_000_000_000
 MOST_OWED = 50_000_000_000
+DECLINED = "The payment was declined."
 ADDED = ("payment_method_add", "credit_card_updated")
 _ADDED = query(
     select(func.count()).where(
@@ -159,16 +160,22 @@ def make_default(ctx: Context, method: Method) -> None:
 
 
 def pay(ctx: Context, body: PaymentCreate, idempotency_key: str | None) -> TwoPhaseWrite[PaymentView]:
-    amount = micros(Decimal(body.usd.removeprefix("$")))
-    least, most = _bounds(store.balance(ctx.db, ctx.account_id))
-    if not least <= amount <= most:
-        raise Invalid(f"Must be {to_the_cent(least)}-{to_the_cent(most)}", field="usd")
+    amount = payable(ctx, body.usd)
     method = _chosen(ctx, body.payment_method_id)
-    _must_not_try_out_cards(ctx)
+    must_not_try_out_cards(ctx)
     name = payments.unexpired(ctx, f"pay:{ctx.actor.token_id}:{idempotency_key or ctx.rng.hex(32)}")
     key = payments.intend(ctx, ctx.account_id, name, amount, method.token)
     runtime = ctx.runtime
     return TwoPhaseWrite(lambda: payments.submit(runtime, key), lambda after, outcome: _paid(after, key, outcome))
+
+
+def payable(ctx: Context, usd: str) -> int:
+    """Micro-dollars of an amount, if it may be paid at once."""
+    amount = micros(Decimal(usd.removeprefix("$")))
+    least, most = _bounds(store.balance(ctx.db, ctx.account_id))
+    if not least <= amount <= most:
+        raise Invalid(f"Must be {to_the_cent(least)}-{to_the_cent(most)}", field="usd")
+    return amount
 
 
 def _bounds(owed: int) -> tuple[int, int]:
@@ -188,15 +195,18 @@ def _chosen(ctx: Context, method_id: int | None) -> Method:
     return method
 
 
-def _must_not_try_out_cards(ctx: Context) -> None:
+def must_not_try_out_cards(ctx: Context) -> None:
     declined = ctx.db.value(_DECLINED, account_id=ctx.account_id, since=ctx.now - clock.HOUR)
     if int(declined) >= MOST_DECLINED and not ctx.runtime.settings.sandbox:
         raise TooMany
 
 
-def _paid(ctx: Context, key: str, outcome: Any) -> PaymentView | Problem:
+def _paid(ctx: Context, key: str, outcome: Outcome) -> PaymentView | Problem:
+    number = recorded(ctx, key, outcome)
+    return Invalid(DECLINED) if number is None else get_payment(ctx, number).view()
+
+
+def recorded(ctx: Context, key: str, outcome: Outcome) -> int | None:
+    """What the gateway said, written down in the caller's name; the payment's number if money moved."""
     author = Author(ctx.actor.account_id, ctx.actor.user_id, ctx.actor.username)
-    number = payments.record_outcome(ctx, key, outcome, author)
-    if number is None:
-        return Invalid("The payment was declined.")
-    return get_payment(ctx, number).view()
+    return payments.record_outcome(ctx, key, outcome, author)

@@ -227,18 +227,48 @@ class PaymentMethodCreate(Body):
     data: CardBody
 
 
+Usd = Annotated[
+    str,
+    Meta(
+        pattern=r"^\$?[0-9]{1,12}\.[0-9]{2}\Z",
+        description="With cents.",
+        examples=["20.00"],
+        extra={"reason": "Must be an amount like 20.00"},
+    ),
+]
+
+
 class PaymentCreate(Body):
-    usd: Annotated[
-        str,
-        Meta(
-            pattern=r"^\$?[0-9]{1,12}\.[0-9]{2}\Z",
-            description="With cents.",
-            examples=["20.00"],
-            extra={"reason": "Must be an amount like 20.00"},
-        ),
-    ]
+    usd: Usd
     payment_method_id: Id | None = None
     cvv: Secret[Cvv] | None = None
+
+
+def _check_address(value: str) -> str | None:
+    return None if value.startswith(("http://", "https://")) else "Must be an http or https address"
+
+
+def _address(description: str) -> Meta:
+    checked = {"check": _check_address}
+    return Meta(min_length=1, max_length=2048, description=description, examples=["https://example.com"], extra=checked)
+
+
+class PayPalCreate(Body):
+    cancel_url: Annotated[str, _address("Where a payer is sent who does not approve.")]
+    redirect_url: Annotated[str, _address("Where a payer is sent who has approved.")]
+    usd: Usd
+
+
+class PayPalExecute(Body):
+    payer_id: Annotated[str, Meta(min_length=1, max_length=128, description="Who has approved the payment.")]
+    payment_id: Annotated[str, Meta(min_length=1, max_length=128, description="Which payment was approved.")]
+
+
+class PayPalView(View):
+    """A payment that waits for its payer to approve it."""
+
+    checkout_token: Annotated[str, Meta(description="Names the payment to the payer's browser.")]
+    payment_id: Annotated[str, Meta(description="Names the payment when it is executed.")]
 
 
 class PromoCode(Body):

@@ -72,11 +72,21 @@ charge = table(
     "charge",
     Column("key", Text, primary_key=True),
     owned(index=True),
-    Column("token", Text, nullable=False),
+    Column("token", Text, nullable=False),  # of a card; or the gateway's name for a staged payment
+    Column("payer_id", Text),  # who approved a staged payment; null of a card
     Column("amount", Id, nullable=False),
     Column("status", Text, nullable=False),  # pending, paid, declined
     Column("payment_id", Id),
     Column("created", Time, nullable=False),
+)
+# What the gateway was told to prepare. It moves no money until it is executed.
+staged_payment = table(
+    "staged_payment",
+    Column("payment_id", Text, primary_key=True),  # the gateway's name for it
+    owned(index=True),
+    Column("amount", Id, nullable=False),
+    Column("created", Time, nullable=False, index=True),
+    Column("executed_by", Text),  # the request that did it first: token and key
 )
 ledger = table(
     "ledger",

@@ -32,11 +32,13 @@ CREATE TABLE answered_request ( token BLOB NOT NULL, idempotency_key TEXT NOT NU
 --;
 CREATE INDEX ix_answered_request_answered ON answered_request (answered)
 --;
-CREATE TABLE account ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, euuid TEXT NOT NULL, email TEXT NOT NULL, company TEXT DEFAULT '' NOT NULL, first_name TEXT DEFAULT '' NOT NULL, last_name TEXT DEFAULT '' NOT NULL, address_1 TEXT DEFAULT '' NOT NULL, address_2 TEXT DEFAULT '' NOT NULL, city TEXT DEFAULT '' NOT NULL, state TEXT DEFAULT '' NOT NULL, zip TEXT DEFAULT '' NOT NULL, country TEXT DEFAULT '' NOT NULL, phone TEXT DEFAULT '' NOT NULL, tax_id TEXT DEFAULT '' NOT NULL, active_since TEXT NOT NULL, closed INTEGER NOT NULL, managed INTEGER NOT NULL, public_ips INTEGER NOT NULL, backups_enabled INTEGER DEFAULT 0 NOT NULL, network_helper INTEGER DEFAULT 1 NOT NULL, CONSTRAINT uq_account_euuid UNIQUE (euuid) ) STRICT
+CREATE TABLE account ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, euuid TEXT NOT NULL, email TEXT NOT NULL, company TEXT DEFAULT '' NOT NULL, first_name TEXT DEFAULT '' NOT NULL, last_name TEXT DEFAULT '' NOT NULL, address_1 TEXT DEFAULT '' NOT NULL, address_2 TEXT DEFAULT '' NOT NULL, city TEXT DEFAULT '' NOT NULL, state TEXT DEFAULT '' NOT NULL, zip TEXT DEFAULT '' NOT NULL, country TEXT DEFAULT '' NOT NULL, phone TEXT DEFAULT '' NOT NULL, tax_id TEXT DEFAULT '' NOT NULL, active_since TEXT NOT NULL, closed INTEGER NOT NULL, managed INTEGER NOT NULL, public_ips INTEGER NOT NULL, backups_enabled INTEGER DEFAULT 0 NOT NULL, network_helper INTEGER DEFAULT 1 NOT NULL, longview_subscription TEXT, CONSTRAINT uq_account_euuid UNIQUE (euuid) ) STRICT
 --;
 CREATE TABLE login_attempt ( subject BLOB NOT NULL, failures INTEGER NOT NULL, last INTEGER NOT NULL, until INTEGER NOT NULL, CONSTRAINT pk_login_attempt PRIMARY KEY (subject) ) WITHOUT ROWID, STRICT
 --;
 CREATE TABLE simulated_charge ( "key" TEXT NOT NULL, customer TEXT NOT NULL, token TEXT NOT NULL, cents INTEGER NOT NULL, paid INTEGER NOT NULL, CONSTRAINT pk_simulated_charge PRIMARY KEY ("key") ) STRICT
+--;
+CREATE TABLE simulated_staged ( payment_id TEXT NOT NULL, customer TEXT NOT NULL, cents INTEGER NOT NULL, executed TEXT, CONSTRAINT pk_simulated_staged PRIMARY KEY (payment_id) ) STRICT
 --;
 CREATE TABLE simulated_decline ( customer TEXT NOT NULL, times INTEGER NOT NULL, CONSTRAINT pk_simulated_decline PRIMARY KEY (customer) ) STRICT
 --;
@@ -142,9 +144,15 @@ CREATE TABLE payment ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id
 --;
 CREATE INDEX ix_payment_account_id ON payment (account_id, id)
 --;
-CREATE TABLE charge ( "key" TEXT NOT NULL, account_id INTEGER NOT NULL, token TEXT NOT NULL, amount INTEGER NOT NULL, status TEXT NOT NULL, payment_id INTEGER, created INTEGER NOT NULL, CONSTRAINT pk_charge PRIMARY KEY ("key"), CONSTRAINT fk_charge_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+CREATE TABLE charge ( "key" TEXT NOT NULL, account_id INTEGER NOT NULL, token TEXT NOT NULL, payer_id TEXT, amount INTEGER NOT NULL, status TEXT NOT NULL, payment_id INTEGER, created INTEGER NOT NULL, CONSTRAINT pk_charge PRIMARY KEY ("key"), CONSTRAINT fk_charge_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_charge_account_id ON charge (account_id)
+--;
+CREATE TABLE staged_payment ( payment_id TEXT NOT NULL, account_id INTEGER NOT NULL, amount INTEGER NOT NULL, created INTEGER NOT NULL, executed_by TEXT, CONSTRAINT pk_staged_payment PRIMARY KEY (payment_id), CONSTRAINT fk_staged_payment_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_staged_payment_account_id ON staged_payment (account_id)
+--;
+CREATE INDEX ix_staged_payment_created ON staged_payment (created)
 --;
 CREATE TABLE ledger ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, entry TEXT NOT NULL, book TEXT NOT NULL, amount INTEGER NOT NULL, at TEXT NOT NULL, CONSTRAINT uq_ledger_entry_book UNIQUE (entry, book), CONSTRAINT fk_ledger_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
@@ -239,6 +247,16 @@ CREATE INDEX ix_vlan_account_id ON vlan (account_id, id)
 CREATE INDEX ix_vlan_label ON vlan (account_id, lower(label), id)
 --;
 CREATE INDEX ix_vlan_region ON vlan (account_id, lower(region), id)
+--;
+CREATE TABLE longview_client ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, api_key BLOB, install_code BLOB, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_longview_client_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_longview_client_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_longview_client_account_id ON longview_client (account_id, id)
+--;
+CREATE INDEX ix_longview_client_label ON longview_client (account_id, lower(label), id)
+--;
+CREATE TRIGGER longview_client_tally_delete AFTER DELETE ON longview_client FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('longview_client', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'longview_client' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
+--;
+CREATE TRIGGER longview_client_tally_move AFTER UPDATE OF account_id ON longview_client FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('longview_client', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'longview_client' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('longview_client', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
 CREATE TABLE managed_contact ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, name TEXT, email TEXT, phone_primary TEXT, phone_secondary TEXT, group_label TEXT, updated TEXT NOT NULL, CONSTRAINT fk_managed_contact_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;

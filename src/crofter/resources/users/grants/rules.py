@@ -29,7 +29,7 @@ def view(ctx: Context, user_id: int, *, all_objects: bool) -> GrantsView:
     """The grants of a restricted user, with every object of the account or with the granted ones alone."""
     held = store.held(ctx, user_id)
     lists = {kind: _on_objects(ctx, kind, held.get(kind, {}), all_objects) for kind in KINDS}
-    return GrantsView(msgspec.convert(store.on_account(ctx, user_id), GlobalGrants), **lists)
+    return GrantsView(msgspec.convert(store.on_account(ctx, user_id), GlobalGrants), database=[], **lists)
 
 
 def _on_objects(ctx: Context, kind: str, levels: dict[int, str], all_objects: bool) -> list[Grant]:

@@ -41,6 +41,7 @@ class GrantsView(View, rename={"global_": "global"}):
 
     global_: GlobalGrants
     compute: list[Grant]
+    database: Annotated[list[Grant], Meta(description="Always empty: this server has no databases.")]
     domain: list[Grant]
     firewall: list[Grant]
     image: list[Grant]
@@ -50,7 +51,7 @@ class GrantsView(View, rename={"global_": "global"}):
     volume: list[Grant]
 
 
-KINDS = GrantsView.__struct_fields__[1:]
+KINDS = tuple(name for name in GrantsView.__struct_fields__ if name not in ("global_", "database"))
 """The kinds of object that grants are given on."""
 
 Yes = Optional[bool | None]

@@ -1,0 +1,1 @@
+"""Longview: clients that report from machines, and the plan that says how many there may be."""

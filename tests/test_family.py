@@ -1,0 +1,68 @@
+"""The operations of the family that this server belongs to: each is served, or left out on purpose and said to be."""
+
+from __future__ import annotations
+
+import pytest
+from httpx2 import Client
+from tools import coverage
+
+from crofter.edge import unplanned
+from crofter.registry import ENDPOINTS
+from tests.cloud import Cloud
+from tests.told import errors
+
+FAMILY = coverage.family(ENDPOINTS)
+PENDING = {"Domains", "Firewalls", "Images", "Networking", "NodeBalancers", "StackScripts", "Volumes"}
+"""Groups that are not whole yet. One that is must go from here; none may come."""
+UNPLANNED = {"Kubernetes", "Object storage"}
+
+
+def test_what_is_neither_served_nor_left_out_on_purpose_is_known() -> None:
+    assert len(FAMILY) == len({one.row for one in FAMILY}) == 296
+    assert {one.group for one in FAMILY if one.state == "not yet"} == PENDING
+
+
+def test_what_is_not_planned_is_of_two_groups_and_says_why() -> None:
+    left_out = [one for one in FAMILY if one.state == "not planned"]
+    assert {one.group for one in left_out} == UNPLANNED
+    assert {one.state for one in FAMILY if one.group in UNPLANNED} == {"not planned"}
+    assert all(one.told.startswith("Not found: ") for one in left_out)
+
+
+def test_the_interface_is_in_the_family() -> None:
+    """All of it but one row, which is this server's own."""
+    known = {one.row.loose_shape for one in FAMILY}
+    own = [f"{row.method} {row.path}" for row in coverage.interface() if row.loose_shape not in known]
+    assert own == ["DELETE /v4/managed/credentials/{credentialId}"]
+    assert sum(one.state == "interface" for one in FAMILY) == len(coverage.interface()) - len(own)
+
+
+def test_an_operation_that_goes_missing_is_noticed() -> None:
+    fewer = coverage.family([one for one in ENDPOINTS if one.name != "list_tags"])
+    assert [one.row.path for one in fewer if one.state == "not yet" and one.group not in PENDING] == ["/v4/tags"]
+
+
+@pytest.mark.both
+def test_who_asks_for_what_is_not_planned_is_told_so(cloud: Cloud, alice: Client) -> None:
+    """In the same order of checks as for any path that is not there: nobody needs a token to learn that."""
+    for client in (alice, cloud.client(None), cloud.client("not-a-token")):
+        for one in FAMILY:
+            if one.state == "not planned":
+                path = one.row.path.replace("{", "").replace("}", "")
+                answer = client.request(one.row.method, path, json=None if one.row.method == "GET" else {})
+                assert answer.status_code == 404
+                assert errors(answer) == [(None, one.told)]
+
+
+def test_other_methods_versions_and_spellings_are_told_too(alice: Client) -> None:
+    for method in ("GET", "PUT", "POST", "DELETE", "PATCH"):
+        for path in ("/v4/lke/clusters", "/v4beta/lke", "/v4//lke/", "/v4/lke/no/such/thing"):
+            assert errors(alice.request(method, path)) == [(None, unplanned.REASONS["lke"])]
+    assert alice.get("/v4/databases/instances").json()["errors"][0]["reason"] == unplanned.REASONS["databases"]
+    assert alice.options("/v4/lke/clusters").status_code == 200
+    assert alice.head("/v4/lke/clusters").status_code == 404
+
+
+def test_what_only_looks_like_it_is_simply_not_there(alice: Client) -> None:
+    for path in ("/v4/lkes", "/lke/clusters", "/v5/lke/clusters", "/v4/tags/lke/lke", "/v4", "/v4/"):
+        assert errors(alice.get(path)) == [(None, "Not found")]
