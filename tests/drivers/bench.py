@@ -15,12 +15,15 @@ from crofter.drivers.hypervisor import (
     DomainRef,
     DomainSpec,
     Empty,
+    FromDisk,
     FromImage,
     Hypervisor,
+    ImageRef,
     Inventory,
     ObservedBackup,
     ObservedDisk,
     ObservedDomain,
+    ObservedImage,
     Order,
     Progress,
     Refused,
@@ -30,7 +33,7 @@ IMAGE = FromImage("compute/debian12", minimum=1500)
 PATIENCE = 600.0
 """Seconds that any piece of work may take."""
 
-Seen = ObservedDomain | ObservedDisk | ObservedBackup
+Seen = ObservedDomain | ObservedDisk | ObservedBackup | ObservedImage
 
 
 class Bench(Protocol):
@@ -129,6 +132,11 @@ class Yard:
         self.done(lambda: self.driver.ensure_backup(ref, machine.disks, order))
         return ref
 
+    def image(self, disk: DiskRef, host: int | None = None) -> ImageRef:
+        ref, order = ImageRef(host or disk.host, self.number()), self.order(action="disk_imagize")
+        self.done(lambda: self.driver.ensure_image(ref, FromDisk(disk), order))
+        return ref
+
     def boot(self, domain: DomainRef) -> None:
         order = self.order("boot")
         self.done(lambda: self.driver.ensure_running(domain, order))
@@ -137,7 +145,7 @@ class Yard:
         order = self.order("off", action="compute_shutdown")
         self.done(lambda: self.driver.ensure_off(domain, order, grace=30))
 
-    def remove(self, ref: DomainRef | DiskRef | BackupRef) -> None:
+    def remove(self, ref: DomainRef | DiskRef | BackupRef | ImageRef) -> None:
         order = self.order("gone", action="compute_delete")
         self.done(lambda: self.driver.ensure_gone(ref, order))
 
@@ -150,4 +158,5 @@ class Yard:
         domains = tuple(self.driver.observe(ref) for ref in inventory.domains)
         disks = tuple(self.driver.observe(ref) for ref in inventory.disks)
         backups = tuple(self.driver.observe(ref) for ref in inventory.backups)
-        return inventory, (*domains, *disks, *backups)
+        images = tuple(self.driver.observe(ref) for ref in inventory.images)
+        return inventory, (*domains, *disks, *backups, *images)

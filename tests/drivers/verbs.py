@@ -14,7 +14,9 @@ from crofter.drivers.hypervisor import (
     DomainRef,
     FromBackup,
     FromDisk,
+    FromImage,
     Hypervisor,
+    ImageRef,
     Network,
     Order,
     Progress,
@@ -131,10 +133,31 @@ def backup(yard: Yard) -> Ordered:
     )
 
 
-def _gone(yard: Yard, ref: DomainRef | DiskRef | BackupRef) -> Ordered:
+def image(yard: Yard) -> Ordered:
+    machine = yard.machine(on=True)
+    ref = ImageRef(yard.host(yard.other_region), yard.number())
+    return Ordered(
+        lambda driver, order: driver.ensure_image(ref, FromDisk(machine.root), order),
+        lambda: yard.driver.observe(ref).presence == "ready",
+    )
+
+
+def disk_from_image(yard: Yard) -> Ordered:
+    source = yard.image_disk(yard.host())
+    kept = yard.image(source)
+    ref = DiskRef(yard.host(yard.other_region), yard.number())
+    return Ordered(
+        lambda driver, order: driver.ensure_disk(
+            ref, DiskSpec(4000), FromImage(f"private/{kept.id}", 4000, kept), order
+        ),
+        lambda: yard.bench.content(ref) == yard.bench.content(source),
+    )
+
+
+def _gone(yard: Yard, ref: DomainRef | DiskRef | BackupRef | ImageRef) -> Ordered:
     def holds() -> bool:
         listed = yard.driver.list()
-        return ref not in (*listed.domains, *listed.disks, *listed.backups)
+        return ref not in (*listed.domains, *listed.disks, *listed.backups, *listed.images)
 
     return Ordered(lambda driver, order: driver.ensure_gone(ref, order), holds)
 
@@ -149,6 +172,10 @@ def disk_gone(yard: Yard) -> Ordered:
 
 def backup_gone(yard: Yard) -> Ordered:
     return _gone(yard, yard.backup(yard.machine()))
+
+
+def image_gone(yard: Yard) -> Ordered:
+    return _gone(yard, yard.image(yard.image_disk(yard.host())))
 
 
 VERBS: tuple[Callable[[Yard], Ordered], ...] = (
@@ -166,4 +193,7 @@ VERBS: tuple[Callable[[Yard], Ordered], ...] = (
     domain_gone,
     disk_gone,
     backup_gone,
+    image,
+    disk_from_image,
+    image_gone,
 )

@@ -28,6 +28,7 @@ from crofter.drivers.hypervisor.reports import (
     ObservedBackup,
     ObservedDisk,
     ObservedDomain,
+    ObservedImage,
     Progress,
     Usage,
 )
@@ -37,6 +38,8 @@ from crofter.drivers.hypervisor.specs import (
     DiskSpec,
     DomainRef,
     DomainSpec,
+    ImageRef,
+    ImageSource,
     Network,
     Seed,
     Source,
@@ -99,7 +102,13 @@ class Hypervisor(Protocol):
     def ensure_backup(self, ref: BackupRef, disks: tuple[DiskRef, ...], order: Order) -> Progress:
         """These disks are saved, all as they were at one moment; their machine may run meanwhile."""
 
-    def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef, order: Order) -> Progress:
+    def ensure_image(self, ref: ImageRef, source: ImageSource, order: Order) -> Progress:
+        """The image is there: the bytes of a disk as they are when the copying begins, or of a file that was sent.
+
+        The disk may be on another host, and in use. A deleted number never comes back.
+        """
+
+    def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef | ImageRef, order: Order) -> Progress:
         """Nothing is left of it on any host, and work on it has stopped. A running machine loses its power."""
 
     @overload
@@ -108,7 +117,11 @@ class Hypervisor(Protocol):
     def observe(self, ref: DiskRef) -> ObservedDisk: ...
     @overload
     def observe(self, ref: BackupRef) -> ObservedBackup: ...
-    def observe(self, ref: DomainRef | DiskRef | BackupRef) -> ObservedDomain | ObservedDisk | ObservedBackup:
+    @overload
+    def observe(self, ref: ImageRef) -> ObservedImage: ...
+    def observe(
+        self, ref: DomainRef | DiskRef | BackupRef | ImageRef
+    ) -> ObservedDomain | ObservedDisk | ObservedBackup | ObservedImage:
         """What is really there now. Never raises for a host that is away: it says ``unknown``."""
 
     def list(self, host: int | None = None) -> Inventory:

@@ -18,15 +18,16 @@ from crofter.drivers.hypervisor.reports import (
     ObservedBackup,
     ObservedDisk,
     ObservedDomain,
+    ObservedImage,
     Progress,
     Usage,
 )
-from crofter.drivers.hypervisor.simulated import disk_plans, looking, plans, world
+from crofter.drivers.hypervisor.simulated import disk_plans, image_plans, looking, plans, world
 from crofter.drivers.hypervisor.simulated.faults import Faults
 from crofter.drivers.hypervisor.simulated.fleet import Fleet
 from crofter.drivers.hypervisor.simulated.performing import Task, perform
 from crofter.drivers.hypervisor.simulated.scene import FAULTS, Scene
-from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Domain, Wiring
+from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Domain, Image, Wiring
 from crofter.drivers.hypervisor.simulated.transactions import Transactions
 from crofter.drivers.hypervisor.simulated.world import Transition, Transitions
 from crofter.drivers.hypervisor.specs import (
@@ -37,6 +38,9 @@ from crofter.drivers.hypervisor.specs import (
     DomainSpec,
     FromBackup,
     FromDisk,
+    FromImage,
+    ImageRef,
+    ImageSource,
     Network,
     Seed,
     Source,
@@ -86,6 +90,8 @@ class SimulatedHypervisor:
             also = (source.disk.host,)
         elif isinstance(source, FromBackup):
             also = (source.backup.host,)
+        elif isinstance(source, FromImage) and source.kept is not None:
+            also = (source.kept.host,)
         task = Task("disk", Disk, ref, order, disk_plans.make(spec, source), creates=True, also=also)
         return perform(self._transactions, task)
 
@@ -101,11 +107,18 @@ class SimulatedHypervisor:
             self._transactions, Task("backup", Backup, ref, order, disk_plans.save(disks), creates=True, also=also)
         )
 
-    def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef, order: Order) -> Progress:
+    def ensure_image(self, ref: ImageRef, source: ImageSource, order: Order) -> Progress:
+        also = (source.disk.host,) if isinstance(source, FromDisk) else ()
+        task = Task("image", Image, ref, order, image_plans.make(source), creates=True, also=also)
+        return perform(self._transactions, task)
+
+    def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef | ImageRef, order: Order) -> Progress:
         if isinstance(ref, DomainRef):
             task = Task("gone", Domain, ref, order, plans.remove, creates=True, anywhere=True)
         elif isinstance(ref, DiskRef):
             task = Task("gone", Disk, ref, order, disk_plans.remove, creates=True, anywhere=True)
+        elif isinstance(ref, ImageRef):
+            task = Task("gone", Image, ref, order, image_plans.remove, creates=True, anywhere=True)
         else:
             task = Task("gone", Backup, ref, order, disk_plans.remove_backup, creates=True, anywhere=True)
         return perform(self._transactions, task)
@@ -116,12 +129,18 @@ class SimulatedHypervisor:
     def observe(self, ref: DiskRef) -> ObservedDisk: ...
     @overload
     def observe(self, ref: BackupRef) -> ObservedBackup: ...
-    def observe(self, ref: DomainRef | DiskRef | BackupRef) -> ObservedDomain | ObservedDisk | ObservedBackup:
+    @overload
+    def observe(self, ref: ImageRef) -> ObservedImage: ...
+    def observe(
+        self, ref: DomainRef | DiskRef | BackupRef | ImageRef
+    ) -> ObservedDomain | ObservedDisk | ObservedBackup | ObservedImage:
         with self._transactions.reading() as scene:
             if isinstance(ref, DomainRef):
                 return looking.domain(scene, ref)
             if isinstance(ref, DiskRef):
                 return looking.disk(scene, ref)
+            if isinstance(ref, ImageRef):
+                return looking.image(scene, ref)
             return looking.backup(scene, ref)
 
     def list(self, host: int | None = None) -> Inventory:

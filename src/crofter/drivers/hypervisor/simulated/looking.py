@@ -13,6 +13,7 @@ from crofter.drivers.hypervisor.reports import (
     ObservedBackup,
     ObservedDisk,
     ObservedDomain,
+    ObservedImage,
     Power,
     Presence,
     Reason,
@@ -20,8 +21,8 @@ from crofter.drivers.hypervisor.reports import (
 )
 from crofter.drivers.hypervisor.simulated import series, tables
 from crofter.drivers.hypervisor.simulated.scene import Scene
-from crofter.drivers.hypervisor.simulated.things import Backup, D, Disk, Domain, Thing
-from crofter.drivers.hypervisor.specs import BackupRef, DiskRef, DomainRef, Ref
+from crofter.drivers.hypervisor.simulated.things import Backup, D, Disk, Domain, Image, Thing
+from crofter.drivers.hypervisor.specs import BackupRef, DiskRef, DomainRef, ImageRef, Ref
 
 POINTS = 10_000
 """The most points of a history that are given out at once."""
@@ -98,6 +99,16 @@ def backup(scene: Scene, ref: BackupRef) -> ObservedBackup:
     return ObservedBackup(replace(ref, host=found.host), _presence(found, ready=doc.ready), doc.disks)
 
 
+def image(scene: Scene, ref: ImageRef) -> ObservedImage:
+    found = _seen(scene, scene.find(Image, ref.id), ref)
+    if not isinstance(found, Thing):
+        return ObservedImage(ref, found)
+    doc = found.doc
+    assert doc is not None
+    content = doc.content if doc.ready else None
+    return ObservedImage(replace(ref, host=found.host), _presence(found, ready=doc.ready), doc.size, content)
+
+
 def _presence(found: Thing[D], *, ready: bool) -> Presence:
     if found.due is not None and found.becomes is None:
         return "leaving"
@@ -111,6 +122,7 @@ def inventory(scene: Scene, host: int | None) -> Inventory:
         tuple(DiskRef(one.host, one.id) for one in scene.all(Disk, host) if one.host not in away),
         tuple(BackupRef(one.host, one.id) for one in scene.all(Backup, host) if one.host not in away),
         tuple(sorted(away)),
+        tuple(ImageRef(one.host, one.id) for one in scene.all(Image, host) if one.host not in away),
     )
 
 

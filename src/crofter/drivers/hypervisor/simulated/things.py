@@ -54,6 +54,14 @@ class Backup(Struct, frozen=True):
     ready: bool = False
 
 
+class Image(Struct, frozen=True):
+    kind: ClassVar[str] = "image"
+    size: int
+    used: int
+    content: str
+    ready: bool = False
+
+
 class Wiring(Struct, frozen=True):
     """The network of a machine: a thing of its own, because a firewall changes while its machine is worked on.
 
@@ -64,7 +72,7 @@ class Wiring(Struct, frozen=True):
     network: Network = Network()
 
 
-D = TypeVar("D", Domain, Disk, Backup, Wiring)
+D = TypeVar("D", Domain, Disk, Backup, Image, Wiring)
 
 
 class Thing(Struct, Generic[D], frozen=True):
