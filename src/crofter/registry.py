@@ -32,13 +32,15 @@ from crofter.resources.firewalls import kind as firewall_kind
 from crofter.resources.firewalls.kind import FIREWALL
 from crofter.resources.images import api as images
 from crofter.resources.images.catalogue import IMAGES
-from crofter.resources.images.kind import IMAGE
 from crofter.resources.instances import api as instances
 from crofter.resources.instances import cost_api as instance_cost
 from crofter.resources.instances import faults as instance_faults
 from crofter.resources.instances import jobs as instance_jobs
 from crofter.resources.instances import neighbours
 from crofter.resources.instances.backups import api as instance_backups
+from crofter.resources.instances.capture import api as instance_capture
+from crofter.resources.instances.capture import operations as image_jobs
+from crofter.resources.instances.capture.kind import IMAGE
 from crofter.resources.instances.configs import api as instance_configs
 from crofter.resources.instances.disks import api as instance_disks
 from crofter.resources.instances.ips import api as instance_ips
@@ -99,6 +101,7 @@ API_MODULES: tuple[ModuleType, ...] = (
     firewalls,
     images,
     instance_backups,
+    instance_capture,
     instance_configs,
     instance_cost,
     instance_disks,
@@ -143,7 +146,7 @@ KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, NODEBALANCER, STACKSCRIPT, 
 
 neighbours.register(volume_kind.NEIGHBOUR, firewall_kind.NEIGHBOUR)
 
-JOBS: tuple[Job, ...] = instance_jobs.JOBS
+JOBS: tuple[Job, ...] = (*instance_jobs.JOBS, *image_jobs.IMAGE_JOBS)
 """What owners see being done to their objects. A crash and a failure are tried at every step of each."""
 
 OPERATIONS: tuple[Operation, ...] = (

@@ -60,13 +60,17 @@ def _ref(image: Image) -> ImageRef:
     return ImageRef(image.host, image.id)
 
 
+def _put_on(ctx: Context, image: Image, host: int | None) -> None:
+    images.change(ctx, image.id, host=host)
+
+
 @step(weight=5)
 def choose_host(work: StepContext) -> Sleep | None:
     """It is kept where its disk is. Written down first: a copy that fails half way is looked for there."""
     image, instance = _current(work), hypervisor_client.current(work)
     if instance.host is None:
         raise Failed("The disk was never made.")
-    work.then(lambda ctx: images.change(ctx, image.id, host=instance.host))
+    work.then(lambda ctx: _put_on(ctx, image, instance.host))
     return None
 
 
@@ -85,7 +89,7 @@ def choose_host_in_region(work: StepContext) -> Sleep | None:
     host = hypervisor_client.place(work, image.region, image.id, _IN_REGION)
     if isinstance(host, Sleep):
         return host
-    work.then(lambda ctx: images.change(ctx, image.id, host=host))
+    work.then(lambda ctx: _put_on(ctx, image, host))
     return None
 
 
@@ -155,9 +159,7 @@ def end_waiting(ctx: Context, image: Image, reason: str) -> None:
 
 
 CAPTURE = states.Job(
-    operation=Operation(
-        kind="disk_imagize", args=CaptureArgs, steps=(choose_host, copy_disk, publish), failed=unmade
-    ),
+    operation=Operation(kind="disk_imagize", args=CaptureArgs, steps=(choose_host, copy_disk, publish), failed=unmade),
     action="disk_imagize",
 )
 UPLOAD = Job(
