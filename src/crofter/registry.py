@@ -77,7 +77,7 @@ from crofter.resources.profile.tokens import api as profile_tokens
 from crofter.resources.profile.two_factor import api as profile_two_factor
 from crofter.resources.regions import api as regions
 from crofter.resources.regions.store import CATALOGUE as REGIONS
-from crofter.resources.stackscripts import store as stackscript_tables
+from crofter.resources.stackscripts import api as stackscripts
 from crofter.resources.stackscripts.kind import STACKSCRIPT
 from crofter.resources.support import api as support
 from crofter.resources.support import store as tickets
@@ -131,6 +131,7 @@ API_MODULES: tuple[ModuleType, ...] = (
     profile_tokens,
     profile_two_factor,
     regions,
+    stackscripts,
     support,
     tags,
     transfers,
@@ -171,7 +172,7 @@ SCHEDULES: tuple[Schedule, ...] = (
 TRAFFIC: TrafficSource = instance_traffic.measure
 """Billing asks for the traffic of machines, and instances answer."""
 
-TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, stackscript_tables)
+TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables)
 """Resources that are here for their tables alone."""
 
 CATALOGUE_TABLES: tuple[CatalogueTable, ...] = (REGIONS, TYPES, KERNELS, IMAGES, TAXES, PROMOTIONS)
