@@ -21,6 +21,7 @@ HERE = Path(__file__).parent
 SSH_KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIJ8C3cV0rHWn8CqYHQGoZKZQ2wuxGzQ2nHfYqvMsNwEz alice"
 CATALOGUE = {"region_id", "type_id", "kernel_id", "image_id", "year", "month"}
 """Parts of a path that name nobody's own."""
+ADDING = ("add_computes", "add_images", "add_stackscripts")
 CALLERS = (
     "nobody",
     "bad token",
@@ -66,6 +67,7 @@ class Matrix:
         self.parts |= {"kernel_id": "compute/grub2", "image_id": "compute/debian11"}
         self._make_instance()
         self._make_things()
+        self._make_readable_by_all()
         self._insert_rows()
         self.clients = self._people(opened["token"])
 
@@ -117,6 +119,19 @@ class Matrix:
             "payment_method_id": self.alice.get("/v4/account/payment-methods").json()["data"][0]["id"],
         }
 
+    def _make_readable_by_all(self) -> None:
+        """What everybody reads if it is public, and only its owner changes: there is one of each."""
+        script = {"images": ["any/all"], "script": "#!/bin/sh\n"}
+        public = self._post("/v4/compute/stackscripts", label="for all", is_public=True, **script)
+        private = self._post("/v4/compute/stackscripts", label="for us", **script)
+        image = self._post("/v4/images/upload", label="own", region="us-east")["image"]
+        self.parts["stackscript_id"] = public["id"]
+        self.own = {"image_id": image["id"], "stackscript_id": private["id"]}
+
+    def part(self, endpoint: Endpoint, name: str) -> Any:
+        """What stands in a path: where something is changed, what is the account's own."""
+        return self.parts[name] if endpoint.method == "GET" else self.own.get(name, self.parts[name])
+
     def _insert_rows(self) -> None:
         """What only time or the login service makes."""
         moment = clock.text(self.cloud.runtime.clock.now())
@@ -157,7 +172,8 @@ class Matrix:
         cloud.advance(5)
         revoked = self._post("/v4/profile/tokens", label="gone")
         assert self.alice.delete(f"/v4/profile/tokens/{revoked['id']}").status_code == 200
-        reading = " ".join(f"{name}:read_only" for name in ("account", "computes", "events", "images", "maintenance"))
+        readable = ("account", "computes", "events", "images", "maintenance", "stackscripts")
+        reading = " ".join(f"{name}:read_only" for name in readable)
         return {
             "nobody": cloud.client(None),
             "bad token": cloud.client("not-a-token"),
@@ -177,7 +193,9 @@ class Matrix:
         self._post("/v4/account/users", username=name, email=f"{name}@example.com")
         if level is not None:
             grants = {
-                "global": {"account_access": level, "add_computes": level == "read_write"},
+                "global": {"account_access": level} | dict.fromkeys(ADDING, level == "read_write"),
+                "image": [{"id": int(self.own["image_id"].partition("/")[2]), "permissions": level}],
+                "stackscript": [{"id": self.own["stackscript_id"], "permissions": level}],
                 "compute": [{"id": self.parts["compute_id"], "permissions": level}],
             }
             answer = self.alice.put(f"/v4/account/users/{name}/grants", json=grants)
@@ -191,7 +209,7 @@ class Matrix:
         path = declared(endpoint).path
         for name in endpoint.parts:
             for written in (f"{{{name}}}", f"{{{name}:path}}"):
-                path = path.replace(written, str(self.parts[name]))
+                path = path.replace(written, str(self.part(endpoint, name)))
         if endpoint.method == "GET" and path.endswith("/stream"):
             with client.stream("GET", path + query) as answer:
                 return answer
@@ -220,7 +238,7 @@ def expected(row: Row, endpoint: Endpoint, caller: str) -> set[str]:
         return {"in"} if row.scope == "*" else {"403"}
     if caller == "read_only scope":
         return {"403"} if "read_write" in row.scope else {"in"}
-    own = set(endpoint.parts) - CATALOGUE
+    own = set(endpoint.parts) - (CATALOGUE if endpoint.method == "GET" else CATALOGUE - {"image_id"})
     if caller == "other tenant":
         return _for_a_stranger(row, own)
     if caller.startswith("restricted"):
@@ -243,7 +261,7 @@ def _for_restricted(row: Row, own: set[str], held: str) -> set[str]:
     if kind == "any":
         # What is somebody else's own, or about things that one may not see, is not there.
         return {"in", "404"} if own else {"in"}
-    if kind == "add_computes":
+    if kind in ADDING:
         return {"in"} if held == "read_write" else {"403"}
     enough = held == "read_write" or held == level
     return {"in"} if enough else {"403"}

@@ -60,6 +60,10 @@ BODIES: dict[str, dict[str, Any]] = {
     "create_ticket": {"summary": "Hello", "description": "There."},
     "create_ticket_reply": {"description": "There."},
     "create_tag": {"label": "green"},
+    "upload_image": {"label": "other", "region": "us-east"},
+    "update_image": {"label": "renamed"},
+    "create_stackscript": {"label": "other", "images": ["any/all"], "script": "#!/bin/sh\n"},
+    "update_stackscript": {"label": "renamed"},
     "update_user_grants": {"global": {"add_computes": True}},
     "create_user": {"username": "carl", "email": "carl@example.com"},
     "update_user": {"email": "new@example.com"},
@@ -115,10 +119,13 @@ class Planner(Matrix):
             parts["username"] = "bob-restricted"
         path = declared(endpoint).path
         for part in endpoint.parts:
-            path = path.replace(f"{{{part}:path}}", str(parts[part])).replace(f"{{{part}}}", str(parts[part]))
+            value = str(self.own[part] if part in self.own and endpoint.method != "GET" else parts[part])
+            path = path.replace(f"{{{part}:path}}", value).replace(f"{{{part}}}", value)
         body = BODIES.get(name)
         if name in ("create_entity_transfer", "create_service_transfer"):
             body = {"entities": {"computes": [self.transferable]}}
+        elif name == "create_image":
+            body = {"disk_id": self.on["bare"]["disk_id"]}
         elif name == "restore_backup":
             body = {"compute_id": parts["compute_id"], "overwrite": True}
         client = self.plain if name == "enable_managed" or name.startswith("accept") else self.alice
