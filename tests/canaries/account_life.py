@@ -26,6 +26,7 @@ def live(application: Application, client: httpx2.Client) -> None:
     cards(application, client)
     experts(application, client)
     tokens(application, client)
+    files(application, client)
     second_factor(application, client)
     belongings(client)
 
@@ -113,6 +114,15 @@ def tokens(application: Application, client: httpx2.Client) -> None:
     application.spoil(client, "/v4/profile/tokens", {"label": "mine", "token": token}, token)
     application.again.append(lambda: _token(application, client))
     assert application.client(token).get("/v4/profile").status_code == 200
+
+
+def files(application: Application, client: httpx2.Client) -> None:
+    """The address that a file is sent to lets whoever knows it send one."""
+    answer = client.post("/v4/images/upload", json={"label": "sent", "region": "us-east"})
+    application.excuse("ImageUploadView.upload_to")
+    secret = answer.json()["upload_to"].rpartition("/")[2]
+    application.learn("ImageUploadView.upload_to", secret)
+    assert httpx2.put(f"{application.url}/uploads/{secret}", content=b"no gzip").status_code == 400
 
 
 def belongings(client: httpx2.Client) -> None:
