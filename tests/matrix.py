@@ -25,8 +25,10 @@ CATALOGUE = {"region_id", "type_id", "kernel_id", "image_id", "subscription_id",
 YES_OR_NO = (
     "add_computes",
     "add_firewalls",
+    "add_images",
     "add_longview",
     "add_nodebalancers",
+    "add_stackscripts",
     "add_volumes",
     "longview_subscription",
 )
@@ -82,6 +84,7 @@ class Matrix:
         self._make_instance()
         self._make_things()
         self._make_nodebalancer()
+        self._make_readable_by_all()
         self._insert_rows()
         self.clients = self._people(opened["token"])
 
@@ -159,7 +162,17 @@ class Matrix:
 
     def parts_of(self, endpoint: Endpoint) -> dict[str, Any]:
         """What stands for each part of a path: the same word names one thing here and another there."""
-        return self.parts | self.parts_under.get(endpoint.path.partition("/")[0], {})
+        own = self.own if endpoint.method != "GET" else {}  # what is read may be everybody's, not what is changed
+        return self.parts | self.parts_under.get(endpoint.path.partition("/")[0], {}) | own
+
+    def _make_readable_by_all(self) -> None:
+        """What everybody reads if it is public, and only its owner changes: there is one of each."""
+        script = {"images": ["any/all"], "script": "#!/bin/sh\n"}
+        public = self._post("/v4/compute/stackscripts", label="for all", is_public=True, **script)
+        private = self._post("/v4/compute/stackscripts", label="for us", **script)
+        image = self._post("/v4/images/upload", label="own", region="us-east")["image"]
+        self.parts["stackscript_id"] = public["id"]
+        self.own = {"image_id": image["id"], "stackscript_id": private["id"]}
 
     def _insert_rows(self) -> None:
         """What only time or the login service makes."""
@@ -224,6 +237,8 @@ class Matrix:
             grants = {
                 "global": {"account_access": level} | dict.fromkeys(YES_OR_NO, level == "read_write"),
                 **{kind: [{"id": self.parts[f"{kind}_id"], "permissions": level}] for kind in GRANTED},
+                "image": [{"id": int(self.own["image_id"].partition("/")[2]), "permissions": level}],
+                "stackscript": [{"id": self.own["stackscript_id"], "permissions": level}],
             }
             answer = self.alice.put(f"/v4/account/users/{name}/grants", json=grants)
             assert answer.status_code == 200, answer.text
@@ -266,7 +281,7 @@ def expected(row: Row, endpoint: Endpoint, caller: str) -> set[str]:
         return {"in"} if row.scope == "*" else {"403"}
     if caller == "read_only scope":
         return {"403"} if "read_write" in row.scope else {"in"}
-    own = set(endpoint.parts) - CATALOGUE
+    own = set(endpoint.parts) - (CATALOGUE if endpoint.method == "GET" else CATALOGUE - {"image_id"})
     if caller == "other tenant":
         return _for_a_stranger(row, own)
     if caller.startswith("restricted"):

@@ -85,6 +85,10 @@ BODIES: dict[str, dict[str, Any]] = {
     "update_volume": {"label": "renamed", "tags": ["blue", "new"]},
     "clone_volume": {"label": "other"},
     "resize_volume": {"size": 30},
+    "upload_image": {"label": "other", "region": "us-east"},
+    "update_image": {"label": "renamed"},
+    "create_stackscript": {"label": "other", "images": ["any/all"], "script": "#!/bin/sh\n"},
+    "update_stackscript": {"label": "renamed"},
     "update_user_grants": {"global": {"add_computes": True}},
     "create_user": {"username": "carl", "email": "carl@example.com"},
     "update_user": {"email": "new@example.com"},
@@ -146,7 +150,8 @@ class Planner(Matrix):
             parts["volume_id"] = self.attached
         path = declared(endpoint).path
         for part in endpoint.parts:
-            path = path.replace(f"{{{part}:path}}", str(parts[part])).replace(f"{{{part}}}", str(parts[part]))
+            value = str(parts[part])
+            path = path.replace(f"{{{part}:path}}", value).replace(f"{{{part}}}", value)
         body = BODIES.get(name)
         if name in ("create_entity_transfer", "create_service_transfer"):
             body = {"entities": {"computes": [self.transferable]}}
@@ -165,6 +170,8 @@ class Planner(Matrix):
             body = {"address": f"{parts['private_address']}:8080", "label": "other"}
         elif name == "execute_paypal_payment":
             body = {"payer_id": "GX7Y2", "payment_id": self.staged}
+        elif name == "create_image":
+            body = {"disk_id": self.on["bare"]["disk_id"]}
         elif name == "restore_backup":
             body = {"compute_id": parts["compute_id"], "overwrite": True}
         client = self.plain if name == "enable_managed" or name.startswith("accept") else self.alice

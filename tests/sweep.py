@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -15,6 +16,7 @@ from crofter.db import query
 from crofter.engine import Failed, Operation, Step
 from crofter.jobs import Job
 from crofter.registry import JOBS
+from crofter.resources.images.store import image
 from crofter.resources.instances.backups.store import backup
 from crofter.resources.instances.disks.store import disk
 from crofter.resources.instances.states import AT_REST
@@ -35,11 +37,17 @@ _VOLUME_STATUSES = query(select(volume.c.status))
 _ATTACHED = query(
     select(volume.c.id, volume.c.instance_id).where(volume.c.instance_id.is_not(None)), lambda *pair: pair
 )
+_IMAGES = query(select(image.c.id).where(image.c.account_id.is_not(None), image.c.host.is_not(None)))
+_IMAGE_STATUSES = query(select(image.c.status))
 _SAVED = query(select(backup.c.id).where(backup.c.host.is_not(None)).order_by(backup.c.id))
 
 
 class Machine:
     """An instance that runs, with a backup, in an account of its own unless it has an owner."""
+
+    image: str
+    """An image of its owner, and an address that takes the file of another, where a scenario needs one."""
+    upload_to: str
 
     def __init__(self, cloud: Cloud, owner: Client | None = None) -> None:
         self.cloud = cloud
@@ -129,6 +137,27 @@ def _on_volume(verb: str, **body: Any) -> Callable[[Machine], Response]:
     return lambda machine: machine.ask("POST", f"/v4/volumes/{machine.volume}/{verb}", **body)
 
 
+def _tiny_disk(machine: Machine) -> None:
+    """A disk that an image can hold."""
+    _off(machine)
+    machine.rest(f"disks/{machine.root}/resize", size=6000)
+
+
+def _image(machine: Machine) -> Response:
+    return machine.ask("POST", "/v4/images", disk_id=machine.root)
+
+
+def _image_is_made(machine: Machine) -> None:
+    _tiny_disk(machine)
+    machine.image = _image(machine).json()["id"]
+    machine.cloud.settle()
+
+
+def _address_is_given(machine: Machine) -> None:
+    asked = machine.ask("POST", "/v4/images/upload", label="sent", region="us-east")
+    machine.upload_to = asked.json()["upload_to"]
+
+
 def _fault(machine: Machine, kind: str) -> Response:
     return machine.cloud.sandbox.post("/_sandbox/faults", json={"kind": kind, "compute_id": machine.id})
 
@@ -186,6 +215,15 @@ SCENARIOS: dict[str, Scenario] = {
         lambda machine: machine.ask("POST", f"/v4/volumes/{machine.volume}/attach", compute_id=machine.id), _free_volume
     ),
     "volume_detach": Scenario(_on_volume("detach"), _held_volume),
+    "disk_imagize": Scenario(_image, _tiny_disk),
+    "image_upload": Scenario(
+        lambda machine: machine.owner.put(machine.upload_to, content=gzip.compress(b"system")),
+        _address_is_given,
+        works_on=(),
+    ),
+    "image_delete": Scenario(
+        lambda machine: machine.ask("DELETE", f"/v4/images/{machine.image}"), _image_is_made, works_on=()
+    ),
     "compute_delete": Scenario(lambda machine: machine.ask("DELETE", machine.path)),
 }
 
@@ -262,6 +300,7 @@ def violations(cloud: Cloud) -> list[str]:
         disk_statuses = set(db.column(_DISK_STATUSES))
         volume_statuses, volumes = set(db.column(_VOLUME_STATUSES)), db.column(_VOLUMES)
         attached: set[tuple[int, int]] = set(db.all(_ATTACHED))
+        image_statuses, images = set(db.column(_IMAGE_STATUSES)), sorted(db.column(_IMAGES))
         placed, disks, saved = db.column(_PLACED), db.column(_DISKS), db.column(_SAVED)
     if statuses - set(AT_REST):
         found.append(f"an instance rests in {sorted(statuses - set(AT_REST))}")
@@ -283,6 +322,13 @@ def violations(cloud: Cloud) -> list[str]:
         found.append(f"machines: {sorted(ref.id for ref in inventory.domains)} on hosts, {placed} in the database")
     if not {ref.id for ref in inventory.backups} <= set(saved):
         found.append(f"backups: {sorted(ref.id for ref in inventory.backups)} on hosts, {saved} in the database")
+    if "creating" in image_statuses:
+        found.append("an image is being made for ever")
+    if sorted(ref.id for ref in inventory.images) != images:
+        found.append(f"images: {sorted(ref.id for ref in inventory.images)} on hosts, {images} in the database")
+    files = sorted(path.name for path in runtime.uploads.path.iterdir())
+    if files:
+        found.append(f"files: {files} are left of uploads")
     return found
 
 

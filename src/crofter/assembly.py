@@ -30,6 +30,8 @@ from crofter.edge.observe import Observer
 from crofter.edge.perform import Access, Performer
 from crofter.edge.redact import words_of
 from crofter.edge.router import Router
+from crofter.edge.streamed import Parts as StreamParts
+from crofter.edge.streamed import StreamedUploads
 from crofter.engine import schedules, timekeeping
 from crofter.engine.time_travel import TimeTravel
 from crofter.engine.worker import POOL_SIZES, Worker
@@ -38,6 +40,8 @@ from crofter.kinds import Kinds
 from crofter.passwords import Passwords, readable
 from crofter.readiness import Readiness
 from crofter.resources.billing import cards, meters
+from crofter.resources.instances.capture import receiving
+from crofter.resources.instances.capture.rules import MOUNT as UPLOADS
 from crofter.resources.managed.services import rounds as managed_rounds
 from crofter.resources.regions import store as regions
 from crofter.resources.users import access
@@ -48,6 +52,7 @@ from crofter.sandbox.app import SandboxApp
 from crofter.sandbox.control import SandboxControl
 from crofter.sandbox.faults import Faults
 from crofter.sandbox.snapshots import SandboxSnapshots
+from crofter.uploads import UploadFolder
 
 if TYPE_CHECKING:
     from crofter.db import Database
@@ -98,6 +103,7 @@ def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
         cheap=settings.sandbox, memory=settings.password_memory, passes=settings.password_passes
     )
     runtime.traffic = registry.TRAFFIC
+    runtime.uploads = UploadFolder(settings.folder / UPLOADS if settings.folder else None)
     runtime.probes = ProbeClient(*_probe_certificates(settings))
     return runtime
 
@@ -188,7 +194,7 @@ def build(settings: Settings) -> Application:
     hub = Hub(runtime.database.signals, ("events",))
     if runtime.database.reads_block:
         hub.poll = 1.0  # a hint from another process may get lost
-    words = words_of(("v4/v4beta", *(endpoint.path for endpoint in registry.ENDPOINTS)))
+    words = words_of(("v4/v4beta", UPLOADS, *(endpoint.path for endpoint in registry.ENDPOINTS)))
     observer = Observer(runtime.clock, lines=_log(settings), pretty=_pretty(settings), words=words)
     faults = Faults(runtime, registry.FAULTS)
     parts = Parts(
@@ -202,7 +208,7 @@ def build(settings: Settings) -> Application:
         hub=hub,
         observer=observer,
         fault=faults.strike,
-        on_start=(runtime.database.signals.start, worker.start),
+        on_start=(runtime.database.signals.start, lambda: _sweep_uploads(runtime), worker.start),
         on_stop=(lambda: worker.stop(grace=4), lambda: retention.last_checkpoint(runtime)),
         max_requests=settings.max_requests,
         threads=settings.threads,
@@ -212,6 +218,7 @@ def build(settings: Settings) -> Application:
         _keep_catalogue(parts, runtime)
     application = Application(runtime, App(parts), worker, time_travel, first_login)
     parts.mounts = _mounts(application, faults)
+    parts.streamed = frozenset((UPLOADS,))
     return application
 
 
@@ -246,6 +253,7 @@ def _mounts(application: Application, faults: Faults) -> dict[str, ASGIApp]:
         "docs": mounts.page(_docs),
         "console": mounts.page(lambda: (200, NO_CONSOLE, HTML, mounts.NOTHING_FROM_OUTSIDE)),
     }
+    opened[UPLOADS] = _uploads(application)
     opened |= dict.fromkeys(("login", "oauth", ".well-known"), _login(application))
     if runtime.settings.sandbox:
         snapshots = SandboxSnapshots(runtime, application.time_travel, faults, lambda: forget(application, faults))
@@ -260,6 +268,24 @@ def _numbers(application: Application) -> bytes:
 
     application.runtime.database.answers_callers()
     return telemetry.render(application.app.parts.observer.counts, application.runtime, application.worker)
+
+
+def _uploads(application: Application) -> ASGIApp:
+    """What takes the files of images: not an endpoint, since a file is neither JSON nor ever whole in memory."""
+    runtime, parts = application.runtime, application.app.parts
+    stream = StreamParts(
+        receiving.Receiver(runtime).open,
+        parts.limits,
+        parts.observer,
+        maintenance=parts.maintenance,
+        prepare_thread=runtime.database.answers_callers,
+    )
+    return StreamedUploads(stream, runtime.rng.hex(8))
+
+
+def _sweep_uploads(runtime: Runtime) -> None:
+    """Whatever a process that was killed had received in part."""
+    receiving.sweep(runtime)
 
 
 def _login(application: Application) -> ASGIApp:
@@ -303,6 +329,7 @@ def reset(application: Application, faults: Faults) -> None:
         with runtime.database.read() as db:
             before = msgspec.convert(meta.get(db, FIRST_USER_KEY), FirstUser)
         empty(runtime.database)
+        receiving.sweep(runtime)
         forget(application, faults)
         runtime.rng.restart()
         bootstrap(runtime, before)

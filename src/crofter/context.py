@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from crofter.passwords import Passwords
     from crofter.ports import TrafficSource
     from crofter.rng import Rng
+    from crofter.uploads import UploadFolder
 
 
 ALL_SCOPES = frozenset({EVERYTHING})
@@ -62,6 +63,7 @@ class Runtime:
         "rng",
         "settings",
         "traffic",
+        "uploads",
     )
 
     hypervisor: Hypervisor
@@ -73,6 +75,8 @@ class Runtime:
     probes: ProbeClient
     traffic: TrafficSource
     """What billing asks for the bytes of machines."""
+    uploads: UploadFolder
+    """Files that are being sent, and those that wait to be taken to a host."""
 
     def __init__(
         self, settings: Settings, database: Database, clock: Clock, rng: Rng, keyring: Keyring, kinds: Kinds

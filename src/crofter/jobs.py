@@ -115,11 +115,13 @@ class Subject(Generic[T]):
         secondary: Entity | None = None,
         after: Operation | None = None,
         entity: Entity | None = None,
+        event_id: int | None = None,
     ) -> int:
         """Begin a job as it is declared: status, event and operation in this transaction. Returns the event's id.
 
         ``row`` is the object as it is now, and what is kept busy. ``after`` is the operation whose step starts the
-        job. ``entity`` is what the event is about, if that is not the object.
+        job. ``entity`` is what the event is about, if that is not the object. ``event_id`` is the event, if it was
+        written when the job was asked for, and the job had to wait for something since.
         """
         self._must_be_startable(ctx, job, row, after)
         shown = job.shows(row.status)
@@ -128,7 +130,9 @@ class Subject(Generic[T]):
         if job.interrupts:
             self._cancel_all(ctx, row)
         about = entity or self._entity(row)
-        if job.notifies:
+        if event_id is not None:
+            pass
+        elif job.notifies:
             event_id = write(ctx.db, ctx.now, author(ctx), job.action, "notification", about, secondary)
         else:
             event_id = write(ctx.db, ctx.now, author(ctx), job.action, "scheduled", about, secondary, percent=0)

@@ -136,6 +136,7 @@ def no_permission(name: str) -> str:
 
 _TITLES = {
     "compute": "Compute",
+    "disk": "Disk",
     "domain": "Domain",
     "firewall": "Firewall",
     "image": "Image",

@@ -33,13 +33,15 @@ from crofter.resources.firewalls import operations as firewall_operations
 from crofter.resources.firewalls.kind import FIREWALL
 from crofter.resources.images import api as images
 from crofter.resources.images.catalogue import IMAGES
-from crofter.resources.images.kind import IMAGE
 from crofter.resources.instances import api as instances
 from crofter.resources.instances import cost_api as instance_cost
 from crofter.resources.instances import faults as instance_faults
 from crofter.resources.instances import jobs as instance_jobs
 from crofter.resources.instances import neighbours
 from crofter.resources.instances.backups import api as instance_backups
+from crofter.resources.instances.capture import api as instance_capture
+from crofter.resources.instances.capture import operations as image_jobs
+from crofter.resources.instances.capture.kind import IMAGE
 from crofter.resources.instances.configs import api as instance_configs
 from crofter.resources.instances.disks import api as instance_disks
 from crofter.resources.instances.ips import api as instance_ips
@@ -82,7 +84,7 @@ from crofter.resources.profile.tokens import api as profile_tokens
 from crofter.resources.profile.two_factor import api as profile_two_factor
 from crofter.resources.regions import api as regions
 from crofter.resources.regions.store import CATALOGUE as REGIONS
-from crofter.resources.stackscripts import store as stackscript_tables
+from crofter.resources.stackscripts import api as stackscripts
 from crofter.resources.stackscripts.kind import STACKSCRIPT
 from crofter.resources.support import api as support
 from crofter.resources.support import store as tickets
@@ -107,6 +109,7 @@ API_MODULES: tuple[ModuleType, ...] = (
     firewalls,
     images,
     instance_backups,
+    instance_capture,
     instance_configs,
     instance_cost,
     instance_disks,
@@ -140,6 +143,7 @@ API_MODULES: tuple[ModuleType, ...] = (
     profile_tokens,
     profile_two_factor,
     regions,
+    stackscripts,
     support,
     tags,
     transfers,
@@ -155,7 +159,7 @@ KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, LONGVIEW, NODEBALANCER, STA
 
 neighbours.register(volume_kind.NEIGHBOUR, firewall_kind.NEIGHBOUR, nodebalancer_kind.NEIGHBOUR)
 
-JOBS: tuple[Job, ...] = (*instance_jobs.JOBS, *volume_operations.JOBS)
+JOBS: tuple[Job, ...] = (*instance_jobs.JOBS, *volume_operations.JOBS, *image_jobs.IMAGE_JOBS)
 """What owners see being done to their objects. A crash and a failure are tried at every step of each."""
 
 OPERATIONS: tuple[Operation, ...] = (
@@ -182,7 +186,7 @@ SCHEDULES: tuple[Schedule, ...] = (
 TRAFFIC: TrafficSource = instance_traffic.measure
 """Billing asks for the traffic of machines, and instances answer."""
 
-TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, stackscript_tables)
+TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables)
 """Resources that are here for their tables alone."""
 
 CATALOGUE_TABLES: tuple[CatalogueTable, ...] = (REGIONS, TYPES, KERNELS, IMAGES, TAXES, PROMOTIONS)

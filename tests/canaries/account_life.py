@@ -29,6 +29,7 @@ def live(application: Application, client: httpx2.Client) -> None:
     balancers(application, client)
     tokens(application, client)
     longview(application, client)
+    files(application, client)
     second_factor(application, client)
     belongings(client)
 
@@ -153,6 +154,15 @@ def longview(application: Application, client: httpx2.Client) -> None:
     assert client.get(path).json()["api_key"] == made["api_key"]
     assert client.put(path, json={"label": "renamed", "api_key": made["api_key"]}).status_code == 200
     application.again.append(lambda: client.post("/v4/longview/clients", json={"label": application.name("agent")}))
+
+
+def files(application: Application, client: httpx2.Client) -> None:
+    """The address that a file is sent to lets whoever knows it send one."""
+    answer = client.post("/v4/images/upload", json={"label": "sent", "region": "us-east"})
+    application.excuse("ImageUploadView.upload_to")
+    secret = answer.json()["upload_to"].rpartition("/")[2]
+    application.learn("ImageUploadView.upload_to", secret)
+    assert httpx2.put(f"{application.url}/uploads/{secret}", content=b"no gzip").status_code == 400
 
 
 def belongings(client: httpx2.Client) -> None:

@@ -15,12 +15,15 @@ from crofter.drivers.hypervisor import (
     DomainRef,
     DomainSpec,
     Empty,
+    FromDisk,
     FromImage,
     Hypervisor,
+    ImageRef,
     Inventory,
     ObservedBackup,
     ObservedDisk,
     ObservedDomain,
+    ObservedImage,
     ObservedVolume,
     Order,
     Progress,
@@ -32,7 +35,7 @@ IMAGE = FromImage("compute/debian12", minimum=1500)
 PATIENCE = 600.0
 """Seconds that any piece of work may take."""
 
-Seen = ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume
+Seen = ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume | ObservedImage
 
 
 class Bench(Protocol):
@@ -140,6 +143,11 @@ class Yard:
         order = self.order("attach", action="volume_attach")
         self.done(lambda: self.driver.ensure_attached(domain, volume, order))
 
+    def image(self, disk: DiskRef, host: int | None = None) -> ImageRef:
+        ref, order = ImageRef(host or disk.host, self.number()), self.order(action="disk_imagize")
+        self.done(lambda: self.driver.ensure_image(ref, FromDisk(disk), order))
+        return ref
+
     def boot(self, domain: DomainRef) -> None:
         order = self.order("boot")
         self.done(lambda: self.driver.ensure_running(domain, order))
@@ -148,7 +156,7 @@ class Yard:
         order = self.order("off", action="compute_shutdown")
         self.done(lambda: self.driver.ensure_off(domain, order, grace=30))
 
-    def remove(self, ref: DomainRef | DiskRef | BackupRef | VolumeRef) -> None:
+    def remove(self, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef) -> None:
         order = self.order("gone", action="compute_delete")
         self.done(lambda: self.driver.ensure_gone(ref, order))
 
@@ -162,4 +170,5 @@ class Yard:
         disks = tuple(self.driver.observe(ref) for ref in inventory.disks)
         backups = tuple(self.driver.observe(ref) for ref in inventory.backups)
         volumes = tuple(self.driver.observe(ref) for ref in inventory.volumes)
-        return inventory, (*domains, *disks, *backups, *volumes)
+        images = tuple(self.driver.observe(ref) for ref in inventory.images)
+        return inventory, (*domains, *disks, *backups, *volumes, *images)

@@ -18,7 +18,10 @@ from crofter.drivers.hypervisor import (
     Empty,
     FromBackup,
     FromDisk,
+    FromImage,
     FromVolume,
+    ImageRef,
+    ImageSource,
     Inventory,
     ObservedDomain,
     Order,
@@ -32,7 +35,7 @@ from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.hypervisor.simulated.performing import Task, perform
 from crofter.drivers.hypervisor.simulated.plans import Plan, one
 from crofter.drivers.hypervisor.simulated.scene import Scene
-from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing, Volume
+from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Image, Thing, Volume
 
 Driver = type[SimulatedHypervisor]
 _fresh = itertools.count()
@@ -121,6 +124,26 @@ class CopiesNothing(SimulatedHypervisor):
         if isinstance(source, FromDisk | FromBackup):
             source = Empty()
         return super().ensure_disk(ref, spec, source, order)
+
+
+class DeploysTheCatalogue(SimulatedHypervisor):
+    def ensure_disk(self, ref: DiskRef, spec: DiskSpec, source: Source, order: Order) -> Progress:
+        if isinstance(source, FromImage):
+            source = replace(source, kept=None)
+        return super().ensure_disk(ref, spec, source, order)
+
+
+class KeepsNoBytes(SimulatedHypervisor):
+    def ensure_image(self, ref: ImageRef, source: ImageSource, order: Order) -> Progress:
+        def plan(_scene: Scene, thing: Thing[Image], _ends: int) -> Plan:
+            return one(Image, replace(thing, doc=Image(1, 1, "")), Image(1, 1, "", ready=True))
+
+        return perform(self._transactions, Task("image", Image, ref, order, plan, creates=True))
+
+
+class ListsNoImages(SimulatedHypervisor):
+    def list(self, host: int | None = None) -> Inventory:
+        return replace(super().list(host), images=())
 
 
 class ShrinksAnything(SimulatedHypervisor):
@@ -254,6 +277,10 @@ DEFECTS: dict[str, tuple[Driver, str]] = {
         ("tells no changes", TellsNoChanges, "machines_go_off_and_come_on_with_their_host"),
         ("clones nothing", CopiesNothing, "a_clone_has_the_same_bytes_and_a_life_of_its_own"),
         ("restores nothing", CopiesNothing, "a_backup_of_a_running_machine_is_restored_byte_for_byte"),
+        ("deploys another image", DeploysTheCatalogue, "an_image_keeps_what_its_disk_was"),
+        ("deploys what is not there", DeploysTheCatalogue, "an_image_that_is_not_there_makes_nothing"),
+        ("makes images of nothing", KeepsNoBytes, "an_image_is_made_from_a_file_that_may_go_afterwards"),
+        ("lists no images", ListsNoImages, "images_are_listed_where_they_are"),
         ("leaves disks behind", LeavesDisksBehind, "a_machine_moves_with_all_its_disks"),
         (
             "gives a volume to two machines",

@@ -15,8 +15,10 @@ from crofter.drivers.hypervisor import (
     Empty,
     FromBackup,
     FromDisk,
+    FromImage,
     FromVolume,
     Hypervisor,
+    ImageRef,
     Network,
     Order,
     Progress,
@@ -142,10 +144,31 @@ def volume(yard: Yard) -> Ordered:
     )
 
 
+def image(yard: Yard) -> Ordered:
+    machine = yard.machine(on=True)
+    ref = ImageRef(yard.host(yard.other_region), yard.number())
+    return Ordered(
+        lambda driver, order: driver.ensure_image(ref, FromDisk(machine.root), order),
+        lambda: yard.driver.observe(ref).presence == "ready",
+    )
+
+
 def volume_from_volume(yard: Yard) -> Ordered:
     source, ref = yard.volume(), VolumeRef(yard.region, yard.number())
     return Ordered(
         lambda driver, order: driver.ensure_volume(ref, 20, FromVolume(source), order),
+        lambda: yard.bench.content(ref) == yard.bench.content(source),
+    )
+
+
+def disk_from_image(yard: Yard) -> Ordered:
+    source = yard.image_disk(yard.host())
+    kept = yard.image(source)
+    ref = DiskRef(yard.host(yard.other_region), yard.number())
+    return Ordered(
+        lambda driver, order: driver.ensure_disk(
+            ref, DiskSpec(4000), FromImage(f"private/{kept.id}", 4000, kept), order
+        ),
         lambda: yard.bench.content(ref) == yard.bench.content(source),
     )
 
@@ -175,10 +198,10 @@ def detached(yard: Yard) -> Ordered:
     )
 
 
-def _gone(yard: Yard, ref: DomainRef | DiskRef | BackupRef | VolumeRef) -> Ordered:
+def _gone(yard: Yard, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef) -> Ordered:
     def holds() -> bool:
         listed = yard.driver.list()
-        return ref not in (*listed.domains, *listed.disks, *listed.backups, *listed.volumes)
+        return ref not in (*listed.domains, *listed.disks, *listed.backups, *listed.volumes, *listed.images)
 
     return Ordered(lambda driver, order: driver.ensure_gone(ref, order), holds)
 
@@ -197,6 +220,10 @@ def backup_gone(yard: Yard) -> Ordered:
 
 def volume_gone(yard: Yard) -> Ordered:
     return _gone(yard, yard.volume())
+
+
+def image_gone(yard: Yard) -> Ordered:
+    return _gone(yard, yard.image(yard.image_disk(yard.host())))
 
 
 VERBS: tuple[Callable[[Yard], Ordered], ...] = (
@@ -220,4 +247,7 @@ VERBS: tuple[Callable[[Yard], Ordered], ...] = (
     disk_gone,
     backup_gone,
     volume_gone,
+    image,
+    disk_from_image,
+    image_gone,
 )

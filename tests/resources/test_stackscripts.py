@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from httpx2 import Client
 
-from crofter.resources.stackscripts.store import stackscript
 from crofter.resources.users.store import grant, user
 from tests.cloud import Cloud
 
@@ -20,23 +19,12 @@ NEW = {"region": "us-east", "type": "g6-nanode-1", "image": "compute/debian11", 
 INVALID = [{"field": "stackscript_id", "reason": "stackscript_id is an invalid stackscript"}]
 
 
-def script_of(cloud: Cloud, username: str, **changes: Any) -> int:
-    """A script of the user's account, as it will be kept once scripts can be made through the interface."""
-    with cloud.runtime.database.write() as db:
-        row = db.raw(f"SELECT id, account_id FROM account_user WHERE username = '{username}'").fetchone()
-        values: dict[str, Any] = {
-            "user_id": row[0],
-            "account_id": row[1],
-            "username": username,
-            "label": "hello",
-            "images": ["compute/debian11"],
-            "script": SCRIPT,
-            "user_defined_fields": [],
-            "is_public": False,
-            "created": "2026-01-01T00:00:00",
-            "updated": "2026-01-01T00:00:00",
-        }
-        return db.insert(stackscript, **{**values, **changes})
+def script_of(owner: Client, **changes: Any) -> int:
+    """A script of the user's account."""
+    body = {"label": "hello", "images": ["compute/debian11"], "script": SCRIPT, **changes}
+    made = owner.post("/v4/compute/stackscripts", json=body)
+    assert made.status_code == 200, made.text
+    return int(made.json()["id"])
 
 
 def deploy(client: Client, script_id: int, data: dict[str, Any] | None = None, **changes: Any) -> Any:
@@ -46,34 +34,32 @@ def deploy(client: Client, script_id: int, data: dict[str, Any] | None = None, *
 
 @pytest.mark.both
 def test_a_script_is_deployed_with_its_data_and_counted(cloud: Cloud, alice: Client) -> None:
-    script_id = script_of(cloud, "alice")
+    script_id = script_of(alice)
     made = deploy(alice, script_id, {"word": "hi"})
     assert made.status_code == 200, made.text
     cloud.settle()
     path = f"/v4/compute/instances/{made.json()['id']}"
     assert alice.get(path).json()["status"] == "running"
-    assert deployments(cloud, script_id) == (1, 1)
+    assert deployments(alice, script_id) == (1, 1)
     again = {"image": NEW["image"], "root_pass": NEW["root_pass"]}
     with_script = {**again, "stackscript_id": script_id, "stackscript_data": {"word": "hi"}}
     for body, expected in ((with_script, (2, 1)), (again, (2, 0)), (with_script, (3, 1))):
         assert alice.post(f"{path}/rebuild", json=body).status_code == 200
         cloud.settle()
-        assert deployments(cloud, script_id) == expected
+        assert deployments(alice, script_id) == expected
     assert alice.delete(path).status_code == 200
     cloud.settle()
-    assert deployments(cloud, script_id) == (3, 0)
+    assert deployments(alice, script_id) == (3, 0)
 
 
-def deployments(cloud: Cloud, script_id: int) -> tuple[int, int]:
+def deployments(client: Client, script_id: int) -> tuple[int, int]:
     """How often it was deployed, and how many of those instances there are."""
-    with cloud.runtime.database.read() as db:
-        sql = f"SELECT deployments_total, deployments_active FROM stackscript WHERE id = {script_id}"
-        total, active = db.raw(sql).fetchone()
-    return total, active
+    shown = client.get(f"/v4/compute/stackscripts/{script_id}").json()
+    return shown["deployments_total"], shown["deployments_active"]
 
 
 def test_data_is_checked_against_what_the_script_asks_for(cloud: Cloud, alice: Client) -> None:
-    refused = deploy(alice, script_of(cloud, "alice"), {"color": "blue"})
+    refused = deploy(alice, script_of(alice), {"color": "blue"})
     assert refused.status_code == 400
     assert refused.json()["errors"] == [
         {"field": "stackscript_data.word", "reason": "word is required"},
@@ -82,9 +68,9 @@ def test_data_is_checked_against_what_the_script_asks_for(cloud: Cloud, alice: C
     assert alice.get("/v4/compute/instances").json()["results"] == 0
 
 
-@pytest.mark.parametrize(("listed", "status"), [(["compute/debian12"], 400), (["any/all"], 200), ([], 400)])
+@pytest.mark.parametrize(("listed", "status"), [(["compute/debian12"], 400), (["any/all"], 200)])
 def test_a_script_runs_on_the_images_that_it_lists(cloud: Cloud, alice: Client, listed: list[str], status: int) -> None:
-    answer = deploy(alice, script_of(cloud, "alice", images=listed), {"word": "hi"})
+    answer = deploy(alice, script_of(alice, images=listed), {"word": "hi"})
     assert answer.status_code == status, answer.text
     if status == 400:
         assert answer.json()["errors"] == [
@@ -93,7 +79,7 @@ def test_a_script_runs_on_the_images_that_it_lists(cloud: Cloud, alice: Client, 
 
 
 def test_a_script_needs_an_image(cloud: Cloud, alice: Client) -> None:
-    refused = deploy(alice, script_of(cloud, "alice"), {"word": "hi"}, image=None)
+    refused = deploy(alice, script_of(alice), {"word": "hi"}, image=None)
     assert refused.status_code == 400
     assert refused.json()["errors"] == [{"field": "image", "reason": "image is required"}]
 
@@ -107,13 +93,13 @@ def test_a_script_that_is_not_there_is_invalid(alice: Client) -> None:
 def test_somebody_elses_script_can_be_deployed_when_it_is_public_only(
     cloud: Cloud, alice: Client, mallory: Client
 ) -> None:
-    private, public = script_of(cloud, "alice"), script_of(cloud, "alice", is_public=True)
+    private, public = script_of(alice), script_of(alice, is_public=True)
     assert deploy(mallory, private, {"word": "hi"}).json()["errors"] == INVALID
     assert deploy(mallory, public, {"word": "hi"}).status_code == 200
 
 
 def test_a_restricted_user_needs_a_grant_on_an_own_script(cloud: Cloud, alice: Client) -> None:
-    granted, other, public = (script_of(cloud, "alice", is_public=public) for public in (False, False, True))
+    granted, other, public = (script_of(alice, is_public=public) for public in (False, False, True))
     with cloud.runtime.database.write() as db:
         user_id = db.raw("SELECT id FROM account_user WHERE username = 'alice'").fetchone()[0]
         db.update(user, {"id": user_id}, restricted=True, global_grants={"add_computes": True})

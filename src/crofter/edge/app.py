@@ -56,6 +56,8 @@ class Parts(Struct):
     observer: Observer
     mounts: Mapping[str, ASGIApp] = {}
     """Whole applications behind the first segment of a path: health, docs, the sandbox."""
+    streamed: frozenset[str] = frozenset()
+    """Those of them that take files of any length, and have deadlines of their own."""
     fault: Callable[[str, str], int | None] = lambda _method, _path: None
     """A status that the next matching call is made to answer with, in sandbox mode."""
     on_start: tuple[Callable[[], None], ...] = ()
@@ -92,6 +94,10 @@ class App:
         match = self.parts.router.match(method, raw_path)
         return match is not None and match.endpoint is not None and match.endpoint.upload is not None
 
+    def takes_stream(self, raw_path: bytes) -> bool:
+        """Whether whatever is sent there is read piece by piece, and may take hours to arrive."""
+        return _first_segment(raw_path) in self.parts.streamed
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             if self._proxied:
@@ -120,7 +126,7 @@ class App:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
         raw_path: bytes = scope.get("raw_path") or scope["path"].encode()
-        mount = raw_path[1:].split(b"/", 1)[0].decode("latin-1")
+        mount = _first_segment(raw_path)
         if mount not in ("v4", "v4beta") and mount in self.parts.mounts:
             await self.parts.mounts[mount](scope, receive, send)
             return
@@ -352,6 +358,10 @@ class App:
 
         with self._unread.counted(peer, 2 * PIECE):
             await send_read(send, size, read)
+
+
+def _first_segment(raw_path: bytes) -> str:
+    return raw_path[1:].split(b"/", 1)[0].decode("latin-1")
 
 
 def _peer(scope: Scope) -> str:

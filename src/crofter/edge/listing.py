@@ -52,6 +52,10 @@ class Listing:
             total, rows = collection.filtered(ctx, wanted, self.number, self.size, owner, values)
         return self.wrap(views(rows), total)
 
+    def filters_on(self, name: str) -> bool:
+        """Whether the filter names a field, as far as can be told before it is known what may be named."""
+        return self._header is not None and f'"{name}"'.encode() in self._header
+
     def of_list(self, items: list[V]) -> Page[V]:
         """A page of a short list that is worked out rather than stored; nothing of it can be filtered on."""
         filters.read(self._header, {})

@@ -284,9 +284,14 @@ class Performer:
         elif not level:
             allowed = self.access.permits_globally(ctx, grant)
         else:
-            allowed = self.access.permits(ctx, grant, values[f"{grant}_id"], level)
+            allowed = self.access.permits(ctx, grant, _number(values[f"{grant}_id"]), level)
         if not allowed:
             raise Forbidden
+
+
+def _number(part: int | str) -> int:
+    """The number that grants know an object by; images are called ``private/7`` in a path."""
+    return part if isinstance(part, int) else int(part.rpartition("/")[2])
 
 
 def _admit(endpoint: Endpoint, actor: Actor | None) -> None:

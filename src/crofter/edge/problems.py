@@ -32,6 +32,10 @@ class TooLarge(Problem):
     default = "Request body is too large"
 
 
+class TooSlow(Problem):
+    default = "Request took too long to arrive"
+
+
 class UnsupportedMediaType(Problem):
     default = "Unsupported Media Type"
 
@@ -42,7 +46,7 @@ class Fault(Problem):
     default = "Internal server error"
 
 
-STATUSES |= {MethodNotAllowed: 405, TooLarge: 413, UnsupportedMediaType: 415, Fault: 500}
+STATUSES |= {MethodNotAllowed: 405, TooSlow: 408, TooLarge: 413, UnsupportedMediaType: 415, Fault: 500}
 
 
 def status_of(problem: Problem) -> int:

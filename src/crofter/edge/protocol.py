@@ -135,6 +135,8 @@ class BoundedProtocol(HttpToolsProtocol):
         super().on_headers_complete()
         if len(self.pipeline) > MAX_PIPELINED:
             self._leave(_TOO_MANY)
+        elif self._alarm is not None and self._is_stream():
+            self._disarm()  # whoever reads it counts what comes, and ends the request if that is too little
         elif self._alarm is not None and self._is_upload():
             self._disarm()
             self._arm(max(UPLOAD_SECONDS, self.receive_seconds))
@@ -160,6 +162,10 @@ class BoundedProtocol(HttpToolsProtocol):
             and any(name == b"content-type" and value.startswith(UPLOADS) for name, value in self.headers)
             and takes_upload(self.scope["method"], self.scope["raw_path"])
         )
+
+    def _is_stream(self) -> bool:
+        takes_stream = getattr(self.config.loaded_app, "takes_stream", None)
+        return takes_stream is not None and takes_stream(self.scope["raw_path"])
 
     def on_message_complete(self) -> None:
         self._disarm()

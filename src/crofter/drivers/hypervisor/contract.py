@@ -28,6 +28,7 @@ from crofter.drivers.hypervisor.reports import (
     ObservedBackup,
     ObservedDisk,
     ObservedDomain,
+    ObservedImage,
     ObservedVolume,
     Progress,
     Usage,
@@ -38,6 +39,8 @@ from crofter.drivers.hypervisor.specs import (
     DiskSpec,
     DomainRef,
     DomainSpec,
+    ImageRef,
+    ImageSource,
     Network,
     Seed,
     Source,
@@ -123,7 +126,13 @@ class Hypervisor(Protocol):
     def ensure_detached(self, ref: DomainRef, volume: VolumeRef, order: Order) -> Progress:
         """The machine does not have the volume plugged in, on or off; the volume need not be there any more."""
 
-    def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef | VolumeRef, order: Order) -> Progress:
+    def ensure_image(self, ref: ImageRef, source: ImageSource, order: Order) -> Progress:
+        """The image is there: the bytes of a disk as they are when the copying begins, or of a file that was sent.
+
+        The disk may be on another host, and in use. A deleted number never comes back.
+        """
+
+    def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef, order: Order) -> Progress:
         """Nothing is left of it on any host, and work on it has stopped. A running machine loses its power.
 
         Refused for a disk or volume in use.
@@ -137,9 +146,11 @@ class Hypervisor(Protocol):
     def observe(self, ref: BackupRef) -> ObservedBackup: ...
     @overload
     def observe(self, ref: VolumeRef) -> ObservedVolume: ...
+    @overload
+    def observe(self, ref: ImageRef) -> ObservedImage: ...
     def observe(
-        self, ref: DomainRef | DiskRef | BackupRef | VolumeRef
-    ) -> ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume:
+        self, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef
+    ) -> ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume | ObservedImage:
         """What is really there now. Never raises for a host that is away: it says ``unknown``."""
 
     def list(self, host: int | None = None) -> Inventory:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from crofter.drivers.hypervisor.specs import BackupRef, DiskRef, DomainRef, DomainSpec, Filesystem, VolumeRef
+from crofter.drivers.hypervisor.specs import BackupRef, DiskRef, DomainRef, DomainSpec, Filesystem, ImageRef, VolumeRef
 
 Power = Literal["on", "off", "absent", "unknown"]
 """``absent``: the hosts answer and none has it. ``unknown``: a host does not answer, which is never ``off``."""
@@ -91,6 +91,15 @@ class ObservedVolume(Struct, frozen=True):
     busy: bool = False
 
 
+class ObservedImage(Struct, frozen=True):
+    ref: ImageRef
+    presence: Presence
+    size: int = 0
+    """MB that a disk needs to hold it."""
+    content: str | None = None
+    """A fingerprint of its bytes, from a driver that has one at hand."""
+
+
 class Host(Struct, frozen=True):
     id: int
     region: str
@@ -107,6 +116,7 @@ class Inventory(Struct, frozen=True):
     """Hosts that did not answer: what should be there is missing from the lists, and not gone."""
     volumes: tuple[VolumeRef, ...] = ()
     """Of every storage that answers, unless one host alone was asked."""
+    images: tuple[ImageRef, ...] = ()
 
 
 class Change(Struct, frozen=True):

@@ -63,6 +63,13 @@ class VolumeRef(Struct, frozen=True, order=True):
         return f"v{self.id}"
 
 
+class ImageRef(Ref, frozen=True):
+    """An image that an account made, kept on one host and copied to others from there."""
+
+    kind = "image"
+    prefix = "im"
+
+
 class Device(Struct, frozen=True):
     """What stands at a slot of the machine: a disk of its host, or a block storage volume."""
 
@@ -140,11 +147,13 @@ class Empty(Struct, frozen=True):
 
 
 class FromImage(Struct, frozen=True):
-    """A disk that starts as a copy of an image of the catalogue."""
+    """A disk that starts as a copy of an image: one of the catalogue, or one that an account made."""
 
     image: str
     minimum: int
     """MB that the image needs."""
+    kept: ImageRef | None = None
+    """Where the image of an account is; None for one of the catalogue."""
 
     def __post_init__(self) -> None:
         _from_catalogue(self.image)
@@ -174,6 +183,20 @@ class FromVolume(Struct, frozen=True):
 
 
 VolumeSource = Empty | FromVolume
+
+
+class FromUpload(Struct, frozen=True):
+    """A gzip file that the server has received and checked. It stays until the work is done."""
+
+    file: str
+    """Its path, where the server and the driver both read it."""
+    size: int
+    """MB when it is unpacked."""
+    digest: str
+    """SHA-256 of what was unpacked, in hexadecimal."""
+
+
+ImageSource = FromDisk | FromUpload
 
 
 class Seed(Struct, frozen=True):

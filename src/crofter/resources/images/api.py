@@ -9,11 +9,12 @@ from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.errors import Forbidden, ScopeMissing
 from crofter.resources.images import rules, store
-from crofter.resources.images.shapes import ImageView
+from crofter.resources.images.shapes import ImageUpdate, ImageView
 from crofter.scopes import covers
 from crofter.shapes import Page
 
 TheImage = Annotated[store.Image, Lookup(store.one, "image_id")]
+OwnImage = Annotated[store.Image, Lookup(store.own, "image_id")]
 OWN = "images:read_only"
 """What a token needs for the account's own images."""
 
@@ -35,3 +36,15 @@ def view_image(ctx: Context, image: TheImage) -> ImageView:
         raise ScopeMissing
     rules.must_be_readable(ctx, image)
     return image.view()
+
+
+@endpoint(
+    "PUT /v4/images/{image_id:path}",
+    scope="images:read_write",
+    grant="image:read_write",
+    events=("image_update",),
+    refuses=(Forbidden,),
+)
+def update_image(ctx: Context, image: OwnImage, body: ImageUpdate) -> ImageView:
+    """Change the label and the description of an image of the account."""
+    return rules.update(ctx, image, body)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from crofter.context import Context
 from crofter.errors import Forbidden
+from crofter.events import record
 from crofter.kinds import inaccessible
+from crofter.resources.images import store
+from crofter.resources.images.shapes import ImageUpdate, ImageView
 from crofter.resources.images.store import KIND, Image
 from crofter.resources.users import access
+from crofter.shapes import given
 
 
 def must_be_readable(ctx: Context, image: Image) -> None:
@@ -23,3 +27,11 @@ def must_be_deployable(ctx: Context, image: Image) -> None:
 def _readable(ctx: Context, image: Image) -> bool:
     """The server's images are everybody's; for one of the account's a restricted user needs a grant."""
     return image.is_public or access.permits(ctx, KIND, image.id, "read_only")
+
+
+def update(ctx: Context, image: Image, body: ImageUpdate) -> ImageView:
+    """Label and description; what it is in the middle of is not for its owner to say."""
+    store.change(ctx, image.id, **given(body, "label", "description"), updated=ctx.moment)
+    changed = store.own(ctx, image.slug)
+    record(ctx, "image_update", store.entity(changed))
+    return changed.view()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 from sqlalchemy import (
     Column,
@@ -11,11 +11,13 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     Select,
     Text,
     and_,
     bindparam,
     exists,
+    func,
     or_,
     select,
 )
@@ -24,11 +26,13 @@ from crofter.catalogue import Offered
 from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Query, among, identity, query, table
 from crofter.db.collections import Collection
-from crofter.errors import NotFound
-from crofter.resources.images.shapes import ImageView
+from crofter.errors import Forbidden, NotFound
+from crofter.kinds import Entity
+from crofter.resources.images.shapes import ImageView, Status
 from crofter.resources.users.store import grant
 
 KIND = "image"
+STATUSES: tuple[str, ...] = get_args(Status)
 PRIVATE = "private/"
 
 image = table(
@@ -51,6 +55,11 @@ image = table(
     Column("updated", Moment, nullable=False),
     Column("eol", Moment),
     Column("expiry", Moment),
+    # Of an image of an account: where it is kept, and how its file is sent if it is made from one.
+    Column("host", Id),
+    Column("region", Text),
+    Column("event_id", Id),
+    Column("upload_digest", LargeBinary, unique=True),
     Index("ix_image_account_id", "account_id", "id"),
 )
 
@@ -72,6 +81,10 @@ class Image(Offered):
     updated: str
     eol: str | None
     expiry: str | None
+    host: int | None
+    region: str | None
+    event_id: int | None
+    """Of the upload, which is told of from the moment it was asked for."""
 
     @property
     def slug(self) -> str:
@@ -134,6 +147,9 @@ GRANTED = _collection(_SHOWN.where(or_(_PUBLIC, and_(_OWN, _GRANTED))))
 
 _BY_NAME: Query[Image] = query(_SHOWN.where(image.c.name == bindparam("name")), Image)
 _THESE: Query[Image] = query(_SHOWN.where(_OWN, among(image.c.id, "ids")), Image)
+_UNSCOPED: Query[Image] = query(_SHOWN.where(image.c.id == bindparam("image_id")), Image)
+_BY_UPLOAD: Query[Image] = query(_SHOWN.where(image.c.upload_digest == bindparam("digest")), Image)
+_COUNT = query(select(func.count()).where(_OWN))
 _BY_ID: Query[Image] = query(_SHOWN.where(_OWN, image.c.id == bindparam("image_id")), Image)
 
 
@@ -158,6 +174,49 @@ def one(ctx: Context, image_id: str) -> Image:
     if named is None:
         raise NotFound
     return named
+
+
+def own(ctx: Context, image_id: str) -> Image:
+    """An image that the account may change: nobody changes those of the server."""
+    named = one(ctx, image_id)
+    if named.is_public:
+        raise Forbidden
+    return named
+
+
+def find_unscoped(ctx: Context, image_id: int) -> Image | None:
+    """The image of whatever account; for operations, which were given its number."""
+    return ctx.db.maybe(_UNSCOPED, image_id=image_id)
+
+
+def by_upload(ctx: Context, digest: bytes) -> Image | None:
+    """The image that an address for files is for, of whatever account."""
+    return ctx.db.maybe(_BY_UPLOAD, digest=digest)
+
+
+def count(ctx: Context) -> int:
+    """How many images the account has."""
+    return int(ctx.db.value(_COUNT, account_id=ctx.account_id))
+
+
+def insert(ctx: Context, **values: Any) -> Image:
+    """A new image of the account."""
+    made = {"created": ctx.moment, "created_by": ctx.actor.username, "updated": ctx.moment, "deprecated": False}
+    number = ctx.db.insert(image, account_id=ctx.account_id, **made, **values)
+    return ctx.db.one(_BY_ID, account_id=ctx.account_id, image_id=number)
+
+
+def change(ctx: Context, image_id: int, **values: Any) -> bool:
+    """Whether it is still there to be changed."""
+    return bool(ctx.db.update(image, {"id": image_id}, **values))
+
+
+def show(ctx: Context, image_id: int, status: str) -> None:
+    change(ctx, image_id, status=status, updated=ctx.moment)
+
+
+def entity(row: Image) -> Entity:
+    return Entity(KIND, row.slug, row.label, f"/v4/images/{row.slug}")
 
 
 def these(ctx: Context, ids: Sequence[int]) -> list[Image]:

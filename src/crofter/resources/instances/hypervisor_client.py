@@ -11,6 +11,7 @@ from crofter.drivers.hypervisor import (
     DomainRef,
     DomainSpec,
     Hypervisor,
+    ImageRef,
     Network,
     Order,
     Progress,
@@ -40,7 +41,7 @@ MOVES = ("compute_migrate", "compute_migrate_datacenter", "compute_resize", "com
 """Operations that take an instance to another host, of which the owner is told how long they will take."""
 
 Call = Callable[[Order], Progress]
-Ref = DomainRef | DiskRef | BackupRef
+Ref = DomainRef | DiskRef | BackupRef | ImageRef
 
 
 def hypervisor(runtime: Runtime) -> Hypervisor:

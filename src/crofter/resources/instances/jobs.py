@@ -6,6 +6,7 @@ from crofter.engine import Nothing, Operation, Schedule
 from crofter.resources.instances import clone, delete, looking, purging, rebuild, sweeping, watchdog
 from crofter.resources.instances.backups import operations as backups
 from crofter.resources.instances.backups import restoring, schedule
+from crofter.resources.instances.capture import operations as capture
 from crofter.resources.instances.create import operations as create
 from crofter.resources.instances.disks import operations as disks
 from crofter.resources.instances.ips.rules import REWIRE
@@ -17,6 +18,7 @@ JOBS: tuple[Job, ...] = (
     *create.JOBS,
     *power.JOBS,
     *disks.JOBS,
+    *capture.JOBS,
     *rebuild.JOBS,
     *backups.JOBS,
     *restoring.JOBS,
@@ -40,5 +42,6 @@ OPERATIONS: tuple[Operation, ...] = (
     move.RECOVER,
     schedule.CHOOSE,
     *backups.OPERATIONS,
+    *capture.OPERATIONS,
     *{job.operation.kind: job.operation for job in JOBS}.values(),
 )

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from crofter import clock
 from crofter.context import Context
-from crofter.drivers.hypervisor import BackupRef, DiskRef
+from crofter.drivers.hypervisor import BackupRef, DiskRef, ImageRef
 from crofter.engine import Operation, Sleep, StepContext, enqueue, step
 from crofter.resources.instances import hypervisor_client
 from crofter.resources.instances.backups import store as backups
@@ -29,12 +29,17 @@ class PurgeArgs(Struct, frozen=True):
     disks: list[tuple[int, int]] = []
     backups: list[tuple[int, int]] = []
     tried: int = 0
+    images: list[tuple[int | None, int]] = []
+    """Of accounts; the host is unknown of one that was never put on any."""
 
 
 @step(retries=50)
 def purge(work: StepContext) -> Sleep | None:
     refs: list[hypervisor_client.Ref] = [DiskRef(*pair) for pair in work.args.disks]
     refs += [BackupRef(*pair) for pair in work.args.backups]
+    refs += [ImageRef(host, number) for host, number in work.args.images if host is not None]
+    for _, number in work.args.images:
+        work.runtime.uploads.discard(str(number))
     return hypervisor_client.remove(work, refs)
 
 

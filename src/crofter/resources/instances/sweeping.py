@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import msgspec
 from msgspec import Struct
 from sqlalchemy import select, text
 
 from crofter.context import Context, Runtime
 from crofter.db import Row, Session, query
-from crofter.drivers.hypervisor import BackupRef, DiskRef, DomainRef, ObservedDomain
+from crofter.drivers.hypervisor import BackupRef, DiskRef, DomainRef, ImageRef, ObservedDomain
 from crofter.engine import Nothing, Operation, Sleep, StepContext, admit, enqueue, step
 from crofter.engine.queue import state_in
 from crofter.engine.tables import operation
 from crofter.errors import Busy
+from crofter.resources.images.store import image
 from crofter.resources.instances import delete, hypervisor_client, states, store, watchdog
 from crofter.resources.instances.backups.store import backup
+from crofter.resources.instances.capture import receiving
+from crofter.resources.instances.capture.operations import DELETE as DELETE_IMAGE
+from crofter.resources.instances.capture.operations import IMAGES
 from crofter.resources.instances.disks.store import disk
 from crofter.resources.instances.looking import LOOK, Args
 from crofter.resources.instances.purging import PURGE, PurgeArgs
@@ -41,18 +46,19 @@ class Report(Struct):
 
 
 class Entry(Row):
-    """A machine, a disk or a backup as the database has it."""
+    """A machine, a disk, a backup or an image as the database has it."""
 
     id: int
     host: int
     instance_id: int
+    """The instance that it belongs to; an image belongs to none, and is worked on by itself."""
     state: str
 
 
 class Inventories(Struct):
     """Everything of one kind as the database has it, and as the hosts have it."""
 
-    kind: type[DomainRef] | type[DiskRef] | type[BackupRef]
+    kind: type[DomainRef] | type[DiskRef] | type[BackupRef] | type[ImageRef]
     there: str
     """In this state it must be on its host."""
     entries: dict[int, Entry]
@@ -60,10 +66,13 @@ class Inventories(Struct):
     """Those that nobody has any more and that are about to go."""
     refs: Sequence[hypervisor_client.Ref]
     """What the hosts have."""
+    key: Callable[[int], str] = states.key
+    """Under which it is worked on."""
 
 
 _LIVE = state_in(operation, "queued", "running", "waiting")
 _LEAVING = query(select(operation.c.input).where(operation.c.kind == PURGE.kind, _LIVE))
+_LEAVING_IMAGES = query(select(operation.c.input).where(operation.c.kind == DELETE_IMAGE.operation.kind, _LIVE))
 _BUSY = query(select(operation.c.key).where(operation.c.key.is_not(None), _LIVE))
 _MOVING = query(select(instance.c.id).where(text(store.MOVING)).order_by(instance.c.id))
 _DOMAINS = query(
@@ -85,6 +94,13 @@ _BACKUPS = query(
     Entry,
 )
 
+_IMAGES = query(
+    select(image.c.id, image.c.host, image.c.id.label("instance_id"), image.c.status.label("state")).where(
+        image.c.host.is_not(None)
+    ),
+    Entry,
+)
+
 
 def reconcile(runtime: Runtime) -> Report:
     """Compare, tell the log, and have somebody look at what is stuck."""
@@ -100,13 +116,16 @@ def compare(runtime: Runtime) -> Report:
     """Only look, and change nothing. What is being made, moved or deleted at this moment is let be."""
     hosts = hypervisor_client.hypervisor(runtime).list()
     with runtime.database.read() as db:
-        purges = [PurgeArgs(purge["disks"], purge["backups"]) for purge in db.column(_LEAVING)]
+        purges = [msgspec.convert(purge, PurgeArgs) for purge in db.column(_LEAVING)]
         disks = {number for purge in purges for _, number in purge.disks}
         backups = {number for purge in purges for _, number in purge.backups}
+        images = {number for purge in purges for _, number in purge.images}
+        images |= {removal["image_id"] for removal in db.column(_LEAVING_IMAGES)}
         kinds = (
             Inventories(DomainRef, "running", _by_id(db.all(_DOMAINS)), set(), hosts.domains),
             Inventories(DiskRef, "ready", _by_id(db.all(_DISKS)), disks, hosts.disks),
             Inventories(BackupRef, "successful", _by_id(db.all(_BACKUPS)), backups, hosts.backups),
+            Inventories(ImageRef, "available", _by_id(db.all(_IMAGES)), images, hosts.images, IMAGES.key),
         )
         busy = set(db.column(_BUSY))
         report = Report(unreachable=list(hosts.unreachable), stuck=_stuck(db, busy))
@@ -125,12 +144,12 @@ def _compare(runtime: Runtime, report: Report, both: Inventories, busy: set[str]
         if entry is None:
             if ref.id not in both.leaving and _is_there(runtime, ref):
                 report.orphans.append(f"{ref.name} on host {ref.host}")
-        elif entry.host != ref.host and states.key(entry.instance_id) not in busy:
+        elif entry.host != ref.host and both.key(entry.instance_id) not in busy:
             report.misplaced.append(f"{ref.name} on host {ref.host}, not {entry.host}")
     known = {ref.id for ref in both.refs}
     for entry in both.entries.values():
         ref = both.kind(entry.host, entry.id)
-        expected = entry.state == both.there and states.key(entry.instance_id) not in busy
+        expected = entry.state == both.there and both.key(entry.instance_id) not in busy
         if expected and entry.id not in known and entry.host not in report.unreachable and not _is_there(runtime, ref):
             report.missing.append(f"{ref.name} on host {ref.host}")
 
@@ -189,6 +208,7 @@ def free_the_stuck(work: StepContext) -> Sleep | None:
 @step(deadline=3600)
 def sweep(work: StepContext) -> Sleep | None:
     reconcile(work.runtime)
+    receiving.sweep(work.runtime)
     return None
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from crofter.context import Context
 from crofter.kinds import kind_of
 from crofter.resources.stackscripts import store
+from crofter.resources.users import access
 
 
 def _remove(ctx: Context, stackscript_id: int) -> None:
     # One that is public is everybody's: it stays.
+    access.forget(ctx, store.KIND, stackscript_id)
     ctx.db.delete(store.stackscript, account_id=ctx.account_id, id=stackscript_id, is_public=False)
 
 

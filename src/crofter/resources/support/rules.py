@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 
 from sqlalchemy import bindparam, select
@@ -23,7 +22,7 @@ from crofter.resources.support.shapes import (
     TicketView,
 )
 from crofter.resources.support.store import Reply, Ticket
-from crofter.resources.users.store import user
+from crofter.resources.users.store import gravatar, user
 from crofter.shapes import Raw
 
 ABOUT = {
@@ -81,10 +80,6 @@ def reply_views(rows: Sequence[Reply]) -> list[ReplyView]:
 
 def entity_of(ticket_id: int, summary: str) -> Entity:
     return Entity("ticket", ticket_id, summary, f"/v4/support/tickets/{ticket_id}")
-
-
-def gravatar(email: str) -> str:
-    return hashlib.md5(email.strip().lower().encode(), usedforsecurity=False).hexdigest()
 
 
 # ---- opening --------------------------------------------------------------------------------------------------------

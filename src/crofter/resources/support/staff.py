@@ -17,7 +17,7 @@ from crofter.resources.account.store import account
 from crofter.resources.support import rules, store
 from crofter.resources.support.shapes import LONGEST_SUMMARY
 from crofter.resources.support.store import Reply, Ticket
-from crofter.resources.users.store import user
+from crofter.resources.users.store import gravatar, user
 
 STAFF = "Support Team"
 MONITORING = "Managed Monitoring"
@@ -108,7 +108,7 @@ def open_ticket(
         status="new",
         opened=ctx.moment,
         opened_by=by,
-        gravatar_id=rules.gravatar(by),
+        gravatar_id=gravatar(by),
         closable=False,
         updated=ctx.moment,
         nature=nature,
@@ -132,7 +132,7 @@ def answer(ctx: Context, ticket_id: int, text: str, *, by: str = STAFF, close: b
         created_by=by,
         description=text,
         from_staff=True,
-        gravatar_id=rules.gravatar(by),
+        gravatar_id=gravatar(by),
     )
     changes = {"status": "closed", "closed": ctx.moment} if close else {"status": "open"}
     _change(ctx, ticket, by, **changes)

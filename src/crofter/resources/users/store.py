@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 
 from sqlalchemy import (
@@ -204,3 +205,16 @@ def ssh_key_labels(ctx: Context, user_ids: Sequence[int]) -> dict[int, list[str]
     for row in ctx.db.all(_SSH_KEY_LABELS, ids=list(user_ids)) if user_ids else []:
         labels.setdefault(row.user_id, []).append(row.label)
     return labels
+
+
+_EMAIL = query(select(user.c.email).where(user.c.id == bindparam("user_id")))
+
+
+def email(ctx: Context) -> str:
+    """The caller's address."""
+    return ctx.db.value(_EMAIL, user_id=ctx.actor.user_id) or ""
+
+
+def gravatar(address: str) -> str:
+    """What Gravatar knows an email address by."""
+    return hashlib.md5(address.strip().lower().encode(), usedforsecurity=False).hexdigest()

@@ -236,7 +236,7 @@ CREATE INDEX ix_transfer_receiver_id ON transfer (receiver_id)
 --;
 CREATE INDEX ix_transfer_sender_id ON transfer (sender_id, id)
 --;
-CREATE TABLE image ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER, name TEXT, position INTEGER, label TEXT NOT NULL, description TEXT, size INTEGER NOT NULL, filesystem TEXT DEFAULT 'ext4' NOT NULL, vendor TEXT, type TEXT DEFAULT 'manual' NOT NULL, status TEXT DEFAULT 'available' NOT NULL, deprecated INTEGER NOT NULL, created TEXT NOT NULL, created_by TEXT NOT NULL, updated TEXT NOT NULL, eol TEXT, expiry TEXT, CONSTRAINT fk_image_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT uq_image_name UNIQUE (name), CONSTRAINT uq_image_position UNIQUE (position) ) STRICT
+CREATE TABLE image ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER, name TEXT, position INTEGER, label TEXT NOT NULL, description TEXT, size INTEGER NOT NULL, filesystem TEXT DEFAULT 'ext4' NOT NULL, vendor TEXT, type TEXT DEFAULT 'manual' NOT NULL, status TEXT DEFAULT 'available' NOT NULL, deprecated INTEGER NOT NULL, created TEXT NOT NULL, created_by TEXT NOT NULL, updated TEXT NOT NULL, eol TEXT, expiry TEXT, host INTEGER, region TEXT, event_id INTEGER, upload_digest BLOB, CONSTRAINT fk_image_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT uq_image_name UNIQUE (name), CONSTRAINT uq_image_position UNIQUE (position), CONSTRAINT uq_image_upload_digest UNIQUE (upload_digest) ) STRICT
 --;
 CREATE INDEX ix_image_account_id ON image (account_id, id)
 --;
@@ -374,7 +374,7 @@ CREATE INDEX ix_maintenance_instance_id ON maintenance (instance_id)
 --;
 CREATE TABLE managed_compute_setting ( compute_id INTEGER NOT NULL, access INTEGER NOT NULL, user TEXT NOT NULL, ip TEXT NOT NULL, port INTEGER NOT NULL, CONSTRAINT pk_managed_compute_setting PRIMARY KEY (compute_id), CONSTRAINT fk_managed_compute_setting_compute_id FOREIGN KEY(compute_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
 --;
-CREATE TABLE stackscript ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, user_id INTEGER, username TEXT NOT NULL, label TEXT NOT NULL, description TEXT DEFAULT '' NOT NULL, images TEXT NOT NULL, script TEXT NOT NULL, user_defined_fields TEXT NOT NULL, rev_note TEXT DEFAULT '' NOT NULL, is_public INTEGER NOT NULL, deployments_total INTEGER DEFAULT '0' NOT NULL, deployments_active INTEGER DEFAULT '0' NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT fk_stackscript_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_stackscript_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE SET NULL ) STRICT
+CREATE TABLE stackscript ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, user_id INTEGER, username TEXT NOT NULL, gravatar_id TEXT DEFAULT '' NOT NULL, label TEXT NOT NULL, description TEXT DEFAULT '' NOT NULL, images TEXT NOT NULL, script TEXT NOT NULL, user_defined_fields TEXT NOT NULL, rev_note TEXT DEFAULT '' NOT NULL, is_public INTEGER NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT fk_stackscript_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_stackscript_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE SET NULL ) STRICT
 --;
 CREATE INDEX ix_stackscript_account_id ON stackscript (account_id, id)
 --;
@@ -423,5 +423,7 @@ CREATE INDEX ix_nodebalancer_node_host ON nodebalancer_node (host, region)
 CREATE TABLE config_vlan ( vlan_id INTEGER NOT NULL, config_id INTEGER NOT NULL, CONSTRAINT pk_config_vlan PRIMARY KEY (vlan_id, config_id), CONSTRAINT fk_config_vlan_vlan_id FOREIGN KEY(vlan_id) REFERENCES vlan (id) ON DELETE CASCADE, CONSTRAINT fk_config_vlan_config_id FOREIGN KEY(config_id) REFERENCES config (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;
 CREATE INDEX ix_config_vlan_config_id ON config_vlan (config_id)
+--;
+CREATE TABLE stackscript_deployment_count ( stackscript_id INTEGER NOT NULL, slot INTEGER NOT NULL, total INTEGER NOT NULL, active INTEGER NOT NULL, CONSTRAINT pk_stackscript_deployment_count PRIMARY KEY (stackscript_id, slot), CONSTRAINT fk_stackscript_deployment_count_stackscript_id FOREIGN KEY(stackscript_id) REFERENCES stackscript (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;
 CREATE TABLE ticket_attachment_content ( attachment_id INTEGER NOT NULL, number INTEGER NOT NULL, content BLOB NOT NULL, CONSTRAINT pk_ticket_attachment_content PRIMARY KEY (attachment_id, number), CONSTRAINT fk_ticket_attachment_content_attachment_id FOREIGN KEY(attachment_id) REFERENCES ticket_attachment (id) ON DELETE CASCADE ) STRICT

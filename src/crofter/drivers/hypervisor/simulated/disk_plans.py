@@ -6,10 +6,21 @@ from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Absent, Refused
 from crofter.drivers.hypervisor.reports import SavedDisk
+from crofter.drivers.hypervisor.simulated import image_plans
 from crofter.drivers.hypervisor.simulated.plans import Effect, Plan, Planner, already, one
 from crofter.drivers.hypervisor.simulated.scene import Scene
 from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Thing, digest, fresh_disk
-from crofter.drivers.hypervisor.specs import DiskRef, DiskSpec, Empty, FromBackup, FromDisk, FromImage, Seed, Source
+from crofter.drivers.hypervisor.specs import (
+    DiskRef,
+    DiskSpec,
+    Empty,
+    FromBackup,
+    FromDisk,
+    FromImage,
+    ImageRef,
+    Seed,
+    Source,
+)
 
 
 def make(spec: DiskSpec, source: Source) -> Planner[Disk]:
@@ -28,9 +39,13 @@ def make(spec: DiskSpec, source: Source) -> Planner[Disk]:
 
 def _copied(scene: Scene, spec: DiskSpec, source: Source) -> Disk:
     match source:
-        case FromImage():
+        case FromImage(kept=None):
             _fits(spec, source.minimum)
             return fresh_disk(spec, source)
+        case FromImage(kept=ImageRef() as kept):
+            image = image_plans.ready(scene, kept)
+            _fits(spec, image.size)
+            return Disk(spec.size, spec.filesystem, image.used, image.content)
         case Empty():
             _fits(spec, 1)
             return fresh_disk(spec, source)
@@ -44,6 +59,8 @@ def _copied(scene: Scene, spec: DiskSpec, source: Source) -> Disk:
             saved = _saved(scene, source)
             _fits(spec, saved.used)
             return Disk(spec.size, spec.filesystem, saved.used, saved.content or "")
+        case _:
+            raise Refused("There is nothing to make the disk from.")
 
 
 def _saved(scene: Scene, source: FromBackup) -> SavedDisk:

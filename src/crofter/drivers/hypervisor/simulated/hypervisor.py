@@ -18,16 +18,17 @@ from crofter.drivers.hypervisor.reports import (
     ObservedBackup,
     ObservedDisk,
     ObservedDomain,
+    ObservedImage,
     ObservedVolume,
     Progress,
     Usage,
 )
-from crofter.drivers.hypervisor.simulated import disk_plans, looking, plans, volume_plans, world
+from crofter.drivers.hypervisor.simulated import disk_plans, image_plans, looking, plans, volume_plans, world
 from crofter.drivers.hypervisor.simulated.faults import Faults
 from crofter.drivers.hypervisor.simulated.fleet import Fleet
 from crofter.drivers.hypervisor.simulated.performing import Task, perform
 from crofter.drivers.hypervisor.simulated.scene import FAULTS, Scene, VolumeAt
-from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Domain, Volume, Wiring
+from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Domain, Image, Volume, Wiring
 from crofter.drivers.hypervisor.simulated.transactions import Transactions
 from crofter.drivers.hypervisor.simulated.world import Transition, Transitions
 from crofter.drivers.hypervisor.specs import (
@@ -38,7 +39,10 @@ from crofter.drivers.hypervisor.specs import (
     DomainSpec,
     FromBackup,
     FromDisk,
+    FromImage,
     FromVolume,
+    ImageRef,
+    ImageSource,
     Network,
     Seed,
     Source,
@@ -90,6 +94,8 @@ class SimulatedHypervisor:
             also = (source.disk.host,)
         elif isinstance(source, FromBackup):
             also = (source.backup.host,)
+        elif isinstance(source, FromImage) and source.kept is not None:
+            also = (source.kept.host,)
         task = Task("disk", Disk, ref, order, disk_plans.make(spec, source), creates=True, also=also)
         return perform(self._transactions, task)
 
@@ -123,10 +129,15 @@ class SimulatedHypervisor:
         plan = volume_plans.detach(self._stored(volume))
         return perform(self._transactions, Task(f"detached {volume.name}", Domain, ref, order, plan))
 
+    def ensure_image(self, ref: ImageRef, source: ImageSource, order: Order) -> Progress:
+        also = (source.disk.host,) if isinstance(source, FromDisk) else ()
+        task = Task("image", Image, ref, order, image_plans.make(source), creates=True, also=also)
+        return perform(self._transactions, task)
+
     def _stored(self, ref: VolumeRef) -> VolumeAt:
         return VolumeAt(self._transactions.fleet.storage(ref.region), ref.id)
 
-    def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef | VolumeRef, order: Order) -> Progress:
+    def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef, order: Order) -> Progress:
         if isinstance(ref, VolumeRef):
             stored = self._stored(ref)
             task = Task("gone", Volume, stored, order, volume_plans.remove, creates=True, anywhere=True)
@@ -134,6 +145,8 @@ class SimulatedHypervisor:
             task = Task("gone", Domain, ref, order, plans.remove, creates=True, anywhere=True)
         elif isinstance(ref, DiskRef):
             task = Task("gone", Disk, ref, order, disk_plans.remove, creates=True, anywhere=True)
+        elif isinstance(ref, ImageRef):
+            task = Task("gone", Image, ref, order, image_plans.remove, creates=True, anywhere=True)
         else:
             task = Task("gone", Backup, ref, order, disk_plans.remove_backup, creates=True, anywhere=True)
         return perform(self._transactions, task)
@@ -146,9 +159,11 @@ class SimulatedHypervisor:
     def observe(self, ref: BackupRef) -> ObservedBackup: ...
     @overload
     def observe(self, ref: VolumeRef) -> ObservedVolume: ...
+    @overload
+    def observe(self, ref: ImageRef) -> ObservedImage: ...
     def observe(
-        self, ref: DomainRef | DiskRef | BackupRef | VolumeRef
-    ) -> ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume:
+        self, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef
+    ) -> ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume | ObservedImage:
         with self._transactions.reading() as scene:
             if isinstance(ref, VolumeRef):
                 return looking.volume(scene, ref, self._stored(ref))
@@ -156,6 +171,8 @@ class SimulatedHypervisor:
                 return looking.domain(scene, ref)
             if isinstance(ref, DiskRef):
                 return looking.disk(scene, ref)
+            if isinstance(ref, ImageRef):
+                return looking.image(scene, ref)
             return looking.backup(scene, ref)
 
     def list(self, host: int | None = None) -> Inventory:

@@ -15,6 +15,7 @@ from crofter.drivers.hypervisor.reports import (
     ObservedBackup,
     ObservedDisk,
     ObservedDomain,
+    ObservedImage,
     ObservedVolume,
     Power,
     Presence,
@@ -23,8 +24,8 @@ from crofter.drivers.hypervisor.reports import (
 )
 from crofter.drivers.hypervisor.simulated import series, tables
 from crofter.drivers.hypervisor.simulated.scene import Scene, VolumeAt
-from crofter.drivers.hypervisor.simulated.things import Backup, D, Disk, Domain, Thing, Volume
-from crofter.drivers.hypervisor.specs import BackupRef, DiskRef, DomainRef, Ref, VolumeRef
+from crofter.drivers.hypervisor.simulated.things import Backup, D, Disk, Domain, Image, Thing, Volume
+from crofter.drivers.hypervisor.specs import BackupRef, DiskRef, DomainRef, ImageRef, Ref, VolumeRef
 
 POINTS = 10_000
 """The most points of a history that are given out at once."""
@@ -118,6 +119,16 @@ def volume(scene: Scene, ref: VolumeRef, at: VolumeAt) -> ObservedVolume:
     )
 
 
+def image(scene: Scene, ref: ImageRef) -> ObservedImage:
+    found = _seen(scene, scene.find(Image, ref.id), ref)
+    if not isinstance(found, Thing):
+        return ObservedImage(ref, found)
+    doc = found.doc
+    assert doc is not None
+    content = doc.content if doc.ready else None
+    return ObservedImage(replace(ref, host=found.host), _presence(found, ready=doc.ready), doc.size, content)
+
+
 def _presence(found: Thing[D], *, ready: bool) -> Presence:
     if found.due is not None and found.becomes is None:
         return "leaving"
@@ -132,6 +143,7 @@ def inventory(scene: Scene, host: int | None) -> Inventory:
         tuple(BackupRef(one.host, one.id) for one in scene.all(Backup, host) if one.host not in away),
         tuple(sorted(away)),
         () if host is not None else tuple(_volumes(scene)),
+        tuple(ImageRef(one.host, one.id) for one in scene.all(Image, host) if one.host not in away),
     )
 
 

@@ -68,6 +68,14 @@ class Volume(Struct, frozen=True):
     """The machine that it was plugged into last. Whether that still has it is that machine's to say."""
 
 
+class Image(Struct, frozen=True):
+    kind: ClassVar[str] = "image"
+    size: int
+    used: int
+    content: str
+    ready: bool = False
+
+
 class Wiring(Struct, frozen=True):
     """The network of a machine: a thing of its own, because a firewall changes while its machine is worked on.
 
@@ -78,7 +86,7 @@ class Wiring(Struct, frozen=True):
     network: Network = Network()
 
 
-D = TypeVar("D", Domain, Disk, Backup, Wiring, Volume)
+D = TypeVar("D", Domain, Disk, Backup, Image, Wiring, Volume)
 
 
 class Thing(Struct, Generic[D], frozen=True):

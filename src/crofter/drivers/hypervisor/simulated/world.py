@@ -46,6 +46,9 @@ DEFAULTS: Transitions = {
     "compute_delete": Transition(seconds=0.5),
     "disk_delete": Transition(seconds=0.2),
     "password_reset": Transition(seconds=0.5),
+    "disk_imagize": Transition(seconds=2.0),
+    "image_upload": Transition(seconds=1.5),
+    "image_delete": Transition(seconds=0.2),
 }
 
 

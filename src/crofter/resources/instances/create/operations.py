@@ -18,6 +18,7 @@ from crofter.drivers.hypervisor import (
     FromBackup,
     FromDisk,
     FromImage,
+    ImageRef,
     Seed,
     Source,
 )
@@ -50,6 +51,9 @@ class DiskPlan(Struct, frozen=True):
     backup_disk: int | None = None
     disk_host: int | None = None
     from_disk: int | None = None
+    image_id: int | None = None
+    """Of an image of the account, and the host that keeps it."""
+    image_host: int | None = None
 
 
 class Layout(Struct, frozen=True):
@@ -92,7 +96,7 @@ def from_image(
         filesystem=image.filesystem,
         image=image.slug,
     )
-    plans = [DiskPlan(root.id, image=image.slug, minimum=image.size)]
+    plans = [plan_for(root.id, image)]
     devices = {"sda": {"disk_id": root.id}}
     if swap_size:
         swap = disks.insert(ctx, instance.id, label=f"{swap_size} MB Swap Image", size=swap_size, filesystem="swap")
@@ -110,6 +114,12 @@ def from_image(
     )
     vlans.follow(ctx, instance.region, config)
     return Layout(plans, root.id, config.id)
+
+
+def plan_for(disk_id: int, image: Image) -> DiskPlan:
+    """A disk that starts as an image of the catalogue, or as one of the account, which is on some host."""
+    own = None if image.is_public else image.id
+    return DiskPlan(disk_id, image=image.slug, minimum=image.size, image_id=own, image_host=image.host)
 
 
 def config_again(ctx: Context, instance: Instance, kept: dict[str, Any], numbers: dict[int, int]) -> configs.Config:
@@ -133,8 +143,12 @@ def config_again(ctx: Context, instance: Instance, kept: dict[str, Any], numbers
 
 def source(plan: DiskPlan) -> Source:
     """What a disk starts as, in the hypervisor's words."""
-    if plan.image is not None:
+    if plan.image is not None and plan.image_id is None:
         return FromImage(plan.image, plan.minimum)
+    if plan.image is not None and plan.image_id is not None:
+        if plan.image_host is None:
+            raise Failed("The image is on no host.")
+        return FromImage(plan.image, plan.minimum, ImageRef(plan.image_host, plan.image_id))
     if plan.backup_id is not None and plan.backup_host is not None and plan.backup_disk is not None:
         return FromBackup(BackupRef(plan.backup_host, plan.backup_id), plan.backup_disk)
     if plan.from_disk is not None and plan.disk_host is not None:

@@ -11,7 +11,7 @@ from crofter.resources.images import store as images
 from crofter.resources.images.store import Image
 from crofter.resources.instances import root_disk, states, store
 from crofter.resources.instances.configs import store as configs
-from crofter.resources.instances.create.operations import DeployArgs, DiskPlan
+from crofter.resources.instances.create.operations import DeployArgs, DiskPlan, plan_for
 from crofter.resources.instances.disks import operations
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.operations import CopyArgs, DiskArgs
@@ -41,7 +41,7 @@ def create(ctx: Context, instance: Instance, body: DiskCreate) -> DiskView:
     disk = disks.insert(
         ctx, instance.id, label=label, size=body.size, filesystem=filesystem, image=image.slug if image else None
     )
-    plan = DiskPlan(disk.id, image=image.slug, minimum=image.size) if image else DiskPlan(disk.id)
+    plan = plan_for(disk.id, image) if image else DiskPlan(disk.id)
     seed = root_disk.seed(ctx, instance.id, disk.id, body) if image else None
     args = DeployArgs(instance.id, disks=[plan], seed=seed)
     states.start_job(ctx, operations.CREATE, instance, args, secondary=disks.entity(disk))

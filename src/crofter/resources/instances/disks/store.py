@@ -51,6 +51,7 @@ _ONE = query(
     ),
     Disk,
 )
+_OWNED = query(ALL.where(disk.c.account_id == bindparam("account_id"), disk.c.id == bindparam("id")), Disk)
 _RESERVED = query(
     select(func.coalesce(func.sum(disk.c.reserved), 0)).where(disk.c.instance_id == bindparam("instance_id"))
 )
@@ -66,6 +67,11 @@ def one(ctx: Context, compute_id: int, disk_id: int) -> Disk:
 
 def find(ctx: Context, compute_id: int, disk_id: int) -> Disk | None:
     return ctx.db.maybe(_ONE, account_id=ctx.account_id, instance_id=compute_id, id=disk_id)
+
+
+def owned_by_account(ctx: Context, disk_id: int) -> Disk | None:
+    """A disk of any instance of the account."""
+    return ctx.db.maybe(_OWNED, account_id=ctx.account_id, id=disk_id)
 
 
 def reserved(ctx: Context, instance_id: int) -> int:

@@ -1,0 +1,1 @@
+"""Images of accounts: made from disks and from files, and deleted."""
