@@ -89,6 +89,9 @@ class Matrix:
 
     def _make_things(self) -> None:
         self._post("/v4/tags", label="blue")
+        domain = self._post("/v4/domains", type="master", domain="example.org", soa_email="admin@example.org")
+        record = self._post(f"/v4/domains/{domain['id']}/records", type="A", name="www", target="192.0.2.1")
+        self.parts |= {"domain_id": domain["id"], "record_id": record["id"]}
         client = self._post("/v4/account/oauth-clients", label="app", redirect_uri="https://app.example.com/back")
         credential = self._post("/v4/managed/credentials", label="root", password="sesame")
         contact = self._post("/v4/managed/contacts", name="Ada", email="ada@example.com")
@@ -157,7 +160,7 @@ class Matrix:
         cloud.advance(5)
         revoked = self._post("/v4/profile/tokens", label="gone")
         assert self.alice.delete(f"/v4/profile/tokens/{revoked['id']}").status_code == 200
-        reading = " ".join(f"{name}:read_only" for name in ("account", "computes", "events", "images", "maintenance"))
+        reading = " ".join(f"{name}:read_only" for name in ("account", "computes", "events", "images", "maintenance", "domains"))
         return {
             "nobody": cloud.client(None),
             "bad token": cloud.client("not-a-token"),
@@ -177,7 +180,12 @@ class Matrix:
         self._post("/v4/account/users", username=name, email=f"{name}@example.com")
         if level is not None:
             grants = {
-                "global": {"account_access": level, "add_computes": level == "read_write"},
+                "global": {
+                    "account_access": level,
+                    "add_computes": level == "read_write",
+                    "add_domains": level == "read_write",
+                },
+                "domain": [{"id": self.parts["domain_id"], "permissions": level}],
                 "compute": [{"id": self.parts["compute_id"], "permissions": level}],
             }
             answer = self.alice.put(f"/v4/account/users/{name}/grants", json=grants)
@@ -243,7 +251,7 @@ def _for_restricted(row: Row, own: set[str], held: str) -> set[str]:
     if kind == "any":
         # What is somebody else's own, or about things that one may not see, is not there.
         return {"in", "404"} if own else {"in"}
-    if kind == "add_computes":
+    if kind in ("add_computes", "add_domains"):
         return {"in"} if held == "read_write" else {"403"}
     enough = held == "read_write" or held == level
     return {"in"} if enough else {"403"}

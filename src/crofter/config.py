@@ -85,7 +85,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     dns_server: Literal["bind", "nsd", "knot"] = "bind"
     """Whose configuration is written beside them."""
     dns_reload: str = ""
-    """The command that makes the name server read them again, or several with `` ; `` between them. No shell runs it."""
+    """The command that makes the name server read them again, several with `` ; `` between them. No shell runs it."""
     dns_names: str = "ns1.example.com ns2.example.com"
     """What the name servers are called, in the NS records of every domain; the first one in its SOA record."""
 

@@ -292,7 +292,7 @@ def test_a_change_of_restriction_starts_from_nothing(cloud: Cloud, alice: Client
     assert begun["global"] == nothing_granted()["global"]
 
 
-ABSENT = {"domain", "longview"}
+ABSENT = {"longview"}
 """Kinds of object that this server has none of."""
 
 
@@ -304,8 +304,11 @@ def one_of_each(cloud: Cloud, owner: Client, username: str) -> dict[str, int]:
     """An object of every kind, by kind; each has its kind for a label."""
     stock = Stock(cloud, username)
     web = make_instance(owner, "compute")
+    zone = {"type": "master", "domain": f"{username}.example.org", "soa_email": "a@example.org"}
+    domain = owner.post("/v4/domains", json=zone).json()["id"]
     return {
         "compute": web,
+        "domain": domain,
         "firewall": stock.firewall(web, "firewall"),
         "image": stock.image("image"),
         "nodebalancer": stock.nodebalancer("192.168.128.9", "nodebalancer", ipv4=f"100.64.201.{stock.account_id}"),

@@ -25,16 +25,10 @@ class _Kept(Row):
     transfers: list[str]
 
 
-_HELD = query(
-    select(*(zone.c[name] for name in _Kept.__struct_fields__))
-    .where(zone.c.name == bindparam("name"))
-    .with_for_update(),
-    _Kept,
-)
 _NAMES = query(select(zone.c.name).order_by(zone.c.name).limit(bindparam("most")))
-_LOOK = query(
-    select(*(zone.c[name] for name in _Kept.__struct_fields__)).where(zone.c.name == bindparam("name")), _Kept
-)
+_ONE = select(*(zone.c[name] for name in _Kept.__struct_fields__)).where(zone.c.name == bindparam("name"))
+_LOOK = query(_ONE, _Kept)
+_HELD = query(_ONE.with_for_update(), _Kept)
 
 
 class SimulatedNameServer:

@@ -1,7 +1,7 @@
 """Copying a zone from somebody else's name server (AXFR). That server is a stranger, and may be hostile.
 
-It is connected to only where addresses.py allows it, once resolved and judged; there is a limit to the time it takes, to
-its bytes and to its records; and what it sends is read by dnspython, whose every complaint is a refusal here.
+It is connected to only where addresses.py allows it, once resolved and judged; there is a limit to the time it takes,
+to its bytes and to its records; and what it sends is read by dnspython, whose every complaint is a refusal here.
 """
 
 from __future__ import annotations
@@ -194,9 +194,8 @@ class _Copy:
         if message.id != query.id or not message.flags & dns.flags.QR or message.flags & dns.flags.TC:
             raise NotCopied("The name server's answer cannot be understood")
         if message.rcode() != dns.rcode.NOERROR:
-            raise NotCopied(
-                f"The name server refuses to let the domain be copied: {dns.rcode.to_text(message.rcode())}"
-            )
+            code = dns.rcode.to_text(message.rcode())
+            raise NotCopied(f"The name server refuses to let the domain be copied: {code}")
         if not message.answer:
             raise NotCopied("The name server does not have this domain")
         for rrset in message.answer:

@@ -82,10 +82,10 @@ def _wanted(copied: list[Copied], domain: str) -> dict[str, Wanted]:
             continue  # the name servers of the domain are ours from now on
         made = _one(one, domain)
         wanted[records.digest(made)] = made
-    names = Counter(one.name.lower() for one in wanted.values())
-    for one in wanted.values():
-        if one.type == "CNAME" and names[one.name.lower()] > 1:
-            raise Unfit(f"CNAME {one.name} does not stand alone")
+    names = Counter(made.name.lower() for made in wanted.values())
+    for made in wanted.values():
+        if made.type == "CNAME" and names[made.name.lower()] > 1:
+            raise Unfit(f"CNAME {made.name} does not stand alone")
     return wanted
 
 

@@ -107,8 +107,8 @@ def _prefixed(word: str | None) -> str | None:
 
 
 def _about_name(wanted: Wanted, name: str, place: Place) -> Iterator[Reason]:
-    if wanted.type == "SRV" and not (wanted.service and wanted.protocol):
-        return  # said of those two
+    if wanted.type == "SRV" and list(_about_service(wanted)):
+        return  # said of the words that it is made of
     labels = name.split(".") if name else []
     proper = labels[1:] if labels[:1] == ["*"] else labels
     if not all(_NAME_LABEL.fullmatch(label) for label in proper) or len(name) + len(place.domain) >= LONGEST_NAME:

@@ -119,9 +119,9 @@ def longest_name(ctx: Context, domain_id: int) -> int:
 def insert(ctx: Context, domain_id: int, wanted: Wanted) -> Record:
     """Raises Duplicate if the domain has the same record already."""
     values: dict[str, Any] = msgspec.structs.asdict(wanted)
-    moments = {"created": ctx.moment, "updated": ctx.moment}
-    number = ctx.db.insert(record, domain_id=domain_id, **values, **moments, digest=digest(wanted))
-    return Record(number, **values, **moments)
+    values |= {"created": ctx.moment, "updated": ctx.moment}
+    number = ctx.db.insert(record, domain_id=domain_id, **values, digest=digest(wanted))
+    return Record(number, **values)
 
 
 def update(ctx: Context, row: Record, wanted: Wanted) -> Record:
