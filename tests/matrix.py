@@ -160,7 +160,9 @@ class Matrix:
         cloud.advance(5)
         revoked = self._post("/v4/profile/tokens", label="gone")
         assert self.alice.delete(f"/v4/profile/tokens/{revoked['id']}").status_code == 200
-        reading = " ".join(f"{name}:read_only" for name in ("account", "computes", "events", "images", "maintenance", "domains"))
+        reading = " ".join(
+            f"{name}:read_only" for name in ("account", "computes", "events", "images", "maintenance", "domains")
+        )
         return {
             "nobody": cloud.client(None),
             "bad token": cloud.client("not-a-token"),

@@ -80,7 +80,9 @@ def test_a_record_is_created_viewed_listed_changed_and_deleted(alice: Client, pa
         ("CAA", {"target": "mailto:a@example.org", "tag": "iodef"}, {"tag": "iodef"}),
     ],
 )
-def test_a_record_of_each_type(alice: Client, path: str, type: str, sent: dict[str, Any], shown: dict[str, Any]) -> None:
+def test_a_record_of_each_type(
+    alice: Client, path: str, type: str, sent: dict[str, Any], shown: dict[str, Any]
+) -> None:
     found = made(alice, path, type, **sent)
     assert shown.items() <= found.items()
     for name in ("priority", "weight", "port", "service", "protocol", "tag"):
@@ -200,7 +202,7 @@ def test_the_zone_file(alice: Client, path: str) -> None:
         "@\tIN\tNS\tns2.example.com.",
         "www\t300\tIN\tA\t192.0.2.1",
         "@\tIN\tMX\t10 mail.example.org.",
-        '@\tIN\tTXT\t"say \\"hi\\" \\\\ ; \\195\\169' + "x" * 239 + '" "' + "x" * 61 + '"',
+        '@\tIN\tTXT\t"say \\"hi\\" \\\\ ; \\195\\169' + "x" * 240 + '" "' + "x" * 60 + '"',
         "_sip._tcp\tIN\tSRV\t1 2 5060 sip.example.net.",
         '@\tIN\tCAA\t0 issue "ca.example.net"',
         'two\tIN\tTXT\t"a\\010b"',

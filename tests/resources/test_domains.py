@@ -166,7 +166,12 @@ def test_restricted_users_see_and_do_what_was_granted(cloud: Cloud, alice: Clien
 
 def test_domains_are_filtered_tagged_and_written_about(alice: Client) -> None:
     one, two = create(alice, group="a", tags=["blue"]), create(alice, domain="other.org", group="b")
-    for wanted in ('{"domain": "Example.ORG"}', '{"group": "a"}', '{"tags": "blue"}', '{"domain": {"+contains": "xam"}}'):
+    for wanted in (
+        '{"domain": "Example.ORG"}',
+        '{"group": "a"}',
+        '{"tags": "blue"}',
+        '{"domain": {"+contains": "xam"}}',
+    ):
         assert [found["id"] for found in alice.get(DOMAINS, headers={"X-Filter": wanted}).json()["data"]] == [one["id"]]
     refused = alice.get(DOMAINS, headers={"X-Filter": '{"status": "active"}'})
     assert errors(refused) == [("X-Filter", "Cannot filter on status")]

@@ -301,7 +301,7 @@ def test_every_kind_that_can_be_granted_is_known() -> None:
 
 
 def one_of_each(cloud: Cloud, owner: Client, username: str) -> dict[str, int]:
-    """An object of every kind, by kind; each has its kind for a label."""
+    """An object of every kind, by kind; each has its kind for a label, but for domains."""
     stock = Stock(cloud, username)
     web = make_instance(owner, "compute")
     zone = {"type": "master", "domain": f"{username}.example.org", "soa_email": "a@example.org"}
@@ -322,12 +322,13 @@ def test_grants_are_given_on_every_kind_of_object(cloud: Cloud, alice: Client, m
     assert set(own) == set(KINDS) - ABSENT
     invite(alice)
     path, bob = "/v4/account/users/bob/grants", cloud.client(cloud.token("bob"))
-    nothing = {kind: [{"id": one, "label": kind, "permissions": None}] for kind, one in own.items()}
+    labels = {kind: kind for kind in own} | {"domain": "alice.example.org"}
+    nothing = {kind: [{"id": one, "label": labels[kind], "permissions": None}] for kind, one in own.items()}
     shown = alice.get(path).json()
     assert {kind: shown[kind] for kind in KINDS} == nothing | {kind: [] for kind in ABSENT}
     for kind, one in own.items():
         granted = alice.put(path, json={kind: [{"id": one, "permissions": "read_only"}]}).json()
-        assert granted[kind] == [{"id": one, "label": kind, "permissions": "read_only"}]
+        assert granted[kind] == [{"id": one, "label": labels[kind], "permissions": "read_only"}]
         assert bob.get("/v4/profile/grants").json()[kind] == granted[kind]
         refused = alice.put(path, json={kind: [{"id": theirs[kind], "permissions": "read_only"}]})
         assert refused.status_code == 403
