@@ -43,8 +43,9 @@ class RealServer:
     def _bind(self) -> list[str]:
         config = self.home / "named.conf"
         config.write_text(
-            f'options {{ directory "{self.home}"; listen-on port {self.port} {{ 127.0.0.1; }}; listen-on-v6 {{ none; }};'
-            f' pid-file "{self.home}/pid"; session-keyfile "{self.home}/session.key"; recursion no; dnssec-validation no;'
+            f'options {{ directory "{self.home}"; listen-on port {self.port} {{ 127.0.0.1; }};'
+            f" listen-on-v6 {{ none; }}; recursion no; dnssec-validation no;"
+            f' pid-file "{self.home}/pid"; session-keyfile "{self.home}/session.key";'
             f' managed-keys-directory "{self.home}"; }};\n'
             f'controls {{ }};\ninclude "{self.zones}/*.conf";\n'
         )
@@ -54,8 +55,10 @@ class RealServer:
         config = self.home / "nsd.conf"
         config.write_text(
             f'server:\n ip-address: 127.0.0.1@{self.port}\n pidfile: "{self.home}/pid"\n username: ""\n'
-            f' zonesdir: "{self.zones}"\n database: ""\n xfrdfile: "{self.home}/xfrd"\n zonelistfile: "{self.home}/list"\n'
-            f' xfrdir: "{self.home}"\n cookie-secret-file: ""\nremote-control:\n control-enable: yes\n control-interface: "{self.home}/control"\n'
+            f' zonesdir: "{self.zones}"\n database: ""\n xfrdfile: "{self.home}/xfrd"\n'
+            f' zonelistfile: "{self.home}/list"\n'
+            f' xfrdir: "{self.home}"\n cookie-secret-file: ""\nremote-control:\n control-enable: yes\n'
+            f' control-interface: "{self.home}/control"\n'
             f'include: "{self.zones}/*.conf"\n'
         )
         return ["-d", "-c", str(config)]
