@@ -122,6 +122,7 @@ HOSTILE: dict[str, tuple[Deed, str]] = {
 @pytest.mark.parametrize("sort", HOSTILE)
 def test_a_stranger_that_means_no_good_is_refused(alice: Client, sort: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "SECONDS", 1.0)
+    monkeypatch.setattr(transfer, "MOST_RECORDS", 50)
     deed, reason = HOSTILE[sort]
     began = time.monotonic()
     with stranger(deed) as server:
