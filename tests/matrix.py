@@ -24,6 +24,7 @@ CATALOGUE = {"region_id", "type_id", "kernel_id", "image_id", "subscription_id",
 """Parts of a path that name nobody's own."""
 YES_OR_NO = (
     "add_computes",
+    "add_domains",
     "add_firewalls",
     "add_images",
     "add_longview",
@@ -33,7 +34,7 @@ YES_OR_NO = (
     "longview_subscription",
 )
 """Grants on the account that are held or not."""
-GRANTED = ("compute", "firewall", "longview", "nodebalancer", "volume")
+GRANTED = ("compute", "domain", "firewall", "longview", "nodebalancer", "volume")
 """Kinds of objects on which the restricted callers have grants; the path calls each of them by kind."""
 NEVER_ASKED_FOR = "databases"
 """A scope that no endpoint wants."""
@@ -110,6 +111,9 @@ class Matrix:
 
     def _make_things(self) -> None:
         self._post("/v4/tags", label="blue")
+        domain = self._post("/v4/domains", type="master", domain="example.org", soa_email="admin@example.org")
+        record = self._post(f"/v4/domains/{domain['id']}/records", type="A", name="www", target="192.0.2.1")
+        self.parts |= {"domain_id": domain["id"], "record_id": record["id"]}
         client = self._post("/v4/account/oauth-clients", label="app", redirect_uri="https://app.example.com/back")
         credential = self._post("/v4/managed/credentials", label="root", password="sesame")
         contact = self._post("/v4/managed/contacts", name="Ada", email="ada@example.com")

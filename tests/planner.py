@@ -21,6 +21,12 @@ METHOD = {"type": "credit_card", "is_default": True, "data": CARD}
 SERVICE = {"label": "other", "service_type": "tcp", "address": "127.0.0.1:9", "timeout": 1}
 BODIES: dict[str, dict[str, Any]] = {
     "update_account": {"company": "Croft"},
+    "create_domain": {"type": "master", "domain": "new.example.org", "soa_email": "a@example.org", "tags": ["new"]},
+    "update_domain": {"group": "other"},
+    "clone_domain": {"domain": "copy.example.org"},
+    "import_domain": {"domain": "copy.example.org", "remote_nameserver": "127.0.0.1:9"},
+    "create_domain_record": {"type": "TXT", "target": "hello"},
+    "update_domain_record": {"target": "192.0.2.2"},
     "update_account_settings": {"backups_enabled": True},
     "update_credit_card": CARD,
     "create_payment_method": METHOD,

@@ -34,6 +34,7 @@ each file at least, and on PostgreSQL the others wait for a soak."""
 NOT_QUICK = {
     "tests/db/test_faults.py": "servers are stopped and started",
     "tests/db/test_migrations.py": "whole schemas are compared",
+    "tests/drivers/test_dns.py::test_a_real_name_server": "processes of their own",
     "tests/drivers/test_pictures.py": "processes of their own",
     "tests/drivers/test_probe_process.py": "processes of their own",
     "tests/drivers/test_simulated_crash.py": "processes that are killed",
@@ -43,6 +44,7 @@ NOT_QUICK = {
     "tests/engine/test_storms.py": "storms",
     "tests/login/test_command_line.py": "processes of their own",
     "tests/login/test_pages.py": "a browser",
+    "tests/resources/test_domain_import.py": "waiting for those who are slow",
     "tests/resources/test_instance_races.py": "races",
     "tests/resources/test_instance_walks.py": "long walks",
     "tests/resources/test_managed_crashes.py": "processes that are killed",

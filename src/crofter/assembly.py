@@ -18,6 +18,7 @@ from crofter.config import RATE_LIMITS, Settings
 from crofter.context import Context, Runtime
 from crofter.db import Lock, Session, meta, open_database, query
 from crofter.db.schema import empty, prepare
+from crofter.drivers.dns import NameServer, SimulatedNameServer, ZoneFiles
 from crofter.drivers.hypervisor import Hypervisor
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.payments import SimulatedGateway
@@ -99,6 +100,7 @@ def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
     runtime = Runtime(settings, database, Clock(), rng, keyring, Kinds(registry.KINDS, access.permits))
     runtime.payments = SimulatedGateway(database)
     runtime.mailer = mail.driver(runtime)
+    runtime.name_server = name_server(runtime)
     runtime.passwords = Passwords(
         cheap=settings.sandbox, memory=settings.password_memory, passes=settings.password_passes
     )
@@ -241,6 +243,14 @@ def hypervisor(runtime: Runtime) -> Hypervisor:
     with runtime.database.read() as db:
         slugs = regions.slugs(db)
     return SimulatedHypervisor(runtime.database, runtime.clock, slugs)
+
+
+def name_server(runtime: Runtime) -> NameServer:
+    """The one that the settings name."""
+    settings = runtime.settings
+    if settings.dns_driver == "simulated" or settings.dns_folder is None:
+        return SimulatedNameServer(runtime.database)
+    return ZoneFiles(Path(settings.dns_folder), settings.dns_server, settings.dns_reload)
 
 
 def _mounts(application: Application, faults: Faults) -> dict[str, ASGIApp]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ipaddress
+import re
+import shlex
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -80,6 +82,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     mail_from: str = "crofter <no-reply@localhost>"
     seller: str = "crofter"
     """Who sends the invoices: name, address, tax id; lines separated by semicolons."""
+    dns_driver: Literal["simulated", "zonefiles"] = "simulated"
+    """``zonefiles``: domains are written to files that a name server serves."""
+    dns_folder: str | None = None
+    """Where those files are; nothing else may be there."""
+    dns_server: Literal["bind", "nsd", "knot"] = "bind"
+    """Whose configuration is written beside them."""
+    dns_reload: str = ""
+    """The command that makes the name server read them again, several with `` ; `` between them. No shell runs it."""
+    dns_names: str = "ns1.example.com ns2.example.com"
+    """What the name servers are called, in the NS records of every domain; the first one in its SOA record."""
+
+    @property
+    def name_servers(self) -> tuple[str, ...]:
+        return tuple(name.lower().removesuffix(".") for name in self.dns_names.split())
 
     @property
     def address(self) -> str:
@@ -103,6 +119,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         return None if self.data == ":memory:" else Path(self.data)
 
 
+_HOST = re.compile(r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 _PREFIX = "CROFTER_"
 _RATE = "rate_limit_"
 
@@ -184,8 +201,22 @@ def _check_outside(settings: Settings) -> None:
             raise SettingsError(f"probe_networks is a list of region=network, and {word} is none") from None
     if settings.probe_certificates and not Path(settings.probe_certificates).is_file():
         raise SettingsError(f"probe_certificates is a file, and there is no {settings.probe_certificates}")
+    _check_dns(settings)
     if settings.driver != "simulated":
         raise SettingsError(f"there is no driver {settings.driver!r}; there is: simulated")
+
+
+def _check_dns(settings: Settings) -> None:
+    if not settings.name_servers or not all(_HOST.fullmatch(name) for name in settings.name_servers):
+        raise SettingsError(f"dns_names is a list of host names, and {settings.dns_names!r} is none")
+    if settings.dns_driver == "zonefiles" and not settings.dns_folder:
+        raise SettingsError("dns_driver zonefiles needs dns_folder: where the files of the domains are to be")
+    if re.search(r"[\"'\\\s{};]", settings.dns_folder or ""):
+        raise SettingsError("dns_folder stands in the configuration of a name server: no spaces, quotes or braces")
+    try:
+        shlex.split(settings.dns_reload)
+    except ValueError as error:
+        raise SettingsError(f"dns_reload cannot be read: {error}") from None
 
 
 def _check_secrets(settings: Settings) -> None:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from crofter.clock import Clock
     from crofter.config import Settings
     from crofter.db import Database, Session
+    from crofter.drivers.dns import NameServer
     from crofter.drivers.hypervisor import Hypervisor
     from crofter.drivers.mail import Mailer
     from crofter.drivers.payments import Gateway
@@ -56,6 +57,7 @@ class Runtime:
         "keyring",
         "kinds",
         "mailer",
+        "name_server",
         "operations",
         "passwords",
         "payments",
@@ -70,6 +72,7 @@ class Runtime:
     """The fleet of hosts; after the catalogue is loaded, which names the regions."""
     payments: Gateway
     mailer: Mailer
+    name_server: NameServer
     passwords: Passwords
     """One for the whole process, so that there is one queue for hashing."""
     probes: ProbeClient

@@ -6,6 +6,7 @@ from types import ModuleType
 
 from crofter import mail, retention
 from crofter.catalogue import CatalogueTable
+from crofter.drivers.dns import simulated as zone_tables
 from crofter.drivers.mail import outbox as outbox_tables
 from crofter.edge.endpoint import Endpoint, endpoints_of
 from crofter.engine.operation import Operation
@@ -19,12 +20,17 @@ from crofter.ports import TrafficSource
 from crofter.resources.account import api as account
 from crofter.resources.billing import account_api as billed_account
 from crofter.resources.billing import api as billing
+from crofter.resources.billing import meters
 from crofter.resources.billing import operations as billing_operations
 from crofter.resources.billing.cards import CARD_DECLINED
 from crofter.resources.billing.promotions import PROMOTIONS
 from crofter.resources.billing.taxes import TAXES
 from crofter.resources.closing import api as closing
 from crofter.resources.closing.rules import CLEAR
+from crofter.resources.domains import api as domains
+from crofter.resources.domains import operations as domain_operations
+from crofter.resources.domains.kind import DOMAIN
+from crofter.resources.domains.records import api as domain_records
 from crofter.resources.events import api as events
 from crofter.resources.events import visibility as event_visibility
 from crofter.resources.firewalls import api as firewalls
@@ -105,6 +111,8 @@ API_MODULES: tuple[ModuleType, ...] = (
     billed_account,
     billing,
     closing,
+    domain_records,
+    domains,
     events,
     firewalls,
     images,
@@ -155,7 +163,7 @@ API_MODULES: tuple[ModuleType, ...] = (
 
 ENDPOINTS: list[Endpoint] = [declared for module in API_MODULES for declared in endpoints_of(module)]
 
-KINDS: tuple[Kind, ...] = (COMPUTE, FIREWALL, IMAGE, LONGVIEW, NODEBALANCER, STACKSCRIPT, VOLUME)
+KINDS: tuple[Kind, ...] = (COMPUTE, DOMAIN, FIREWALL, IMAGE, LONGVIEW, NODEBALANCER, STACKSCRIPT, VOLUME)
 
 neighbours.register(volume_kind.NEIGHBOUR, firewall_kind.NEIGHBOUR, nodebalancer_kind.NEIGHBOUR)
 
@@ -170,6 +178,7 @@ OPERATIONS: tuple[Operation, ...] = (
     *firewall_operations.OPERATIONS,
     *billing_operations.OPERATIONS,
     *transfer_operations.OPERATIONS,
+    *domain_operations.OPERATIONS,
     MAINTAIN,
     *login_schedules.OPERATIONS,
     *mail.OPERATIONS,
@@ -186,7 +195,7 @@ SCHEDULES: tuple[Schedule, ...] = (
 TRAFFIC: TrafficSource = instance_traffic.measure
 """Billing asks for the traffic of machines, and instances answer."""
 
-TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables)
+TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, zone_tables)
 """Resources that are here for their tables alone."""
 
 CATALOGUE_TABLES: tuple[CatalogueTable, ...] = (REGIONS, TYPES, KERNELS, IMAGES, TAXES, PROMOTIONS)
@@ -197,3 +206,4 @@ FAULTS: tuple[FaultKind, ...] = (CARD_DECLINED, *instance_faults.FAULTS, MAINTEN
 
 # What a lower package asks of a higher one.
 event_visibility.register("ticket", tickets.seen_by_user)
+meters.watch(domain_operations.watch_services)

@@ -14,6 +14,7 @@ from crofter.edge.observe import BUCKETS, Counts
 from crofter.engine.metrics import depth
 from crofter.engine.worker import Worker
 from crofter.errors import Problem
+from crofter.resources.domains import store as domains
 
 
 def render(counts: Counts, runtime: Runtime, worker: Worker) -> bytes:
@@ -65,6 +66,7 @@ class EngineCollector(Collector):
         try:
             with self._runtime.database.read() as db:
                 rows = depth(db)
+                behind = domains.behind(db)
         except Problem:
             return  # the database is away; readiness says so
         now = self._runtime.clock.now()
@@ -76,3 +78,6 @@ class EngineCollector(Collector):
             oldest.add_metric([queue], age)
         yield waiting
         yield oldest
+        yield GaugeMetricFamily(
+            "crofter_zones_behind", "Domains that the name servers do not know as they are now.", value=behind
+        )

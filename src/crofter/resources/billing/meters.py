@@ -6,7 +6,7 @@ is paid as it began, and what follows is paid from the next hour on. What meters
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -184,6 +184,15 @@ ACCOUNTS_WITH_UNBILLED = select(meter.c.account_id).where(_UNBILLED, meter.c.acc
 _BILLABLE = query(ACCOUNTS_WITH_UNBILLED.distinct().order_by(meter.c.account_id).limit(bindparam("most")))
 
 
+_RUNS = query(select(meter.c.id).where(_OF_ACCOUNT, meter.c.ended.is_(None)).limit(1))
+_watchers: list[Callable[[Context, int], None]] = []
+
+
+def watch(watcher: Callable[[Context, int], None]) -> None:
+    """Have a higher package told of each account for which something starts or stops."""
+    _watchers.append(watcher)
+
+
 # ---- starting and stopping ------------------------------------------------------------------------------------------
 
 
@@ -213,6 +222,8 @@ def resume(ctx: Context, what: str, object_id: int, along: Iterable[str]) -> int
             ctx.db.update(meter, {"what": kind, "object_id": object_id, "ended": ended}, ended=None)
             for resumed in running(ctx.db, kind, object_id):
                 revisions.change(ctx.db, resumed.account_id)
+        for current in running(ctx.db, what, object_id):
+            _tell(ctx, current.account_id)
     return ended
 
 
@@ -255,12 +266,19 @@ def _insert(ctx: Context, account_id: int, thing: Metered, began: int, chain: in
         ended=None,
         billed_until=began,
     )
+    _tell(ctx, account_id)
 
 
 def _end(ctx: Context, ending: Meter) -> None:
     ctx.db.price_changes.append((ending.account_id, -ending.hourly, -ending.monthly))
     revisions.change(ctx.db, ending.account_id)
     ctx.db.update(meter, {"id": ending.id}, ended=ctx.now)
+    _tell(ctx, ending.account_id)
+
+
+def _tell(ctx: Context, account_id: int) -> None:
+    for watcher in _watchers:
+        watcher(ctx, account_id)
 
 
 def _next_hour(ending: Meter, now: int) -> int:
@@ -306,6 +324,11 @@ def chained(db: Session, account_id: int, since: int) -> list[Meter]:
 
 def running(db: Session, what: str, object_id: int) -> list[Meter]:
     return db.all(_RUNNING, what=what, object_id=object_id)
+
+
+def any_running(db: Session, account_id: int) -> bool:
+    """Whether the account has anything that costs money now."""
+    return db.value(_RUNS, account_id=account_id) is not None
 
 
 def mark_billed(db: Session, account_id: int, until: int) -> None:

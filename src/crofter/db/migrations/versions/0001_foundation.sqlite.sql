@@ -34,6 +34,8 @@ CREATE INDEX ix_answered_request_answered ON answered_request (answered)
 --;
 CREATE TABLE account ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, euuid TEXT NOT NULL, email TEXT NOT NULL, company TEXT DEFAULT '' NOT NULL, first_name TEXT DEFAULT '' NOT NULL, last_name TEXT DEFAULT '' NOT NULL, address_1 TEXT DEFAULT '' NOT NULL, address_2 TEXT DEFAULT '' NOT NULL, city TEXT DEFAULT '' NOT NULL, state TEXT DEFAULT '' NOT NULL, zip TEXT DEFAULT '' NOT NULL, country TEXT DEFAULT '' NOT NULL, phone TEXT DEFAULT '' NOT NULL, tax_id TEXT DEFAULT '' NOT NULL, active_since TEXT NOT NULL, closed INTEGER NOT NULL, managed INTEGER NOT NULL, public_ips INTEGER NOT NULL, backups_enabled INTEGER DEFAULT 0 NOT NULL, network_helper INTEGER DEFAULT 1 NOT NULL, longview_subscription TEXT, CONSTRAINT uq_account_euuid UNIQUE (euuid) ) STRICT
 --;
+CREATE TABLE simulated_zone ( name TEXT NOT NULL, serial INTEGER NOT NULL, lines TEXT NOT NULL, masters TEXT NOT NULL, transfers TEXT NOT NULL, CONSTRAINT pk_simulated_zone PRIMARY KEY (name) ) STRICT
+--;
 CREATE TABLE login_attempt ( subject BLOB NOT NULL, failures INTEGER NOT NULL, last INTEGER NOT NULL, until INTEGER NOT NULL, CONSTRAINT pk_login_attempt PRIMARY KEY (subject) ) WITHOUT ROWID, STRICT
 --;
 CREATE TABLE simulated_charge ( "key" TEXT NOT NULL, customer TEXT NOT NULL, token TEXT NOT NULL, cents INTEGER NOT NULL, paid INTEGER NOT NULL, CONSTRAINT pk_simulated_charge PRIMARY KEY ("key") ) STRICT
@@ -53,6 +55,22 @@ CREATE TABLE released_address ( address TEXT NOT NULL, region TEXT NOT NULL, pub
 CREATE INDEX ix_released_address_free ON released_address (region, public, free_at, address)
 --;
 CREATE TABLE compute_type ( slug TEXT NOT NULL, position INTEGER, label TEXT NOT NULL, class_ TEXT NOT NULL, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, transfer INTEGER NOT NULL, network_out INTEGER NOT NULL, gpus INTEGER NOT NULL, price_hourly INTEGER NOT NULL, price_monthly INTEGER NOT NULL, backup_hourly INTEGER NOT NULL, backup_monthly INTEGER NOT NULL, deprecated INTEGER NOT NULL, successor TEXT, CONSTRAINT pk_compute_type PRIMARY KEY (slug), CONSTRAINT uq_compute_type_position UNIQUE (position) ) WITHOUT ROWID, STRICT
+--;
+CREATE TABLE domain_record ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, domain_id INTEGER NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, target TEXT NOT NULL, priority INTEGER NOT NULL, weight INTEGER NOT NULL, port INTEGER NOT NULL, service TEXT, protocol TEXT, ttl_sec INTEGER NOT NULL, tag TEXT, created TEXT NOT NULL, updated TEXT NOT NULL, digest TEXT NOT NULL, CONSTRAINT uq_domain_record_digest_domain_id UNIQUE (digest, domain_id) ) STRICT
+--;
+CREATE INDEX ix_domain_record_domain_id ON domain_record (domain_id, id)
+--;
+CREATE INDEX ix_domain_record_name ON domain_record (domain_id, lower(name), id)
+--;
+CREATE INDEX ix_domain_record_tag ON domain_record (domain_id, lower(tag), id)
+--;
+CREATE INDEX ix_domain_record_target ON domain_record (domain_id, lower(target), id)
+--;
+CREATE INDEX ix_domain_record_type ON domain_record (domain_id, lower(type), id)
+--;
+CREATE TRIGGER domain_record_tally_delete AFTER DELETE ON domain_record FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('domain_record', OLD.domain_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'domain_record' AND owner = OLD.domain_id AND block = OLD.id >> 12 AND amount = 0; END
+--;
+CREATE TRIGGER domain_record_tally_move AFTER UPDATE OF domain_id ON domain_record FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('domain_record', OLD.domain_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'domain_record' AND owner = OLD.domain_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('domain_record', NEW.domain_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
 CREATE TABLE region ( slug TEXT NOT NULL, position INTEGER, country TEXT NOT NULL, capabilities TEXT NOT NULL, resolvers_ipv4 TEXT NOT NULL, resolvers_ipv6 TEXT NOT NULL, status TEXT DEFAULT 'ok' NOT NULL, CONSTRAINT pk_region PRIMARY KEY (slug), CONSTRAINT uq_region_position UNIQUE (position) ) WITHOUT ROWID, STRICT
 --;
@@ -235,6 +253,20 @@ CREATE TABLE transfer ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, token TEX
 CREATE INDEX ix_transfer_receiver_id ON transfer (receiver_id)
 --;
 CREATE INDEX ix_transfer_sender_id ON transfer (sender_id, id)
+--;
+CREATE TABLE domain ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL, group_label TEXT NOT NULL, status TEXT NOT NULL, description TEXT NOT NULL, soa_email TEXT NOT NULL, retry_sec INTEGER NOT NULL, master_ips TEXT NOT NULL, axfr_ips TEXT NOT NULL, expire_sec INTEGER NOT NULL, refresh_sec INTEGER NOT NULL, ttl_sec INTEGER NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, serial INTEGER NOT NULL, published INTEGER, queued INTEGER NOT NULL, served INTEGER NOT NULL, size INTEGER NOT NULL, CONSTRAINT uq_domain_name UNIQUE (name), CONSTRAINT fk_domain_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_domain_account_id ON domain (account_id, id)
+--;
+CREATE INDEX ix_domain_behind ON domain (id) WHERE published IS NULL OR published < serial
+--;
+CREATE INDEX ix_domain_group ON domain (account_id, lower(group_label), id)
+--;
+CREATE INDEX ix_domain_label ON domain (account_id, lower(label), id)
+--;
+CREATE TRIGGER domain_tally_delete AFTER DELETE ON domain FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('domain', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'domain' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
+--;
+CREATE TRIGGER domain_tally_move AFTER UPDATE OF account_id ON domain FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('domain', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'domain' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('domain', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
 CREATE TABLE image ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER, name TEXT, position INTEGER, label TEXT NOT NULL, description TEXT, size INTEGER NOT NULL, filesystem TEXT DEFAULT 'ext4' NOT NULL, vendor TEXT, type TEXT DEFAULT 'manual' NOT NULL, status TEXT DEFAULT 'available' NOT NULL, deprecated INTEGER NOT NULL, created TEXT NOT NULL, created_by TEXT NOT NULL, updated TEXT NOT NULL, eol TEXT, expiry TEXT, host INTEGER, region TEXT, event_id INTEGER, upload_digest BLOB, CONSTRAINT fk_image_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT uq_image_name UNIQUE (name), CONSTRAINT uq_image_position UNIQUE (position), CONSTRAINT uq_image_upload_digest UNIQUE (upload_digest) ) STRICT
 --;

@@ -1,0 +1,1 @@
+"""Domains: zones of the domain name system, and what is in them."""

@@ -1,0 +1,1 @@
+"""Records: what the names of a domain stand for."""
