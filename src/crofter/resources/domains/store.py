@@ -7,12 +7,10 @@ from typing import Any
 
 from sqlalchemy import (
     Column,
-    ColumnElement,
     Index,
     Integer,
     Text,
     UniqueConstraint,
-    and_,
     bindparam,
     func,
     select,
@@ -27,7 +25,7 @@ from crofter.db.tally import Tally
 from crofter.kinds import Entity
 from crofter.resources.domains.shapes import DomainView
 from crofter.resources.tags import store as tags
-from crofter.resources.users.store import grant
+from crofter.resources.users.store import grant, granted
 from crofter.shapes import Raw
 
 KIND = "domain"
@@ -133,11 +131,11 @@ _COLUMNS: dict[str, Any] = {
     "group": domain.c.group_label,
     "tags": tags.field_of(KIND, domain.c.id),
 }
-_GRANTED: ColumnElement[bool] = and_(grant.c.kind == KIND, grant.c.object_id == domain.c.id)
+_GRANTED = granted(KIND, domain.c.id)
 ALL = Collection(DomainView, _SHOWN, Shown, key=domain.c.id, columns=_COLUMNS, tally=DOMAINS)
 GRANTED = Collection(
     DomainView,
-    _SHOWN.join(grant, _GRANTED).where(grant.c.user_id == bindparam("user_id")),
+    _SHOWN.join(grant, _GRANTED),
     Shown,
     key=domain.c.id,
     columns=_COLUMNS,

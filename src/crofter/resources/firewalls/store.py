@@ -15,7 +15,6 @@ from sqlalchemy import (
     UniqueConstraint,
     and_,
     bindparam,
-    exists,
     select,
     text,
     type_coerce,
@@ -30,7 +29,7 @@ from crofter.kinds import Entity
 from crofter.resources.firewalls.shapes import FirewallDeviceView, FirewallView, RulesView
 from crofter.resources.instances import store as instances
 from crofter.resources.tags import store as tags
-from crofter.resources.users.store import grant
+from crofter.resources.users.store import grant, granted, is_granted
 from crofter.shapes import Raw
 
 KIND = "firewall"
@@ -110,11 +109,7 @@ _OF = _OWN.where(
         )
     ),
 )
-_GRANTED = exists(
-    select(grant.c.object_id).where(
-        grant.c.user_id == bindparam("user_id"), grant.c.kind == KIND, grant.c.object_id == firewall.c.id
-    )
-)
+_GRANTED = is_granted(KIND, firewall.c.id)
 
 
 def _collection(statement: Select[Any], tally: Tally | None = None) -> Collection[Firewall]:
@@ -130,11 +125,7 @@ def _collection(statement: Select[Any], tally: Tally | None = None) -> Collectio
 
 
 ALL = _collection(_OWN, _FIREWALLS)
-GRANTED = _collection(
-    _OWN.join(grant, and_(grant.c.kind == KIND, grant.c.object_id == firewall.c.id)).where(
-        grant.c.user_id == bindparam("user_id")
-    )
-)
+GRANTED = _collection(_OWN.join(grant, granted(KIND, firewall.c.id)))
 OF_OBJECT = {False: _collection(_OF), True: _collection(_OF.where(_GRANTED))}
 """By whether the caller is restricted."""
 

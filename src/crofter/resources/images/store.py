@@ -16,7 +16,6 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
-    exists,
     func,
     or_,
     select,
@@ -29,7 +28,7 @@ from crofter.db.collections import Collection
 from crofter.errors import Forbidden, NotFound
 from crofter.kinds import Entity
 from crofter.resources.images.shapes import ImageView, Status
-from crofter.resources.users.store import grant
+from crofter.resources.users.store import is_granted
 
 KIND = "image"
 STATUSES: tuple[str, ...] = get_args(Status)
@@ -120,11 +119,7 @@ class Image(Offered):
 _SHOWN = select(*(image.c[name] for name in Image.__struct_fields__))
 _PUBLIC = image.c.position.is_not(None)
 _OWN = image.c.account_id == bindparam("account_id")
-_GRANTED = exists(
-    select(grant.c.object_id).where(
-        grant.c.user_id == bindparam("user_id"), grant.c.kind == KIND, grant.c.object_id == image.c.id
-    )
-)
+_GRANTED = is_granted(KIND, image.c.id)
 
 
 def _collection(statement: Select[Any]) -> Collection[Image]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Column, Index, Text, UniqueConstraint, and_, bindparam, func, select, text
+from sqlalchemy import Column, Index, Text, UniqueConstraint, bindparam, func, select, text
 
 from crofter.context import Context
 from crofter.db import Duplicate, Moment, Row, Sealed, among, identity, owned, query, table
@@ -14,7 +14,7 @@ from crofter.db.tally import Tally
 from crofter.errors import Invalid
 from crofter.kinds import Entity
 from crofter.resources.longview.shapes import LongviewClientView
-from crofter.resources.users.store import grant
+from crofter.resources.users.store import grant, granted
 
 KIND = "longview"
 
@@ -65,11 +65,11 @@ _LABEL = query(
     )
 )
 _COLUMNS = {"label": longview_client.c.label}
-_GRANTED = and_(grant.c.kind == KIND, grant.c.object_id == longview_client.c.id)
+_GRANTED = granted(KIND, longview_client.c.id)
 ALL = Collection(LongviewClientView, _MINE, Client, key=longview_client.c.id, columns=_COLUMNS, tally=_TALLY)
 GRANTED = Collection(
     LongviewClientView,
-    _MINE.join(grant, _GRANTED).where(grant.c.user_id == bindparam("user_id")),
+    _MINE.join(grant, _GRANTED),
     Client,
     key=longview_client.c.id,
     columns=_COLUMNS,

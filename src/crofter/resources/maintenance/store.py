@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, ForeignKey, Index, Select, Text, bindparam, exists, select
+from sqlalchemy import Column, ForeignKey, Index, Select, Text, bindparam, select
 
 from crofter.context import Context
 from crofter.db import Id, Moment, Row, identity, owned, query, table
 from crofter.db.collections import Collection
 from crofter.resources.instances.store import KIND, instance
 from crofter.resources.maintenance.shapes import MaintenanceEntity, MaintenanceView
-from crofter.resources.users.store import grant
+from crofter.resources.users.store import is_granted
 
 maintenance = table(
     "maintenance",
@@ -50,11 +50,7 @@ _EVERY = select(
     maintenance.c.when_,
 ).join(instance, instance.c.id == maintenance.c.instance_id)
 _ALL = _EVERY.where(maintenance.c.account_id == bindparam("account_id"))
-_GRANTED = exists(
-    select(grant.c.object_id).where(
-        grant.c.user_id == bindparam("user_id"), grant.c.kind == KIND, grant.c.object_id == maintenance.c.instance_id
-    )
-)
+_GRANTED = is_granted(KIND, maintenance.c.instance_id)
 _EVERYBODYS = query(_EVERY.order_by(maintenance.c.when_, maintenance.c.id), Maintenance)
 _ANY = query(_EVERY.where(maintenance.c.id == bindparam("id")), Maintenance)
 _COLUMNS = {"status": maintenance.c.status, "type": maintenance.c.type, "when": maintenance.c.when_}

@@ -34,7 +34,7 @@ from crofter.resources.nodebalancers.configs.tables import nodebalancer_config
 from crofter.resources.nodebalancers.nodes.tables import nodebalancer_node
 from crofter.resources.nodebalancers.shapes import NodeBalancerTransferView, NodeBalancerView
 from crofter.resources.tags import store as tags
-from crofter.resources.users.store import grant
+from crofter.resources.users.store import grant, granted
 
 KIND = "nodebalancer"
 TAKEN = "Label must be unique among your NodeBalancers"
@@ -93,7 +93,7 @@ _OF = _OWN.where(
         .where(address.c.instance_id == bindparam("instance_id"), address.c.public.is_(False))
     )
 )
-_GRANTED = and_(grant.c.kind == KIND, grant.c.object_id == nodebalancer.c.id, grant.c.user_id == bindparam("user_id"))
+_GRANTED = granted(KIND, nodebalancer.c.id)
 _ONE = query(_OWN.where(nodebalancer.c.id == bindparam("id")), NodeBalancer)
 _THESE = query(_OWN.where(among(nodebalancer.c.id, "ids")), NodeBalancer)
 _LABEL = query(

@@ -16,7 +16,6 @@ from sqlalchemy import (
     Text,
     and_,
     bindparam,
-    exists,
     false,
     func,
     or_,
@@ -30,7 +29,7 @@ from crofter.db.collections import Collection
 from crofter.errors import Forbidden, NotFound
 from crofter.kinds import Entity
 from crofter.resources.stackscripts.shapes import StackScriptView
-from crofter.resources.users.store import grant
+from crofter.resources.users.store import is_granted
 
 KIND = "stackscript"
 ANY_IMAGE = "any/all"
@@ -105,11 +104,7 @@ _SHOWN = select(
 )
 _OWN = stackscript.c.account_id == bindparam("account_id")
 _PUBLIC = stackscript.c.is_public.is_(True)
-_GRANTED = exists(
-    select(grant.c.object_id).where(
-        grant.c.user_id == bindparam("user_id"), grant.c.kind == KIND, grant.c.object_id == stackscript.c.id
-    )
-)
+_GRANTED = is_granted(KIND, stackscript.c.id)
 
 
 def _collection(statement: Select[Any], mine: ColumnElement[bool]) -> Collection[StackScript]:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import (
     Column,
+    ColumnElement,
     ForeignKey,
     Index,
     LargeBinary,
     PrimaryKeyConstraint,
     Text,
+    and_,
     bindparam,
+    exists,
     false,
     func,
     select,
@@ -157,6 +161,16 @@ _LEVEL = query(
         grant.c.object_id == bindparam("object_id"),
     )
 )
+
+
+def granted(kind: str, object_id: ColumnElement[Any]) -> ColumnElement[bool]:
+    """How a select joins the grants of the caller, ``user_id``, to objects of a kind."""
+    return and_(grant.c.kind == kind, grant.c.object_id == object_id, grant.c.user_id == bindparam("user_id"))
+
+
+def is_granted(kind: str, object_id: ColumnElement[Any]) -> ColumnElement[bool]:
+    """Whether the caller has a grant on the object, where few are looked at."""
+    return exists(select(grant.c.object_id).where(granted(kind, object_id)))
 
 
 def by_username(ctx: Context, username: str) -> User:

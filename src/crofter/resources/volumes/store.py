@@ -13,7 +13,6 @@ from sqlalchemy import (
     Select,
     Text,
     UniqueConstraint,
-    and_,
     bindparam,
     delete,
     or_,
@@ -32,7 +31,7 @@ from crofter.errors import Invalid
 from crofter.kinds import Entity
 from crofter.resources.instances.store import Instance, instance
 from crofter.resources.tags import store as tags
-from crofter.resources.users.store import grant
+from crofter.resources.users.store import grant, granted
 from crofter.resources.volumes.shapes import VolumeView
 
 KIND = "volume"
@@ -92,11 +91,10 @@ _ROWS = select(
 ).outerjoin(instance, instance.c.id == volume.c.instance_id)
 _SHOWN = _ROWS.where(volume.c.account_id == bindparam("account_id"))
 _OF = _SHOWN.where(volume.c.instance_id == bindparam("instance_id"))
-_GRANTED = and_(grant.c.kind == KIND, grant.c.object_id == volume.c.id)
 
 
 def _granted(statement: Select[Any]) -> Select[Any]:
-    return statement.join(grant, _GRANTED).where(grant.c.user_id == bindparam("user_id"))
+    return statement.join(grant, granted(KIND, volume.c.id))
 
 
 def _collection(statement: Select[Any], tally: Tally | None = None) -> Collection[Volume]:
