@@ -6,6 +6,7 @@ from typing import Any
 
 from httpx2 import Client
 
+from crofter.db.tables import metadata
 from tests.cloud import Cloud
 
 PASSWORD = "Vq7!mmpx-Tolp"
@@ -126,3 +127,67 @@ def test_deleting_an_instance_takes_its_place_among_neighbours_along(cloud: Clou
     assert alice.get("networking/ips")["data"] == []
     actions = {event["action"] for event in alice.get("account/events")["data"]}
     assert {"volume_detach", "nodebalancer_node_delete", "firewall_device_remove", "compute_delete"} <= actions
+
+
+REMEMBERED = {
+    "account",
+    "account_user",
+    "audit",
+    "audit_head",
+    "charge",
+    "event",
+    "invoice",
+    "invoice_item",
+    "ledger",
+    "meter",
+    "operation",
+    "payment",
+    "payment_method",
+    "revision",
+    "token",
+    "traffic",
+}
+"""What is kept of a closed account: who it was, what was done and what was paid."""
+
+
+def test_closing_an_account_leaves_nothing_of_its_objects(cloud: Cloud) -> None:
+    alice = Person(cloud, "alice")
+    web = alice.post(
+        "compute/instances", image="compute/alpine3.15", label="web", private_ip=True, tags=["shop"], **NEW
+    )
+    volume = alice.post("volumes", label="data", compute_id=web["id"])
+    alice.post("volumes", label="free", region="us-west")
+    alice.post("networking/firewalls", label="wall", rules=RULES, devices={"computes": [web["id"]]})
+    node = {"address": f"{web['ipv4'][1]}:80", "label": "web"}
+    alice.post("nodebalancers", region="us-east", configs=[{"nodes": [node]}])
+    alice.post("networking/ipv6/ranges", compute_id=web["id"], prefix_length=64)
+    domain = alice.post("domains", domain="shop.example.org", type="master", soa_email="a@example.org")
+    alice.post(f"domains/{domain['id']}/records", type="A", name="www", target="192.0.2.1")
+    alice.post("longview/clients", label="agent")
+    alice.ask("PUT", "longview/plan", longview_subscription="longview-10")
+    alice.post("compute/stackscripts", label="greet", images=["any/all"], script=SCRIPT)
+    alice.post("images/upload", label="sent", region="us-east")
+    private_image(alice)
+    assert volume["compute_id"] == web["id"]
+    assert kept_of(cloud, "alice") - REMEMBERED > {"instance", "volume", "firewall", "nodebalancer", "domain", "image"}
+
+    assert alice.client.post("/v4/account/cancel", json={"comments": "bye"}).status_code == 200
+    cloud.settle()
+    cloud.advance(3 * 86400)
+    cloud.settle()
+    assert kept_of(cloud, "alice") <= REMEMBERED
+    inventory = cloud.runtime.hypervisor.list()
+    assert [*inventory.domains, *inventory.disks, *inventory.volumes, *inventory.images] == []
+    with cloud.runtime.database.read() as db:
+        assert db.raw("SELECT count(*) FROM meter WHERE ended IS NULL").fetchone()[0] == 0
+        for table in ("nodebalancer_node", "firewall_device", "domain_record", "shared_address", "address"):
+            assert db.raw(f"SELECT count(*) FROM {table}").fetchone()[0] == 0, table
+
+
+def kept_of(cloud: Cloud, username: str) -> set[str]:
+    """The tables that have rows of an account."""
+    owned = [table.name for table in metadata.sorted_tables if "account_id" in table.c]
+    with cloud.runtime.database.read() as db:
+        account = db.raw(f"SELECT account_id FROM account_user WHERE username = '{username}'").fetchone()[0]
+        own = "SELECT count(*) FROM {} WHERE account_id = {}"
+        return {name for name in owned if db.raw(own.format(name, account)).fetchone()[0]}

@@ -14,6 +14,7 @@ from crofter.errors import Conflict, Problem, Unauthenticated, Unavailable
 from crofter.resources.account import store as accounts
 from crofter.resources.billing import invoices, meters, payments
 from crofter.resources.billing import store as billing
+from crofter.resources.tags import store as tags
 from crofter.resources.transfers import rules as transfers
 from crofter.results import TwoPhaseWrite
 from crofter.shapes import Body, View
@@ -116,11 +117,17 @@ def remove_some(ctx: Context, work: StepContext) -> Sleep | None:
     return Sleep(0) if ctx.runtime.kinds.remove_some(ctx, reached, AT_ONCE) else None
 
 
+@tx_step()
+def remove_tags(ctx: Context, _work: StepContext) -> Sleep | None:
+    """After the objects that carry them: people name tags after what they do."""
+    return Sleep(0) if tags.delete_some(ctx, AT_ONCE) else None
+
+
 def resume_later(ctx: Context, work: StepContext, _reason: str) -> None:
     """Nothing of a closed account must stay, since nobody pays for it."""
     enqueue(ctx, CLEAR, work.args, due=ctx.now + TRY_AGAIN, vars=work.vars)
 
 
 CLEAR = Operation(
-    kind="account.clear", args=Nothing, queue="bulk", steps=(remove_some,), failed=resume_later, keep=False
+    kind="account.clear", args=Nothing, queue="bulk", steps=(remove_some, remove_tags), failed=resume_later, keep=False
 )

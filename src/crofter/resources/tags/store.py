@@ -111,6 +111,9 @@ GRANTED_CARRIERS = Collection(
 _LABELLED = select(tag).where(tag.c.account_id == bindparam("account_id"), tag.c.label == bindparam("label"))
 _BY_LABEL = query(_LABELLED, Tag)
 _SEEN_BY_LABEL = query(_LABELLED.where(exists(select(1).where(tagged.c.tag_id == tag.c.id).join(grant, _GRANTED))), Tag)
+_SOME = query(
+    select(tag.c.id).where(tag.c.account_id == bindparam("account_id")).order_by(tag.c.id).limit(bindparam("most"))
+)
 _LABELS = query(
     select(tagged.c.object_id, tag.c.label)
     .join(tag, tag.c.id == tagged.c.tag_id)
@@ -167,6 +170,14 @@ def detach(ctx: Context, kind: str, object_id: int) -> None:
 def delete(ctx: Context, tag_id: int) -> None:
     revisions.change(ctx.db, ctx.account_id)
     ctx.db.delete(tag, account_id=ctx.account_id, id=tag_id)
+
+
+def delete_some(ctx: Context, most: int) -> bool:
+    """Delete a few tags of the account; whether there were any."""
+    ids = ctx.db.column(_SOME, account_id=ctx.account_id, most=most)
+    for tag_id in ids:
+        delete(ctx, tag_id)
+    return bool(ids)
 
 
 def labels_of(ctx: Context, kind: str, object_id: int) -> list[str]:
