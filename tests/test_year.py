@@ -28,10 +28,10 @@ from tests.year.clouds import Killed, Shaky
 from tests.year.fingerprint import fingerprint
 from tests.year.life import Year
 
-SEED = 2
+SEED = 10
 """Of a story that has everything in it, be it of some months or of a year."""
-MACHINES = {"compute", "backup", "ip", "managed", "credit"}
-EVERYTHING = {*MACHINES, "volume", "nodebalancer", "transfer"}
+
+EVERYTHING = {"compute", "backup", "ip", "managed", "credit", "volume", "nodebalancer", "transfer"}
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 """Threads of a server whose power fails die of it."""
 
@@ -94,7 +94,7 @@ def test_a_year_in_a_process_that_is_killed_again_and_again(folders: Callable[[s
     try:
         assert everything_is_as_it_should_be(cloud, year.log) > 20
         assert killed.seen["kills"] > 5
-        assert what_was_billed(cloud) == MACHINES  # from outside, the rest can neither be made nor be made loud
+        assert what_was_billed(cloud) == EVERYTHING - {"transfer"}  # from outside, no traffic can be made
         assert moved_and_billed_on_both_sides(cloud, year.log) != set()
     finally:
         cloud.close()
@@ -137,9 +137,9 @@ class Lived(NamedTuple):
 
 def live(place: Path | str) -> Lived:
     """Some weeks of three accounts, in which whatever can be billed is."""
-    application = Shaky(place, 11, cuts=False)
+    application = Shaky(place, 26, cuts=False)
     try:
-        year = Year(application, 11, 3)
+        year = Year(application, 26, 3)
         year.run(45, 2)
         moved = moved_and_billed_on_both_sides(application.cloud, year.log)
         return Lived(+year.done, what_was_billed(application.cloud), moved, violated(application.cloud, year.log))
