@@ -103,10 +103,10 @@ NEEDS_MORE = {"confirm_two_factor"}
 """What a code of somebody's telephone is needed for; refused here, and that changes nothing either."""
 ON = {
     "idle": (
-        *("migrate_instance", "boot_instance", "delete_disk", "resize_disk", "delete_config"),
+        *("boot_instance", "delete_disk", "resize_disk", "delete_config"),
         *("reset_disk_password", "reset_instance_password"),
     ),
-    "bare": ("create_disk", "clone_disk", "update_disk", "enable_backups", "allocate_instance_ip"),
+    "bare": ("migrate_instance", "create_disk", "clone_disk", "update_disk", "enable_backups", "allocate_instance_ip"),
     "old": ("mutate_instance",),
 }
 """What is done to another instance than a running one, as it was made."""

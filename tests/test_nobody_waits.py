@@ -39,7 +39,10 @@ COSTLY = {
 """Slow for another reason than what an account has."""
 COUNTED = {
     "list_instances": "those of a restricted user are counted by grants, and all others wait for no thread",
+    "list_ips": "likewise",
+    "list_ipv6_ranges": "likewise",
     "list_tags": "likewise",
+    "list_vlans": "likewise",
     "list_tagged_objects": "likewise",
 }
 """Not slow, though it does more for some."""
