@@ -35,6 +35,7 @@ COSTLY = {
     "view_month_stats": "likewise",
     "view_transfer": "likewise",
     "view_month_transfer": "likewise",
+    "view_zone_file": "all records of a zone are written out",
 }
 """Slow for another reason than what an account has."""
 COUNTED = {
