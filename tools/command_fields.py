@@ -12,7 +12,7 @@ TYPES = {"integer": "int", "number": "float", "boolean": "bool", "string": "str"
 MAX_DEPTH = 3
 COLUMNS = 7
 FIRST = (
-    "id username address label summary filename action entity.label status state service_type type region ipv4 size "
+    "id username address label data.id data.label summary filename action entity.label status state service_type type region ipv4 size "
     "percent_complete created date total amount usd version restricted email scopes expiry"
 ).split()
 """What people look for in a list, in this order. Then come the other plain fields."""
@@ -111,3 +111,5 @@ def _plain_fields(document: Document, item: Schema, prefix: str = "") -> Iterato
             yield prefix + name
         elif "properties" in field and not prefix:
             yield from _plain_fields(document, field, f"{name}.")
+        elif not field and not prefix:  # an object of any kind
+            yield from (f"{name}.id", f"{name}.label")

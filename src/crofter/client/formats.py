@@ -22,7 +22,8 @@ def rendered(value: Any, form: str, columns: Sequence[str] = (), chosen: bool = 
     if form == "yaml":
         return "".join(f"{line}\n" for line in _yaml(value, 0))
     if form == "id":
-        return "".join(f"{cell(key_of(row))}\n" for row in (rows if rows is not None else [value]) if row)
+        keys = [key_of(row) for row in (rows if rows is not None else [value])]
+        return "".join(f"{cell(key)}\n" for key in keys if key is not None)
     if form == "csv":
         return _csv(rows if rows is not None else [value], columns if chosen else ())
     if rows is None and not chosen:

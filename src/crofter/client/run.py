@@ -42,11 +42,16 @@ class Run:
     # ---- requests ----
 
     def _path(self) -> str:
-        path = self.command["path"]
-        for at in range(len(self.command["args"])):
+        return self._filled(self.command["path"])
+
+    def _filled(self, path: str) -> str:
+        """The path with the names of objects in it, which may hold anything, a slash too."""
+        for at, name in enumerate(self.command["args"]):
+            if not self.asked[f"arg{at}"]:
+                raise Stop(USAGE, f"{name} is empty")
             before, _, rest = path.partition("{")
             path = before + quote(self.asked[f"arg{at}"], safe="") + rest.partition("}")[2]
-        return str(path)
+        return path
 
     def _query(self, **more: Any) -> str:
         given = {one["name"]: self.asked.get(f"query:{one['name']}") for one in self.command.get("query", ())}
@@ -136,10 +141,7 @@ class Run:
         parent = tree.item_path(self.commands, self.command)
         if parent is None or not isinstance(found, dict) or "id" not in found:
             return found
-        for at in range(len(self.command["args"])):
-            before, _, rest = parent.partition("{")
-            parent = before + quote(self.asked[f"arg{at}"], safe="") + rest.partition("}")[2]
-        answer = self.session.call("GET", f"{parent}/{quote(str(found['id']), safe='')}")
+        answer = self.session.call("GET", f"{self._filled(parent)}/{quote(str(found['id']), safe='')}")
         return {**found, **answer.json()} if answer.good else found
 
     def _stream(self) -> int:

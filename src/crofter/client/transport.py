@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection, InvalidURL
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
@@ -58,6 +58,8 @@ class Refused(Stop):
             said = [": ".join(filter(None, (one.get("field"), one["reason"]))) for one in errors]
         except (ValueError, LookupError, TypeError, AttributeError):
             said = [str(self)]
+        if self.answer.status == 401:
+            said.append("sign in with `crofter login`, or put a token into $CROFTER_TOKEN")
         if self.answer.status >= 500:
             said.append(f"request id: {self.answer.headers.get('X-Request-Id', 'none')}")
         return said
@@ -126,13 +128,14 @@ class Session:
         try:
             self._connection.request(method, self._prefix + path, body, dict(headers))
             return self._connection.getresponse()
+        except (InvalidURL, ValueError) as error:  # a line end in a header, or the like
+            self._connection.close()
+            raise Stop(USAGE, f"cannot be sent: {error}") from error
         except (HTTPException, OSError) as error:
             self._connection.close()
             if was_open and method == "GET":  # closed by the other side while nothing was said
                 return self._sent(method, path, headers, body)
             raise self._unreachable(error) from error
-        except ValueError as error:
-            raise Stop(USAGE, f"cannot be sent: {error}") from error
 
     def _unreachable(self, error: Exception) -> Stop:
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__

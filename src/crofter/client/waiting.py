@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any, TextIO
 from urllib.parse import quote
 
-from crofter.client.exits import FAILED, INTERRUPTED, OK, TIMEOUT, Stop
+from crofter.client.exits import FAILED, INTERRUPTED, OK, TIMEOUT, UNREACHABLE, Stop
 from crofter.client.formats import cell
-from crofter.client.transport import Session
+from crofter.client.transport import Refused, Session
 
 EVENTS = "/v4/account/events"
 OVER = ("finished", "failed", "notification")
@@ -110,19 +110,32 @@ def until_over(ask: Callable[[], list[Event]], seconds: float) -> int:
     events: list[Event] = []
     try:
         while True:
-            events = ask()
-            shown.show(events)
-            running = [event for event in events if event["status"] not in OVER]
-            if not running:
-                return FAILED if any(event["status"] == "failed" for event in events) else OK
-            if time.monotonic() + pause > end:
-                raise Stop(TIMEOUT, f"not over after {seconds:g} s: {_numbers(running)}")
+            late = time.monotonic() + pause > end
+            try:
+                events = ask()
+            except Stop as stop:
+                if late or not _passes(stop):
+                    raise
+            else:
+                shown.show(events)
+                if not _running(events):
+                    return FAILED if any(event["status"] == "failed" for event in events) else OK
+                if late:
+                    raise Stop(TIMEOUT, f"not over after {seconds:g} s; to go on waiting: {_again(events)}")
             time.sleep(pause)
             pause = min(pause * 1.5, MAX_PAUSE)
     except KeyboardInterrupt:
-        running = [event for event in events if event["status"] not in OVER]
-        raise Stop(INTERRUPTED, f"no longer waiting; it goes on: {_numbers(running)}") from None
+        raise Stop(INTERRUPTED, f"no longer waiting, but it goes on: {_again(events)}") from None
 
 
-def _numbers(events: list[Event]) -> str:
-    return "crofter events wait " + " ".join(str(event["id"]) for event in events)
+def _passes(stop: Stop) -> bool:
+    """Whether the server is only away for a moment, or has too much to do: the work goes on meanwhile."""
+    return stop.code == UNREACHABLE or (isinstance(stop, Refused) and stop.answer.status in (429, 503))
+
+
+def _running(events: list[Event]) -> list[Event]:
+    return [event for event in events if event["status"] not in OVER]
+
+
+def _again(events: list[Event]) -> str:
+    return " ".join(["crofter events wait", *(str(event["id"]) for event in _running(events))])
