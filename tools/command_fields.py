@@ -12,8 +12,8 @@ TYPES = {"integer": "int", "number": "float", "boolean": "bool", "string": "str"
 MAX_DEPTH = 3
 COLUMNS = 7
 FIRST = (
-    "id username address label data.id data.label summary filename action entity.label status state service_type type region ipv4 size "
-    "percent_complete created date total amount usd version restricted email scopes expiry"
+    "id username address label data.id data.label summary filename action entity.label status state service_type type "
+    "region ipv4 size percent_complete created date total amount usd version restricted email scopes expiry"
 ).split()
 """What people look for in a list, in this order. Then come the other plain fields."""
 
