@@ -109,7 +109,7 @@ def test_a_life_in_a_pipe(ada: Ada) -> None:
     for words, status in (
         (("reboot", "1"), "running"),
         (("shutdown", "1"), "offline"),
-        (("resize", "1", "--type", "g6-standard-2"), "offline"),
+        (("resize", "1", "--type", "g6-standard-2", "--no-allow-auto-disk-resize"), "offline"),
         (("boot", "1"), "running"),
         (("migrate", "1", "--region", "us-east"), "running"),
     ):
@@ -148,7 +148,8 @@ def test_a_life_in_a_terminal(ada: Ada) -> None:
 
 
 def test_work_that_fails_has_a_code_of_its_own(ada: Ada) -> None:
-    ada.sandboxed("faults", kind="hypervisor", operation="create_disk", after_percent=50)
+    refusing = {"*": {"seconds": 0.2}, "compute_create": {"fail": "The host ran out of space."}}
+    assert ada.sandbox.put("/_sandbox/transitions", json=refusing).status_code == 200
     done = ada.runs("instances", "create", "--label", "web-1", *DEPLOYED, "--wait", "-o", "id")
     assert done.returncode == 4, done.stderr
     assert "compute_create web-1: failed" in done.stderr
