@@ -111,5 +111,5 @@ def _plain_fields(document: Document, item: Schema, prefix: str = "") -> Iterato
             yield prefix + name
         elif "properties" in field and not prefix:
             yield from _plain_fields(document, field, f"{name}.")
-        elif not field and not prefix:  # an object of any kind
+        elif not kinds and not prefix and not {"anyOf", "oneOf"} & set(field):  # an object of any kind
             yield from (f"{name}.id", f"{name}.label")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from typing import Any
+from urllib.parse import urlsplit
 
 from tools.command_fields import columns_of, fields_of, filters_of, resolved, scalar_type
 
@@ -44,8 +45,15 @@ def commands(document: Document) -> list[dict[str, Any]]:
     return sorted(made, key=lambda command: command["words"])
 
 
-def node_of(path: str) -> Node:
-    return tuple(PART if part.startswith("{") else part for part in path.strip("/").split("/")[1:])
+def full_path(document: Document, path: str) -> str:
+    """With the version, which may be in the address of the server instead."""
+    servers = document["paths"][path].get("servers") or document.get("servers") or [{"url": "/"}]
+    return urlsplit(servers[0]["url"]).path.rstrip("/") + path
+
+
+def node_of(document: Document, path: str) -> Node:
+    parts = full_path(document, path).strip("/").split("/")[1:]
+    return tuple(PART if part.startswith("{") else part for part in parts)
 
 
 class _Names:
@@ -54,7 +62,7 @@ class _Names:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.operations = {
-            (node_of(path), method): operation
+            (node_of(document, path), method): operation
             for path, operations in document["paths"].items()
             for method, operation in operations.items()
             if method in METHODS
@@ -128,7 +136,7 @@ def _parameters(document: Document, operation: Document, place: str, path: str |
 
 def _command(document: Document, names: _Names, path: str, method: str) -> dict[str, Any]:
     operation = document["paths"][path][method]
-    words = names.words[node_of(path), method]
+    words = names.words[node_of(document, path), method]
     query = [
         {"name": one["name"], "type": scalar_type(document, one["schema"]), "help": one.get("description", "")}
         for one in _parameters(document, operation, "query", path)
@@ -139,7 +147,7 @@ def _command(document: Document, names: _Names, path: str, method: str) -> dict[
     made: dict[str, Any] = {
         "words": list(words),
         "method": method.upper(),
-        "path": path,
+        "path": full_path(document, path),
         "operation": operation["operationId"],
         "args": _args(path),
         "help": operation["summary"],
@@ -148,7 +156,7 @@ def _command(document: Document, names: _Names, path: str, method: str) -> dict[
         "query": query,
         "list": listing,
         "filters": filters_of(document, _parameters(document, operation, "header", path), item) if listing else {},
-        "columns": columns_of(document, item),
+        "columns": columns_of(document, item) if listing else [],
         "answer": kind,
         "key": any(one["name"] == "Idempotency-Key" for one in _parameters(document, operation, "header", path)),
         **_sent(document, operation),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -9,7 +10,6 @@ ROOT = Path(__file__).resolve().parent.parent
 if __name__ == "__main__":
     sys.path[0] = str(ROOT)  # so that "tools" is found, and tools/coverage.py is not taken for a library of that name
 
-from crofter import __version__  # noqa: E402
 from crofter.edge import openapi  # noqa: E402
 from crofter.registry import ENDPOINTS  # noqa: E402
 from tools import commands, coverage  # noqa: E402
@@ -20,7 +20,7 @@ def files() -> dict[str, str]:
     return {
         "openapi.json": openapi.render(ENDPOINTS),
         "COVERAGE.md": coverage.render(ENDPOINTS, coverage.interface(), coverage.documented(ENDPOINTS)),
-        commands.FILE: commands.render(openapi.document(ENDPOINTS, __version__)),
+        commands.FILE: commands.render(json.loads(openapi.render(ENDPOINTS))),
     }
 
 

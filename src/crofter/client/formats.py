@@ -25,7 +25,7 @@ def rendered(value: Any, form: str, columns: Sequence[str] = (), chosen: bool = 
         keys = [key_of(row) for row in (rows if rows is not None else [value])]
         return "".join(f"{cell(key)}\n" for key in keys if key is not None)
     if form == "csv":
-        return _csv(rows if rows is not None else [value], columns if chosen else ())
+        return _csv(rows if rows is not None else [value], columns if chosen or rows == [] else ())
     if rows is None and not chosen:
         return "".join(f"{line}\n" for line in _described(value, width))
     return "".join(f"{line}\n" for line in table(rows if rows is not None else [value], columns, width))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -67,6 +66,8 @@ def folder() -> Path:
 
 
 def _settings() -> dict[str, Any]:
+    import tomllib  # noqa: PLC0415 - most people have no such file
+
     path = folder() / "config.toml"
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
@@ -80,11 +81,14 @@ def _settings() -> dict[str, Any]:
 
 
 def credentials() -> dict[str, Any]:
+    path = folder() / "credentials.json"
     try:
-        found: dict[str, Any] = json.loads((folder() / "credentials.json").read_text())
+        found: dict[str, Any] = json.loads(path.read_text())
         return found
     except FileNotFoundError:
         return {}
+    except (OSError, ValueError) as error:
+        raise Stop(USAGE, f"{path}: {error}") from error
 
 
 def keep(server: str, token: dict[str, Any] | None) -> None:
@@ -94,9 +98,16 @@ def keep(server: str, token: dict[str, Any] | None) -> None:
     if token is not None:
         kept[server] = token
     path = folder() / "credentials.json"
+    try:
+        _write(path, json.dumps(kept, indent=2) + "\n")
+    except OSError as error:
+        raise Stop(USAGE, f"{path}: {error.strerror}") from error
+
+
+def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     written = path.with_suffix(".new")
     written.unlink(missing_ok=True)
     written.touch(mode=0o600)
-    written.write_text(json.dumps(kept, indent=2) + "\n")
+    written.write_text(text)
     written.replace(path)

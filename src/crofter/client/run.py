@@ -112,13 +112,21 @@ class Run:
         if before is None:
             self._print(found)
             return OK
-        names = {self.asked[f"arg{at}"] for at in range(len(self.command["args"]))}
-        names |= {str(found[key]) for key in formats.KEYS if found.get(key) is not None}
-        ask = waiting.started_by(self.session, before, self.command["events"], names)
+        ask = waiting.started_by(self.session, before, self.command["events"], self._objects(found))
         try:
             return waiting.until_over(ask, self.asked["wait_timeout"])
         finally:
             self._print(self._fresh(found))
+
+    def _objects(self, found: Any) -> set[str]:
+        """What the events may be about: objects that are named in the request or in the answer."""
+        names = {self.asked[f"arg{at}"] for at in range(len(self.command["args"]))}
+        sent = flags.body_of(self.command, self.asked)
+        for part in (found, sent):
+            if isinstance(part, dict):
+                named = {name: value for name, value in part.items() if name in formats.KEYS or name.endswith("_id")}
+                names |= {str(value) for value in named.values() if value is not None}
+        return names
 
     def _waits(self) -> bool:
         if not self.command.get("events") or self.asked.get("plan"):

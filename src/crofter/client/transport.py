@@ -104,7 +104,12 @@ class Session:
         if response.status >= 300:
             raise Refused(Answer(response.status, dict(response.getheaders()), response.read()))
         self._connection.sock.settimeout(None)
-        yield (line.decode("utf-8", "replace").rstrip("\r\n") for line in response)
+        try:
+            yield (line.decode("utf-8", "replace").rstrip("\r\n") for line in response)
+        except (HTTPException, OSError) as error:
+            if isinstance(error, BrokenPipeError):  # of our own output
+                raise
+            raise self._unreachable(error) from error
 
     def _authorised(self, method: str, path: str, headers: Mapping[str, str], body: bytes | None) -> Answer:
         answer = self._once(method, path, self._with_token(headers), body)
