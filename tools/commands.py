@@ -48,7 +48,7 @@ def commands(document: Document) -> list[dict[str, Any]]:
 def full_path(document: Document, path: str) -> str:
     """With the version, which may be in the address of the server instead."""
     servers = document["paths"][path].get("servers") or document.get("servers") or [{"url": "/"}]
-    return urlsplit(servers[0]["url"]).path.rstrip("/") + path
+    return urlsplit(str(servers[0]["url"])).path.rstrip("/") + path
 
 
 def node_of(document: Document, path: str) -> Node:
