@@ -32,6 +32,7 @@ BOTH_DATABASES = (
 """Where the database itself matters: every test there runs on both. Elsewhere those that are marked ``both`` do, one in
 each file at least, and on PostgreSQL the others wait for a soak."""
 NOT_QUICK = {
+    "tests/client/test_life.py": "processes of their own",
     "tests/db/test_faults.py": "servers are stopped and started",
     "tests/db/test_migrations.py": "whole schemas are compared",
     "tests/drivers/test_dns.py::test_a_real_name_server": "processes of their own",

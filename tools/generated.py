@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -11,7 +12,7 @@ if __name__ == "__main__":
 
 from crofter.edge import openapi  # noqa: E402
 from crofter.registry import ENDPOINTS  # noqa: E402
-from tools import coverage  # noqa: E402
+from tools import commands, coverage  # noqa: E402
 
 
 def files() -> dict[str, str]:
@@ -19,6 +20,7 @@ def files() -> dict[str, str]:
     return {
         "openapi.json": openapi.render(ENDPOINTS),
         "COVERAGE.md": coverage.render(ENDPOINTS, coverage.interface(), coverage.documented(ENDPOINTS)),
+        commands.FILE: commands.render(json.loads(openapi.render(ENDPOINTS))),
     }
 
 

@@ -67,6 +67,23 @@ def test_the_command_line_signs_in_and_out(cloud: Cloud, ada: Visitor, tmp_path:
     assert cloud.client(kept["access_token"]).get("/v4/profile").status_code == 401
 
 
+def test_commands_use_the_token_of_the_login_and_renew_it(cloud: Cloud, ada: Visitor, tmp_path: Path) -> None:
+    """A token that has run out is replaced without a word, and the new one is kept."""
+    assert sign_in(cloud, ada, tmp_path, "allow")[0] == 0
+    file = tmp_path / "crofter" / "credentials.json"
+    kept = json.loads(file.read_text())
+    kept[cloud.url]["access_token"] = "run-out"
+    file.write_text(json.dumps(kept))
+    for _ in range(2):
+        command = [*CROFTER, "account", "view", "--url", cloud.url, "-o", "json"]
+        done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+    renewed = json.loads(file.read_text())[cloud.url]
+    assert renewed["username"] == "ada"
+    assert renewed["access_token"] != "run-out"
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
 def test_the_command_line_is_turned_away(cloud: Cloud, ada: Visitor, tmp_path: Path) -> None:
     assert sign_in(cloud, ada, tmp_path, "cancel") == (1, "crofter: The user said no.\n")
     assert not (tmp_path / "crofter" / "credentials.json").exists()

@@ -1,4 +1,4 @@
-"""The command line: ``crofter serve | work | migrate | admin | login | logout | openapi``."""
+"""The command line: ``crofter serve | work | migrate | admin | login | logout | openapi``, and the client's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,16 @@ from typing import Any
 
 from crofter import SPEC_VERSION, __version__
 from crofter.cli import admin
+from crofter.client import main as client
 
+SERVER = (
+    ("serve", "serve the interface"),
+    ("work", "run operations only, on the same PostgreSQL database"),
+    ("migrate", "bring the database to this release's schema"),
+    ("admin", "accounts, users, tokens and keys, on the database itself"),
+    ("openapi", "print the OpenAPI description of the interface"),
+)
+SIGNING = (("login", "sign in with a browser"), ("logout", "sign out again"))
 FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--host", {"help": "address to listen on (127.0.0.1)"}),
     ("--port", {"type": int, "help": "port to listen on (8420); 0 takes a free one"}),
@@ -32,31 +41,46 @@ def parser() -> argparse.ArgumentParser:
     built = argparse.ArgumentParser(prog="crofter", description="A cloud of your own: accounts, bills and machines.")
     built.add_argument("--version", action="version", version=f"crofter {__version__} (interface {SPEC_VERSION})")
     commands = built.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, words in (
-        ("serve", "serve the interface"),
-        ("work", "run operations only, on the same PostgreSQL database"),
-        ("migrate", "bring the database to this release's schema"),
-    ):
+    for name, words in SERVER[:3]:
         command = commands.add_parser(name, help=words, description=words)
         for flag, options in FLAGS:
             command.add_argument(flag, **options)
         if name == "serve":
             command.add_argument("--print-json", action="store_true", help="say where it serves as one line of JSON")
-    admin.describe(commands.add_parser("admin", help="accounts, users, tokens and keys, on the database itself"))
-    for name, words in (("login", "sign in with a browser"), ("logout", "sign out again")):
+    admin.describe(commands.add_parser("admin", help=dict(SERVER)["admin"]))
+    for name, words in SIGNING:
         login = commands.add_parser(name, help=words, description=words)
         login.add_argument("--url", help="address of the cloud ($CROFTER_URL, http://127.0.0.1:8420)")
+        login.add_argument("--profile", metavar="NAME", help="a profile of the settings file ($CROFTER_PROFILE)")
         if name == "login":
             login.add_argument("--scopes", default="*", help="what the command line may do (*)")
             login.add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
-    described = commands.add_parser("openapi", help="print the OpenAPI description of the interface")
+    described = commands.add_parser("openapi", help=dict(SERVER)["openapi"])
     described.add_argument("--output", help="file to write it to")
     return built
 
 
+def overview() -> str:
+    groups = (
+        ("A cloud of your own", SERVER),
+        ("Signing in", SIGNING),
+        ("What is in the cloud", client.overview()),
+        ("Everything else", client.OVERVIEW),
+    )
+    listed = "\n\n".join(f"{title}:\n{client.columns(list(lines))}" for title, lines in groups)
+    return f"usage: crofter COMMAND [--help]\n\nA cloud of your own: accounts, bills and machines.\n\n{listed}"
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Parse first, import later: ``--help`` does not need a server."""
-    asked = vars(parser().parse_args(arguments))
+    """Parse first, import later: neither ``--help`` nor the client needs a server."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    if not words or words[0] in ("-h", "--help"):
+        print(overview())
+        sys.exit(0 if words else 2)
+    own = [name for name, _ in (*SERVER, *SIGNING)]
+    if words[0] not in (*own, "--version"):
+        sys.exit(client.run(words, own))
+    asked = vars(parser().parse_args(words))
     command = asked.pop("command")
     if command == "openapi":
         from crofter.cli.openapi import write  # noqa: PLC0415

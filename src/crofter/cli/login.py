@@ -5,21 +5,19 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 import sys
 import webbrowser
 from http.server import BaseHTTPRequestHandler, HTTPServer
-from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import parse_qs, urlencode, urlsplit
 from urllib.request import Request, urlopen
 
+from crofter.client import profiles
+from crofter.client.exits import Stop
+from crofter.client.transport import LOGIN_CLIENT as CLIENT
 from crofter.rng import Rng
 
-CLIENT = "00000000000000000c11"
-"""The client that every server knows as the command line."""
-HERE = "http://127.0.0.1:8420"
 MAX_SECONDS = 300
 """Seconds that a person has to sign in."""
 _PAGE = (
@@ -63,22 +61,26 @@ class _Waiting(HTTPServer):
         raise Failed("nobody signed in within five minutes")
 
 
-def login(url: str | None, scopes: str, no_browser: bool) -> int:
+def login(url: str | None, scopes: str, no_browser: bool, profile: str | None = None) -> int:
     try:
-        server = _server(url)
+        server = profiles.place(url, profile).url
         token = _signed_in(server, scopes, open_browser=not no_browser)
-        profile = _call(f"{server}/v4/profile", token["access_token"])
-        _keep(server, {**token, "username": profile["username"]})
-    except Failed as problem:
+        user = _call(f"{server}/v4/profile", token["access_token"])
+        profiles.keep(server, {**token, "username": user["username"]})
+    except (Failed, Stop) as problem:
         print(f"crofter: {problem}", file=sys.stderr)
         return 1
-    print(f"signed in to {server} as {profile['username']}")
+    print(f"signed in to {server} as {user['username']}")
     return 0
 
 
-def logout(url: str | None) -> int:
-    server = _server(url)
-    kept = _credentials().pop(server, None)
+def logout(url: str | None, profile: str | None = None) -> int:
+    try:
+        server = profiles.place(url, profile).url
+    except Stop as problem:
+        print(f"crofter: {problem}", file=sys.stderr)
+        return 1
+    kept = profiles.credentials().pop(server, None)
     if kept is None:
         print(f"crofter: not signed in to {server}", file=sys.stderr)
         return 1
@@ -86,7 +88,7 @@ def logout(url: str | None) -> int:
         _call(f"{server}/oauth/revoke", fields={"client_id": CLIENT, "token": kept["refresh_token"]})
     except Failed as problem:
         print(f"crofter: the token could not be revoked: {problem}", file=sys.stderr)
-    _keep(server, None)
+    profiles.keep(server, None)
     print(f"signed out of {server}")
     return 0
 
@@ -151,38 +153,3 @@ def _reason(error: HTTPError) -> str:
         return str(json.load(error)["errors"][0]["reason"])
     except (ValueError, LookupError, TypeError):
         return f"{error.url} answers {error.code}"
-
-
-# ---- what is kept ---------------------------------------------------------------------------------------------------
-
-
-def _server(url: str | None) -> str:
-    return (url or os.environ.get("CROFTER_URL") or HERE).rstrip("/")
-
-
-def _file() -> Path:
-    home = os.environ.get("XDG_CONFIG_HOME")
-    return (Path(home) if home else Path.home() / ".config") / "crofter" / "credentials.json"
-
-
-def _credentials() -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads(_file().read_text())
-        return found
-    except FileNotFoundError:
-        return {}
-
-
-def _keep(server: str, token: dict[str, Any] | None) -> None:
-    """Tokens by the address of their server, in a file that only its owner reads."""
-    kept = _credentials()
-    kept.pop(server, None)
-    if token is not None:
-        kept[server] = token
-    path = _file()
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    written = path.with_suffix(".new")
-    written.unlink(missing_ok=True)
-    written.touch(mode=0o600)
-    written.write_text(json.dumps(kept, indent=2) + "\n")
-    written.replace(path)

@@ -1,0 +1,67 @@
+"""The commands that there are, from the file that is generated from the endpoints."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from crofter.client.exits import USAGE, Stop
+
+Command = dict[str, Any]
+FILE = Path(__file__).with_name("commands.json")
+
+
+def load() -> list[Command]:
+    found: list[Command] = json.loads(FILE.read_text(encoding="utf-8"))
+    return [*found, *OWN]
+
+
+OWN: list[Command] = [
+    {
+        "words": ["events", "wait"],
+        "args": ["EVENT"],
+        "own": "wait",
+        "help": "Wait until events are over; several can be named.",
+    },
+]
+"""Commands that are no operation of their own."""
+
+
+def below(commands: list[Command], words: list[str]) -> list[str]:
+    """The words that can come next, in the order of the file."""
+    depth = len(words)
+    found = [one["words"][depth] for one in commands if one["words"][:depth] == words and len(one["words"]) > depth]
+    return list(dict.fromkeys(found))
+
+
+def find(commands: list[Command], arguments: list[str]) -> tuple[list[str], Command | None]:
+    """As many words as name a group or a command, and the command if they name one."""
+    words: list[str] = []
+    for word in arguments:
+        nearer = [one for one in commands if one["words"][: len(words) + 1] == [*words, word]]
+        if not nearer:
+            break
+        words.append(word)
+        if len(nearer) == 1 and nearer[0]["words"] == words:
+            return words, nearer[0]
+    return words, None
+
+
+def unknown(word: str, known: list[str], before: list[str]) -> Stop:
+    """What to say of a word that is no command, with the one that was probably meant."""
+    import difflib  # noqa: PLC0415 - half of the time that --help takes
+
+    near = difflib.get_close_matches(word, known, 1, 0.5) or [one for one in known if one.startswith(word)][:1]
+    meant = f"; did you mean {' '.join(['crofter', *before, near[0]])}?" if near else ""
+    return Stop(USAGE, f"there is no command {' '.join([*before, word])!r}{meant}")
+
+
+def item_path(commands: list[Command], created: Command) -> str | None:
+    """Where the object is that a command has created, without the part that names it."""
+    views = (one for one in commands if one.get("method") == "GET" and one["path"].count("{") == len(one["args"]))
+    for view in views:
+        parent, _, last = view["path"].rpartition("/")
+        if parent == created["path"] and last.startswith("{"):
+            return str(parent)
+    return None

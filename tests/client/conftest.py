@@ -1,0 +1,67 @@
+"""The command line in this process, against a cloud in this process: quick, and over real HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from crofter import cli
+from tests.cloud import Cloud
+
+VARIABLES = ("URL", "TOKEN", "PROFILE", "CA")
+
+
+class Said(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        assert self.code == 0, self.err
+        return json.loads(self.out)
+
+
+Crofter = Callable[..., Said]
+
+
+@pytest.fixture
+def cloud(_sqlite_cloud: Cloud) -> Cloud:
+    """One database is enough: the command line does not know which one it is."""
+    _sqlite_cloud.reset()
+    return _sqlite_cloud
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A person who has configured nothing."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    for name in VARIABLES:
+        monkeypatch.delenv(f"CROFTER_{name}", raising=False)
+    (tmp_path / "crofter").mkdir()
+    return tmp_path / "crofter"
+
+
+@pytest.fixture
+def anybody(home: Path, capfd: pytest.CaptureFixture[str]) -> Crofter:
+    """Runs a command, as nobody in particular."""
+
+    def run(*words: str) -> Said:
+        capfd.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            cli.main(words)
+        said = capfd.readouterr()
+        return Said(int(ended.value.code or 0), said.out, said.err)
+
+    return run
+
+
+@pytest.fixture
+def crofter(cloud: Cloud, anybody: Crofter, monkeypatch: pytest.MonkeyPatch) -> Crofter:
+    """Runs a command as ada, who owns an account."""
+    monkeypatch.setenv("CROFTER_URL", cloud.url)
+    monkeypatch.setenv("CROFTER_TOKEN", cloud.account(username="ada")["token"])
+    return anybody
