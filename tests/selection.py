@@ -29,6 +29,7 @@ BOTH_DATABASES = (
 """Where the database itself matters: every test there runs on both. Elsewhere those that are marked ``both`` do, one in
 each file at least, and on PostgreSQL the others wait for a soak."""
 NOT_QUICK = {
+    "tests/clients/": "clients are generated and compiled",
     "tests/db/test_faults.py": "servers are stopped and started",
     "tests/db/test_migrations.py": "whole schemas are compared",
     "tests/drivers/test_pictures.py": "processes of their own",
