@@ -33,6 +33,7 @@ BOTH_DATABASES = (
 each file at least, and on PostgreSQL the others wait for a soak."""
 NOT_QUICK = {
     "tests/client/test_life.py": "processes of their own",
+    "tests/clients/": "clients are generated and compiled",
     "tests/db/test_faults.py": "servers are stopped and started",
     "tests/db/test_migrations.py": "whole schemas are compared",
     "tests/drivers/test_dns.py::test_a_real_name_server": "processes of their own",

@@ -126,7 +126,7 @@ def test_the_docs_are_served(cloud: Cloud) -> None:
     assert "default-src 'none'" in answer.headers["content-security-policy"]
     assert answer.text == PAGE
     described = cloud.sandbox.get("/openapi.json")
-    assert described.json() == openapi.document(ENDPOINTS, __version__)
+    assert described.json() == openapi.document(ENDPOINTS, __version__, cloud.url)
 
 
 def test_coverage_lists_what_is_missing_and_what_was_never_called() -> None:

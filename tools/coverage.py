@@ -80,9 +80,8 @@ def row_of(endpoint: Endpoint) -> Row:
 
 def documented(endpoints: Sequence[Endpoint]) -> dict[str, set[int]]:
     """The statuses that each operation may answer with, as OpenAPI tells."""
-    paths = openapi.document(endpoints, "")["paths"].values()
-    operations = [operation for methods in paths for operation in methods.values()]
-    return {operation["operationId"]: {int(status) for status in operation["responses"]} for operation in operations}
+    described = openapi.operations(openapi.document(endpoints, ""))
+    return {one["operationId"]: {int(status) for status in one["responses"]} for _method, _path, one in described}
 
 
 def render(endpoints: Sequence[Endpoint], rows: Sequence[Row], answers: Mapping[str, Set[int]]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -259,7 +260,7 @@ def _mounts(application: Application, faults: Faults) -> dict[str, ASGIApp]:
         "health": mounts.health(Readiness(runtime, application.worker).parts),
         "version": mounts.version(),
         "metrics": mounts.metrics(lambda: _numbers(application)),
-        "openapi.json": mounts.page(lambda: (200, _description().encode(), "application/json")),
+        "openapi.json": mounts.page_at(partial(_described_at, runtime.settings)),
         "docs": mounts.page(_docs),
         "console": mounts.page(lambda: (200, NO_CONSOLE, HTML, mounts.NOTHING_FROM_OUTSIDE)),
     }
@@ -322,6 +323,14 @@ def _description() -> str:
     from crofter.edge import openapi  # noqa: PLC0415
 
     return openapi.render(registry.ENDPOINTS)
+
+
+def _described_at(settings: Settings, origin: str) -> tuple[Any, ...]:
+    """The description, for clients that reach the server as this one does."""
+    from crofter.edge import openapi  # noqa: PLC0415
+
+    address = settings.address if settings.base_url or not origin else origin
+    return 200, _description().replace(f'"{openapi.ADDRESS}/', f'"{address}/').encode(), "application/json"
 
 
 @mounts.once

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -19,6 +20,8 @@ from crofter.errors import Invalid, Problem, Reason
 from crofter.results import Upload
 from crofter.shapes import Body
 
+_HOST = re.compile(r"[A-Za-z0-9.-]{1,255}(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?")
+
 
 class Request(msgspec.Struct, gc=False):
     method: str
@@ -29,6 +32,11 @@ class Request(msgspec.Struct, gc=False):
     address: str
     id: str
     scheme: str = "http"
+
+
+def origin_of(scheme: str, host: str) -> str:
+    """The address that the client itself used, as far as it can be one; else nothing."""
+    return f"{scheme}://{host}" if _HOST.fullmatch(host) else ""
 
 
 class Deferred:
@@ -99,7 +107,9 @@ def read_query(endpoint: Endpoint, request: Request, arguments: dict[str, Any]) 
             if not (value.isascii() and value.removeprefix("-").isdigit() and len(value) < 19):
                 reasons.append(Reason("Must be of type Integer", parameter.name))
                 continue
-            arguments[parameter.name] = int(value)
+            arguments[parameter.name] = number = int(value)
+            if not parameter.low <= number <= parameter.high:
+                reasons.append(Reason(f"Must be {parameter.low}-{parameter.high}", parameter.name))
         else:
             arguments[parameter.name] = value
     if reasons:

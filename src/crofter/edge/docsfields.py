@@ -95,7 +95,7 @@ class Reader:
         words += _bounds(schema)
         if isinstance(schema.get("items"), dict):
             words += [f"Each: {bound}" for bound in _bounds(self.find(schema["items"]))]
-        if schema.get("default") is not None:
+        if schema.get("default") is not None:  # of a parameter; a field says it in its description
             words.append(f"Default: {json.dumps(schema['default'])}.")
         return " ".join(word for word in words if word)
 

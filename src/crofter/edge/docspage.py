@@ -9,8 +9,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from crofter.edge import openapi
 from crofter.edge.docsfields import Line, Reader
 from crofter.edge.openapi.examples import curl
+from crofter.edge.openapi.planned import done_of
 
 STYLE = Path(__file__).with_name("docs.css").read_text(encoding="utf-8")
 _DIGEST = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
@@ -70,9 +72,8 @@ For programs: <a href="/openapi.json">openapi.json</a>.</p>
 
 def _by_tag(document: dict[str, Any]) -> dict[str, list[tuple[str, str, Operation]]]:
     operations: dict[str, list[tuple[str, str, Operation]]] = {tag["name"]: [] for tag in document["tags"]}
-    for path, methods in document["paths"].items():
-        for method, operation in methods.items():
-            operations[operation["tags"][0]].append((method.upper(), path, operation))
+    for method, path, operation in openapi.operations(document):
+        operations[operation["tags"][0]].append((method, path, operation))
     return operations
 
 
@@ -92,7 +93,7 @@ def _contents(document: dict[str, Any], operations: dict[str, list[tuple[str, st
         name = tag["name"]
         links = "".join(
             f'<li><a href="#{escape(operation["operationId"])}"><span class="method">{method}</span> '
-            f"<code>{escape(path)}</code></a></li>"
+            f"<code>{escape(openapi.version_of(document, path) + path)}</code></a></li>"
             for method, path, operation in operations[name]
         )
         parts.append(
@@ -120,16 +121,17 @@ def _operation(document: dict[str, Any], method: str, path: str, operation: Oper
     name = escape(operation["operationId"])
     old = ' class="old"' if operation.get("deprecated") else ""
     more = f"<p{old}>{_words(operation['description'])}</p>" if "description" in operation else ""
+    version = openapi.version_of(document, path)
     parts = [
         f'<article aria-labelledby="{name}">',
-        f'<h3 id="{name}"><span class="method">{method}</span> <code>{escape(path)}</code></h3>',
+        f'<h3 id="{name}"><span class="method">{method}</span> <code>{escape(version + path)}</code></h3>',
         f"<p>{_words(operation['summary'])}</p>{more}",
         _facts(operation),
-        _parameters(reader, operation, name),
+        _parameters(reader, operation, name, document["paths"][path].get("parameters", ())),
         _body(reader, operation, name),
         _answer(reader, operation, name),
         f'<h4>Example</h4>\n<pre tabindex="0" role="region" aria-label="Example of {name}">'
-        f"{escape(curl(document, method, path))}</pre>",
+        f"{escape(curl(document, method, path, version))}</pre>",
         "</article>",
     ]
     return "\n".join(part for part in parts if part)
@@ -164,9 +166,9 @@ def _grant(grant: str) -> str:
     return f"need <code>{escape(level)}</code> on the {escape(kind)}"
 
 
-def _parameters(reader: Reader, operation: Operation, name: str) -> str:
+def _parameters(reader: Reader, operation: Operation, name: str, parts: Sequence[dict[str, Any]]) -> str:
     rows = []
-    for listed in operation.get("parameters", ()):
+    for listed in (*parts, *operation.get("parameters", ())):
         parameter = reader.find(listed)
         schema = parameter.get("schema") or {"type": "string"}
         words = f"{parameter.get('description', '')} {reader.notes(schema) if 'schema' in parameter else 'JSON.'}"
@@ -204,7 +206,7 @@ def _answer(reader: Reader, operation: Operation, name: str) -> str:
 
 
 def _fields(reader: Reader, content: dict[str, Any]) -> list[Line]:
-    return [line for kind in content.values() for line in reader.lines(kind["schema"])]
+    return [line for kind in content.values() for line in reader.lines(done_of(kind["schema"]))]
 
 
 def _row(line: Line, mark: str) -> tuple[str, str, str, str]:

@@ -54,6 +54,9 @@ class QueryParameter(Struct, frozen=True):
     default: Any
     header: str | None = None
     description: str = ""
+    low: int = -(10**17) + 1
+    high: int = 10**18 - 1
+    """The numbers that it takes: of 18 characters, unless its type says less."""
 
 
 class Options(Struct, kw_only=True, eq=False):
@@ -158,7 +161,7 @@ class Endpoint(Options, eq=False, dict=True):
             extras = getattr(hint, "__metadata__", ())
             header = next((extra.name for extra in extras if isinstance(extra, Header)), None)
             words = next((extra.description or "" for extra in extras if isinstance(extra, Meta)), "")
-            self.query.append(QueryParameter(name, _plain_type(hint), default, header, words))
+            self.query.append(QueryParameter(name, _plain_type(hint), default, header, words, **_bounds(hint)))
 
     def _check(self) -> None:
         """What a row must say. A route that does not declare who may use it does not start."""
@@ -195,6 +198,17 @@ def _plain_type(hint: Any) -> type:
         return _plain_type(typing.get_args(hint)[0])
     assert isinstance(hint, type)
     return hint
+
+
+def _bounds(hint: Any) -> dict[str, int]:
+    """What the type of a query parameter says of its ends, however deep inside it."""
+    found: dict[str, int] = {}
+    for extra in getattr(hint, "__metadata__", ()):
+        if isinstance(extra, Meta):
+            found |= {name: int(end) for name, end in (("low", extra.ge), ("high", extra.le)) if end is not None}
+    for inner in typing.get_args(hint):
+        found |= _bounds(inner)
+    return found
 
 
 class endpoint(Options, eq=False):  # noqa: N801 - reads as the decorator that it is

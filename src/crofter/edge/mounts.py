@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from crofter import SPEC_VERSION, __version__
+from crofter.edge.arguments import origin_of
 from crofter.edge.problems import MethodNotAllowed, body_of, status_of
 from crofter.errors import NotFound, Problem
 
@@ -83,6 +84,16 @@ def _pages(find: Callable[[str, str], Page]) -> Any:
             return
         status, body, content_type, *more = await asyncio.get_running_loop().run_in_executor(_THREADS, make)
         await reply(send, status, body if scope["method"] == "GET" else b"", content_type, *more)
+
+    return app
+
+
+def page_at(make: Callable[[str], tuple[Any, ...]]) -> Any:
+    """One page which names the address that it is asked for at; empty, if what the caller sent cannot be one."""
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        host = dict(scope["headers"]).get(b"host", b"").decode("latin-1")
+        await page(partial(make, origin_of(scope.get("scheme", "http"), host)))(scope, receive, send)
 
     return app
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Set
 from functools import partial
 from typing import Any
@@ -15,7 +14,7 @@ from crofter.context import Actor, Context, Runtime
 from crofter.db import Session
 from crofter.db.database import LockFirst, TransactionConflict
 from crofter.edge import idempotency, planning
-from crofter.edge.arguments import Deferred, Request, read_query
+from crofter.edge.arguments import Deferred, Request, origin_of, read_query
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.listing import Listing
 from crofter.edge.problems import Fault, body_of, status_of
@@ -26,8 +25,6 @@ from crofter.shapes import Page
 
 log = logging.getLogger("crofter")
 TRIES = 5
-
-_HOST = re.compile(r"[A-Za-z0-9.-]{1,255}(:[0-9]{1,5})?|\[[0-9A-Fa-f:.]{2,45}\](:[0-9]{1,5})?")
 
 _encode = msgspec.json.Encoder().encode
 
@@ -301,9 +298,7 @@ def _admit(endpoint: Endpoint, actor: Actor | None) -> None:
 
 
 def _origin(request: Request) -> str:
-    """The address that the client itself used, as far as it can be one."""
-    host = request.headers.get(b"host", b"").decode("latin-1")
-    return f"{request.scheme}://{host}" if _HOST.fullmatch(host) else ""
+    return origin_of(request.scheme, request.headers.get(b"host", b"").decode("latin-1"))
 
 
 def answered(result: Any, actor: Actor | None) -> Answer:

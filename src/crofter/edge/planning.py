@@ -33,7 +33,7 @@ class Undone(Exception):
 class PlannedObject(View):
     """Something that an event would be about."""
 
-    id: Any
+    id: int | str | None
     label: str | None
     type: str
     url: str | None

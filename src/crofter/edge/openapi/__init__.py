@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from crofter import SPEC_VERSION, __version__
@@ -13,7 +13,7 @@ from crofter.edge.endpoint import Endpoint
 from crofter.edge.openapi.answers import HEADERS, OK, SCHEMAS, answers_of, refusals, request_body
 from crofter.edge.openapi.filtering import filters_of
 from crofter.edge.openapi.links import links_from, path_of
-from crofter.edge.openapi.parameters import SHARED, parameters_of
+from crofter.edge.openapi.parameters import SHARED, parameters_of, parts_of
 from crofter.edge.openapi.schemas import Schemas
 
 METHODS = ("GET", "POST", "PUT", "DELETE")
@@ -23,7 +23,7 @@ SHORT = re.compile(r'\[\n(?:\s+(?:"[^"\\]*"|-?[0-9.]+|null),?\n)+\s+\]|\{\n\s+"\
 DESCRIPTION = """\
 The account and compute service of this address, in JSON over HTTP.
 
-Every operation is served under `/v4beta` as well as under `/v4`; those shown under `/v4beta` are there only. \
+Every operation is served under `/v4beta` as well as under `/v4`; those with `/v4beta` as their server are there only. \
 PUT changes the fields that are sent and leaves the others. Fields that are unknown or read-only are ignored, and \
 `null` for an optional field that cannot be null is the same as leaving it out. Date-times are UTC without a zone. \
 Every failure has the same body, with a `field` where one is to blame.
@@ -33,9 +33,13 @@ With the header `Prefer: plan` a write is not done: the answer says what it woul
 as the write would be. The price is the change of what the account pays, in US dollars."""
 
 
-def render(endpoints: Sequence[Endpoint]) -> str:
+ADDRESS = "http://127.0.0.1:8420"
+"""Where a server is unless it is told otherwise."""
+
+
+def render(endpoints: Sequence[Endpoint], address: str = ADDRESS) -> str:
     """The document as it is committed and served: indented, with what is short on one line."""
-    text = json.dumps(document(endpoints, __version__), indent=2, ensure_ascii=False)
+    text = json.dumps(document(endpoints, __version__, address), indent=2, ensure_ascii=False)
     return SHORT.sub(lambda found: _one_line(found[0]), text) + "\n"
 
 
@@ -44,7 +48,7 @@ def _one_line(text: str) -> str:
     return f"{joined[0]}{joined[1:-1].strip()}{joined[-1]}" if len(joined) < WIDTH else text
 
 
-def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
+def document(endpoints: Sequence[Endpoint], version: str, address: str = ADDRESS) -> dict[str, Any]:
     schemas = Schemas(endpoints)
     filters = filters_of(endpoints, schemas)
     return {
@@ -57,15 +61,15 @@ def document(endpoints: Sequence[Endpoint], version: str) -> dict[str, Any]:
             "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
             "x-spec-version": SPEC_VERSION,
         },
-        "servers": [{"url": "/", "description": "Where this document was found."}],
+        "servers": _servers(address, "v4"),
         "tags": _by_tag(endpoints),
-        "paths": _paths(endpoints, schemas),
+        "paths": _paths(endpoints, schemas, address),
         "components": {
             "schemas": dict(sorted({**schemas.components, **filters, **SCHEMAS}.items())),
             "responses": refusals(),
             "parameters": SHARED,
             "headers": HEADERS,
-            "securitySchemes": _security_schemes(endpoints),
+            "securitySchemes": _security_schemes(endpoints, address),
         },
     }
 
@@ -79,10 +83,32 @@ def _by_tag(endpoints: Sequence[Endpoint]) -> list[dict[str, str]]:
     return [{"name": tag, "description": " ".join(words)} for tag, words in described.items()]
 
 
-def _paths(endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:
+def operations(document: dict[str, Any]) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Method, path without the version, and description of each operation."""
+    for path, item in document["paths"].items():
+        yield from ((method, path, item[method.lower()]) for method in METHODS if method.lower() in item)
+
+
+def version_of(document: dict[str, Any], path: str) -> str:
+    """``/v4``, or ``/v4beta`` for what is only there."""
+    servers = document["paths"][path].get("servers") or document["servers"]
+    return f"/{servers[0]['url'].rpartition('/')[2]}"
+
+
+def _servers(address: str, version: str) -> list[dict[str, str]]:
+    return [{"url": f"{address}/{version}", "description": "This server."}]
+
+
+def _paths(endpoints: Sequence[Endpoint], schemas: Schemas, address: str) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for endpoint in sorted(endpoints, key=lambda endpoint: (path_of(endpoint), METHODS.index(endpoint.method))):
-        paths.setdefault(path_of(endpoint), {})[endpoint.method.lower()] = _operation(endpoint, endpoints, schemas)
+        item = paths.setdefault(path_of(endpoint), {})
+        if endpoint.beta:
+            # Clients know one server for all operations of a path.
+            item["servers"] = _servers(address, "v4beta")
+        if parts := parts_of(endpoint):
+            item["parameters"] = parts
+        item[endpoint.method.lower()] = _operation(endpoint, endpoints, schemas)
     return paths
 
 
@@ -120,7 +146,7 @@ def _security(endpoint: Endpoint) -> list[dict[str, list[str]]]:
     return [] if endpoint.public else [{"token": list(endpoint.scopes)}, {"oauth": list(endpoint.scopes)}]
 
 
-def _security_schemes(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
+def _security_schemes(endpoints: Sequence[Endpoint], address: str) -> dict[str, Any]:
     scopes = sorted({scope for endpoint in endpoints for scope in endpoint.scopes})
     described = {scope: _scope_words(scope) for scope in scopes}
     return {
@@ -130,9 +156,9 @@ def _security_schemes(endpoints: Sequence[Endpoint]) -> dict[str, Any]:
             "description": "A token that a user gave to an OAuth client.",
             "flows": {
                 "authorizationCode": {
-                    "authorizationUrl": "/oauth/authorize",
-                    "tokenUrl": "/oauth/token",
-                    "refreshUrl": "/oauth/token",
+                    "authorizationUrl": f"{address}/oauth/authorize",
+                    "tokenUrl": f"{address}/oauth/token",
+                    "refreshUrl": f"{address}/oauth/token",
                     "scopes": described,
                 }
             },

@@ -8,6 +8,9 @@ from typing import Any
 
 from crofter import SPEC_VERSION, errors
 from crofter.edge.endpoint import Endpoint
+from crofter.edge.openapi.examples import example
+from crofter.edge.openapi.field_words import FIELDS
+from crofter.edge.openapi.planned import or_plan, plannable
 from crofter.edge.openapi.schemas import PREFIX, Schema, Schemas, answered
 from crofter.edge.problems import STATUSES, TooLarge, UnsupportedMediaType
 from crofter.errors import Problem
@@ -45,7 +48,14 @@ SCHEMAS: dict[str, Schema] = {
     "Errors": {
         "type": "object",
         "description": "The body of every failure.",
-        "properties": {"errors": {"type": "array", "items": {"$ref": PREFIX + "Error"}, "minItems": 1}},
+        "properties": {
+            "errors": {
+                "type": "array",
+                "items": {"$ref": PREFIX + "Error"},
+                "minItems": 1,
+                "description": FIELDS["errors"],
+            }
+        },
         "required": ["errors"],
         "examples": [{"errors": [{"reason": "Length must be 3-50 characters", "field": "label"}]}],
     },
@@ -70,6 +80,7 @@ EVERYWHERE = {
 HEADERS = EVERYWHERE | {
     "Deprecation": _header("`true`: the operation will go away.", always=False),
     "Idempotent-Replayed": _header("`true` on an answer that was kept from an earlier request.", always=False),
+    "Preference-Applied": _header("`plan`: nothing was done, the answer is a plan.", always=False),
     "WWW-Authenticate": _header("How to authenticate, and with which scope."),
     "Warning": _header("What replaces the operation.", always=False),
     "X-Maintenance-Mode": _header("Why the service is in maintenance, while it is.", always=False),
@@ -102,7 +113,10 @@ def request_body(endpoint: Endpoint, schemas: Schemas) -> Schema | None:
     if endpoint.body is not None:
         schema = schemas.of(endpoint.body)
         required = bool(schemas.resolved(schema).get("required"))
-        return {"required": required, "content": {JSON: {"schema": schema}}}
+        return {
+            "required": required,
+            "content": {JSON: {"schema": schema, "example": example(schema, schemas.components)}},
+        }
     if endpoint.upload is None:
         return None
     content = {kind: {"schema": _uploaded(kind)} for kind in endpoint.accepts or (BINARY,)}
@@ -123,6 +137,7 @@ def answers_of(endpoint: Endpoint, endpoints: Sequence[Endpoint], schemas: Schem
     """The answers of an operation, by status."""
     more = ["Idempotent-Replayed"] if endpoint.method == "POST" and not endpoint.public else []
     more += ["Deprecation", "Warning"] if endpoint.deprecated else []
+    more += ["Preference-Applied"] if plannable(endpoint) else []
     made: dict[str, Schema] = {}
     for shape in answered(endpoint):
         if shape is NoContent:
@@ -143,8 +158,13 @@ def _content(endpoint: Endpoint, shape: Any, endpoints: Sequence[Endpoint], sche
         kinds = endpoint.replies or endpoint.accepts or stored or (BINARY,)
         return {kind: {"schema": {"type": "string", "contentMediaType": kind}} for kind in kinds}
     if shape is None or shape is type(None):
-        return {JSON: {"schema": {"$ref": PREFIX + "Empty"}}}
-    return {JSON: {"schema": schemas.of(shape)}}
+        return _json(endpoint, {"$ref": PREFIX + "Empty"}, schemas)
+    return _json(endpoint, schemas.of(shape), schemas)
+
+
+def _json(endpoint: Endpoint, done: Schema, schemas: Schemas) -> dict[str, Schema]:
+    shown = example(done, {**schemas.components, **SCHEMAS})
+    return {JSON: {"schema": or_plan(endpoint, done), "example": shown}}
 
 
 def _stores_for(other: Endpoint, endpoint: Endpoint) -> bool:

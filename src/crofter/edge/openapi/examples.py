@@ -110,14 +110,18 @@ def _text(schema: Schema, name: str) -> str:
     return padded[: schema.get("maxLength", len(padded))]
 
 
-def curl(document: dict[str, Any], method: str, path: str) -> str:
+def curl(document: dict[str, Any], method: str, path: str, version: str) -> str:
     """A command that works once its ids are real ones."""
     operation = document["paths"][path][method.lower()]
-    for parameter in operation.get("parameters", ()):
-        if parameter.get("in") == "path":
-            path = path.replace(f"{{{parameter['name']}}}", quote(str(parameter["example"]), safe=""))
+    for part in document["paths"][path].get("parameters", ()):
+        path = path.replace(f"{{{part['name']}}}", quote(str(part["example"]), safe=""))
     streams = "text/event-stream" in operation["responses"].get("200", {}).get("content", {})
-    words = ["curl" + (" -N" if streams else "") + (f" -X {method}" if method != "GET" else "") + f' "$CROFTER{path}"']
+    words = [
+        "curl"
+        + (" -N" if streams else "")
+        + (f" -X {method}" if method != "GET" else "")
+        + f' "$CROFTER{version}{path}"'
+    ]
     if operation["security"]:
         words.append('-H "Authorization: Bearer $TOKEN"')
     sent = operation.get("requestBody", {}).get("content", {})

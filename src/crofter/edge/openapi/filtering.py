@@ -7,6 +7,7 @@ from typing import Any
 
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.filters import MAX_TERMS
+from crofter.edge.openapi.field_words import FIELDS
 from crofter.edge.openapi.schemas import INT64, MOMENT, PREFIX, Schema, Schemas, or_null, types_of
 
 COMPARISONS = ("+gt", "+gte", "+lt", "+lte")
@@ -66,11 +67,14 @@ def _filter(name: str, fields: dict[str, Schema]) -> dict[str, Schema]:
     """The filter itself, which may name an order, and the same without one, of which it may hold more."""
     inner = f"{name}Term"
     several = {"type": "array", "items": {"$ref": PREFIX + inner}, "maxItems": MAX_TERMS}
-    terms = {field: _condition(_kind(schema)) for field, schema in fields.items()}
-    terms |= {"+and": several, "+or": several}
+    terms = {
+        field: {**_condition(_kind(schema)), "description": schema.get("description", f"The field {field}.")}
+        for field, schema in fields.items()
+    }
+    terms |= {name: {**several, "description": FIELDS[name]} for name in ("+and", "+or")}
     ordered = [field for field, schema in fields.items() if "array" not in types_of(schema)]
     order = {
-        "+order_by": {"type": "string", "enum": ordered},
+        "+order_by": {"type": "string", "enum": ordered, "description": FIELDS["+order_by"]},
         "+order": {"type": "string", "enum": ["asc", "desc"], "description": "Ascending unless said."},
     }
     words = "Fields with the values that they must have. Several must all hold."
@@ -116,10 +120,11 @@ def _conditions(kind: str) -> Schema:
     elif kind not in ("Boolean", "Key"):
         operators |= dict.fromkeys(COMPARISONS, scalar)
     several = {"type": "array", "items": _condition(kind), "maxItems": MAX_TERMS}
+    operators |= {"+and": several, "+or": several}
     return {
         "type": "object",
         "description": "What must hold for one field of a filter; all of it, if several.",
-        "properties": {**operators, "+and": several, "+or": several},
+        "properties": {name: {**operator, "description": FIELDS[name]} for name, operator in operators.items()},
         "additionalProperties": False,
         "minProperties": 1,
     }

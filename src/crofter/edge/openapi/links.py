@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.openapi.schemas import NOT_JSON, Schema, Schemas
 
+_PART = re.compile(r"{(\w+)(:path)?}")
+
 
 def path_of(endpoint: Endpoint) -> str:
-    """``/v4/images/{image_id}`` of ``images/{image_id:path}``."""
-    return f"/{'v4beta' if endpoint.beta else 'v4'}/{endpoint.path.replace(':path}', '}')}"
+    """``/images/{imageId}`` of ``images/{image_id:path}``; the version before it is in the address of the server."""
+    return "/" + _PART.sub(lambda found: f"{{{camel(found[1])}}}", endpoint.path)
+
+
+def camel(name: str) -> str:
+    """``computeId`` of ``compute_id``: so that a part of the path is never called like a field of a body."""
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))
 
 
 def links_from(endpoint: Endpoint, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Any]:
@@ -48,6 +57,8 @@ def _next_part(endpoint: Endpoint, other: Endpoint) -> str | None:
     start = path_of(endpoint) + "/{"
     if not path_of(other).startswith(start):
         return None
+    if endpoint.beta != other.beta:
+        return None  # a link leads to an operation of the same server
     name, _, rest = path_of(other).removeprefix(start).partition("}")
     return None if "{" in rest else name
 
@@ -56,8 +67,8 @@ def _field(part: str, fields: Schema) -> str | None:
     """The field of the answer that names the object in a path."""
     if part in fields:
         return part
-    return "id" if part.endswith("_id") and "id" in fields else None
+    return "id" if part.endswith("Id") and "id" in fields else None
 
 
 def _parameters(endpoint: Endpoint, place: str, part: str) -> dict[str, str]:
-    return {**{name: f"$request.path.{name}" for name in endpoint.parts}, part: f"$response.body#{place}"}
+    return {**{name: f"$request.path.{name}" for name in map(camel, endpoint.parts)}, part: f"$response.body#{place}"}

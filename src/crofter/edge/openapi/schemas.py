@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import types
 import typing
 from collections import Counter
@@ -13,6 +14,8 @@ import msgspec
 
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.openapi.examples import example
+from crofter.edge.openapi.words import describe
+from crofter.edge.planning import PlanView
 from crofter.results import NoContent, Reply, Stream
 
 Schema = dict[str, Any]
@@ -33,14 +36,20 @@ class Schemas:
     """The schemas of all that the endpoints send and show, and the references to them."""
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
-        shapes = list(dict.fromkeys(shape for endpoint in endpoints for shape in _shapes(endpoint)))
+        shapes = list(dict.fromkeys([PlanView, *(shape for endpoint in endpoints for shape in _shapes(endpoint))]))
         found, components = msgspec.json.schema_components(shapes, ref_template=PREFIX + "{name}")
         names = _names(components)
         renamed = json.loads(_renamed(json.dumps([list(found), components]), names))
         self._by_shape = {shape: tidy(schema) for shape, schema in zip(shapes, renamed[0], strict=True)}
         self.components: dict[str, Schema] = {names[name]: tidy(schema) for name, schema in renamed[1].items()}
-        for body in {endpoint.body for endpoint in endpoints if endpoint.body is not None}:
+        sent_to: dict[type, list[str]] = {}
+        for endpoint in sorted(endpoints, key=lambda endpoint: endpoint.name):
+            if endpoint.body is not None:
+                sent_to.setdefault(endpoint.body, []).append(endpoint.name)
+        for body, operations in sent_to.items():
             _optional_may_be_null(self.resolved(self.of(body)))
+            self.resolved(self.of(body)).setdefault("description", f"What is sent to {' and '.join(operations)}.")
+        describe(self.components)
         for name, schema in self.components.items():
             if schema.get("type") == "object" and "examples" not in schema and not name.endswith("Page"):
                 schema["examples"] = [example(schema, self.components, name)]
@@ -102,12 +111,45 @@ def tidy(schema: Schema) -> Schema:
             made[key] = [tidy(option) for option in made[key]]
     if "properties" in made:
         made["properties"] = {name: tidy(inner) for name, inner in made["properties"].items()}
-    made = _with_type(_without_null_option(made))
+    made = _with_default_in_words(_with_named_keys(_with_type(_without_null_option(made))))
+    if "array" in types_of(made) and "prefixItems" not in made:
+        made.setdefault("items", {})  # generators refuse a list without
+    if "pattern" in made:
+        made["pattern"] = ecma(made["pattern"])
     if made.get("format") == "date-time":
         made |= MOMENT
     if set(types_of(made)) in INTEGERS and made.get("maximum", 2**63) >= 2**31:
         made |= INT64
     return dict(sorted(made.items(), key=lambda item: ORDER.index(item[0]) if item[0] in ORDER else len(ORDER)))
+
+
+def ecma(pattern: str) -> str:
+    """The same pattern for ECMA-262, where ``$`` is the end itself and not also before a last line break."""
+    return re.sub(r"\\Z$", "$", pattern)
+
+
+def _with_named_keys(schema: Schema) -> Schema:
+    """A mapping of which all keys are known, as an object with these fields."""
+    keys = schema.get("propertyNames", {}).get("enum")
+    if keys is None or "additionalProperties" not in schema:
+        return schema
+    rest = {key: value for key, value in schema.items() if key != "propertyNames"}
+    return {
+        **rest,
+        "properties": {key: dict(schema["additionalProperties"]) for key in keys},
+        "additionalProperties": False,
+    }
+
+
+def _with_default_in_words(schema: Schema) -> Schema:
+    """Some generators take a field with ``default`` for a required one, others fail over an object as a default."""
+    if "default" not in schema:
+        return schema
+    made = {key: value for key, value in schema.items() if key != "default"}
+    if (default := schema["default"]) is None:
+        return made
+    words = json.dumps(default) if default not in ([], {}, "") else "empty"
+    return {**made, "description": f"{made.get('description', '')} Default: {words}.".strip(), "x-default": default}
 
 
 def types_of(schema: Schema) -> list[str]:

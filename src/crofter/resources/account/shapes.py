@@ -24,7 +24,7 @@ Zip = Annotated[str, Meta(max_length=32, extra={"check": check_zip})]
 
 
 class AccountUpdate(Body):
-    active_promotions: Optional[list[Any]] = UNSET
+    active_promotions: Optional[Annotated[list[Any], Meta(description="Read-only, and ignored.")]] = UNSET
     address_1: Optional[Text64] = UNSET
     address_2: Optional[Text64] = UNSET
     city: Optional[Text24] = UNSET

@@ -15,9 +15,15 @@ from crofter.results import Stream
 from crofter.shapes import Page
 
 TheEvent = Annotated[store.Event, Lookup(store.one, "event_id")]
-After = Annotated[int | None, Meta(description="Only events with a greater id, oldest first.")]
-Wait = Annotated[int | None, Meta(description="Seconds to wait, 60 at most, while the list is empty.")]
-LastEventId = Annotated[int | None, Header("last-event-id"), Meta(description="The last event that was received.")]
+After = Annotated[
+    Annotated[int, Meta(ge=0, le=10**18 - 1)] | None, Meta(description="Only events with a greater id, oldest first.")
+]
+Wait = Annotated[Annotated[int, Meta(ge=0, le=60)] | None, Meta(description="Seconds to wait while the list is empty.")]
+LastEventId = Annotated[
+    Annotated[int, Meta(ge=0, le=10**18 - 1)] | None,
+    Header("last-event-id"),
+    Meta(description="The last event that was received."),
+]
 
 
 @endpoint("GET /v4/account/events", scope="events:read_only", grant="any", waits=True)

@@ -182,12 +182,23 @@ class DeviceBody(Body):
     volume_id: Id | None = None
 
 
-Devices = dict[str, DeviceBody | None]
-"""What stands at each slot."""
+# Not as the type of the keys: the rules say what is wrong with a slot, together with what else is wrong.
+_SLOTS = [f"sd{letter}" for letter in "abcdefgh"]
+Devices = Annotated[
+    dict[str, DeviceBody | None],
+    Meta(description="What stands at each slot.", extra_json_schema={"propertyNames": {"enum": _SLOTS}}),
+]
+RescueDevices = Annotated[
+    dict[str, DeviceBody | None],
+    Meta(
+        description="What stands at each slot; the last is for the rescue system itself.",
+        extra_json_schema={"propertyNames": {"enum": _SLOTS[:-1]}},
+    ),
+]
 
 
 class Rescue(Body):
-    devices: Devices = {}
+    devices: RescueDevices = {}
 
 
 class Clone(Body):

@@ -95,7 +95,7 @@ def reset_oauth_client_secret(ctx: Context, client: TheClient) -> OAuthClientVie
     return rules.reset_secret(ctx, client)
 
 
-@endpoint("GET /v4/account/oauth-clients/{client_id}/thumbnail", scope="none", grant="any")
+@endpoint("GET /v4/account/oauth-clients/{client_id}/thumbnail", scope="none", grant="any", replies=("image/png",))
 def view_oauth_client_thumbnail(ctx: Context, thumbnail: TheThumbnail) -> Reply:
     """View the picture of an OAuth client."""
     return Reply(bytes(thumbnail.content), "image/png", HARMLESS)

@@ -1,0 +1,229 @@
+"""The OpenAPI document is one that client generators take whole: what it says is true, and in words that they know."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from crofter import __version__
+from crofter.edge import openapi
+from crofter.edge.filters import MAX_DEPTH, MAX_PARTS, MAX_TERMS
+from crofter.edge.openapi.links import path_of
+from crofter.edge.openapi.schemas import tidy
+from crofter.edge.planning import PlanView
+from crofter.registry import ENDPOINTS
+from tests.cloud import Cloud
+from tests.told import errors
+
+DOCUMENT = openapi.document(ENDPOINTS, __version__)
+SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
+OPERATIONS = {operation["operationId"]: operation for _, _, operation in openapi.operations(DOCUMENT)}
+JSON = "application/json"
+
+UNDESCRIBED: tuple[str, ...] = ()
+"""How the names of schemas begin whose fields need no description yet. To be made shorter, never longer."""
+
+
+def schemas_in(part: Any, where: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every object of the document that may be a schema, with the way to it."""
+    if isinstance(part, dict):
+        yield where, part
+        for name, inner in part.items():
+            if name not in ("example", "examples", "x-default"):
+                yield from schemas_in(inner, f"{where}.{name}")
+    elif isinstance(part, list):
+        for place, inner in enumerate(part):
+            yield from schemas_in(inner, f"{where}[{place}]")
+
+
+# Bodies and answers
+
+
+def test_no_field_has_a_default_that_makes_generators_require_it() -> None:
+    assert [where for where, schema in schemas_in(SCHEMAS) if "default" in schema and "type" in schema] == []
+    swap = SCHEMAS["InstanceCreate"]["properties"]["swap_size"]
+    assert swap["description"].endswith("Default: 512.")
+    assert swap["x-default"] == 512
+    assert tidy({"type": "array", "default": []})["description"] == "Default: empty."
+    assert "x-default" not in tidy({"type": "string", "default": None})
+
+
+def test_every_array_says_what_is_in_it() -> None:
+    bare = [where for where, schema in schemas_in(DOCUMENT) if "array" in _types(schema) and "items" not in schema]
+    assert bare == []
+
+
+def _types(schema: dict[str, Any]) -> list[Any]:
+    kind = schema.get("type", [])
+    return kind if isinstance(kind, list) else [kind]
+
+
+NOT_ECMA = re.compile(r"\\[AZzdDwWsSbBhHRKQEG<>]|\(\?(?!:|=|!|<=|<!|<[A-Za-z])|[*+?}]\+|\[\[:|\\[-_ /@#%&=~!'\"`;:,<>]")
+"""What ECMA-262 does not know, knows only without the flag ``u``, or takes for other characters than Python does."""
+
+
+def patterns() -> list[str]:
+    found = (schema.get("pattern") for _, schema in schemas_in(DOCUMENT))
+    return sorted({pattern for pattern in found if isinstance(pattern, str)})
+
+
+def test_every_pattern_means_the_same_to_ecma_262() -> None:
+    for wrong in (r"^[0-9]+\Z", r"\Aa", "(?P<a>b)", "(?i)a", r"\d", "a++", r"[a\-b]"):
+        assert NOT_ECMA.search(wrong), wrong
+    assert patterns() != []
+    assert [pattern for pattern in patterns() if NOT_ECMA.search(pattern)] == []
+    assert [pattern for pattern in patterns() if not (pattern.startswith("^") and pattern.endswith("$"))] == []
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="there is no node here")
+def test_node_compiles_every_pattern() -> None:
+    script = "for (const p of JSON.parse(process.argv[1])) new RegExp(p, 'u')"
+    subprocess.run(["node", "-e", script, json.dumps(patterns())], check=True, timeout=60)
+
+
+def test_a_line_break_after_an_amount_is_still_refused(cloud: Cloud) -> None:
+    answer = cloud.admin.post("/v4/account/payments", json={"usd": "20.00\n"})
+    assert answer.status_code == 400
+    assert errors(answer)[0][0] == "usd"
+
+
+def test_the_slots_of_a_machine_are_fields() -> None:
+    slots = [f"sd{letter}" for letter in "abcdefgh"]
+    for name, known in (("ConfigCreate", slots), ("ConfigUpdate", slots), ("Rescue", slots[:7])):
+        devices = SCHEMAS[name]["properties"]["devices"]
+        assert list(devices["properties"]) == known
+        assert devices["additionalProperties"] is False
+    assert list(SCHEMAS["DevicesView"]["properties"]) == slots
+
+
+@pytest.mark.parametrize(("name", "low", "high"), [("wait", 0, 60), ("after", 0, 10**18 - 1)])
+def test_a_query_is_bounded_as_the_document_says(cloud: Cloud, name: str, low: int, high: int) -> None:
+    listed = {one.get("name"): one for one in OPERATIONS["list_events"]["parameters"]}
+    schema = listed[name]["schema"]
+    assert (schema["minimum"], schema["maximum"]) == (low, high)
+    for value in (low - 1, high + 1):
+        answer = cloud.admin.get("/v4/account/events", params={name: value})
+        assert answer.status_code == 400
+        assert errors(answer)[0][0] == name
+    assert cloud.admin.get("/v4/account/events", params={name: low}).status_code == 200
+
+
+# Addresses and paths
+
+
+def test_the_address_of_the_server_is_absolute_and_names_the_version() -> None:
+    assert [server["url"] for server in DOCUMENT["servers"]] == ["http://127.0.0.1:8420/v4"]
+    beta = DOCUMENT["paths"]["/account/maintenance"]
+    assert [server["url"] for server in beta["servers"]] == ["http://127.0.0.1:8420/v4beta"]
+    only_beta = {path_of(one) for one in ENDPOINTS if one.beta}
+    assert {path for path, item in DOCUMENT["paths"].items() if "servers" in item} == only_beta
+    assert [path for path in DOCUMENT["paths"] if path.startswith("/v4")] == []
+
+
+def test_the_served_document_names_the_address_that_it_was_asked_for_at(cloud: Cloud) -> None:
+    def address(host: str) -> str:
+        found: str = cloud.sandbox.get("/openapi.json", headers={"host": host}).json()["servers"][0]["url"]
+        return found
+
+    assert cloud.sandbox.get("/openapi.json").json()["servers"][0]["url"] == f"{cloud.url}/v4"
+    port = cloud.url.rpartition(":")[2]
+    assert address(f"localhost:{port}") == f"http://localhost:{port}/v4"
+
+
+def test_parts_of_a_path_are_declared_once_and_named_like_no_field() -> None:
+    fields = {name for schema in SCHEMAS.values() for name in schema.get("properties", {})}
+    for path, item in DOCUMENT["paths"].items():
+        inside = re.findall(r"{(\w+)}", path)
+        assert [part["name"] for part in item.get("parameters", ())] == inside
+        assert all(part["description"].endswith(".") for part in item.get("parameters", ()))
+        assert [name for name in inside if "_" in name] == []
+        assert [name for name in inside if name.endswith("Id") and name in fields] == []
+    own = [
+        one for operation in OPERATIONS.values() for one in operation.get("parameters", ()) if one.get("in") == "path"
+    ]
+    assert own == []
+    assert "/compute/instances/{computeId}/backups/{backupId}/restore" in DOCUMENT["paths"]
+
+
+def test_all_operations_of_a_path_look_its_parts_up_alike() -> None:
+    kinds: dict[str, Any] = {}
+    for one in ENDPOINTS:
+        parts = list(one.parts.items())
+        assert kinds.setdefault(path_of(one), parts) == parts
+
+
+# Headers
+
+
+def referred(operation: dict[str, Any]) -> set[str]:
+    return {one["$ref"].rpartition("/")[2] for one in operation.get("parameters", ()) if "$ref" in one}
+
+
+def test_what_can_be_planned_or_repeated_says_so() -> None:
+    for one in ENDPOINTS:
+        operation = OPERATIONS[one.name]
+        assert ("Prefer" in referred(operation)) == (one.writes and not one.public)
+        assert ("IdempotencyKey" in referred(operation)) == (one.method == "POST" and not one.public)
+        if one.writes and not one.public:
+            options = operation["responses"]["200"]["content"][JSON]["schema"]["oneOf"]
+            assert options[0] == {"$ref": "#/components/schemas/PlanView"}
+            assert len(options) == 2
+
+
+def test_a_plan_is_answered_as_the_document_says(cloud: Cloud) -> None:
+    answer = cloud.admin.post("/v4/tags", json={"label": "planned"}, headers={"Prefer": "plan"})
+    assert answer.status_code == 200
+    assert answer.headers["preference-applied"] == "plan"
+    assert msgspec.convert(answer.json(), PlanView, strict=True).plan.valid
+    assert set(answer.json()["plan"]) == set(SCHEMAS["Plan"]["properties"])
+
+
+def test_the_limits_of_a_filter_are_stated() -> None:
+    said = [
+        one for operation in OPERATIONS.values() for one in operation.get("parameters", ()) if "x-filterable" in one
+    ]
+    assert said != []
+    for one in said:
+        assert all(f"{limit} " in one["description"] for limit in (MAX_TERMS, MAX_PARTS, MAX_DEPTH))
+
+
+# Words and examples
+
+
+def undescribed(document: dict[str, Any]) -> list[str]:
+    return [
+        f"{where}.{name}".removeprefix(".")
+        for where, schema in schemas_in(document["components"]["schemas"])
+        if "type" in schema and isinstance(schema.get("properties"), dict)
+        for name, field in schema["properties"].items()
+        if not field.get("description") or field["description"].startswith("Default: ")
+    ]
+
+
+def test_every_field_is_described() -> None:
+    bad = {"components": {"schemas": {"Planted": {"type": "object", "properties": {"a": {"type": "string"}}}}}}
+    assert undescribed(bad) == ["Planted.a"]
+    assert [where for where in undescribed(DOCUMENT) if not where.startswith(UNDESCRIBED)] == []
+
+
+def test_every_schema_and_every_parameter_is_described() -> None:
+    bare = [name for name, schema in SCHEMAS.items() if not schema.get("description")]
+    assert [name for name in bare if not name.startswith(UNDESCRIBED)] == []
+    listed = [one for operation in OPERATIONS.values() for one in operation.get("parameters", ()) if "name" in one]
+    assert [
+        one["name"] for one in (*listed, *DOCUMENT["components"]["parameters"].values()) if not one["description"]
+    ] == []
+
+
+def test_every_operation_has_examples() -> None:
+    for name, operation in OPERATIONS.items():
+        places = [operation.get("requestBody", {}), operation["responses"]["200"]]
+        shown = [place["content"][JSON] for place in places if JSON in place.get("content", {})]
+        assert [one for one in shown if "example" not in one and one["schema"] != {"type": "object"}] == [], name
