@@ -20,6 +20,7 @@ from crofter.db import Lock, Session, meta, open_database, query
 from crofter.db.schema import empty, prepare
 from crofter.drivers.hypervisor import Hypervisor
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
+from crofter.drivers.hypervisor.simulated.hypervisor import TRANSITIONS
 from crofter.drivers.payments import SimulatedGateway
 from crofter.drivers.probes import ProbeClient
 from crofter.edge import mounts
@@ -47,6 +48,7 @@ from crofter.rng import Rng
 from crofter.sandbox.app import SandboxApp
 from crofter.sandbox.control import SandboxControl
 from crofter.sandbox.faults import Faults
+from crofter.sandbox.reads import Reads
 from crofter.sandbox.snapshots import SandboxSnapshots
 
 if TYPE_CHECKING:
@@ -191,6 +193,7 @@ def build(settings: Settings) -> Application:
     words = words_of(("v4/v4beta", *(endpoint.path for endpoint in registry.ENDPOINTS)))
     observer = Observer(runtime.clock, lines=_log(settings), pretty=_pretty(settings), words=words)
     faults = Faults(runtime, registry.FAULTS)
+    simulated = isinstance(runtime.hypervisor, SimulatedHypervisor) and settings.sandbox
     parts = Parts(
         router=Router(registry.ENDPOINTS),
         performer=Performer(
@@ -202,6 +205,7 @@ def build(settings: Settings) -> Application:
         hub=hub,
         observer=observer,
         fault=faults.strike,
+        reads=Reads(runtime, time_travel, cast("SimulatedHypervisor", runtime.hypervisor)) if simulated else None,
         on_start=(runtime.database.signals.start, worker.start),
         on_stop=(lambda: worker.stop(grace=4), lambda: retention.last_checkpoint(runtime)),
         max_requests=settings.max_requests,
@@ -315,6 +319,7 @@ def forget(application: Application, faults: Faults) -> None:
     application.app.parts.limits.clear()
     with application.runtime.database.write() as db:
         rotation.adopt_hash_keys(application.runtime.keyring, db)
+        db.signal(TRANSITIONS)
 
 
 def _log(settings: Settings) -> Any:
