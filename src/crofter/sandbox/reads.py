@@ -51,15 +51,22 @@ class Reads:
     def ends_now(self, path: str, account_id: int) -> bool:
         """An object was read. Whether an operation on it has come to its end with that."""
         url = "/v4/" + path.strip("/").partition("/")[2]
+        ended: set[int] = set()
+        # What comes next on the object is shown by this read too, so that it counts for it.
+        while (enough := self._read_enough(url, account_id)) is not None and enough not in ended:
+            self._time_travel.finish(enough)
+            ended.add(enough)
+        return bool(ended)
+
+    def _read_enough(self, url: str, account_id: int) -> int | None:
+        """Count one read for the first operation on the object that is about reads; which, if that was enough."""
         with self._runtime.database.read() as db:
             under_way = db.all(_ABOUT, account=account_id, url=url)
         for one in under_way:
             enough = self._driver.count_read(one.id, one.action)
             if enough is not None:
-                if enough:
-                    self._time_travel.finish(one.id)
-                return enough
-        return False
+                return one.id if enough else None
+        return None
 
     def release_all(self) -> list[int]:
         """Let end what waits to be read, when time is moved."""
