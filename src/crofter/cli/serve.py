@@ -25,7 +25,7 @@ from crofter.config import Settings
 from crofter.db.schema import SchemaError
 from crofter.edge.server import configured
 from crofter.errors import Unavailable
-from crofter.sandbox.seeding import SeedError
+from crofter.sandbox.seed import SeedError
 
 try:
     from uvloop import new_event_loop

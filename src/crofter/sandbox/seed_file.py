@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from crofter.sandbox.seeding import SeedAccount, SeedBody, SeedError
+from crofter.sandbox.seed import SeedAccount, SeedBody, SeedError
 from crofter.sandbox.shapes import NewAccount
 
 _PLAIN = {f"tag:yaml.org,2002:{kind}" for kind in ("bool", "int", "float", "null")}

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import msgspec
-from msgspec import Struct
 
 from crofter.context import Runtime
 from crofter.db import Session, meta
@@ -18,32 +15,12 @@ from crofter.edge.perform import Performer
 from crofter.errors import Problem
 from crofter.registry import ENDPOINTS
 from crofter.sandbox.control import SandboxControl
+from crofter.sandbox.seed import SeedBody, SeedError
 from crofter.sandbox.shapes import NewAccount
 from crofter.sandbox.snapshots import SEEDED
 
 UNFINISHED = "seeding"
 """The row of ``meta`` that is there until a seed was played to its end."""
-
-
-class SeedError(Exception):
-    """The seed cannot be played. The text is ``FILE:LINE: reason``."""
-
-    def __init__(self, file: str, line: int, reason: str) -> None:
-        super().__init__(f"{file}:{line}: {reason}")
-
-
-class SeedBody(Struct, frozen=True):
-    """What is sent in one call, and the line where it begins."""
-
-    line: int
-    resource: str
-    body: dict[str, Any]
-
-
-class SeedAccount(Struct, frozen=True):
-    line: int
-    fields: dict[str, Any]
-    bodies: list[SeedBody]
 
 
 def creations() -> dict[str, Endpoint]:
