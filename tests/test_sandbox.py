@@ -249,7 +249,7 @@ def test_the_table_of_transitions_is_replaced_and_shown_whole(cloud: Cloud) -> N
 @pytest.mark.parametrize("rule", [{}, 5, None, {"later": 1}, {"seconds": 1, "later": 1}])
 def test_a_transition_of_another_kind_is_refused(cloud: Cloud, rule: Any) -> None:
     before = done(cloud, "GET", "/transitions")
-    expected = [("compute_boot", "Must have seconds, fail or both")]
+    expected = [("compute_boot", "Must have seconds or reads, fail, or both; fail_at where it fails on the way")]
     assert refused(cloud, "PUT", "/transitions", {"*": {"seconds": 5}, "compute_boot": rule}) == expected
     assert done(cloud, "GET", "/transitions") == before
 
@@ -257,7 +257,8 @@ def test_a_transition_of_another_kind_is_refused(cloud: Cloud, rule: Any) -> Non
 @pytest.mark.parametrize("rule", [{"seconds": "x"}, {"seconds": -1}, {"fail": 3}, {"fail": ""}, {"seconds": 31536001}])
 def test_a_transition_that_cannot_be_is_refused(cloud: Cloud, rule: Any) -> None:
     before = done(cloud, "GET", "/transitions")
-    expected = [("compute_boot", "seconds must be 0-31536000, fail a text of 1-1000 characters")]
+    words = "seconds must be 0-31536000, reads 1-1000000, fail_at 0-100, fail a text of 1-1000 characters"
+    expected = [("compute_boot", words)]
     assert refused(cloud, "PUT", "/transitions", {"*": {"seconds": 5}, "compute_boot": rule}) == expected
     assert done(cloud, "GET", "/transitions") == before
 

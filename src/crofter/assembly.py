@@ -22,6 +22,7 @@ from crofter.db.schema import empty, prepare
 from crofter.drivers.dns import NameServer, SimulatedNameServer, ZoneFiles
 from crofter.drivers.hypervisor import Hypervisor
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
+from crofter.drivers.hypervisor.simulated.hypervisor import TRANSITIONS
 from crofter.drivers.payments import SimulatedGateway
 from crofter.drivers.probes import ProbeClient
 from crofter.edge import mounts
@@ -50,10 +51,12 @@ from crofter.resources.users import access
 from crofter.resources.users import store as users
 from crofter.resources.users.rules import open_account
 from crofter.rng import Rng
+from crofter.sandbox import seeding
 from crofter.sandbox.app import SandboxApp
 from crofter.sandbox.control import SandboxControl
 from crofter.sandbox.faults import Faults
-from crofter.sandbox.snapshots import SandboxSnapshots
+from crofter.sandbox.reads import Reads
+from crofter.sandbox.snapshots import SEEDED, SandboxSnapshots
 from crofter.uploads import UploadFolder
 
 if TYPE_CHECKING:
@@ -133,10 +136,11 @@ class FirstUser(Struct, frozen=True):
     password: str
 
 
-def bootstrap(runtime: Runtime, restored: FirstUser | None = None) -> FirstLogin | None:
+def bootstrap(runtime: Runtime, restored: FirstUser | None = None, *, to_be_seeded: bool = False) -> FirstLogin | None:
     """Load the catalogue, set the clock, plan the scheduled work, and on an empty database make the first account.
 
-    ``restored``: the first user of before a reset, whose password and token stay good.
+    ``restored``: the first user of before a reset, whose password and token stay good. ``to_be_seeded``: the first
+    start is over only when a seed was played too.
     """
     with runtime.database.write() as db:
         db.lock(Lock.SYSTEM)
@@ -162,6 +166,8 @@ def bootstrap(runtime: Runtime, restored: FirstUser | None = None) -> FirstLogin
         if runtime.settings.sandbox:
             cards.give(runtime, db, opened.euuid, "valid")  # a month may pass in a sandbox, and its bill be paid
         _keep_first_user(db, restored)
+        if to_be_seeded:
+            seeding.announce(db)
         return FirstLogin(opened.username, login.password, opened.token)
 
 
@@ -190,7 +196,7 @@ _FIRST_USER = query(
 def build(settings: Settings) -> Application:
     """A server, ready to be served."""
     runtime = build_runtime(settings)
-    first_login = bootstrap(runtime)
+    first_login = _first_start(runtime)
     runtime.hypervisor = hypervisor(runtime)
     worker = Worker(runtime, registry.OPERATIONS, {} if settings.role == "api" else POOL_SIZES)
     time_travel = TimeTravel(worker)
@@ -200,6 +206,7 @@ def build(settings: Settings) -> Application:
     words = words_of(("v4/v4beta", UPLOADS, *(endpoint.path for endpoint in registry.ENDPOINTS)))
     observer = Observer(runtime.clock, lines=_log(settings), pretty=_pretty(settings), words=words)
     faults = Faults(runtime, registry.FAULTS)
+    simulated = isinstance(runtime.hypervisor, SimulatedHypervisor) and settings.sandbox
     parts = Parts(
         router=Router(registry.ENDPOINTS),
         performer=Performer(
@@ -211,6 +218,7 @@ def build(settings: Settings) -> Application:
         hub=hub,
         observer=observer,
         fault=faults.strike,
+        reads=Reads(runtime, time_travel, cast("SimulatedHypervisor", runtime.hypervisor)) if simulated else None,
         on_start=(runtime.database.signals.start, lambda: _sweep_uploads(runtime), worker.start),
         on_stop=(lambda: worker.stop(grace=4), lambda: retention.last_checkpoint(runtime)),
         max_requests=settings.max_requests,
@@ -220,9 +228,40 @@ def build(settings: Settings) -> Application:
     if runtime.database.reads_block:
         _keep_catalogue(parts, runtime)
     application = Application(runtime, App(parts), worker, time_travel, first_login)
-    parts.mounts = _mounts(application, faults)
+    control = _control(application, faults) if settings.sandbox else None
+    parts.mounts = _mounts(application, control)
     parts.streamed = frozenset((UPLOADS,))
+    if control is not None and first_login is not None:
+        _seed(application, control)
     return application
+
+
+def _first_start(runtime: Runtime) -> FirstLogin | None:
+    to_be_seeded = runtime.settings.seed_file is not None
+    if seeding.was_cut_short(runtime):
+        empty(runtime.database)
+    return bootstrap(runtime, to_be_seeded=to_be_seeded)
+
+
+def _control(application: Application, faults: Faults) -> SandboxControl:
+    runtime, time_travel = application.runtime, application.time_travel
+    snapshots = SandboxSnapshots(runtime, time_travel, faults, lambda: forget(application, faults))
+    return SandboxControl(runtime, time_travel, faults, snapshots, lambda: reset(application, faults, snapshots))
+
+
+def _seed(application: Application, control: SandboxControl) -> None:
+    """Play the seed, or leave nothing, so that the next start is a first one again."""
+    if control.snapshots.has(SEEDED):  # of a database that is gone
+        control.snapshots.delete(SEEDED)
+    file = application.runtime.settings.seed_file
+    if file is None:
+        return
+    try:
+        seeding.play(control, application.app.parts.performer, file)
+    except BaseException:
+        empty(application.runtime.database)
+        application.runtime.database.close()
+        raise
 
 
 def _keep_catalogue(parts: Parts, runtime: Runtime) -> None:
@@ -254,7 +293,7 @@ def name_server(runtime: Runtime) -> NameServer:
     return ZoneFiles(Path(settings.dns_folder), settings.dns_server, settings.dns_reload)
 
 
-def _mounts(application: Application, faults: Faults) -> dict[str, ASGIApp]:
+def _mounts(application: Application, control: SandboxControl | None) -> dict[str, ASGIApp]:
     runtime = application.runtime
     opened: dict[str, ASGIApp] = {
         "health": mounts.health(Readiness(runtime, application.worker).parts),
@@ -266,11 +305,8 @@ def _mounts(application: Application, faults: Faults) -> dict[str, ASGIApp]:
     }
     opened[UPLOADS] = _uploads(application)
     opened |= dict.fromkeys(("login", "oauth", ".well-known"), _login(application))
-    if runtime.settings.sandbox:
-        snapshots = SandboxSnapshots(runtime, application.time_travel, faults, lambda: forget(application, faults))
-        opened["_sandbox"] = SandboxApp(
-            SandboxControl(runtime, application.time_travel, faults, snapshots, lambda: reset(application, faults))
-        )
+    if control is not None:
+        opened["_sandbox"] = SandboxApp(control)
     return opened
 
 
@@ -341,9 +377,12 @@ def _docs() -> tuple[Any, ...]:
     return 200, page, HTML, (b"content-security-policy", docspage.CSP.encode())
 
 
-def reset(application: Application, faults: Faults) -> None:
-    """Back to the state of a first start; the process, its address and its first user stay."""
+def reset(application: Application, faults: Faults, snapshots: SandboxSnapshots) -> None:
+    """Back to the state of a first start, seeded if it was; the process, its address and its first user stay."""
     runtime = application.runtime
+    if snapshots.has(SEEDED):
+        snapshots.restore(SEEDED)
+        return
     with application.time_travel.standstill():
         with runtime.database.read() as db:
             before = msgspec.convert(meta.get(db, FIRST_USER_KEY), FirstUser)
@@ -361,6 +400,7 @@ def forget(application: Application, faults: Faults) -> None:
     application.app.parts.limits.clear()
     with application.runtime.database.write() as db:
         rotation.adopt_hash_keys(application.runtime.keyring, db)
+        db.signal(TRANSITIONS)
 
 
 def _log(settings: Settings) -> Any:

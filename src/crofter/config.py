@@ -66,6 +66,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     catalogue: str | None = None
     """Folder with catalogue files that replace the built-in ones."""
     seed: int | None = None
+    seed_file: str | None = None
+    """Accounts and what they have, which a sandbox makes at its first start: YAML or JSON."""
     log: Literal["auto", "json", "pretty", "off"] = "auto"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     rate_limits: dict[str, str] = {}
@@ -192,6 +194,8 @@ def _check_store(settings: Settings) -> None:
 
 
 def _check_outside(settings: Settings) -> None:
+    if settings.seed_file and not settings.sandbox:
+        raise SettingsError("a seed is for sandbox mode: it opens accounts that nobody has asked for")
     if settings.mail != "outbox" and not settings.mail.startswith(("smtp://", "smtps://")):
         raise SettingsError("mail is outbox, smtp://… or smtps://…")
     for word in settings.probe_networks.split():

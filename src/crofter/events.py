@@ -5,7 +5,20 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Column, ColumnElement, Index, Integer, Text, bindparam, case, literal_column, or_, select, update
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Index,
+    Integer,
+    Text,
+    bindparam,
+    case,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
 
 from crofter import clock
 from crofter.context import Context
@@ -141,7 +154,14 @@ _FINISHED = query(
 _FAILED = query(
     update(event)
     .where(_MINE, _OPEN)
-    .values(status="failed", message=bindparam("text"), finished=bindparam("now"), rate=None, remaining=None)
+    .values(
+        status="failed",
+        message=bindparam("text"),
+        percent=func.coalesce(bindparam("reached", type_=Integer), event.c.percent),
+        finished=bindparam("now"),
+        rate=None,
+        remaining=None,
+    )
 )
 
 
@@ -174,9 +194,9 @@ def finished(db: Session, now: int, account_id: int, event_id: int) -> None:
     _move(db, _FINISHED, account_id, event_id, now=now)
 
 
-def failed(db: Session, now: int, account_id: int, event_id: int, message: str) -> None:
+def failed(db: Session, now: int, account_id: int, event_id: int, message: str, percent: int | None = None) -> None:
     """The work has ended without success. How far it had come stays visible."""
-    _move(db, _FAILED, account_id, event_id, now=now, text=message)
+    _move(db, _FAILED, account_id, event_id, now=now, text=message, reached=percent)
 
 
 def _move(db: Session, statement: Query[Any], account_id: int, event_id: int, **values: Any) -> None:

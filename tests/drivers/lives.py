@@ -18,7 +18,8 @@ def create_store(database: Database) -> None:
     from crofter.db.schema import engine_for  # takes its time, and whoever only works needs none
 
     engine = engine_for(database)
-    tables.thing.metadata.create_all(engine, tables=[tables.thing, tables.work, tables.change, tables.setting])
+    made = [tables.thing, tables.work, tables.read_count, tables.change, tables.setting]
+    tables.thing.metadata.create_all(engine, tables=made)
     engine.dispose()
 
 

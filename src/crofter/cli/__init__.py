@@ -46,7 +46,11 @@ def parser() -> argparse.ArgumentParser:
         for flag, options in FLAGS:
             command.add_argument(flag, **options)
         if name == "serve":
+            command.add_argument(
+                "--seed", dest="seed_file", metavar="FILE", help="YAML or JSON of accounts that the first start makes"
+            )
             command.add_argument("--print-json", action="store_true", help="say where it serves as one line of JSON")
+            command.add_argument("--stop-with-stdin", action="store_true", help="stop when standard input ends")
     admin.describe(commands.add_parser("admin", help=dict(SERVER)["admin"]))
     for name, words in SIGNING:
         login = commands.add_parser(name, help=words, description=words)
@@ -96,7 +100,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if command == "work":
         asked["role"] = "worker"
     try:
-        settings = load({name: asked.get(name) for name in (*SETTINGS, "role")}, os.environ)
+        settings = load({name: asked.get(name) for name in (*SETTINGS, "role", "seed_file")}, os.environ)
     except SettingsError as error:
         sys.exit(f"crofter: {error}")
     if command == "admin":
@@ -108,4 +112,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     if command == "migrate":
         sys.exit(serve.migrate(settings))
+    if asked.get("stop_with_stdin"):
+        serve.stop_with_stdin()
     sys.exit(serve.serve(settings, print_json=asked.get("print_json", False)))

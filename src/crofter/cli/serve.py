@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -24,6 +25,7 @@ from crofter.config import Settings
 from crofter.db.schema import SchemaError
 from crofter.edge.server import configured
 from crofter.errors import Unavailable
+from crofter.sandbox.seed import SeedError
 
 try:
     from uvloop import new_event_loop
@@ -72,8 +74,24 @@ def serve(settings: Settings, *, print_json: bool = False) -> int:
         if settings.workers > 1:
             return _several(settings, listening, print_json=print_json)
         return _one(settings, listening, Announcer(listening, print_json=print_json))
+    except SeedError as error:
+        print(error, file=sys.stderr)
+        return 1
     except (SchemaError, CatalogueError, Unavailable, OSError, *DAMAGE) as error:
         return _refused(error)
+
+
+def stop_with_stdin() -> None:
+    """Stop as at a signal once whoever started us is gone, and with it the other end of our standard input."""
+
+    def watch() -> None:
+        # Signals go to the main thread, which knows what to do with them.
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        while os.read(0, 4096):
+            pass
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, name="stdin", daemon=True).start()
 
 
 def migrate(settings: Settings) -> int:
@@ -165,8 +183,14 @@ def _work(settings: Settings) -> int:
 
 
 def _several(settings: Settings, listening: socket.socket, *, print_json: bool) -> int:
-    runtime = build_runtime(settings)  # before any child, so that only one of them finds an old schema
-    first_login = bootstrap(runtime)
+    # Before any child, so that only one of them finds an old schema.
+    if settings.seed_file:
+        application = build(settings)
+        runtime, first_login = application.runtime, application.first_login
+        application.worker.heartbeat.sign_out()
+    else:
+        runtime = build_runtime(settings)
+        first_login = bootstrap(runtime)
     runtime.database.close()
     announcer = Announcer(listening, print_json=print_json)
 

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 from urllib.parse import parse_qs
 
 from msgspec import Struct
@@ -46,6 +46,16 @@ MAX_QUEUED = 1.0
 """Seconds that a request waits for a thread before its caller is told to come back later."""
 
 
+class CountsReads(Protocol):
+    """Who shows objects under way until they were read so often, in sandbox mode."""
+
+    on: bool
+    """Whether any object is shown so now."""
+
+    def ends_now(self, path: str, account_id: int) -> bool:
+        """An object was read. Whether what was under way has ended with that, so that it is to be read again."""
+
+
 class Parts(Struct):
     """What the application is put together from."""
 
@@ -60,6 +70,7 @@ class Parts(Struct):
     """Those of them that take files of any length, and have deadlines of their own."""
     fault: Callable[[str, str], int | None] = lambda _method, _path: None
     """A status that the next matching call is made to answer with, in sandbox mode."""
+    reads: CountsReads | None = None
     on_start: tuple[Callable[[], None], ...] = ()
     on_stop: tuple[Callable[[], None], ...] = ()
     max_requests: int = 512
@@ -200,12 +211,21 @@ class App:
             answer = await self._wait(endpoint, values, request, receive)
         else:
             answer = await self.perform(endpoint, values, request)
+        reads = self.parts.reads
+        if reads is not None and reads.on and await self._ends_with(reads, answer, scope):
+            answer = await self.perform(endpoint, values, request)
         if answer.status < 500:  # else nothing is known about the token
             self.parts.limits.record_token(token, address, charged=charged, good=answer.actor is not None)
         elif isinstance(answer.problem, Unavailable) and self._is_known(endpoint, token):
             assert self.parts.last_known is not None
             answer = self.parts.last_known.perform(endpoint, values, request)
         return answer, rate_status
+
+    async def _ends_with(self, reads: CountsReads, answer: Answer, scope: Scope) -> bool:
+        """Whether what was under way on an object has ended since it was read so often."""
+        if answer.status != 200 or answer.actor is None or scope["method"] != "GET":
+            return False
+        return await self._loop.run_in_executor(None, reads.ends_now, scope["path"], answer.actor.account_id)
 
     def _is_known(self, endpoint: Endpoint, token: str | None) -> bool:
         """Whether it is answered from the catalogue that this process has in memory, if the database is away."""

@@ -36,7 +36,14 @@ def done(ctx: Context, work: StepContext) -> None:
 
 
 def unsuccessful(
-    ctx: Context, work: StepContext, state: str, reason: str, error: str | None, *, hook: bool = True
+    ctx: Context,
+    work: StepContext,
+    state: str,
+    reason: str,
+    error: str | None,
+    percent: int | None = None,
+    *,
+    hook: bool = True,
 ) -> None:
     """End as ``failed`` or ``cancelled``; the user reads ``reason``, operators read ``error``."""
     kind = work.operation
@@ -46,7 +53,7 @@ def unsuccessful(
     changes = {"state": state, "vars": work.vars, "owner": None, "finished": now, "error": error}
     queue.save(ctx.db, work.id, work.epoch, **changes, **_without_secrets(kind, work))
     if work.event_id is not None and work.account_id is not None:
-        events.failed(ctx.db, now, work.account_id, work.event_id, reason)
+        events.failed(ctx.db, now, work.account_id, work.event_id, reason, percent)
 
 
 def _without_secrets(kind: Operation, work: StepContext) -> dict[str, object]:

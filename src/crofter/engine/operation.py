@@ -27,6 +27,11 @@ class Sleep(Struct, frozen=True):
 class Failed(Exception):
     """Raised by a step that cannot succeed. The text is what the user reads as the event's message."""
 
+    def __init__(self, *reason: str, percent: int | None = None) -> None:
+        """``percent``: how far the operation had come, where that is known better than from its steps."""
+        super().__init__(*reason)
+        self.percent = percent
+
 
 class Step(Struct, frozen=True):
     """One move of an operation. Kept by name, so that an operation under way survives new code."""

@@ -124,7 +124,7 @@ def enqueue(
 # ---- the worker's side --------------------------------------------------------------------------------------------
 
 
-def _first(*, one_queue: bool) -> Any:
+def _first(*, one_queue: bool = False, only: bool = False) -> Any:
     """The first operation that may run: due, its key free, and nothing of its key ahead of it.
 
     Both halves of the key's condition are needed. On PostgreSQL SKIP LOCKED passes over a head that another
@@ -144,6 +144,8 @@ def _first(*, one_queue: bool) -> Any:
     )
     if one_queue:
         ready = ready.where(one.c.queue == bindparam("queue"))
+    if only:
+        ready = ready.where(one.c.id == bindparam("only"))
     return ready.order_by(one.c.due, one.c.id).limit(1).with_for_update(skip_locked=True).cte("first")
 
 
@@ -163,15 +165,21 @@ def _claim(first: Any) -> Query[Claimed]:
 
 
 CLAIM_QUEUE = _claim(_first(one_queue=True))
-CLAIM_ANY = _claim(_first(one_queue=False))
+CLAIM_ANY = _claim(_first())
+CLAIM_ONE = _claim(_first(only=True))
 # Held until the claim commits: whoever wants to reap this worker waits, and then sees what it claimed.
 _ALIVE = query(select(worker.c.id).where(worker.c.id == bindparam("me")).with_for_update(read=True, key_share=True))
 
 
-def claim(db: Session, me: int, now: int, queue: str | None = None) -> Claimed | None:
-    """The next operation, now ours; of one queue, or of any. Raises Duplicate when a race for a key was lost."""
+def claim(db: Session, me: int, now: int, queue: str | None = None, only: int | None = None) -> Claimed | None:
+    """The next operation, now ours; of one queue, or of any. Raises Duplicate when a race for a key was lost.
+
+    ``only``: this operation or none.
+    """
     if db.value(_ALIVE, me=me) is None:
         raise Unregistered
+    if only is not None:
+        return db.maybe(CLAIM_ONE, me=me, now=now, only=only)
     if queue is None:
         return db.maybe(CLAIM_ANY, me=me, now=now)
     return db.maybe(CLAIM_QUEUE, me=me, now=now, queue=queue)
@@ -222,6 +230,12 @@ def save(db: Session, op_id: int, epoch: int, /, **changes: Any) -> None:
         raise Fenced
 
 
+def hasten(db: Session, op_id: int, now: int) -> None:
+    """An operation that waits need not wait any longer."""
+    if db.update(operation, {"id": op_id, "state": "waiting"}, due=now):
+        db.signal(TOPIC)
+
+
 # ---- looking at the whole -----------------------------------------------------------------------------------------
 
 _NEXT = select(func.min(operation.c.due)).where(
@@ -242,6 +256,17 @@ _DUE = query(
 )
 _WITH_EVENT = query(
     select(operation.c.id).where(state_in(operation, "queued", "waiting"), operation.c.event_id.is_not(None)).limit(1)
+)
+_QUIET = query(
+    select(operation.c.id)
+    .where(
+        operation.c.key == bindparam("key"),
+        state_in(operation, "queued"),
+        operation.c.due <= bindparam("now"),
+        operation.c.event_id.is_(None),
+    )
+    .order_by(operation.c.due, operation.c.id)
+    .limit(1)
 )
 _PRUNE: Query[Any] = query(
     text(
@@ -270,6 +295,12 @@ def lives(db: Session, worker_id: int) -> bool:
 def any_with_event(db: Session) -> bool:
     """Whether an operation of which an owner hears is queued or waits."""
     return db.value(_WITH_EVENT) is not None
+
+
+def next_quiet(db: Session, key: str, now: int) -> int | None:
+    """What the server has to do next for this key, of which no owner hears."""
+    found: int | None = db.value(_QUIET, key=key, now=now)
+    return found
 
 
 def unsettled(db: Session, now: int) -> bool:

@@ -96,7 +96,7 @@ class Runner(Claim):
         except (Lost, Fenced):
             raise
         except Failed as error:
-            self._end(work, "failed", str(error) or endings.NEUTRAL, f"{step.name}: {error}")
+            self._end(work, "failed", str(error) or endings.NEUTRAL, f"{step.name}: {error}", error.percent)
             return False
         except BaseException as error:
             log.warning("operation %s (%s) failed at %s", self.row.id, self.row.kind, step.name, exc_info=error)
@@ -165,21 +165,23 @@ class Runner(Claim):
     def _backoff(self) -> float:
         return min(LONGEST_BACKOFF, 2.0**self._attempt)
 
-    def _end(self, work: StepContext, state: str, reason: str, error: str | None) -> None:
+    def _end(self, work: StepContext, state: str, reason: str, error: str | None, percent: int | None = None) -> None:
         try:
-            self.commit(self._ending(work, state, reason, error, hook=True))
+            self.commit(self._ending(work, state, reason, error, percent, hook=True))
         except (Lost, Fenced):
             raise
         except Exception as broken:  # the resource's hook: the operation must end all the same
             log.exception("operation %s (%s): its failed hook raised", self.row.id, self.row.kind)
             words = f"{error}; its failed hook: {type(broken).__name__}: {broken}"[:500]
-            self.commit(self._ending(work, state, reason, words, hook=False))
+            self.commit(self._ending(work, state, reason, words, percent, hook=False))
         self.metrics.add(state)
 
-    def _ending(self, work: StepContext, state: str, reason: str, error: str | None, *, hook: bool) -> Change:
+    def _ending(
+        self, work: StepContext, state: str, reason: str, error: str | None, percent: int | None = None, *, hook: bool
+    ) -> Change:
         def change(ctx: Context, _cancelled: bool) -> After:
             work.vars = self._saved
-            endings.unsuccessful(ctx, work, state, reason, error, hook=hook)
+            endings.unsuccessful(ctx, work, state, reason, error, percent, hook=hook)
             return state, self.cursor
 
         return change

@@ -69,12 +69,14 @@ class StepContext:
         with self.runtime.database.read() as db:
             yield Context(self.runtime, db, self.actor)
 
-    def progress(self, percent: float, rate: str | None = None, remaining: float | None = None) -> None:
+    def progress(
+        self, percent: float, rate: str | None = None, remaining: float | None = None, *, at_most: int = 100
+    ) -> None:
         """Tell the user how far this step is. May be called often; written once a second."""
         if self.event_id is None or self.account_id is None or time.monotonic() - self._told < PROGRESS_EVERY:
             return
         self._told = self._looked = time.monotonic()
-        reached = self.operation.percent(self._step, max(0.0, min(100.0, percent)))
+        reached = min(at_most, self.operation.percent(self._step, max(0.0, min(100.0, percent))))
         with (
             suppress(Unavailable, TransactionConflict),
             self.runtime.database.write() as db,

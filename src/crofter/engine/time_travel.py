@@ -5,7 +5,7 @@ from __future__ import annotations
 import queue as handover
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 LOOK_AGAIN = 0.02
 """Seconds between two looks at work that other processes have not put down yet."""
 ENDED = ("done", "failed", "cancelled")
+MOST_POLLS = 50
+"""How often an operation that does not come to its end is asked, while time stands."""
 FAR = HOUR
 """A longer way than this is not stopped on for what may as well be missed."""
 
@@ -43,6 +45,8 @@ class TimeTravel:
         self._runs_again = False
         """Whether the clock that stands now is to run on afterwards."""
         self._step_thread = StepThread(worker.runtime.database)
+        self.release: Callable[[], list[int]] = list
+        """Ends all waiting for what is no matter of time; which operations waited for it."""
 
     # ---- what the sandbox API offers -------------------------------------------------------------------------------
 
@@ -98,12 +102,39 @@ class TimeTravel:
         if self._runtime.clock.setting.mode != "frozen":
             raise Invalid("The clock runs; freeze it first")
         with self._travelling():
+            self._release()
             while True:
                 schedules.enqueue_due(self._runtime)
                 ticked = self._step_of_one()
                 if ticked is not None or (moment := self._next_moment_of_event()) is None:
                     return ticked
                 self._jump(moment)
+
+    def finish(self, op_id: int) -> None:
+        """Do all that is left of one operation, without moving time. It stays where it is if it waits for others.
+
+        Then whatever its end has left to the server itself, such as a look at what there is after a failure.
+        """
+        with self._travelling():
+            left: int | None = op_id
+            for _ in range(MOST_POLLS):
+                if left is None:
+                    return
+                with self._runtime.database.write() as db:
+                    queue.hasten(db, left, self._runtime.clock.now())
+                run, _ = self._worker.claim(only=left)
+                if run is None:
+                    return
+                self._step_thread.do(run)
+                self._worker.let_go(run)
+                left = self._left_of(run)
+
+    def _left_of(self, run: Runner) -> int | None:
+        with self._runtime.database.read() as db:
+            seen = queue.look(db, run.row.id)
+            if seen is not None and seen.state not in ENDED:
+                return run.row.id
+            return queue.next_quiet(db, run.row.key, self._runtime.clock.now()) if run.row.key is not None else None
 
     def freeze(self) -> int:
         """Make the clock stand; background workers do nothing until it runs or is moved."""
@@ -216,8 +247,16 @@ class TimeTravel:
                 self._worker.let_go(run)
             elif self._others_are_busy():
                 time.sleep(LOOK_AGAIN)
-            else:
+            elif not self._release():
                 return news
+
+    def _release(self) -> bool:
+        released = self.release()
+        if released:
+            with self._runtime.database.write() as db:
+                for op_id in released:
+                    queue.hasten(db, op_id, self._runtime.clock.now())
+        return bool(released)
 
     def _others_are_busy(self) -> bool:
         if self._runtime.database.dialect == "sqlite":

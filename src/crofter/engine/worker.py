@@ -204,8 +204,11 @@ class Worker:
 
     # ---- claiming ---------------------------------------------------------------------------------------------------
 
-    def claim(self, pool: WorkerPool | None = None) -> tuple[Runner | None, float]:
-        """The next operation, of one queue or, for a time traveller, of any; or how many seconds there is none."""
+    def claim(self, pool: WorkerPool | None = None, *, only: int | None = None) -> tuple[Runner | None, float]:
+        """The next operation, of one queue or, for a time traveller, of any; or how many seconds there is none.
+
+        ``only``: this operation or none.
+        """
         while True:
             if self._stopping.is_set():
                 raise Unavailable
@@ -215,7 +218,7 @@ class Worker:
                     if pool is not None and self.runtime.clock.setting.mode == "frozen":
                         return None, self._poll  # time stands: only a time traveller moves things
                     name = pool.name if pool else None
-                    row = queue.claim(db, self.heartbeat.id, now, name)
+                    row = queue.claim(db, self.heartbeat.id, now, name, only)
                     due = None if row or pool is None else queue.next_due(db, now, name)
                 break
             except Duplicate:

@@ -12,7 +12,7 @@ from crofter import __version__, clock
 from crofter.context import Runtime
 from crofter.db import query
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
-from crofter.drivers.hypervisor.simulated.world import LONGEST_REASON, YEAR
+from crofter.drivers.hypervisor.simulated.world import LONGEST_REASON, MOST_READS, YEAR
 from crofter.drivers.mail import Outbox
 from crofter.engine.tables import operation
 from crofter.engine.time_travel import TimeTravel
@@ -184,9 +184,15 @@ def _checked_scopes(scopes: str) -> str:
 
 
 def _transition(action: str, rule: Any) -> Transition:
-    if not isinstance(rule, dict) or not rule or set(rule) - {"seconds", "fail"}:
-        raise Invalid("Must have seconds, fail or both", field=action)
+    if not isinstance(rule, dict) or not rule or set(rule) - set(Transition.__struct_fields__):
+        raise Invalid("Must have seconds or reads, fail, or both; fail_at where it fails on the way", field=action)
     try:
-        return msgspec.convert(rule, Transition)
+        told = msgspec.convert(rule, Transition)
     except msgspec.ValidationError:
-        raise Invalid(f"seconds must be 0-{YEAR}, fail a text of 1-{LONGEST_REASON} characters", field=action) from None
+        words = f"seconds must be 0-{YEAR}, reads 1-{MOST_READS}, fail_at 0-100, fail a text of 1-{LONGEST_REASON}"
+        raise Invalid(f"{words} characters", field=action) from None
+    if told.reads is not None and told.seconds is not None:
+        raise Invalid("Must have seconds or reads, not both", field=action)
+    if told.fail_at is not None and (told.fail is None or told.seconds is None):
+        raise Invalid("fail_at needs fail and seconds", field=action)
+    return told

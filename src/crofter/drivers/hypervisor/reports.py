@@ -23,11 +23,13 @@ class Progress(Struct, frozen=True):
     done: bool = True
     percent: int = 100
     remaining: float = 0.0
-    """Seconds of service time until it is worth asking again."""
+    """Seconds of service time until it is worth asking again; infinite where nobody can tell."""
     rate: float | None = None
     """MB per second, where something is copied."""
     failure: str | None = None
     """Why it will never be done."""
+    reached: int | None = None
+    """Percent of the whole operation beyond which it will not come, of work that fails on the way."""
 
 
 class ObservedDomain(Struct, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import inf
 
 from crofter.context import Context, Runtime
 from crofter.drivers.hypervisor import (
@@ -89,15 +90,17 @@ def carry_out(work: StepContext, calls: Iterable[Call]) -> Sleep | None:
     work.vars.pop("away", None)
     for report in reports:
         if report.failure is not None:
-            raise Failed(report.failure)
+            raise Failed(report.failure, percent=report.reached)
     waiting = [report for report in reports if not report.done]
     if not waiting:
         return None
     slowest = max(waiting, key=lambda report: report.remaining)
     percent = sum(report.percent for report in reports) / len(reports)
     rate = None if slowest.rate is None else f"{slowest.rate:.2f} MB/s"
-    left = _whole(work, percent, slowest.remaining) if work.operation.kind in MOVES else None
-    work.progress(percent, rate, left)
+    foreseen = work.operation.kind in MOVES and slowest.remaining != inf
+    left = _whole(work, percent, slowest.remaining) if foreseen else None
+    limits = [report.reached for report in reports if report.reached is not None]
+    work.progress(percent, rate, left, at_most=min(limits, default=100))
     return Sleep(_pause(slowest.remaining))
 
 
@@ -109,7 +112,7 @@ def _whole(work: StepContext, percent: float, remaining: float) -> float:
 
 def _pause(remaining: float) -> float:
     """Short work is asked about when it should be done; of long work the owner wants to see it move."""
-    return max(0.05, min(remaining, max(NEWS, remaining / 10)))
+    return max(0.05, min(remaining, max(NEWS, remaining / 10), ASK_SELDOM if remaining == inf else remaining))
 
 
 def place(

@@ -80,9 +80,11 @@ CREATE INDEX ix_simulated_thing_heading ON simulated_thing (heading) WHERE headi
 --;
 CREATE INDEX ix_simulated_thing_host ON simulated_thing (host)
 --;
-CREATE TABLE simulated_work ( operation INTEGER NOT NULL, kind TEXT NOT NULL, id INTEGER NOT NULL, step TEXT NOT NULL, verb TEXT NOT NULL, begun INTEGER NOT NULL, ends INTEGER NOT NULL, amount INTEGER NOT NULL, failure TEXT, CONSTRAINT pk_simulated_work PRIMARY KEY (operation, kind, id, step, verb) ) STRICT
+CREATE TABLE simulated_work ( operation INTEGER NOT NULL, kind TEXT NOT NULL, id INTEGER NOT NULL, step TEXT NOT NULL, verb TEXT NOT NULL, begun INTEGER NOT NULL, ends INTEGER NOT NULL, amount INTEGER NOT NULL, failure TEXT, reached INTEGER, CONSTRAINT pk_simulated_work PRIMARY KEY (operation, kind, id, step, verb) ) STRICT
 --;
 CREATE INDEX ix_simulated_work_begun ON simulated_work (begun)
+--;
+CREATE TABLE simulated_read_count ( operation INTEGER NOT NULL, reads_left INTEGER NOT NULL, released INTEGER DEFAULT '0' NOT NULL, CONSTRAINT pk_simulated_read_count PRIMARY KEY (operation) ) STRICT
 --;
 CREATE TABLE simulated_change ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, domain INTEGER NOT NULL, host INTEGER NOT NULL, power TEXT NOT NULL, reason TEXT, at INTEGER NOT NULL ) STRICT
 --;

@@ -23,7 +23,15 @@ from crofter.drivers.hypervisor.reports import (
     Progress,
     Usage,
 )
-from crofter.drivers.hypervisor.simulated import disk_plans, image_plans, looking, plans, volume_plans, world
+from crofter.drivers.hypervisor.simulated import (
+    disk_plans,
+    image_plans,
+    looking,
+    plans,
+    read_counts,
+    volume_plans,
+    world,
+)
 from crofter.drivers.hypervisor.simulated.faults import Faults
 from crofter.drivers.hypervisor.simulated.fleet import Fleet
 from crofter.drivers.hypervisor.simulated.performing import Task, perform
@@ -50,6 +58,8 @@ from crofter.drivers.hypervisor.specs import (
     VolumeSource,
 )
 
+TRANSITIONS = "transitions"
+"""What processes hear when another one has set the table."""
 HOSTS_PER_REGION = 200
 """So many that machines made one after the other hardly ever share one: a fault at one leaves the others alone."""
 
@@ -206,7 +216,37 @@ class SimulatedHypervisor:
             scene.lock_hosts((FAULTS,))
             changed = replace(scene.world, transitions={"*": world.DEFAULT, **table})
             world.save(scene.db, changed)
+            scene.db.signal(TRANSITIONS)
             return dict(changed.transitions)
+
+    def counts_reads(self) -> bool:
+        """Whether work waits to be read, or will."""
+        with self._transactions.reading() as scene:
+            return any(rule.reads for rule in scene.world.transitions.values()) or bool(read_counts.waiting(scene.db))
+
+    def count_read(self, operation: int, action: str) -> bool | None:
+        """The object of an operation was read: whether it was read often enough; None if that is nothing to it."""
+        with self._transactions.writing() as scene:
+            told = scene.world.transition(action).reads
+            count = read_counts.known(scene.db, operation)
+            if count is None:
+                if told is None:
+                    return None
+                count = read_counts.begun(scene.db, operation, told)
+            if not count.released and count.reads_left > 0:
+                read_counts.count_one(scene.db, operation, count)
+                return False
+            if not count.released:
+                read_counts.release(scene.db, operation, scene.now)
+            return True
+
+    def release_waiting(self) -> tuple[int, ...]:
+        """Nothing waits to be read any longer; the operations that did."""
+        with self._transactions.writing() as scene:
+            released = read_counts.waiting(scene.db)
+            for operation in released:
+                read_counts.release(scene.db, operation, scene.now)
+            return tuple(released)
 
     def reset(self) -> None:
         """An empty world again, with the first transitions and no faults."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 from msgspec import Struct
@@ -12,7 +13,8 @@ from crofter.drivers.hypervisor.errors import Absent
 from crofter.drivers.hypervisor.reports import Progress
 from crofter.drivers.hypervisor.simulated import tables
 from crofter.drivers.hypervisor.simulated.plans import Plan, Planner
-from crofter.drivers.hypervisor.simulated.scene import NotYet, Scene, StepContext
+from crofter.drivers.hypervisor.simulated.read_counts import UNTIL_READ
+from crofter.drivers.hypervisor.simulated.scene import NotYet, Scene, StepContext, Timing
 from crofter.drivers.hypervisor.simulated.things import Thing, Wiring
 from crofter.drivers.hypervisor.simulated.transactions import Transactions
 from crofter.drivers.hypervisor.specs import Ref
@@ -40,7 +42,8 @@ def perform(transactions: Transactions, task: Task) -> Progress:
     try:
         return _perform(transactions, task)
     except NotYet as wait:  # nothing was written, and nothing begun: the next call tries again
-        return Progress(done=False, percent=0, remaining=max(wait.due - transactions.now(), 1) / 1000)
+        remaining = inf if wait.due == UNTIL_READ else max(wait.due - transactions.now(), 1) / 1000
+        return Progress(done=False, percent=0, remaining=remaining)
 
 
 def _perform(transactions: Transactions, task: Task) -> Progress:
@@ -84,12 +87,13 @@ def _begin(scene: Scene, task: Task, known: Thing[Any] | None, hosts: set[int]) 
     scene.reach(known if task.anywhere else None, hosts)
     scene.serving = task.order.operation
     thing = _subject(scene, task, known)
-    ends, failure = scene.timing(task.order)
-    plan = task.planner(scene, thing, ends)
+    timing = scene.timing(task.order)
+    plan = task.planner(scene, thing, timing.ends)
     if plan.instant:
-        ends, failure = scene.now, None
-    _write_down(scene, task, plan, StepContext(scene.now, ends, plan.amount, failure))
-    return StepContext(scene.now, ends, plan.amount, failure).progress(scene.now)
+        timing = Timing(scene.now)
+    work = StepContext(scene.now, timing.ends, plan.amount, timing.failure, timing.reached)
+    _write_down(scene, task, plan, work)
+    return work.progress(scene.now)
 
 
 def _subject(scene: Scene, task: Task, known: Thing[Any] | None) -> Thing[Any]:
@@ -130,4 +134,5 @@ def _write_down(scene: Scene, task: Task, plan: Plan, work: StepContext) -> None
         ends=work.ends,
         amount=work.amount,
         failure=work.failure,
+        reached=work.reached,
     )

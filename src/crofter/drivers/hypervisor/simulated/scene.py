@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from math import inf
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -14,8 +15,9 @@ from crofter.db import Row, Session, query
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.errors import Absent, Stale, Unreachable
 from crofter.drivers.hypervisor.reports import Progress
-from crofter.drivers.hypervisor.simulated import tables, world
+from crofter.drivers.hypervisor.simulated import read_counts, tables, world
 from crofter.drivers.hypervisor.simulated.fleet import Fleet
+from crofter.drivers.hypervisor.simulated.read_counts import UNTIL_READ
 from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing, Volume
 from crofter.drivers.hypervisor.specs import Ref
 
@@ -62,15 +64,29 @@ class StepContext(Row):
     ends: int
     amount: int
     failure: str | None
+    reached: int | None = None
+    """Percent of the operation at which it fails, if not at its end."""
 
     def progress(self, now: int) -> Progress:
         # Another process may be a moment ahead: work that takes no time is done, whatever the clock here says.
         if now >= self.ends or self.begun == self.ends:
-            return Progress() if self.failure is None else Progress(done=False, failure=self.failure)
+            if self.failure is None:
+                return Progress()
+            return Progress(done=False, failure=self.failure, reached=self.reached)
+        if self.ends == UNTIL_READ:
+            return Progress(done=False, percent=0, remaining=inf)
         whole = self.ends - self.begun
         percent = min(99, max(0, 100 * (now - self.begun) // whole))
         rate = round(self.amount * 1000 / whole, 2) if self.amount else None
-        return Progress(done=False, percent=percent, remaining=(self.ends - now) / 1000, rate=rate)
+        return Progress(
+            done=False, percent=percent, remaining=(self.ends - now) / 1000, rate=rate, reached=self.reached
+        )
+
+
+class Timing(NamedTuple):
+    ends: int
+    failure: str | None = None
+    reached: int | None = None
 
 
 _OF_KIND = select(*_COLUMNS).where(_things.kind == bindparam("kind"))
@@ -86,7 +102,7 @@ _ON_THING = (
     _work.id == bindparam("id"),
 )
 _BEGUN = query(
-    select(_work.begun, _work.ends, _work.amount, _work.failure).where(
+    select(_work.begun, _work.ends, _work.amount, _work.failure, _work.reached).where(
         *_ON_THING, _work.step == bindparam("step"), _work.verb == bindparam("verb")
     ),
     StepContext,
@@ -95,7 +111,8 @@ _SERVED = query(select(func.count()).select_from(tables.work).where(*_ON_THING))
 _FIRST = query(select(func.min(_work.begun)).where(_work.operation == bindparam("operation")))
 _FAILURES = query(select(func.count(_work.failure)).where(_work.operation == bindparam("operation")))
 
-_EVERYTHING = [query(delete(one)) for one in (tables.thing, tables.work, tables.change, tables.setting)]
+_TABLES = (tables.thing, tables.work, tables.read_count, tables.change, tables.setting)
+_EVERYTHING = [query(delete(one)) for one in _TABLES]
 _OLD_WORK = query(delete(tables.work).where(_work.ends < bindparam("before")))
 _OLD_CHANGES = query(delete(tables.change).where(tables.change.c.at < bindparam("before")))
 _LONG_GONE = query(
@@ -205,14 +222,24 @@ class Scene:
             if disk.operation == domain.operation and disk.heading == domain.heading:
                 self.save(Disk, replace(disk, due=None, becomes=None, heading=None))
 
-    def timing(self, order: Order) -> tuple[int, str | None]:
+    def timing(self, order: Order) -> Timing:
         """When work that begins now ends, and why it will have failed then."""
-        first = self.db.value(_FIRST, operation=order.operation)
-        ends = self.world.ends(order.action, order.until, self.now if first is None else first)
-        failure = self.world.transition(order.action).fail
+        told = self.world.transition(order.action)
+        failure = told.fail
         if failure is not None and self.db.value(_FAILURES, operation=order.operation):
             failure = None  # an operation fails once, so that it can tidy up after itself
-        return max(self.now, ends), failure
+        if told.reads is not None:
+            released = read_counts.begun(self.db, order.operation, told.reads).released
+            return Timing(self.now if released else UNTIL_READ, failure)
+        until = order.until
+        if failure is not None and told.fail_at is not None:
+            if told.fail_at < until or until == 100:
+                until = told.fail_at
+            else:
+                failure = None  # a later part of the operation fails
+        first = self.db.value(_FIRST, operation=order.operation)
+        ends = self.world.ends(order.action, until, self.now if first is None else first)
+        return Timing(max(self.now, ends), failure, None if failure is None else told.fail_at)
 
     def clear(self) -> None:
         for statement in _EVERYTHING:
@@ -220,7 +247,8 @@ class Scene:
 
     def forget(self, before: int) -> int:
         """Drop finished work from before, and the memory of deleted things that no work is left of."""
-        return sum(self.db.run(statement, before=before) for statement in (_OLD_WORK, _OLD_CHANGES, _LONG_GONE))
+        gone = sum(self.db.run(statement, before=before) for statement in (_OLD_WORK, _OLD_CHANGES, _LONG_GONE))
+        return gone + self.db.run(read_counts.FORGET_RELEASED)
 
     def reach(self, known: Thing[D] | None, hosts: Iterable[int]) -> None:
         """All these hosts answer, and the thing is on one of them."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, PrimaryKeyConstraint, Text
+from sqlalchemy import Column, Integer, PrimaryKeyConstraint, Text
 
-from crofter.db import Id, Json, Time, identity, partial_index, table
+from crofter.db import Flag, Id, Json, Time, identity, partial_index, table
 
 thing = table(
     "simulated_thing",
@@ -32,7 +32,15 @@ work = table(
     Column("ends", Time, nullable=False),
     Column("amount", Id, nullable=False),
     Column("failure", Text),
+    Column("reached", Integer),
     PrimaryKeyConstraint("operation", "kind", "id", "step", "verb"),
+)
+
+read_count = table(
+    "simulated_read_count",
+    Column("operation", Id, primary_key=True, autoincrement=False),
+    Column("reads_left", Integer, nullable=False),
+    Column("released", Flag, nullable=False, server_default="0"),
 )
 
 change = table(

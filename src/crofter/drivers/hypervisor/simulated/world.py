@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta, Struct, field
+from msgspec.structs import replace
 from sqlalchemy import bindparam, select
 
 from crofter.clock import SECOND
@@ -15,13 +16,18 @@ from crofter.drivers.hypervisor.simulated.tables import setting
 YEAR = 365 * 24 * 3600
 LONGEST_REASON = 1000
 """In characters."""
+MOST_READS = 1_000_000
 
 
 class Transition(Struct, frozen=True, omit_defaults=True):
-    """How long an operation takes, in seconds, and whether it fails when the time is over."""
+    """How long an operation takes, in seconds or in reads of its object, and whether it fails when that is over."""
 
     seconds: Annotated[int, Meta(ge=0, le=YEAR)] | Annotated[float, Meta(ge=0, le=YEAR)] | None = None
     fail: Annotated[str, Meta(min_length=1, max_length=LONGEST_REASON)] | None = None
+    fail_at: Annotated[int, Meta(ge=0, le=100)] | None = None
+    """Percent of the operation at which it fails, instead of at its end."""
+    reads: Annotated[int, Meta(ge=1, le=MOST_READS)] | None = None
+    """How often its object is shown under way, however long that takes; the next read shows the end."""
 
 
 Transitions = dict[str, Transition]
@@ -63,7 +69,7 @@ class World(Struct, frozen=True):
         every = self.transitions.get("*", DEFAULT)
         told = self.transitions.get(action, every)
         usual = DEFAULT.seconds if every.seconds is None else every.seconds
-        return Transition(usual if told.seconds is None else told.seconds, told.fail)
+        return replace(told, seconds=usual if told.seconds is None else told.seconds)
 
     def ends(self, action: str, until: int, begun: int) -> int:
         """When the part of an operation up to ``until`` percent is over, if the operation began at ``begun``.
