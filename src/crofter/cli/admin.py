@@ -10,8 +10,6 @@ PLACES: tuple[tuple[str, str], ...] = (
     ("--database", "postgresql://… instead of the embedded database"),
     ("--config", "TOML file with settings"),
 )
-STAFF = ("tickets", "managed", "maintenance")
-"""Groups of commands that touch what customers own: who gives them is put on record."""
 Argument = tuple[str, dict[str, Any]]
 
 COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
@@ -97,7 +95,10 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
     "rotate-key": ("seal everything anew with a new master key", ()),
     "audit show": (
         "show who did what to an account, the latest last",
-        (("euuid", {}), ("--last", {"type": int, "default": 50, "metavar": "N", "help": "how many entries (50)"})),
+        (
+            ("euuid", {"help": "the account; server: what concerned none"}),
+            ("--last", {"type": int, "default": 50, "metavar": "N", "help": "how many entries (50)"}),
+        ),
     ),
     "audit verify": (
         "check that nobody has altered the audit log",
@@ -128,8 +129,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
             command.add_argument(argument, **options)
         for flag, meaning in PLACES:
             command.add_argument(flag, help=meaning)
-        if group in STAFF:
-            command.add_argument("--as", metavar="NAME", help="who you are, for the record; beside your login name")
+        command.add_argument("--as", metavar="NAME", help="who you are, for the record; beside your login name")
         command.add_argument("--json", action="store_true", help="print JSON")
 
 
