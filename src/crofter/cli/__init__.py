@@ -1,4 +1,4 @@
-"""The command line: ``crofter serve | work | migrate | admin | login | logout | openapi``."""
+"""The command line: ``crofter serve | work | migrate | admin | config | login | logout | openapi``."""
 
 from __future__ import annotations
 
@@ -49,6 +49,12 @@ def parser() -> argparse.ArgumentParser:
         if name == "login":
             login.add_argument("--scopes", default="*", help="what the command line may do (*)")
             login.add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
+    config = commands.add_parser("config", help="show the settings in force")
+    shown = config.add_subparsers(dest="verb", required=True, metavar="VERB").add_parser("show", help="print them")
+    for flag, options in FLAGS:
+        shown.add_argument(flag, **options)
+    shown.add_argument("--origin", action="store_true", help="and where each of them came from")
+    shown.add_argument("--json", action="store_true", help="print JSON")
     described = commands.add_parser("openapi", help="print the OpenAPI description of the interface")
     described.add_argument("--output", help="file to write it to")
     return built
@@ -67,7 +73,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from crofter.cli import login  # noqa: PLC0415
 
         sys.exit(login.login(**asked) if command == "login" else login.logout(**asked))
-    from crofter.config import SettingsError, load  # noqa: PLC0415
+    if command == "config":
+        from crofter.cli import settings as shown_settings  # noqa: PLC0415
+
+        flags = {name: asked.get(name) for name in SETTINGS}
+        sys.exit(shown_settings.show(flags, origin=asked["origin"], json=asked["json"]))
+    from crofter.config import SettingsError, complaints, load  # noqa: PLC0415
 
     if command == "work":
         asked["role"] = "worker"
@@ -76,6 +87,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SettingsError as error:
         sys.exit(f"crofter: {error}")
     if command == "admin":
+        for line in complaints(os.environ):
+            print(f"crofter: {line}", file=sys.stderr)
         from crofter.cli import admin_commands  # noqa: PLC0415
 
         sys.exit(admin_commands.run(settings, asked))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from datetime import UTC, datetime
 
 import msgspec
 
-from crofter.config import Settings
+from crofter.config import Settings, complaints
 
 
 class JsonLines(logging.Formatter):
@@ -34,3 +35,5 @@ def begin(settings: Settings) -> None:
     logging.basicConfig(handlers=[handler], level=settings.log_level.upper())
     # We say ourselves that we have started; and what strangers send us is not worth a warning.
     logging.getLogger("uvicorn").setLevel(logging.DEBUG if settings.log_level == "debug" else logging.ERROR)
+    for line in complaints(os.environ):
+        logging.getLogger("crofter").warning(line)
