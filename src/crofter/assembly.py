@@ -79,6 +79,7 @@ class Application(Struct):
     worker: Worker
     time_travel: TimeTravel
     first_login: FirstLogin | None
+    readiness: Readiness
 
 
 def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
@@ -210,7 +211,7 @@ def build(settings: Settings) -> Application:
     )
     if runtime.database.reads_block:
         _keep_catalogue(parts, runtime)
-    application = Application(runtime, App(parts), worker, time_travel, first_login)
+    application = Application(runtime, App(parts), worker, time_travel, first_login, Readiness(runtime, worker))
     parts.mounts = _mounts(application, faults)
     return application
 
@@ -239,9 +240,9 @@ def hypervisor(runtime: Runtime) -> Hypervisor:
 def _mounts(application: Application, faults: Faults) -> dict[str, ASGIApp]:
     runtime = application.runtime
     opened: dict[str, ASGIApp] = {
-        "health": mounts.health(Readiness(runtime, application.worker).parts),
+        "health": mounts.health(application.readiness),
         "version": mounts.version(),
-        "metrics": mounts.metrics(lambda: _numbers(application)),
+        "metrics": mounts.metrics(lambda: numbers(application)),
         "openapi.json": mounts.page(lambda: (200, _description().encode(), "application/json")),
         "docs": mounts.page(_docs),
         "console": mounts.page(lambda: (200, NO_CONSOLE, HTML, mounts.NOTHING_FROM_OUTSIDE)),
@@ -255,7 +256,8 @@ def _mounts(application: Application, faults: Faults) -> dict[str, ASGIApp]:
     return opened
 
 
-def _numbers(application: Application) -> bytes:
+def numbers(application: Application) -> bytes:
+    """The metrics of this process, as Prometheus reads them."""
     from crofter import telemetry  # noqa: PLC0415 - it brings an HTTP server of its own along
 
     application.runtime.database.answers_callers()

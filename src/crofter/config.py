@@ -47,6 +47,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     role: Literal["all", "api", "worker"] = "all"
     workers: Positive = 1
     """API processes; more than one needs PostgreSQL."""
+    metrics_port: Annotated[int, Meta(ge=0, le=65535)] | None = None
+    """Port for metrics and health alone, of each process; with several of them the next ones too."""
+    metrics_host: str = "127.0.0.1"
     threads: Positive = 8
     max_requests: Positive = 512
     secret_key: str | None = None

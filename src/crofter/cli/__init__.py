@@ -21,11 +21,12 @@ FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--mode", {"choices": ("sandbox", "production"), "help": "sandbox is the default on a loopback address"}),
     ("--role", {"choices": ("all", "api", "worker"), "help": "what this process does (all)"}),
     ("--workers", {"type": int, "help": "API processes; more than one needs PostgreSQL"}),
+    ("--metrics-port", {"type": int, "help": "port for metrics and health alone, also of a worker"}),
     ("--config", {"help": "TOML file with settings"}),
     ("--log", {"choices": ("auto", "json", "pretty", "off"), "help": "form of the log on standard error"}),
 )
 
-SETTINGS = tuple(flag.removeprefix("--") for flag, _ in FLAGS)
+SETTINGS = tuple(flag.removeprefix("--").replace("-", "_") for flag, _ in FLAGS)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -82,8 +83,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     if command == "work":
         asked["role"] = "worker"
+    flags = {name: asked.get(name) for name in (*SETTINGS, "role")}
     try:
-        settings = load({name: asked.get(name) for name in (*SETTINGS, "role")}, os.environ)
+        settings = load(flags, os.environ)
     except SettingsError as error:
         sys.exit(f"crofter: {error}")
     if command == "admin":
@@ -97,4 +99,4 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     if command == "migrate":
         sys.exit(serve.migrate(settings))
-    sys.exit(serve.serve(settings, print_json=asked.get("print_json", False)))
+    sys.exit(serve.serve(settings, lambda: load(flags, os.environ), print_json=asked.get("print_json", False)))
