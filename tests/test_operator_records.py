@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import func, select
 
 from crofter import audit
 from crofter.assembly import build_runtime
@@ -18,6 +18,9 @@ from crofter.cli import admin
 from crofter.config import load
 from crofter.context import Runtime
 from crofter.db import query
+from crofter.engine.tables import operation
+from crofter.resources.billing.store import payment
+from crofter.resources.users.store import user
 from tests.cloud import Cloud
 from tests.databases import PostgresServer
 from tests.resources.compute import deploy
@@ -33,6 +36,13 @@ ALIVE = {
     "tokens create": "dan",
     "tokens list": "--user dan",
     "tokens revoke": "1",
+    "users reset-two-factor": "alice",
+    "users delete": "dan",
+    "operations list": "",
+    "operations retry": "{operation}",
+    "operations cancel": "{operation}",
+    "accounts credit": "{alice} 12.50",
+    "accounts refund": "1 5",
     "mails list": "",
     "tickets list": "",
     "tickets show": "1",
@@ -49,17 +59,26 @@ ALIVE = {
     "maintenance list": "",
     "maintenance cancel": "1",
     "hosts reconcile": "",
+    "accounts suspend": "{alice}",
+    "accounts resume": "{alice}",
+    "accounts close": "{alice}",
+    "doctor": "",
+    "backup": "{folder}/backup",
     "audit show": "{alice}",
     "audit verify": "",
     "audit checkpoint": "{folder}/checkpoint",
 }
 """One good use of each command, in an order in which they work, beside a running server."""
-STOPPED = {"rotate-key": ""}
+STOPPED = {"restore": "{folder}/backup --replace", "rotate-key": ""}
 """The same, for those that want the server to be stopped."""
 
 _ENTRIES = query(
     select(audit.audit.c.account_id, audit.audit.c.number, audit.audit.c.username, audit.audit.c.operation),
     lambda account, number, username, operation: (account, number, username, operation),
+)
+
+_QUEUED = query(
+    select(func.max(operation.c.id)).where(operation.c.state == "queued", operation.c.event_id.is_not(None))
 )
 
 
@@ -88,7 +107,14 @@ def scene(cloud: Cloud, folder: Path) -> dict[str, Any]:
     alice.post("/v4/support/tickets", json={"summary": "Help", "description": "Please."})
     alice.post("/v4/support/tickets/1/attachments", files={"file": ("log.txt", b"hello")})
     alice.post("/v4/managed/credentials", json={"label": "prod", "username": "root", "password": "hunter2"})
-    return {"alice": account["euuid"], "instance": deploy(cloud, alice), "folder": folder}
+    instance = deploy(cloud, alice)
+    body = {"region": "us-east", "type": "g6-nanode-1", "image": "compute/debian12", "root_pass": "correct-horse-9"}
+    assert alice.post("/v4/compute/instances", json=body).status_code == 200  # stays queued, since time stands
+    with cloud.runtime.database.write() as db:
+        db.update(user, {"username": "alice"}, tfa_enabled=True)
+        db.insert(payment, account_id=2, date="2020-01-01T00:00:00", amount=10_000_000, reference="x")
+        queued = db.value(_QUEUED)
+    return {"alice": account["euuid"], "instance": instance, "folder": folder, "operation": queued}
 
 
 @pytest.mark.both
@@ -111,11 +137,12 @@ def test_commands_that_want_the_server_stopped_leave_one_too(
     settings = load({"data": str(tmp_path / "data")}, {})
     desk = Desk(capsys, tmp_path / "data")
     desk("accounts", "list")
+    desk("backup", str(tmp_path / "backup"))
     for command, rest in STOPPED.items():
         before = all_of(settings)
-        desk.read(*shlex.split(f"{command} {rest}"), "--as", "eve")
-        (added,) = all_of(settings) - before
-        assert added[2:] == (BY_EVE, command)
+        desk.read(*shlex.split(f"{command} {rest.format(folder=tmp_path)}"), "--as", "eve")
+        (added,) = [one for one in all_of(settings) - before if one[2] == BY_EVE]
+        assert added[3] == command
 
 
 def all_of(settings: Any) -> set[Any]:

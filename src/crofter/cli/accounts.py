@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from sqlalchemy import bindparam, or_, select
+from sqlalchemy import bindparam, func, or_, select
 
 from crofter import clock, passwords
-from crofter.cli.operators import Arguments, Rows, on_record
+from crofter.cli.operators import Arguments, Rows, on_record, plain
 from crofter.clock import DAY
 from crofter.context import Context, Runtime
 from crofter.db import Row, query
@@ -42,20 +42,42 @@ def _create_account(runtime: Runtime, arguments: Arguments) -> Rows:
 
 class _Account(Row):
     euuid: str
+    company: str
+    first_name: str
+    last_name: str
+    username: str | None
     email: str
     active_since: str
     closed: bool
+    suspended: bool
 
 
+# The first of its users who may do everything: whom one would write to.
+_other = user.alias("other")
+_FIRST = (
+    select(func.min(_other.c.id))
+    .where(_other.c.account_id == account.c.id, _other.c.restricted.is_(False))
+    .correlate(account)
+)
 _ACCOUNTS = query(
-    select(*(account.c[name] for name in _Account.__struct_fields__)).order_by(account.c.id),
+    select(*((user if name == "username" else account).c[name] for name in _Account.__struct_fields__))
+    .join_from(account, user, user.c.id == _FIRST.scalar_subquery(), isouter=True)
+    .order_by(account.c.id),
     _Account,
 )
 
 
 def _list_accounts(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
-        return [msgspec.structs.asdict(one) for one in db.all(_ACCOUNTS)]
+        return [_named(one) for one in db.all(_ACCOUNTS)]
+
+
+def _named(one: _Account) -> dict[str, Any]:
+    """With one name: the company's, or the person's. Customers write it, so it is shown as plain text."""
+    row = msgspec.structs.asdict(one)
+    person = " ".join(part for part in (row.pop("first_name"), row.pop("last_name")) if part)
+    name = plain(row.pop("company") or person)
+    return {"euuid": row.pop("euuid"), "name": name, **row}
 
 
 def _create_user(runtime: Runtime, arguments: Arguments) -> Rows:

@@ -23,15 +23,17 @@ from crofter.errors import Problem
 Command = Callable[[Runtime, Arguments], Rows]
 
 MODULES = {
-    "accounts": "accounts",
-    "users": "accounts",
-    "tokens": "accounts",
-    "tickets": "tickets",
-    "managed": "managed",
-    "maintenance": "managed",
-    "hosts": "hosts",
-    "mails": "auditing",
-    "audit": "auditing",
+    "accounts": ("accounts", "standing"),
+    "users": ("accounts", "standing"),
+    "tokens": ("accounts",),
+    "tickets": ("tickets",),
+    "managed": ("managed",),
+    "maintenance": ("managed",),
+    "operations": ("operations",),
+    "hosts": ("hosts",),
+    "mails": ("auditing",),
+    "audit": ("auditing",),
+    "backup": ("backups",),
 }
 NEED_NO_DATABASE = ("accounts", "users", "tokens", "mails", "audit")
 """Groups that set up a new database if there is none."""
@@ -40,10 +42,9 @@ NEED_NO_DATABASE = ("accounts", "users", "tokens", "mails", "audit")
 def run(settings: Settings, arguments: Arguments) -> int:
     """Do one command; the exit code."""
     try:
-        if command_of(arguments) == "rotate-key":
-            from crofter.cli import keys  # noqa: PLC0415
-
-            return keys.rotate(settings, arguments)
+        opens_itself = _OPENING.get(arguments["group"])
+        if opens_itself is not None:
+            return opens_itself(settings, arguments)
         return _show(arguments, _done(settings, arguments))
     except Refused as refused:
         _show(arguments, refused.rows)
@@ -56,9 +57,7 @@ def run(settings: Settings, arguments: Arguments) -> int:
 def _done(settings: Settings, arguments: Arguments) -> Rows:
     from crofter.cli import opening  # noqa: PLC0415 - it brings the whole server along
 
-    module = import_module(f"crofter.cli.{MODULES[arguments['group']]}")
-    recorded: dict[str, Command] = getattr(module, "RECORDED", {})
-    looking: dict[str, Command] = getattr(module, "LOOKING", {})
+    recorded, looking = _tables(arguments["group"])
     new = arguments["group"] in NEED_NO_DATABASE
     runtime = opening.opened(settings) if new else opening.opened_existing(settings)
     command = command_of(arguments)
@@ -70,6 +69,43 @@ def _done(settings: Settings, arguments: Arguments) -> Rows:
         return rows
     finally:
         runtime.database.close()
+
+
+def _tables(group: str) -> tuple[dict[str, Command], dict[str, Command]]:
+    recorded: dict[str, Command] = {}
+    looking: dict[str, Command] = {}
+    for name in MODULES[group]:
+        module = import_module(f"crofter.cli.{name}")
+        recorded |= getattr(module, "RECORDED", {})
+        looking |= getattr(module, "LOOKING", {})
+    return recorded, looking
+
+
+# ---- what opens the database itself, or copes without one -----------------------------------------------------------
+
+
+def _rotate_key(settings: Settings, arguments: Arguments) -> int:
+    from crofter.cli import keys  # noqa: PLC0415
+
+    return keys.rotate(settings, arguments)
+
+
+def _restore(settings: Settings, arguments: Arguments) -> int:
+    from crofter.cli import backups  # noqa: PLC0415
+
+    return _show(arguments, backups.restore(settings, arguments))
+
+
+def _doctor(settings: Settings, arguments: Arguments) -> int:
+    from crofter.cli import doctor  # noqa: PLC0415
+
+    return _show(arguments, doctor.examine(settings, arguments))
+
+
+_OPENING = {"rotate-key": _rotate_key, "restore": _restore, "doctor": _doctor}
+
+
+# ---- showing --------------------------------------------------------------------------------------------------------
 
 
 def _show(arguments: Arguments, rows: Sequence[dict[str, Any]]) -> int:
