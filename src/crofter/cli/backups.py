@@ -124,7 +124,9 @@ def _must_be_whole(source: Path) -> None:
         connection = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
         try:
             found = connection.execute("PRAGMA integrity_check(1)").fetchall()[0][0]
-            revisions = [row[0] for row in connection.execute("SELECT version_num FROM alembic_version").fetchall()]
+            revisions = [
+                str(row[0]) for row in connection.execute("SELECT version_num FROM alembic_version").fetchall()
+            ]
         finally:
             connection.close()
     except apsw.Error as error:

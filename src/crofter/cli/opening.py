@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from crofter.assembly import FIRST_USER_KEY, bootstrap, build_runtime
+from crofter.cli import first_login
 from crofter.config import Settings
 from crofter.context import Runtime
 from crofter.db import meta
@@ -19,8 +20,8 @@ def opened(settings: Settings, *, beside: bool = True) -> Runtime:
         set_up = meta.get(db, FIRST_USER_KEY) is not None
     first = None if set_up else bootstrap(runtime)
     if first is not None:
-        made = f"a new database: user {first.username}, password {first.password}, token {first.token}"
-        print(f"crofter: {made}", file=sys.stderr)
+        made = f"user {first.username}, password {first.password}, token {first.token}"
+        print(f"crofter: a new database: {first_login.kept(settings, first) or made}", file=sys.stderr)
     return runtime
 
 

@@ -18,7 +18,7 @@ import uvicorn
 from crofter import __version__
 from crofter.assembly import Application, FirstLogin, bootstrap, build, build_runtime
 from crofter.catalogue import CatalogueError
-from crofter.cli import announcement, logs, reloading
+from crofter.cli import announcement, first_login, logs, reloading
 from crofter.cli.metrics_server import MetricsServer
 from crofter.cli.workers import Workers
 from crofter.config import Settings
@@ -80,6 +80,12 @@ class Start:
         self.read_settings = read_settings
         self.announcer = Announcer(print_json=print_json)
         self.first_login: FirstLogin | None = None
+        self.kept: str | None = None
+        """Where the first password is, if it is not to be printed."""
+
+    def keep(self, login: FirstLogin | None) -> None:
+        self.first_login = login or self.first_login
+        self.kept = first_login.kept(self.settings, login) or self.kept
 
 
 def serve(settings: Settings, read_settings: Callable[[], Settings] | None = None, *, print_json: bool = False) -> int:
@@ -143,20 +149,25 @@ class Announcer:
         self._pid = os.getpid()  # of the first process, which stops all of them
         self.silent = False
 
-    def announce(self, application: Application, listening: socket.socket, metrics: MetricsServer | None) -> None:
+    def announce(
+        self, application: Application, listening: socket.socket, metrics: MetricsServer | None, kept: str | None
+    ) -> None:
         if self.silent:
             return
         if self._print_json:
             print(announcement.for_programs(application, listening, self._pid), flush=True)
         else:
             print(announcement.for_people(application, listening, metrics.port if metrics else None), flush=True)
+            if kept is not None:
+                print(f"  {kept}", flush=True)
 
 
 def _one(start: Start, listening: socket.socket, place: int = 0) -> int:
     settings = start.settings
     metrics = _metrics(settings, place)
     application = _built(settings)
-    application.first_login = application.first_login or start.first_login
+    start.keep(application.first_login)
+    application.first_login = None if start.kept else start.first_login
     config = configured(
         application.app,
         listening,
@@ -165,7 +176,7 @@ def _one(start: Start, listening: socket.socket, place: int = 0) -> int:
     )
 
     def announce() -> None:
-        start.announcer.announce(application, listening, metrics)
+        start.announcer.announce(application, listening, metrics, start.kept)
 
     server = ApplicationServer(config, application, announce, start.read_settings)
     if metrics is not None:
@@ -196,6 +207,9 @@ def _work(start: Start) -> int:
         metrics.start(application)
     where = f"; metrics at http://{settings.metrics_host}:{metrics.port}/metrics" if metrics else ""
     print(f"crofter {__version__} works on {announcement.store_of(settings)}{where}", flush=True)
+    start.keep(application.first_login)
+    if start.kept is not None:
+        print(f"  {start.kept}", flush=True)
     while signal.sigwait(heeded) == signal.SIGHUP:
         reloading.reload(start.read_settings, None)
     for action in application.app.parts.on_stop:
@@ -208,7 +222,7 @@ def _work(start: Start) -> int:
 
 def _several(start: Start, listening: socket.socket) -> int:
     runtime = build_runtime(start.settings)  # before any child, so that only one of them finds an old schema
-    start.first_login = bootstrap(runtime)
+    start.keep(bootstrap(runtime))
     runtime.database.close()
 
     def child(*, first: bool, place: int) -> int:
