@@ -88,13 +88,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         settings = load(flags, os.environ)
     except SettingsError as error:
         sys.exit(f"crofter: {error}")
+    gc.disable()  # what is imported stays; to look for garbage among it costs a tenth of the start
     if command == "admin":
         for line in complaints(os.environ):
             print(f"crofter: {line}", file=sys.stderr)
         from crofter.cli import admin_commands  # noqa: PLC0415
 
         sys.exit(admin_commands.run(settings, asked))
-    gc.disable()  # what is imported stays; to look for garbage among it costs a tenth of the start
     from crofter.cli import serve  # noqa: PLC0415
 
     if command == "migrate":
