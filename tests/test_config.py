@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crofter.config import SettingsError, load
+from crofter.cli import main
+from crofter.config import SettingsError, complaints, load
+from tests.served import run
 
 PRODUCTION = {"mode": "production", "secret_key": "5" * 64, "base_url": "https://cloud.example"}
 
@@ -82,6 +85,17 @@ def test_an_address_that_others_can_reach_means_production() -> None:
         ({"workers": 0}, {}, "workers"),
         ({}, {"CROFTER_PROBE_NETWORKS": "us-east:10.0.0.0/8"}, "list of region=network"),
         ({}, {"CROFTER_PROBE_CERTIFICATES": "/no/such/file"}, "there is no /no/such/file"),
+        ({}, {"CROFTER_BASE_URL": "nonsense"}, "base_url is an address like"),
+        ({}, {"CROFTER_BASE_URL": "https://cloud.example:many"}, "base_url is an address like"),
+        ({}, {"CROFTER_BASE_URL": "https://cloud example"}, "base_url is an address like"),
+        ({}, {"CROFTER_BASE_URL": "https://me:secret@cloud.example"}, "base_url is an address like"),
+        ({}, {"CROFTER_MAIL": "smtp://"}, "mail is an address like"),
+        ({}, {"CROFTER_MAIL": "smtp://mail.example:x"}, "mail is an address like"),
+        ({}, {"CROFTER_MAIL_FROM": "nobody"}, "mail_from is a sender like"),
+        ({}, {"CROFTER_TLS_CERTIFICATE": "/no/such/file"}, "both tls_certificate and tls_key"),
+        ({"tls_certificate": "/no/such", "tls_key": "/no/such"}, {}, "tls_certificate is a file"),
+        ({}, {"CROFTER_CATALOGUE": "/no/such/folder"}, "catalogue is a folder"),
+        ({}, {"CROFTER_PASSWORD_MEMORY": "0"}, "password_memory"),
     ],
 )
 @pytest.mark.both
@@ -103,3 +117,56 @@ def test_a_file_that_makes_no_sense_is_named(tmp_path: Path, content: str) -> No
     file.write_text(content)
     with pytest.raises(SettingsError, match=r"crofter\.toml"):
         load({"config": str(file)}, {})
+
+
+def test_a_variable_that_is_no_setting_is_told_with_the_nearest_one() -> None:
+    environ = {"CROFTER_PROT": "1", "CROFTER_RATE_LIMIT_GENERAL": "1 per 1 day", "CROFTER_URL": "x", "HOME": "/"}
+    assert complaints(environ) == ["CROFTER_PROT is no setting, and nothing reads it; the nearest is CROFTER_PORT"]
+    assert complaints({"CROFTER_CONFIG": "/no/such/file", "CROFTER_PORT": "many"}) == []
+
+
+def test_a_server_and_a_command_say_so_when_they_start(tmp_path: Path) -> None:
+    told = "CROFTER_MAILFROM is no setting, and nothing reads it; the nearest is CROFTER_MAIL_FROM"
+    env = {"CROFTER_MAILFROM": "x@example.com", "CROFTER_LOG": "json"}
+    listed = run("admin", "accounts", "list", "--data", str(tmp_path / "data"), env=env)
+    assert (listed.returncode, f"crofter: {told}\n" in listed.stderr) == (0, True)
+    refused = run("serve", "--data", "/proc/nowhere", "--port", "0", env=env)  # the log begins before anything is made
+    lines = [json.loads(line) for line in refused.stderr.splitlines() if line.startswith("{")]
+    assert [(line["level"], line["message"]) for line in lines] == [("warning", told)]
+
+
+def shown(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[str, tuple[Any, str]]:
+    with pytest.raises(SystemExit) as ended:
+        main(["config", "show", "--origin", "--json", *words])
+    assert ended.value.code == code
+    return {row["setting"]: (row["value"], row["origin"]) for row in json.loads(capsys.readouterr().out)}
+
+
+def test_settings_are_shown_with_where_they_came_from_and_without_secrets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "crofter.toml"
+    file.write_text('threads = 3\n[rate_limits]\nstats = "7 per 1 second"\n')
+    for name, value in {
+        "SECRET_KEY": "5" * 64,
+        "MAIL": "smtp://me:hunter2@mail.example",
+        "DATABASE": "postgresql://me:p@ss/w@db.example/x?password=again&a=1",
+        "RATE_LIMIT_GENERAL": "9 per 2 hour",
+    }.items():
+        monkeypatch.setenv(f"CROFTER_{name}", value)
+    found = shown(capsys, "--config", str(file), "--port", "99")
+    assert found["port"] == (99, "--port")
+    assert found["threads"] == (3, str(file))
+    assert found["data"] == ("./data", "default")
+    assert found["secret_key"] == ("********", "CROFTER_SECRET_KEY")
+    assert found["mail"] == ("smtp://me:********@mail.example", "CROFTER_MAIL")
+    assert found["database"][0] == "postgresql://me:********@db.example/x?password=********&a=1"
+    assert found["rate_limit_stats"] == ("7 per 1 second", str(file))
+    assert found["rate_limit_general"] == ("9 per 2 hour", "CROFTER_RATE_LIMIT_GENERAL")
+
+
+def test_settings_that_cannot_be_served_are_shown_all_the_same(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CROFTER_BASE_URL", "nonsense")
+    assert shown(capsys, code=1)["base_url"] == ("nonsense", "CROFTER_BASE_URL")

@@ -19,8 +19,10 @@ FIXED = {
     "vary": "Authorization, X-Filter",
     "access-control-allow-origin": "*",
     "access-control-allow-methods": "HEAD, GET, OPTIONS, POST, PUT, DELETE",
-    "access-control-allow-headers": "Authorization, Origin, X-Requested-With, Content-Type, Accept, X-Filter",
-    "access-control-expose-headers": "X-OAuth-Scopes, X-Accepted-OAuth-Scopes, X-Status",
+    "access-control-allow-headers": "Authorization, Origin, X-Requested-With, Content-Type, Accept, X-Filter, "
+    "Idempotency-Key, Prefer, If-Match, If-None-Match, Last-Event-ID",
+    "access-control-expose-headers": "X-OAuth-Scopes, X-Accepted-OAuth-Scopes, X-Status, ETag, X-Request-Id, "
+    "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Event-Id, Idempotent-Replayed",
     "x-frame-options": "DENY",
     "x-content-type-options": "nosniff",
     "x-xss-protection": "1; mode=block",

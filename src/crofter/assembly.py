@@ -89,6 +89,7 @@ class Application(Struct):
     worker: Worker
     time_travel: TimeTravel
     first_login: FirstLogin | None
+    readiness: Readiness
 
 
 def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
@@ -227,7 +228,7 @@ def build(settings: Settings) -> Application:
     )
     if runtime.database.reads_block:
         _keep_catalogue(parts, runtime)
-    application = Application(runtime, App(parts), worker, time_travel, first_login)
+    application = Application(runtime, App(parts), worker, time_travel, first_login, Readiness(runtime, worker))
     control = _control(application, faults) if settings.sandbox else None
     parts.mounts = _mounts(application, control)
     parts.streamed = frozenset((UPLOADS,))
@@ -296,9 +297,9 @@ def name_server(runtime: Runtime) -> NameServer:
 def _mounts(application: Application, control: SandboxControl | None) -> dict[str, ASGIApp]:
     runtime = application.runtime
     opened: dict[str, ASGIApp] = {
-        "health": mounts.health(Readiness(runtime, application.worker).parts),
+        "health": mounts.health(application.readiness),
         "version": mounts.version(),
-        "metrics": mounts.metrics(lambda: _numbers(application)),
+        "metrics": mounts.metrics(lambda: numbers(application)),
         "openapi.json": mounts.page_at(partial(_described_at, runtime.settings)),
         "docs": mounts.page(_docs),
         "console": mounts.page(lambda: (200, NO_CONSOLE, HTML, mounts.NOTHING_FROM_OUTSIDE)),
@@ -310,7 +311,8 @@ def _mounts(application: Application, control: SandboxControl | None) -> dict[st
     return opened
 
 
-def _numbers(application: Application) -> bytes:
+def numbers(application: Application) -> bytes:
+    """The metrics of this process, as Prometheus reads them."""
     from crofter import telemetry  # noqa: PLC0415 - it brings an HTTP server of its own along
 
     application.runtime.database.answers_callers()

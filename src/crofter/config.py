@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import ipaddress
 import re
 import shlex
@@ -47,6 +48,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     role: Literal["all", "api", "worker"] = "all"
     workers: Positive = 1
     """API processes; more than one needs PostgreSQL."""
+    metrics_port: Annotated[int, Meta(ge=0, le=65535)] | None = None
+    """Port for metrics and health alone, of each process; with several of them the next ones too."""
+    metrics_host: str = "127.0.0.1"
     threads: Positive = 8
     max_requests: Positive = 512
     secret_key: str | None = None
@@ -71,9 +75,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     log: Literal["auto", "json", "pretty", "off"] = "auto"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     rate_limits: dict[str, str] = {}
-    password_memory: int | None = None
+    password_memory: Positive | None = None
     """Mebibytes that hashing one password takes: 19, or 1 in a sandbox."""
-    password_passes: int | None = None
+    password_passes: Positive | None = None
     """How often it goes over them: 2, or 1 in a sandbox."""
     probe_networks: str = ""
     """Private networks in which managed services may be looked at, by region: ``us-east=192.168.128.0/17 …``."""
@@ -123,30 +127,73 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 _HOST = re.compile(r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 _PREFIX = "CROFTER_"
+NO_SETTINGS = (_PREFIX + "CONFIG", _PREFIX + "URL")
+"""Variables that name the file, and the cloud that the command line signs in to."""
 _RATE = "rate_limit_"
+
+
+class Gathered(msgspec.Struct, frozen=True):
+    """What was said about settings, before anybody looks whether it can be served."""
+
+    values: dict[str, Any]
+    rates: dict[str, Any]
+    origins: dict[str, str]
+    """Where each of them came from: a flag, a variable or the file. The rates as ``rate_limit_NAME``."""
+    unknown: list[str]
+    """Variables that look like settings and are none."""
 
 
 def load(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
     """The settings in force, or SettingsError."""
-    merged: dict[str, Any] = {}
-    file = flags.get("config") or environ.get(_PREFIX + "CONFIG")
-    if file:
-        merged.update(_from_file(Path(file)))
-    rates: dict[str, str] = dict(merged.pop("rate_limits", {}))
-    for name, value in environ.items():
-        if name.startswith(_PREFIX) and name != _PREFIX + "CONFIG":
-            key = name.removeprefix(_PREFIX).lower()
-            if key.startswith(_RATE):
-                rates[key.removeprefix(_RATE)] = value
-            elif key in Settings.__struct_fields__:
-                merged[key] = value
-    merged.update({name: value for name, value in flags.items() if value is not None and name != "config"})
-    rates.update(merged.pop("rate_limits", {}))
+    gathered = gather(flags, environ)
     try:
-        settings = msgspec.convert({**merged, "rate_limits": rates}, Settings, strict=False)
+        settings = msgspec.convert({**gathered.values, "rate_limits": gathered.rates}, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise SettingsError(f"settings: {error}") from error
     return _checked(_completed(settings))
+
+
+def gather(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Gathered:
+    """Each setting from the first place that says something about it."""
+    found = Gathered({}, {}, {}, [])
+    file = flags.get("config") or environ.get(_PREFIX + "CONFIG")
+    if file:
+        for name, value in _from_file(Path(file)).items():
+            _put(found, name, value, str(file))
+    for name, value in environ.items():
+        key = name.removeprefix(_PREFIX).lower()
+        if not name.startswith(_PREFIX) or name in NO_SETTINGS:
+            continue
+        if key.startswith(_RATE):
+            _put(found, "rate_limits", {key.removeprefix(_RATE): value}, name)
+        elif key in Settings.__struct_fields__:
+            _put(found, key, value, name)
+        else:
+            found.unknown.append(name)
+    for name, value in flags.items():
+        if value is not None and name != "config":
+            _put(found, name, value, f"--{name.replace('_', '-')}")
+    return found
+
+
+def _put(found: Gathered, name: str, value: Any, origin: str) -> None:
+    if name == "rate_limits" and isinstance(value, Mapping):
+        found.rates.update(value)
+        found.origins.update(dict.fromkeys((_RATE + limit for limit in value), origin))
+    else:
+        found.values[name] = value
+        found.origins[name] = origin
+
+
+def complaints(environ: Mapping[str, str]) -> list[str]:
+    """A line for each variable that looks like a setting and is none, with the setting that may have been meant."""
+    names = [_PREFIX + name.upper() for name in Settings.__struct_fields__ if name != "rate_limits"]
+    names += [_PREFIX + (_RATE + limit).upper() for limit in RATE_LIMITS]
+    lines = []
+    for name in gather({}, {key: value for key, value in environ.items() if key != _PREFIX + "CONFIG"}).unknown:
+        near = difflib.get_close_matches(name, names, 1, 0.0)
+        lines.append(f"{name} is no setting, and nothing reads it; the nearest is {near[0]}")
+    return sorted(lines)
 
 
 def _from_file(path: Path) -> dict[str, Any]:
@@ -171,7 +218,15 @@ def _completed(settings: Settings) -> Settings:
 
 
 def _checked(settings: Settings) -> Settings:
-    for check in (_check_rates, _check_store, _check_outside, _check_secrets, _check_exposure, _check_address):
+    for check in (
+        _check_rates,
+        _check_store,
+        _check_outside,
+        _check_files,
+        _check_secrets,
+        _check_exposure,
+        _check_address,
+    ):
         check(settings)
     return settings
 
@@ -198,6 +253,12 @@ def _check_outside(settings: Settings) -> None:
         raise SettingsError("a seed is for sandbox mode: it opens accounts that nobody has asked for")
     if settings.mail != "outbox" and not settings.mail.startswith(("smtp://", "smtps://")):
         raise SettingsError("mail is outbox, smtp://… or smtps://…")
+    if settings.mail != "outbox" and not _is_address(settings.mail, ("smtp", "smtps")):
+        raise SettingsError("mail is an address like smtp://user:password@mail.example:587, and this one is none")
+    if not re.search(r"[^\s<>@]+@[^\s<>@]+", settings.mail_from):
+        raise SettingsError(
+            f"mail_from is a sender like 'Cloud <cloud@cloud.example>', and {settings.mail_from!r} is none"
+        )
     for word in settings.probe_networks.split():
         try:
             ipaddress.ip_network(word.partition("=")[2])
@@ -221,6 +282,17 @@ def _check_dns(settings: Settings) -> None:
         shlex.split(settings.dns_reload)
     except ValueError as error:
         raise SettingsError(f"dns_reload cannot be read: {error}") from None
+
+
+def _check_files(settings: Settings) -> None:
+    if (settings.tls_certificate is None) != (settings.tls_key is None):
+        raise SettingsError("TLS needs both tls_certificate and tls_key")
+    for name in ("tls_certificate", "tls_key"):
+        file = getattr(settings, name)
+        if file is not None and not Path(file).is_file():
+            raise SettingsError(f"{name} is a file, and there is no {file}")
+    if settings.catalogue is not None and not Path(settings.catalogue).is_dir():
+        raise SettingsError(f"catalogue is a folder, and there is no {settings.catalogue}")
 
 
 def _check_secrets(settings: Settings) -> None:
@@ -250,13 +322,18 @@ def _check_address(settings: Settings) -> None:
         if not settings.sandbox:  # what a caller writes into Host would stand in links, OAuth metadata and issuers
             raise SettingsError("production mode needs base_url: the address that people use, https://cloud.example")
         return
-    try:
-        parts = urlsplit(settings.base_url)
-        wrong = parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment
-    except ValueError:
-        wrong = True
-    if wrong:
+    parts = urlsplit(settings.base_url) if _is_address(settings.base_url, ("http", "https")) else None
+    if parts is None or parts.query or parts.fragment or parts.username is not None:
         raise SettingsError(f"base_url is an address like https://cloud.example, and {settings.base_url!r} is none")
+
+
+def _is_address(text: str, schemes: tuple[str, ...]) -> bool:
+    try:
+        parts = urlsplit(text)
+        parts.port  # noqa: B018 - a port that is none is noticed when it is asked for
+    except ValueError:
+        return False
+    return parts.scheme in schemes and bool(parts.hostname) and not re.search(r"\s", text)
 
 
 def _check_rate(name: str, limit: str) -> None:

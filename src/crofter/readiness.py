@@ -1,4 +1,4 @@
-"""Whether this process can serve: its database is read, written to for a trial, and its worker is signed in."""
+"""Whether this process can serve: its database is read, written to for a trial, and operations are being run."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import time
 from crofter.context import Runtime
 from crofter.db import Duplicate, meta
 from crofter.db.database import TransactionConflict
+from crofter.engine.metrics import listed, working
 from crofter.engine.worker import Worker
 from crofter.errors import Problem
 
@@ -27,8 +28,14 @@ class Readiness:
         self._worker = worker
         self._checking = threading.Lock()
         self._checked_at: float | None = None
-        self._found = {"database": False, "writes": False}
+        self._found = {"database": False, "writes": False, "worker": False}
         self._count = 0
+        self.needed = frozenset(self._found)
+        """Parts without which this process is not ready."""
+        if runtime.settings.role == "api":
+            # It serves, and what it accepts is kept until a worker comes: to take every server away because no worker
+            # runs would make an outage of a delay.
+            self.needed -= {"worker"}
 
     def parts(self) -> dict[str, bool]:
         """Each part of the server, and whether it can do its work."""
@@ -36,9 +43,22 @@ class Readiness:
         with self._checking:
             if self._checked_at is None or time.monotonic() - self._checked_at > FRESH_SECONDS:
                 readable = self._reads()
-                self._found = {"database": readable, "writes": readable and self._writes()}
+                self._found = {
+                    "database": readable,
+                    "writes": readable and self._writes(),
+                    "worker": readable and self._works(),
+                }
                 self._checked_at = time.monotonic()
-            return {**self._found, "worker": self._worker.heartbeat.id > 0}
+            return dict(self._found)
+
+    def _works(self) -> bool:
+        """Whether operations are run: by this process if that is its part, else by any."""
+        own = self._worker.heartbeat.id
+        try:
+            with self._runtime.database.read() as db:
+                return working(db) > 0 if self._runtime.settings.role == "api" else own > 0 and listed(db, own)
+        except (Problem, TransactionConflict):
+            return False
 
     def _reads(self) -> bool:
         try:

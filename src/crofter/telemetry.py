@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from crofter.context import Runtime
 from crofter.edge.observe import BUCKETS, Counts
-from crofter.engine.metrics import depth
+from crofter.engine.metrics import Overview, depth, overview
 from crofter.engine.worker import Worker
 from crofter.errors import Problem
 from crofter.resources.domains import store as domains
@@ -63,13 +63,13 @@ class EngineCollector(Collector):
         oldest = GaugeMetricFamily(
             "crofter_queue_age_seconds", "Service time since the oldest fell due.", labels=["queue"]
         )
+        now = self._runtime.clock.now()
         try:
             with self._runtime.database.read() as db:
-                rows = depth(db)
+                rows, whole = depth(db), overview(db, now)
                 behind = domains.behind(db)
         except Problem:
             return  # the database is away; readiness says so
-        now = self._runtime.clock.now()
         ages: dict[str, float] = {}
         for row in rows:
             waiting.add_metric([row.queue, row.state], row.amount)
@@ -81,3 +81,17 @@ class EngineCollector(Collector):
         yield GaugeMetricFamily(
             "crofter_zones_behind", "Domains that the name servers do not know as they are now.", value=behind
         )
+        yield from _gauges(whole)
+
+
+def _gauges(whole: Overview) -> Iterator[GaugeMetricFamily]:
+    """Read from the database, and so the same whichever process is asked."""
+    yield GaugeMetricFamily("crofter_workers", "Living processes that run operations.", value=whole.workers)
+    yield GaugeMetricFamily(
+        "crofter_operations_stuck",
+        "Operations that have been due for more than a minute, or are under way at a dead process.",
+        value=whole.stuck,
+    )
+    yield GaugeMetricFamily(
+        "crofter_operations_failed", "Operations that failed within the last day.", value=whole.failed
+    )

@@ -16,8 +16,10 @@ ALWAYS = {
     "vary": "Authorization, X-Filter",
     "access-control-allow-origin": "*",
     "access-control-allow-methods": "HEAD, GET, OPTIONS, POST, PUT, DELETE",
-    "access-control-allow-headers": "Authorization, Origin, X-Requested-With, Content-Type, Accept, X-Filter",
-    "access-control-expose-headers": "X-OAuth-Scopes, X-Accepted-OAuth-Scopes, X-Status",
+    "access-control-allow-headers": "Authorization, Origin, X-Requested-With, Content-Type, Accept, X-Filter, "
+    "Idempotency-Key, Prefer, If-Match, If-None-Match, Last-Event-ID",
+    "access-control-expose-headers": "X-OAuth-Scopes, X-Accepted-OAuth-Scopes, X-Status, ETag, X-Request-Id, "
+    "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Event-Id, Idempotent-Replayed",
     "x-frame-options": "DENY",
     "x-content-type-options": "nosniff",
     "x-xss-protection": "1; mode=block",
@@ -191,3 +193,19 @@ def test_moments_are_utc_to_the_second_without_a_zone(cloud: Cloud, alice: Clien
     alice.post("/v4/tags", json={"label": "production"})
     assert alice.get("/v4/account/events").json()["data"][0]["created"] == now
     assert len(now) == len("2026-03-01T12:00:00")
+
+
+def test_a_page_of_another_origin_may_send_and_read_what_the_interface_has(cloud: Cloud) -> None:
+    """A browser asks first: without these names in the answer, it neither sends nor shows the headers."""
+    wanted = {"idempotency-key", "prefer", "if-match", "if-none-match", "last-event-id", "authorization", "x-filter"}
+    asked = {"Origin": "https://elsewhere.example", "Access-Control-Request-Method": "POST"}
+    asked["Access-Control-Request-Headers"] = ", ".join(sorted(wanted))
+    preflight = cloud.sandbox.options("/v4/tags", headers=asked)
+    assert preflight.status_code == 200
+    allowed = {name.strip().lower() for name in preflight.headers["access-control-allow-headers"].split(",")}
+    assert wanted <= allowed
+    answer = cloud.admin.get("/v4/tags", headers={"Origin": "https://elsewhere.example"})
+    exposed = {name.strip().lower() for name in answer.headers["access-control-expose-headers"].split(",")}
+    limits = {"x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after", "x-request-id"}
+    assert limits <= exposed & set(answer.headers)
+    assert {"etag", "x-event-id", "idempotent-replayed"} <= exposed

@@ -1,4 +1,4 @@
-"""The command line: ``crofter serve | work | migrate | admin | login | logout | openapi``, and the client's."""
+"""The command line: ``crofter serve | work | migrate | admin | config | login | openapi``, and the client's."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ SERVER = (
     ("work", "run operations only, on the same PostgreSQL database"),
     ("migrate", "bring the database to this release's schema"),
     ("admin", "accounts, users, tokens and keys, on the database itself"),
+    ("config", "show the settings in force"),
     ("openapi", "print the OpenAPI description of the interface"),
 )
 SIGNING = (("login", "sign in with a browser"), ("logout", "sign out again"))
@@ -30,11 +31,12 @@ FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--mode", {"choices": ("sandbox", "production"), "help": "sandbox is the default on a loopback address"}),
     ("--role", {"choices": ("all", "api", "worker"), "help": "what this process does (all)"}),
     ("--workers", {"type": int, "help": "API processes; more than one needs PostgreSQL"}),
+    ("--metrics-port", {"type": int, "help": "port for metrics and health alone, also of a worker"}),
     ("--config", {"help": "TOML file with settings"}),
     ("--log", {"choices": ("auto", "json", "pretty", "off"), "help": "form of the log on standard error"}),
 )
 
-SETTINGS = tuple(flag.removeprefix("--") for flag, _ in FLAGS)
+SETTINGS = tuple(flag.removeprefix("--").replace("-", "_") for flag, _ in FLAGS)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -59,6 +61,12 @@ def parser() -> argparse.ArgumentParser:
         if name == "login":
             login.add_argument("--scopes", default="*", help="what the command line may do (*)")
             login.add_argument("--no-browser", action="store_true", help="print the address instead of opening it")
+    config = commands.add_parser("config", help=dict(SERVER)["config"])
+    shown = config.add_subparsers(dest="verb", required=True, metavar="VERB").add_parser("show", help="print them")
+    for flag, options in FLAGS:
+        shown.add_argument(flag, **options)
+    shown.add_argument("--origin", action="store_true", help="and where each of them came from")
+    shown.add_argument("--json", action="store_true", help="print JSON")
     described = commands.add_parser("openapi", help=dict(SERVER)["openapi"])
     described.add_argument("--output", help="file to write it to")
     return built
@@ -95,23 +103,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from crofter.cli import login  # noqa: PLC0415
 
         sys.exit(login.login(**asked) if command == "login" else login.logout(**asked))
-    from crofter.config import SettingsError, load  # noqa: PLC0415
+    if command == "config":
+        from crofter.cli import settings as shown_settings  # noqa: PLC0415
+
+        flags = {name: asked.get(name) for name in SETTINGS}
+        sys.exit(shown_settings.show(flags, origin=asked["origin"], json=asked["json"]))
+    from crofter.config import SettingsError, complaints, load  # noqa: PLC0415
 
     if command == "work":
         asked["role"] = "worker"
+    flags = {name: asked.get(name) for name in (*SETTINGS, "role", "seed_file")}
     try:
-        settings = load({name: asked.get(name) for name in (*SETTINGS, "role", "seed_file")}, os.environ)
+        settings = load(flags, os.environ)
     except SettingsError as error:
         sys.exit(f"crofter: {error}")
+    gc.disable()  # what is imported stays; to look for garbage among it costs a tenth of the start
     if command == "admin":
+        for line in complaints(os.environ):
+            print(f"crofter: {line}", file=sys.stderr)
         from crofter.cli import admin_commands  # noqa: PLC0415
 
         sys.exit(admin_commands.run(settings, asked))
-    gc.disable()  # what is imported stays; to look for garbage among it costs a tenth of the start
     from crofter.cli import serve  # noqa: PLC0415
 
     if command == "migrate":
         sys.exit(serve.migrate(settings))
     if asked.get("stop_with_stdin"):
         serve.stop_with_stdin()
-    sys.exit(serve.serve(settings, print_json=asked.get("print_json", False)))
+    sys.exit(serve.serve(settings, lambda: load(flags, os.environ), print_json=asked.get("print_json", False)))

@@ -8,9 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from sqlalchemy import bindparam, or_, select
+from sqlalchemy import bindparam, func, or_, select
 
-from crofter import audit, clock, passwords
+from crofter import clock, passwords
+from crofter.cli.operators import Arguments, Rows, on_record, plain
 from crofter.clock import DAY
 from crofter.context import Context, Runtime
 from crofter.db import Row, query
@@ -26,10 +27,6 @@ from crofter.resources.users.shapes import UserCreate
 from crofter.resources.users.store import token, user
 from crofter.scopes import parse
 
-Arguments = dict[str, Any]
-Rows = list[dict[str, Any]]
-
-
 # ---- accounts and users ---------------------------------------------------------------------------------------------
 
 
@@ -39,26 +36,48 @@ def _create_account(runtime: Runtime, arguments: Arguments) -> Rows:
         person = db.one(store.BY_USERNAME, username=opened.username)
         ctx = _context(runtime, db, person.account_id)
         invitations.invite(ctx, person)
-        _audit(ctx, "accounts create")
+        on_record(ctx, arguments, person.account_id, "/v4/account", ("username", "email"))
     return [{"euuid": opened.euuid, "username": opened.username, "token": opened.token}]
 
 
 class _Account(Row):
     euuid: str
+    company: str
+    first_name: str
+    last_name: str
+    username: str | None
     email: str
     active_since: str
     closed: bool
+    suspended: bool
 
 
+# The first of its users who may do everything: whom one would write to.
+_other = user.alias("other")
+_FIRST = (
+    select(func.min(_other.c.id))
+    .where(_other.c.account_id == account.c.id, _other.c.restricted.is_(False))
+    .correlate(account)
+)
 _ACCOUNTS = query(
-    select(*(account.c[name] for name in _Account.__struct_fields__)).order_by(account.c.id),
+    select(*((user if name == "username" else account).c[name] for name in _Account.__struct_fields__))
+    .join_from(account, user, user.c.id == _FIRST.scalar_subquery(), isouter=True)
+    .order_by(account.c.id),
     _Account,
 )
 
 
 def _list_accounts(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
-        return [msgspec.structs.asdict(one) for one in db.all(_ACCOUNTS)]
+        return [_named(one) for one in db.all(_ACCOUNTS)]
+
+
+def _named(one: _Account) -> dict[str, Any]:
+    """With one name: the company's, or the person's. Customers write it, so it is shown as plain text."""
+    row = msgspec.structs.asdict(one)
+    person = " ".join(part for part in (row.pop("first_name"), row.pop("last_name")) if part)
+    name = plain(row.pop("company") or person)
+    return {"euuid": row.pop("euuid"), "name": name, **row}
 
 
 def _create_user(runtime: Runtime, arguments: Arguments) -> Rows:
@@ -68,7 +87,8 @@ def _create_user(runtime: Runtime, arguments: Arguments) -> Rows:
         body = UserCreate(username=arguments["username"], email=arguments["email"], restricted=arguments["restricted"])
         users.check_username(body.username)
         made = users.create(ctx, body)
-        _audit(ctx, "users create", "username", "email", "restricted")
+        path = f"/v4/account/users/{made.username}"
+        on_record(ctx, arguments, beside.account_id, path, ("username", "email", "restricted"))
     return [{"username": made.username, "email": made.email, "restricted": made.restricted}]
 
 
@@ -104,7 +124,7 @@ def _set_password(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.write() as db:
         ctx = _context(runtime, db, person.account_id)
         credentials.replace(ctx, person, hashed)
-        _audit(ctx, "users set-password", "password")
+        on_record(ctx, arguments, person.account_id, f"/v4/account/users/{person.username}", ("password",))
     return [{"username": person.username, **({"password": password} if arguments["generate"] else {})}]
 
 
@@ -133,7 +153,8 @@ def _create_token(runtime: Runtime, arguments: Arguments) -> Rows:
             runtime, db, person.account_id, person.id, label=arguments["label"], scopes=scopes, expiry=expiry
         )
         record(ctx, "token_create", Entity("token", token_id, arguments["label"], f"/v4/profile/tokens/{token_id}"))
-        _audit(ctx, "tokens create", "scopes", "label", "expiry")
+        path = f"/v4/profile/tokens/{token_id}"
+        on_record(ctx, arguments, person.account_id, path, ("scopes", "label", "expiry"))
     return [{"id": token_id, "username": person.username, "scopes": scopes, "token": plain}]
 
 
@@ -169,7 +190,7 @@ def _revoke_token(runtime: Runtime, arguments: Arguments) -> Rows:
         ctx = _context(runtime, db, account_id)
         db.delete(token, id=arguments["id"])
         record(ctx, "token_delete", Entity("token", arguments["id"], label, f"/v4/profile/tokens/{arguments['id']}"))
-        _audit(ctx, "tokens revoke", "id")
+        on_record(ctx, arguments, account_id, f"/v4/profile/tokens/{arguments['id']}")
     return [{"revoked": arguments["id"]}]
 
 
@@ -186,17 +207,15 @@ def _context(runtime: Runtime, db: Any, account_id: int) -> Context:
     return Context.of_system(runtime, db, account_id)
 
 
-def _audit(ctx: Context, command: str, *fields: str) -> None:
-    audit.write(ctx, f"admin {command}", "", list(fields))
-
-
-COMMANDS: dict[str, Callable[[Runtime, Arguments], Rows]] = {
+RECORDED: dict[str, Callable[[Runtime, Arguments], Rows]] = {
     "accounts create": _create_account,
-    "accounts list": _list_accounts,
     "users create": _create_user,
-    "users list": _list_users,
     "users set-password": _set_password,
     "tokens create": _create_token,
-    "tokens list": _list_tokens,
     "tokens revoke": _revoke_token,
+}
+LOOKING: dict[str, Callable[[Runtime, Arguments], Rows]] = {
+    "accounts list": _list_accounts,
+    "users list": _list_users,
+    "tokens list": _list_tokens,
 }

@@ -10,8 +10,6 @@ PLACES: tuple[tuple[str, str], ...] = (
     ("--database", "postgresql://… instead of the embedded database"),
     ("--config", "TOML file with settings"),
 )
-STAFF = ("tickets", "managed", "maintenance")
-"""Groups of commands that touch what customers own: who gives them is put on record."""
 Argument = tuple[str, dict[str, Any]]
 
 COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
@@ -20,6 +18,14 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
         (("username", {}), ("email", {})),
     ),
     "accounts list": ("list all accounts", ()),
+    "accounts suspend": ("let nobody of an account in; its machines run on", (("euuid", {}),)),
+    "accounts resume": ("let them in again", (("euuid", {}),)),
+    "accounts close": ("close an account, whatever it owes, and remove what it has", (("euuid", {}),)),
+    "accounts credit": ("lower what an account owes", (("euuid", {}), ("amount", {"help": "in dollars, as 12.50"}))),
+    "accounts refund": (
+        "write down that money of a payment was given back; the gateway is not asked",
+        (("id", {"type": int, "help": "the payment"}), ("amount", {"help": "in dollars, as 12.50"})),
+    ),
     "users create": (
         "add a user to the account of another one, and send an invitation",
         (
@@ -30,6 +36,8 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
         ),
     ),
     "users list": ("list all users", ()),
+    "users delete": ("remove a user, with its tokens and sessions", (("username", {}),)),
+    "users reset-two-factor": ("turn off the second factor of who has lost it", (("username", {}),)),
     "users set-password": (
         "set a password, read from the terminal or from standard input",
         (("username", {}), ("--generate", {"action": "store_true", "help": "make one and print it"})),
@@ -93,11 +101,29 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
     ),
     "maintenance list": ("list what is scheduled or under way", ()),
     "maintenance cancel": ("call off what has not begun", (("id", {"type": int}),)),
+    "operations list": (
+        "list operations that have not ended or have failed, the latest first",
+        (("--state", {"choices": ("queued", "running", "waiting", "done", "failed", "cancelled")}),),
+    ),
+    "operations retry": ("do an operation now that waits for its next try", (("id", {"type": int}),)),
+    "operations cancel": ("end an operation, or let it stop at its next step", (("id", {"type": int}),)),
     "hosts reconcile": ("report what hosts and books disagree about; changes nothing", ()),
+    "backup": ("write all of the database into a new file", (("file", {"metavar": "FILE"}),)),
+    "restore": (
+        "put back what a backup holds, with the server stopped",
+        (
+            ("file", {"metavar": "FILE"}),
+            ("--replace", {"action": "store_true", "help": "in the place of a database that is there"}),
+        ),
+    ),
+    "doctor": ("say what is wrong with this installation, and what to do", ()),
     "rotate-key": ("seal everything anew with a new master key", ()),
     "audit show": (
         "show who did what to an account, the latest last",
-        (("euuid", {}), ("--last", {"type": int, "default": 50, "metavar": "N", "help": "how many entries (50)"})),
+        (
+            ("euuid", {"help": "the account; server: what concerned none"}),
+            ("--last", {"type": int, "default": 50, "metavar": "N", "help": "how many entries (50)"}),
+        ),
     ),
     "audit verify": (
         "check that nobody has altered the audit log",
@@ -128,8 +154,7 @@ def describe(parser: argparse.ArgumentParser) -> None:
             command.add_argument(argument, **options)
         for flag, meaning in PLACES:
             command.add_argument(flag, help=meaning)
-        if group in STAFF:
-            command.add_argument("--as", metavar="NAME", help="who you are, for the record; beside your login name")
+        command.add_argument("--as", metavar="NAME", help="who you are, for the record; beside your login name")
         command.add_argument("--json", action="store_true", help="print JSON")
 
 

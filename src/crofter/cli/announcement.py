@@ -42,7 +42,7 @@ def for_programs(application: Application, listening: socket.socket, pid: int) -
     return msgspec.json.encode(announced).decode()
 
 
-def for_people(application: Application, listening: socket.socket) -> str:
+def for_people(application: Application, listening: socket.socket, metrics_port: int | None = None) -> str:
     """What a person needs to go on."""
     settings = application.runtime.settings
     address = _address(settings, listening)
@@ -51,6 +51,8 @@ def for_people(application: Application, listening: socket.socket) -> str:
         f"  docs      {address}/docs",
         f"  console   {address}/console/",
     ]
+    if metrics_port is not None:
+        lines.append(f"  metrics   http://{settings.metrics_host}:{metrics_port}/metrics")
     login = application.first_login
     if login is not None:
         lines += _login_lines(login, address)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 
 from crofter.assembly import hypervisor
+from crofter.cli.operators import Arguments, Rows
 from crofter.context import Runtime
 from crofter.resources.instances import sweeping
 
-Arguments = dict[str, Any]
-Rows = list[dict[str, Any]]
 MEANINGS = {
     "orphans": "on a host, and in no book",
     "missing": "in the books, and on no host",
@@ -29,4 +27,4 @@ def reconcile(runtime: Runtime, arguments: Arguments) -> Rows:
     return [{"what": name, "which": one, "meaning": MEANINGS[name]} for name in MEANINGS for one in report[name]]
 
 
-COMMANDS: dict[str, Callable[[Runtime, Arguments], Rows]] = {"hosts reconcile": reconcile}
+LOOKING: dict[str, Callable[[Runtime, Arguments], Rows]] = {"hosts reconcile": reconcile}

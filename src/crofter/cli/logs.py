@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from datetime import UTC, datetime
+from typing import Any
 
 import msgspec
 
-from crofter.config import Settings
+from crofter.config import Settings, complaints
 
 
 class JsonLines(logging.Formatter):
     """One JSON object per record, the form of the lines about requests."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line = {
+        line: dict[str, Any] = {
             "time": datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S"),
             "level": record.levelname.lower(),
             "message": record.getMessage(),
         }
+        line |= {name: value for name, value in getattr(record, "fields", {}).items() if value is not None}
         if record.exc_info:
             line["trace"] = self.formatException(record.exc_info)
         return msgspec.json.encode(line).decode()
+
+
+def level_of(settings: Settings) -> int:
+    """From which level on lines are written. Where no requests are logged, neither are operations that went well."""
+    level = int(getattr(logging, settings.log_level.upper()))
+    return max(level, logging.WARNING) if settings.log == "off" else level
 
 
 def begin(settings: Settings) -> None:
@@ -31,6 +40,8 @@ def begin(settings: Settings) -> None:
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     else:
         handler.setFormatter(JsonLines())
-    logging.basicConfig(handlers=[handler], level=settings.log_level.upper())
+    logging.basicConfig(handlers=[handler], level=level_of(settings))
     # We say ourselves that we have started; and what strangers send us is not worth a warning.
     logging.getLogger("uvicorn").setLevel(logging.DEBUG if settings.log_level == "debug" else logging.ERROR)
+    for line in complaints(os.environ):
+        logging.getLogger("crofter").warning(line)

@@ -7,13 +7,14 @@ from collections.abc import Callable
 import msgspec
 from sqlalchemy import bindparam, or_, select
 
-from crofter import audit, clock, events
-from crofter.cli.tickets import Arguments, Rows, operator, plain, seeking
+from crofter import clock, events
+from crofter.cli.operators import Arguments, Rows, on_record, operator, plain
+from crofter.cli.tickets import seeking
 from crofter.context import Context, Runtime
 from crofter.db import Row, query
 from crofter.errors import Invalid
 from crofter.events import Author
-from crofter.resources.account.store import ENTITY, account
+from crofter.resources.account.store import ENTITY, account, is_managed
 from crofter.resources.instances import store as instances
 from crofter.resources.maintenance import rules as maintenance
 from crofter.resources.maintenance import store as maintained
@@ -77,7 +78,10 @@ def decrypt(runtime: Runtime, arguments: Arguments) -> Rows:
 def ssh_key(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
-        private = credentials.private_key(ctx, staff.account_of(ctx, arguments["euuid"]), by=operator(arguments))
+        account_id = staff.account_of(ctx, arguments["euuid"])
+        if not is_managed(db, account_id):
+            raise Invalid("managed service is not enabled on this account")
+        private = credentials.private_key(ctx, account_id, by=operator(arguments))
     if arguments["json"]:
         return [{"private_key": private}]
     print(private, end="")
@@ -92,7 +96,7 @@ def disable(runtime: Runtime, arguments: Arguments) -> Rows:
         if not enabling.disable(ctx, account_id):
             raise Invalid("managed service is not enabled on this account")
         events.write(db, ctx.now, Author(account_id, None, staff.STAFF), "managed_disabled", "notification", ENTITY)
-        audit.write_without_token(ctx, account_id, operator(arguments), "managed disable", "/v4/account/settings")
+        on_record(ctx, arguments, account_id, "/v4/account/settings")
     return [{"disabled": arguments["euuid"]}]
 
 
@@ -109,7 +113,7 @@ def schedule_maintenance(runtime: Runtime, arguments: Arguments) -> Rows:
         if when <= ctx.now:
             raise Invalid(f"{arguments['when']} is over")
         number = maintenance.schedule(ctx, instance, arguments["type"], when, arguments["reason"])
-        _on_record(ctx, arguments, instance.account_id, instance.id)
+        on_record(ctx, arguments, instance.account_id, f"/v4/compute/instances/{instance.id}")
     return [{"scheduled": number}]
 
 
@@ -136,22 +140,20 @@ def cancel_maintenance(runtime: Runtime, arguments: Arguments) -> Rows:
         found = maintained.any_one(ctx, arguments["id"])
         if found is None or not maintenance.call_off(ctx, found.id):
             raise Invalid(f"there is no maintenance {arguments['id']} that has not begun")
-        _on_record(ctx, arguments, instances.get_unscoped(ctx, found.instance_id).account_id, found.instance_id)
+        account_id = instances.get_unscoped(ctx, found.instance_id).account_id
+        on_record(ctx, arguments, account_id, f"/v4/compute/instances/{found.instance_id}")
     return [{"cancelled": arguments["id"]}]
 
 
-def _on_record(ctx: Context, arguments: Arguments, account_id: int, compute_id: int) -> None:
-    path = f"/v4/compute/instances/{compute_id}"
-    audit.write_without_token(ctx, account_id, operator(arguments), f"maintenance {arguments['verb']}", path)
-
-
-COMMANDS: dict[str, Callable[[Runtime, Arguments], Rows]] = {
-    "managed services": list_services,
-    "managed credentials": list_credentials,
+RECORDED: dict[str, Callable[[Runtime, Arguments], Rows]] = {
     "managed decrypt": decrypt,
     "managed ssh-key": ssh_key,
     "managed disable": disable,
     "maintenance schedule": schedule_maintenance,
-    "maintenance list": list_maintenance,
     "maintenance cancel": cancel_maintenance,
+}
+LOOKING: dict[str, Callable[[Runtime, Arguments], Rows]] = {
+    "managed services": list_services,
+    "managed credentials": list_credentials,
+    "maintenance list": list_maintenance,
 }

@@ -19,7 +19,8 @@ import uvicorn
 from crofter import __version__
 from crofter.assembly import Application, FirstLogin, bootstrap, build, build_runtime
 from crofter.catalogue import CatalogueError
-from crofter.cli import announcement, logs
+from crofter.cli import announcement, first_login, logs, reloading
+from crofter.cli.metrics_server import MetricsServer
 from crofter.cli.workers import Workers
 from crofter.config import Settings
 from crofter.db.schema import SchemaError
@@ -40,10 +41,17 @@ DAMAGE = (apsw.CorruptError, apsw.NotADBError)
 class ApplicationServer(uvicorn.Server):
     """uvicorn that says where it listens, wakes whoever waits when it stops, and exits with 0."""
 
-    def __init__(self, config: uvicorn.Config, application: Application, announce: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        application: Application,
+        announce: Callable[[], None],
+        read_settings: Callable[[], Settings],
+    ) -> None:
         super().__init__(config)
         self._service = application
         self._announce = announce
+        self._read_settings = read_settings
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -55,25 +63,44 @@ class ApplicationServer(uvicorn.Server):
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, self._stop)
+        if reloading.hold_back():
+            loop.add_signal_handler(signal.SIGHUP, lambda: reloading.reload(self._read_settings, self.config.ssl))
         yield
 
     def _stop(self) -> None:
         if self.should_exit:
-            self.force_exit = True  # arguments twice
+            self.force_exit = True  # asked twice
         self.should_exit = True
         self._service.app.parts.hub.close()
 
 
-def serve(settings: Settings, *, print_json: bool = False) -> int:
+class Start:
+    """How this server was started: with which settings, where to read them again, and where it listens."""
+
+    def __init__(self, settings: Settings, read_settings: Callable[[], Settings], *, print_json: bool) -> None:
+        self.settings = settings
+        self.read_settings = read_settings
+        self.announcer = Announcer(print_json=print_json)
+        self.first_login: FirstLogin | None = None
+        self.kept: str | None = None
+        """Where the first password is, if it is not to be printed."""
+
+    def keep(self, login: FirstLogin | None) -> None:
+        self.first_login = login or self.first_login
+        self.kept = first_login.kept(self.settings, login) or self.kept
+
+
+def serve(settings: Settings, read_settings: Callable[[], Settings] | None = None, *, print_json: bool = False) -> int:
+    """``read_settings`` reads them anew when a signal asks for it."""
+    reloading.hold_back()
     logs.begin(settings)
+    start = Start(settings, read_settings or (lambda: settings), print_json=print_json)
     try:
         if settings.role == "worker":
-            return _work(settings)
+            return _work(start)
         listening = _bind(settings)
-        settings = msgspec.structs.replace(settings, port=listening.getsockname()[1])
-        if settings.workers > 1:
-            return _several(settings, listening, print_json=print_json)
-        return _one(settings, listening, Announcer(listening, print_json=print_json))
+        start.settings = msgspec.structs.replace(settings, port=listening.getsockname()[1])
+        return _several(start, listening) if settings.workers > 1 else _one(start, listening)
     except SeedError as error:
         print(error, file=sys.stderr)
         return 1
@@ -135,67 +162,96 @@ def _built(settings: Settings) -> Application:
 class Announcer:
     """Says where the server is, once for all of its processes."""
 
-    def __init__(self, listening: socket.socket, *, print_json: bool) -> None:
-        self._listening = listening
+    def __init__(self, *, print_json: bool) -> None:
         self._print_json = print_json
         self._pid = os.getpid()  # of the first process, which stops all of them
         self.silent = False
 
-    def announce(self, application: Application) -> None:
+    def announce(
+        self, application: Application, listening: socket.socket, metrics: MetricsServer | None, kept: str | None
+    ) -> None:
         if self.silent:
             return
         if self._print_json:
-            print(announcement.for_programs(application, self._listening, self._pid), flush=True)
+            print(announcement.for_programs(application, listening, self._pid), flush=True)
         else:
-            print(announcement.for_people(application, self._listening), flush=True)
+            print(announcement.for_people(application, listening, metrics.port if metrics else None), flush=True)
+            if kept is not None:
+                print(f"  {kept}", flush=True)
 
 
-def _one(
-    settings: Settings, listening: socket.socket, announcer: Announcer, first_login: FirstLogin | None = None
-) -> int:
+def _one(start: Start, listening: socket.socket, place: int = 0) -> int:
+    settings = start.settings
+    metrics = _metrics(settings, place)
     application = _built(settings)
-    application.first_login = application.first_login or first_login
+    start.keep(application.first_login)
+    application.first_login = None if start.kept else start.first_login
     config = configured(
         application.app,
         listening,
         ssl_certfile=settings.tls_certificate,
         ssl_keyfile=settings.tls_key,
     )
-    server = ApplicationServer(config, application, lambda: announcer.announce(application))
+
+    def announce() -> None:
+        start.announcer.announce(application, listening, metrics, start.kept)
+
+    server = ApplicationServer(config, application, announce, start.read_settings)
+    if metrics is not None:
+        metrics.start(application)
     with asyncio.Runner(loop_factory=new_event_loop) as runner:
         runner.run(server.serve(sockets=[listening]))
+    if metrics is not None:
+        metrics.stop()
     application.runtime.database.close()
     return 0 if server.started else 1
 
 
-def _work(settings: Settings) -> int:
+def _metrics(settings: Settings, place: int = 0) -> MetricsServer | None:
+    return None if settings.metrics_port is None else MetricsServer(settings, place)
+
+
+def _work(start: Start) -> int:
+    settings = start.settings
+    heeded = {signal.SIGINT, signal.SIGTERM} | ({signal.SIGHUP} if reloading.hold_back() else set())
     # Held back before any thread starts, so that none of them dies of what this one waits for.
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    signal.pthread_sigmask(signal.SIG_BLOCK, heeded)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # one that is ignored is not waited for either
+    metrics = _metrics(settings)
     application = _built(settings)
     for action in application.app.parts.on_start:
         action()
-    print(f"crofter {__version__} works on {announcement.store_of(settings)}", flush=True)
-    signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    if metrics is not None:
+        metrics.start(application)
+    where = f"; metrics at http://{settings.metrics_host}:{metrics.port}/metrics" if metrics else ""
+    print(f"crofter {__version__} works on {announcement.store_of(settings)}{where}", flush=True)
+    start.keep(application.first_login)
+    if start.kept is not None:
+        print(f"  {start.kept}", flush=True)
+    while signal.sigwait(heeded) == signal.SIGHUP:
+        reloading.reload(start.read_settings, None)
     for action in application.app.parts.on_stop:
         action()
+    if metrics is not None:
+        metrics.stop()
     application.runtime.database.close()
     return 0
 
 
-def _several(settings: Settings, listening: socket.socket, *, print_json: bool) -> int:
+def _several(start: Start, listening: socket.socket) -> int:
     # Before any child, so that only one of them finds an old schema.
-    if settings.seed_file:
-        application = build(settings)
-        runtime, first_login = application.runtime, application.first_login
+    if start.settings.seed_file:
+        application = build(start.settings)
+        runtime = application.runtime
+        start.keep(application.first_login)
         application.worker.heartbeat.sign_out()
     else:
-        runtime = build_runtime(settings)
-        first_login = bootstrap(runtime)
+        runtime = build_runtime(start.settings)
+        start.keep(bootstrap(runtime))
     runtime.database.close()
-    announcer = Announcer(listening, print_json=print_json)
 
-    def child(*, first: bool) -> int:
-        announcer.silent = not first
-        return _one(settings, listening, announcer, first_login)
+    def child(*, first: bool, place: int) -> int:
+        start.announcer.silent = not first
+        return _one(start, listening, place)
 
-    return Workers(settings.workers, child).run()
+    return Workers(start.settings.workers, child).run()

@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import os
-import pwd
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from crofter import audit
-from crofter.assembly import build_runtime
-from crofter.config import Settings
+from crofter.cli.operators import Arguments, Rows, on_record, plain
 from crofter.context import Context, Runtime
-from crofter.engine import timekeeping
 from crofter.errors import Invalid, NotFound
 from crofter.kinds import Entity
 from crofter.resources.instances import store as instances
@@ -24,32 +19,6 @@ from crofter.resources.instances.kind import COMPUTE
 from crofter.resources.support import staff, store
 from crofter.resources.support.shapes import LONGEST, LONGEST_SUMMARY
 from crofter.resources.support.store import Ticket
-
-Arguments = dict[str, Any]
-Rows = list[dict[str, Any]]
-
-
-def opened(settings: Settings) -> Runtime:
-    """The server as the running server has it, its clock included."""
-    if settings.database is None and not (settings.folder and (settings.folder / "crofter.db").exists()):
-        raise ValueError(f"there is no database in {settings.data}")
-    runtime = build_runtime(settings, beside=True)
-    timekeeping.load(runtime)
-    return runtime
-
-
-def plain(text: str) -> str:
-    """Without what a terminal takes for commands: customers write this, and we look at it."""
-    return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)
-
-
-def operator(arguments: Arguments) -> str:
-    """Who sits here, for the record: the name that was given, and always that of the machine's user."""
-    try:
-        user = pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:  # a user without a name, as containers have them
-        user = f"uid {os.getuid()}"
-    return f"staff {plain(arguments['as'])} ({user})" if arguments["as"] else f"staff {user}"
 
 
 @contextmanager
@@ -69,8 +38,7 @@ def _text(arguments: Arguments) -> str:
 
 
 def _on_record(ctx: Context, ticket: Ticket, arguments: Arguments) -> None:
-    path = f"/v4/support/tickets/{ticket.id}"
-    audit.write_without_token(ctx, ticket.account_id, operator(arguments), f"tickets {arguments['verb']}", path)
+    on_record(ctx, arguments, ticket.account_id, f"/v4/support/tickets/{ticket.id}")
 
 
 def _ticket(ctx: Context, arguments: Arguments) -> Ticket:
@@ -166,11 +134,13 @@ def _new_file(path: str) -> int:
         raise Invalid(f"cannot write {path}: {error.strerror}") from error
 
 
-COMMANDS: dict[str, Callable[[Runtime, Arguments], Rows]] = {
-    "tickets list": list_tickets,
-    "tickets show": show_ticket,
+RECORDED: dict[str, Callable[[Runtime, Arguments], Rows]] = {
     "tickets answer": answer_ticket,
     "tickets close": close_ticket,
     "tickets open": open_ticket,
     "tickets save": save_attachment,
+}
+LOOKING: dict[str, Callable[[Runtime, Arguments], Rows]] = {
+    "tickets list": list_tickets,
+    "tickets show": show_ticket,
 }

@@ -15,7 +15,7 @@ SHORTEST, LONGEST = 0.5, 10.0
 """Seconds from an end to the next start: they double each time, for what ends so soon mostly ends so again."""
 STEADY_SECONDS = 60.0
 """Who has lived so long has not died of its start, and its place counts as new."""
-_HEEDED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT}
+_HEEDED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
 class Place:
@@ -43,8 +43,8 @@ class Place:
 
 
 class Serve(Protocol):
-    def __call__(self, *, first: bool) -> int:
-        """Serve until told to stop. ``first``: no other process was started before this one."""
+    def __call__(self, *, first: bool, place: int) -> int:
+        """Serve until told to stop. ``first``: no other process was started before. ``place``: 0, 1, 2 …"""
 
 
 class Workers:
@@ -53,10 +53,14 @@ class Workers:
         self._places = [Place() for _ in range(count)]
         self._stopping = False
         self._started = False
+        # A terminal that is closed says so with SIGHUP, and then nobody is left to stop the processes.
+        at_terminal = sys.stdin is not None and sys.stdin.isatty()
+        self._stops = {signal.SIGTERM, signal.SIGINT} | ({signal.SIGHUP} if at_terminal else set())
 
     def run(self) -> int:
         """Until a signal has stopped them all."""
         signal.pthread_sigmask(signal.SIG_BLOCK, _HEEDED)  # they are asked for, in one place, and none gets lost
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # one that is ignored is not waited for either
         while True:
             self._start_due()
             running = any(place.process is not None for place in self._places)
@@ -66,18 +70,19 @@ class Workers:
 
     def _start_due(self) -> None:
         now = time.monotonic()
-        for place in self._places:
+        for number, place in enumerate(self._places):
             if place.process is None and not self._stopping and place.start_at <= now:
-                place.process, place.since = self._start(), now
+                place.process, place.since = self._start(number), now
 
-    def _start(self) -> int:
+    def _start(self, place: int) -> int:
         first, self._started = not self._started, True
         process = os.fork()
         if process == 0:
             code = 1
             try:
+                signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it knows what to do about one
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEEDED)
-                code = self._serve(first=first)
+                code = self._serve(first=first, place=place)
             except Exception as error:
                 print(f"crofter: {error}", file=sys.stderr)
             finally:
@@ -89,12 +94,17 @@ class Workers:
         waiting = [place.start_at for place in self._places if place.process is None and not self._stopping]
         seconds = max(min(waiting) - time.monotonic(), 0.0) if waiting else STEADY_SECONDS
         told = signal.sigtimedwait(_HEEDED, seconds)
-        if told is not None and told.si_signo in (signal.SIGTERM, signal.SIGINT):
+        if told is not None and told.si_signo in self._stops:
             self._stopping = True
-            for place in self._places:
-                if place.process is not None:
-                    os.kill(place.process, signal.SIGTERM)
+            self._pass_on(signal.SIGTERM)
+        elif told is not None and told.si_signo == signal.SIGHUP:
+            self._pass_on(signal.SIGHUP)
         self._reap()
+
+    def _pass_on(self, number: signal.Signals) -> None:
+        for place in self._places:
+            if place.process is not None:
+                os.kill(place.process, number)
 
     def _reap(self) -> None:
         for place in self._places:

@@ -22,9 +22,14 @@ COMMON: tuple[Header, ...] = (
     (b"access-control-allow-methods", b"HEAD, GET, OPTIONS, POST, PUT, DELETE"),
     (
         b"access-control-allow-headers",
-        b"Authorization, Origin, X-Requested-With, Content-Type, Accept, X-Filter",
+        b"Authorization, Origin, X-Requested-With, Content-Type, Accept, X-Filter, "
+        b"Idempotency-Key, Prefer, If-Match, If-None-Match, Last-Event-ID",
     ),
-    (b"access-control-expose-headers", b"X-OAuth-Scopes, X-Accepted-OAuth-Scopes, X-Status"),
+    (
+        b"access-control-expose-headers",
+        b"X-OAuth-Scopes, X-Accepted-OAuth-Scopes, X-Status, ETag, X-Request-Id, X-RateLimit-Limit, "
+        b"X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Event-Id, Idempotent-Replayed",
+    ),
     (b"x-frame-options", b"DENY"),
     (b"x-content-type-options", b"nosniff"),
     (b"x-xss-protection", b"1; mode=block"),

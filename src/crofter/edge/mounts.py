@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from threading import Lock
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -103,14 +103,28 @@ def page(make: Page) -> Any:
     return _pages(lambda method, _path: by_method({"GET": make}, method))
 
 
-def health(ready: Callable[[], dict[str, bool]]) -> Any:
+class Ready(Protocol):
+    """Says of each part of a process whether it can do its work."""
+
+    needed: frozenset[str]
+
+    def parts(self) -> dict[str, bool]: ...
+
+
+def readiness(ready: Ready) -> tuple[Any, ...]:
+    """200 while all parts work that are needed to serve; ``degraded`` if another one does not."""
+    parts = ready.parts()
+    good = all(works for name, works in parts.items() if name in ready.needed)
+    status = "unavailable" if not good else "ok" if all(parts.values()) else "degraded"
+    body = msgspec.json.encode({"status": status, "parts": parts})
+    return 200 if good else 503, body, "application/json", *(() if good else (COME_BACK,))
+
+
+def health(ready: Ready) -> Any:
     """``/health/live`` says that the process runs, ``/health/ready`` that it can serve, writes included."""
 
     def serving() -> tuple[Any, ...]:
-        parts = ready()
-        good = all(parts.values())
-        body = msgspec.json.encode({"status": "ok" if good else "unavailable", "parts": parts})
-        return 200 if good else 503, body, "application/json", *(() if good else (COME_BACK,))
+        return readiness(ready)
 
     # Whether the process lives is said without any thread: all of them may be waiting for something.
     pages = _pages(partial(by_path, {"/health/live": {"GET": _live}, "/health/ready": {"GET": serving}}))

@@ -76,10 +76,11 @@ _MINE = query(
 class Heartbeat:
     """The lease row is the truth. On PostgreSQL a session lock makes a death known at once."""
 
-    def __init__(self, runtime: Runtime, metrics: Metrics, lease: float) -> None:
+    def __init__(self, runtime: Runtime, metrics: Metrics, lease: float, *, works: bool = True) -> None:
         self._runtime = runtime
         self._metrics = metrics
         self._lease = lease
+        self._works = works
         self._signing = threading.Lock()
         self._lock_connection: Connection[Any] | None = None
         self._lock_held = False
@@ -105,7 +106,8 @@ class Heartbeat:
                 # As wide as the lock; and not from the seeded generator, which processes with one seed share.
                 fresh = 1 + secrets.randbelow(2**31 - 1)
                 lease = timekeeping.machine(db) + self._span
-                db.insert(worker, id=fresh, host=os.uname().nodename, pid=os.getpid(), lease=lease)
+                named = {"host": os.uname().nodename, "pid": os.getpid()}
+                db.insert(worker, id=fresh, lease=lease, works=self._works, **named)
                 self._take_liveness_lock(fresh)  # before others can see the row, or they would take it for dead
                 self._metrics.add("reaps", db.run(_REAP_STRAYS))
             self.id = fresh

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, exists, func, or_, select
 
+from crofter.clock import DAY, SECOND
 from crofter.db import Query, Row, Session, query
 from crofter.engine.queue import state_in
-from crofter.engine.tables import operation
+from crofter.engine.tables import operation, worker
 
 
 class Metrics:
@@ -72,3 +73,53 @@ _READY, _RUNNING = _depth("queued", "waiting"), _depth("running")
 def depth(db: Session) -> list[Depth]:
     """The queue as it is now, in all processes."""
     return db.all(_READY) + db.all(_RUNNING)
+
+
+STUCK_SECONDS = 60
+"""Work that has been due for longer, and that nobody has taken up, is stuck."""
+
+_holder = operation.alias("holder")
+# What waits behind earlier work on the same thing is not stuck: only the one at its head may be.
+_STUCK: Query[int] = query(
+    select(func.count()).where(
+        state_in(operation, "queued", "waiting"),
+        operation.c.due < bindparam("before"),
+        or_(
+            state_in(operation, "waiting"),
+            ~exists().where(_holder.c.key == operation.c.key, state_in(_holder, "running", "waiting")),
+        ),
+    )
+)
+_UNOWNED: Query[int] = query(
+    select(func.count()).where(state_in(operation, "running"), operation.c.owner.not_in(select(worker.c.id)))
+)
+_FAILED: Query[int] = query(
+    select(func.count()).where(state_in(operation, "failed"), operation.c.finished > bindparam("after"))
+)
+_WORKING: Query[int] = query(select(func.count()).where(worker.c.works))
+_LISTED: Query[int] = query(select(func.count()).where(worker.c.id == bindparam("id")))
+
+
+class Overview(Row):
+    """How the work of all processes stands."""
+
+    workers: int
+    """Processes that take operations and are not missed."""
+    stuck: int
+    failed: int
+    """Within the last day of service time."""
+
+
+def overview(db: Session, now: int) -> Overview:
+    stuck = db.value(_STUCK, before=now - STUCK_SECONDS * SECOND) + db.value(_UNOWNED)
+    return Overview(working(db), stuck, db.value(_FAILED, after=now - DAY))
+
+
+def working(db: Session) -> int:
+    """How many processes take operations. One that died is off the list as soon as another process misses it."""
+    return int(db.value(_WORKING))
+
+
+def listed(db: Session, worker_id: int) -> bool:
+    """Whether a process is on the list of workers."""
+    return bool(db.value(_LISTED, id=worker_id))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,8 @@ from crofter.engine.tables import Claimed
 CRASH_CAP = 10
 """How many workers may die over an operation before it is given up."""
 LONGEST_BACKOFF = 60.0
+LEVELS = {"done": logging.INFO, "cancelled": logging.INFO, "failed": logging.WARNING, "scheduled": logging.DEBUG}
+"""How loud the end of an operation is in the log."""
 STRANGER_WAIT = 30.0
 """Seconds before an operation that this process does not know is offered again."""
 
@@ -61,7 +64,7 @@ class Runner(Claim):
             work = StepContext(self.runtime, self._kind, self.row)
         except ValidationError as error:
             self.commit(self._unreadable(error))
-            self.metrics.add("failed")
+            self._tell_end("failed", "its arguments cannot be read")
             return None
         if self.row.crashes >= CRASH_CAP:
             self._end(work, "failed", endings.NEUTRAL, f"{self.row.crashes} workers died over it")
@@ -105,7 +108,7 @@ class Runner(Claim):
         if state == "running":
             self._saved, self._attempt = work.vars, 0
             return True
-        self.metrics.add(_counted_as(state, work.operation))
+        self._tell_end(_counted_as(state, work.operation))
         return False
 
     def _outside(self, work: StepContext, step: Step) -> Sleep | None:
@@ -174,7 +177,7 @@ class Runner(Claim):
             log.exception("operation %s (%s): its failed hook raised", self.row.id, self.row.kind)
             words = f"{error}; its failed hook: {type(broken).__name__}: {broken}"[:500]
             self.commit(self._ending(work, state, reason, words, percent, hook=False))
-        self.metrics.add(state)
+        self._tell_end(state, error)
 
     def _ending(
         self, work: StepContext, state: str, reason: str, error: str | None, percent: int | None = None, *, hook: bool
@@ -218,7 +221,21 @@ class Runner(Claim):
             else:
                 later = self.wait(self._backoff, attempt=self._attempt + 1, error=words, epoch=self.row.epoch + 1)
                 later(self.context(db), False)
-        self.metrics.add("failed" if final else "retries")
+        if final:
+            self._tell_end("failed", words)
+        else:
+            self.metrics.add("retries")
+
+    def _tell_end(self, what: str, error: str | None = None) -> None:
+        """Count what became of it; if it has ended, one line in the log. The server's own work only when it fails."""
+        self.metrics.add(what)
+        if what in LEVELS:
+            since = self.row.started
+            seconds = 0.0 if since is None else (self.runtime.clock.now() - since) / clock.SECOND
+            told = {"operation": self.row.id, "kind": self.row.kind, "state": what, "seconds": round(seconds, 3)}
+            told |= {"account": self.row.account_id, "event": self.row.event_id, "error": error}
+            words = f"operation {self.row.id} ({self.row.kind}) {what} after {seconds:.1f} s"
+            log.log(LEVELS[what], "%s", words + (f": {error}" if error else ""), extra={"fields": told})
 
 
 def _counted_as(state: str, operation: Operation) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Column, Integer, Text
+from sqlalchemy import CheckConstraint, Column, Integer, Text, true
 
 from crofter.db import Flag, Id, Json, Row, Time, identity, partial_index, table
 
@@ -42,6 +42,8 @@ operation = table(
     partial_index("op_ready", "queue", "due", "id", where="state IN ('queued', 'waiting')"),
     partial_index("op_fifo", "key", "due", "id", where="state = 'queued'"),
     partial_index("op_owner", "owner", where="state = 'running'"),
+    # Few, and asked for with each look at the metrics.
+    partial_index("op_failed", "finished", where="state = 'failed'"),
 )
 
 worker = table(
@@ -51,6 +53,7 @@ worker = table(
     Column("host", Text, nullable=False),
     Column("pid", Integer, nullable=False),
     Column("lease", Time, nullable=False),  # machine time: service time may jump
+    Column("works", Flag, nullable=False, server_default=true()),  # whether it takes operations from the queues
 )
 
 schedule = table(

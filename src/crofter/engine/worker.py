@@ -50,7 +50,7 @@ class Worker:
         self.metrics = Metrics()
         self.operations = Operations(operations)
         runtime.operations = self.operations
-        self.heartbeat = Heartbeat(runtime, self.metrics, lease)
+        self.heartbeat = Heartbeat(runtime, self.metrics, lease, works=bool(pool_sizes))
         self._pools = [WorkerPool(name, size) for name, size in pool_sizes.items()]
         self._poll = poll
         self._stopping = threading.Event()

@@ -79,7 +79,7 @@ class Person(Row):
 _PERSON = select(*(user.c[name] for name in Person.__struct_fields__)).join_from(
     user, account, account.c.id == user.c.account_id
 )
-_OPEN = account.c.closed.is_(False)
+_OPEN = account.c.closed.is_(False) & account.c.suspended.is_(False)
 BY_USERNAME = query(_PERSON.where(user.c.username == bindparam("username"), _OPEN), Person)
 BY_ID = query(_PERSON.where(user.c.id == bindparam("user_id"), _OPEN), Person)
 

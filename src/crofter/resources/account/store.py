@@ -30,6 +30,7 @@ account = table(
     Column("tax_id", Text, nullable=False, server_default=""),
     Column("active_since", Moment, nullable=False),
     Column("closed", Flag, nullable=False),
+    Column("suspended", Flag, nullable=False, server_default=false()),  # by the staff: nobody of it gets in
     Column("managed", Flag, nullable=False),
     Column("public_ips", Integer, nullable=False),
     # Settings of the account.

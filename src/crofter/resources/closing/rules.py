@@ -101,11 +101,16 @@ def _close(ctx: Context, until: int) -> Cancelled | Problem:
         return Unauthenticated()  # another request closed it first
     if billing.balance(ctx.db, account.id) > 0:
         return Conflict(UNPAID)
-    meters.stop_all(ctx.db, account.id, until)  # paid for up to then, and free while it is being removed
-    transfers.cancel_all(ctx)
-    ctx.db.update(accounts.account, {"id": account.id}, closed=True)
-    enqueue(ctx, CLEAR, Nothing())
+    close_now(ctx, until)
     return Cancelled(SURVEY + account.euuid)
+
+
+def close_now(ctx: Context, until: int) -> None:
+    """Close the account, whatever it owes, and begin to remove what it has."""
+    meters.stop_all(ctx.db, ctx.account_id, until)  # paid for up to then, and free while it is being removed
+    transfers.cancel_all(ctx)
+    ctx.db.update(accounts.account, {"id": ctx.account_id}, closed=True)
+    enqueue(ctx, CLEAR, Nothing())
 
 
 # ---- removing what a closed account has -----------------------------------------------------------------------------

@@ -129,6 +129,7 @@ BEARER = query(
         token.c.digest == bindparam("digest"),
         (token.c.expiry.is_(None)) | (token.c.expiry > bindparam("moment")),
         account.c.closed.is_(False),
+        account.c.suspended.is_(False),
     ),
     Bearer,
 )

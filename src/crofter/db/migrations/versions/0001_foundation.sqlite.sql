@@ -12,6 +12,8 @@ CREATE TABLE tally ( counted TEXT NOT NULL, owner INTEGER NOT NULL, block INTEGE
 --;
 CREATE TABLE operation ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, version INTEGER NOT NULL, queue TEXT NOT NULL, "key" TEXT, dedup TEXT, state TEXT NOT NULL, due INTEGER NOT NULL, cursor TEXT NOT NULL, input TEXT NOT NULL, vars TEXT NOT NULL, attempt INTEGER DEFAULT '0' NOT NULL, crashes INTEGER DEFAULT '0' NOT NULL, epoch INTEGER DEFAULT '0' NOT NULL, owner INTEGER, cancel INTEGER DEFAULT '0' NOT NULL, account_id INTEGER, user_id INTEGER, username TEXT, event_id INTEGER, error TEXT, created INTEGER NOT NULL, started INTEGER, finished INTEGER, CONSTRAINT ck_operation_state CHECK (state IN ('queued', 'running', 'waiting', 'done', 'failed', 'cancelled')), CONSTRAINT uq_operation_dedup UNIQUE (dedup) ) STRICT
 --;
+CREATE INDEX op_failed ON operation (finished) WHERE state = 'failed'
+--;
 CREATE INDEX op_fifo ON operation ("key", due, id) WHERE state = 'queued'
 --;
 CREATE INDEX op_owner ON operation (owner) WHERE state = 'running'
@@ -20,7 +22,7 @@ CREATE INDEX op_ready ON operation (queue, due, id) WHERE state IN ('queued', 'w
 --;
 CREATE UNIQUE INDEX op_one_per_key ON operation ("key") WHERE state IN ('running', 'waiting')
 --;
-CREATE TABLE worker ( id INTEGER NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL, lease INTEGER NOT NULL, CONSTRAINT pk_worker PRIMARY KEY (id) ) STRICT
+CREATE TABLE worker ( id INTEGER NOT NULL, host TEXT NOT NULL, pid INTEGER NOT NULL, lease INTEGER NOT NULL, works INTEGER DEFAULT 1 NOT NULL, CONSTRAINT pk_worker PRIMARY KEY (id) ) STRICT
 --;
 CREATE TABLE schedule ( name TEXT NOT NULL, kind TEXT NOT NULL, "key" TEXT, account_id INTEGER, input TEXT NOT NULL, rule TEXT NOT NULL, catchup TEXT NOT NULL, next_due INTEGER NOT NULL, CONSTRAINT pk_schedule PRIMARY KEY (name) ) STRICT
 --;
@@ -32,7 +34,7 @@ CREATE TABLE answered_request ( token BLOB NOT NULL, idempotency_key TEXT NOT NU
 --;
 CREATE INDEX ix_answered_request_answered ON answered_request (answered)
 --;
-CREATE TABLE account ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, euuid TEXT NOT NULL, email TEXT NOT NULL, company TEXT DEFAULT '' NOT NULL, first_name TEXT DEFAULT '' NOT NULL, last_name TEXT DEFAULT '' NOT NULL, address_1 TEXT DEFAULT '' NOT NULL, address_2 TEXT DEFAULT '' NOT NULL, city TEXT DEFAULT '' NOT NULL, state TEXT DEFAULT '' NOT NULL, zip TEXT DEFAULT '' NOT NULL, country TEXT DEFAULT '' NOT NULL, phone TEXT DEFAULT '' NOT NULL, tax_id TEXT DEFAULT '' NOT NULL, active_since TEXT NOT NULL, closed INTEGER NOT NULL, managed INTEGER NOT NULL, public_ips INTEGER NOT NULL, backups_enabled INTEGER DEFAULT 0 NOT NULL, network_helper INTEGER DEFAULT 1 NOT NULL, longview_subscription TEXT, CONSTRAINT uq_account_euuid UNIQUE (euuid) ) STRICT
+CREATE TABLE account ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, euuid TEXT NOT NULL, email TEXT NOT NULL, company TEXT DEFAULT '' NOT NULL, first_name TEXT DEFAULT '' NOT NULL, last_name TEXT DEFAULT '' NOT NULL, address_1 TEXT DEFAULT '' NOT NULL, address_2 TEXT DEFAULT '' NOT NULL, city TEXT DEFAULT '' NOT NULL, state TEXT DEFAULT '' NOT NULL, zip TEXT DEFAULT '' NOT NULL, country TEXT DEFAULT '' NOT NULL, phone TEXT DEFAULT '' NOT NULL, tax_id TEXT DEFAULT '' NOT NULL, active_since TEXT NOT NULL, closed INTEGER NOT NULL, suspended INTEGER DEFAULT 0 NOT NULL, managed INTEGER NOT NULL, public_ips INTEGER NOT NULL, backups_enabled INTEGER DEFAULT 0 NOT NULL, network_helper INTEGER DEFAULT 1 NOT NULL, longview_subscription TEXT, CONSTRAINT uq_account_euuid UNIQUE (euuid) ) STRICT
 --;
 CREATE TABLE simulated_zone ( name TEXT NOT NULL, serial INTEGER NOT NULL, lines TEXT NOT NULL, masters TEXT NOT NULL, transfers TEXT NOT NULL, CONSTRAINT pk_simulated_zone PRIMARY KEY (name) ) STRICT
 --;

@@ -1,0 +1,140 @@
+"""``crofter admin backup`` and ``restore``: the whole database into one file, and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, cast
+
+from crofter import audit
+from crofter.assembly import MASTERS, build_runtime
+from crofter.cli.operators import Arguments, Refused, Rows, on_servers_record
+from crofter.config import Settings
+from crofter.context import Runtime
+from crofter.db import Database, open_database
+from crofter.db.schema import known_revisions, prepare
+from crofter.engine import timekeeping
+from crofter.errors import Invalid
+
+if TYPE_CHECKING:
+    from crofter.db.sqlite import SqliteDatabase
+
+SQLITE = b"SQLite format 3\x00"
+
+
+def back_up(runtime: Runtime, arguments: Arguments) -> Rows:
+    """As it is at one moment, while the server writes. It gets its name when it is whole."""
+    target = Path(arguments["file"])
+    whole = target.with_name(f".{target.name}.new")
+    try:
+        if target.exists():
+            raise Invalid(f"{target} exists already")
+        whole.unlink(missing_ok=True)
+        if runtime.database.dialect == "sqlite":
+            cast("SqliteDatabase", runtime.database).copy_to(whole)
+        else:
+            with os.fdopen(os.open(whole, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+                _write_rows(runtime.database, file)
+        os.link(whole, target)  # unlike a rename, it replaces nothing
+    except OSError as error:
+        raise Invalid(f"cannot write {target}: {error.strerror}") from error
+    finally:
+        with suppress(OSError):
+            whole.unlink(missing_ok=True)
+    return [{"file": str(target.resolve()), "bytes": target.stat().st_size, "revision": known_revisions()[-1]}]
+
+
+def _write_rows(database: Database, file: IO[bytes]) -> None:
+    from crofter.db import backups  # noqa: PLC0415 - PostgreSQL's driver is not there for SQLite alone
+
+    backups.write(database, file, known_revisions()[-1])
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def restore(settings: Settings, arguments: Arguments) -> Rows:
+    """Put back what a backup holds, while nothing else is at the database. Then look whether the audit log is whole."""
+    source = Path(arguments["file"])
+    sqlite = _is_sqlite(source)
+    if sqlite != (settings.database is None):
+        raise Invalid(f"{source} is a backup of {'SQLite' if sqlite else 'PostgreSQL'}, and this database is not")
+    _key_must_be_there(settings)
+    database = open_database(settings.database, settings.folder)
+    try:
+        _must_be_empty(database, replace=arguments["replace"], made=prepare(database) == "made")
+        _put_back(database, source)
+    finally:
+        database.close()
+    runtime = build_runtime(settings)
+    try:
+        timekeeping.load(runtime)
+        with runtime.database.read() as db:
+            broken = audit.verify(runtime.keyring, db)
+        if broken:
+            raise Refused([{"restored": str(source), "account": one.account_id, "broken": one.what} for one in broken])
+        on_servers_record(runtime, arguments)
+    finally:
+        runtime.database.close()
+    return [{"restored": str(source), "audit": "whole"}]
+
+
+def _is_sqlite(source: Path) -> bool:
+    try:
+        with source.open("rb") as file:
+            return file.read(len(SQLITE)) == SQLITE
+    except OSError as error:
+        raise Invalid(f"cannot read {source}: {error.strerror}") from error
+
+
+def _key_must_be_there(settings: Settings) -> None:
+    """A new key would be made otherwise, which opens nothing of the backup."""
+    folder = settings.folder
+    if settings.secret_key is None and not (folder and (folder / MASTERS).exists()):
+        raise Invalid(f"put the {MASTERS} that belongs to the backup into {settings.data}, or set CROFTER_SECRET_KEY")
+
+
+def _must_be_empty(database: Database, *, replace: bool, made: bool) -> None:
+    if not (replace or made):
+        raise Invalid("there is a database already; --replace puts the backup in its place")
+    if database.dialect != "sqlite":
+        from crofter.db import backups  # noqa: PLC0415
+
+        if backups.in_use(database):
+            raise Invalid("a server or a worker is at this database; stop them all first")
+
+
+def _put_back(database: Database, source: Path) -> None:
+    if database.dialect == "sqlite":
+        _must_be_whole(source)
+        cast("SqliteDatabase", database).copy_from(source)
+        prepare(database)  # a backup of an older release is moved forward
+        return
+    from crofter.db import backups  # noqa: PLC0415
+
+    backups.read(database, source, known_revisions()[-1])
+
+
+def _must_be_whole(source: Path) -> None:
+    """A database of a release that this one knows, all of it looked at: what is there is replaced at once."""
+    import apsw  # noqa: PLC0415 - who has PostgreSQL needs none
+
+    try:
+        connection = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            found = connection.execute("PRAGMA integrity_check(1)").fetchall()[0][0]
+            revisions = [
+                str(row[0]) for row in connection.execute("SELECT version_num FROM alembic_version").fetchall()
+            ]
+        finally:
+            connection.close()
+    except apsw.Error as error:
+        raise Invalid(f"{source} is no whole backup: {type(error).__name__}") from error
+    if found != "ok":
+        raise Invalid(f"{source} is damaged: {found}")
+    if not set(revisions) <= set(known_revisions()):
+        raise Invalid(f"{source} has schema {', '.join(revisions)}, which this release does not know")
+
+
+LOOKING: dict[str, Callable[[Runtime, Arguments], Rows]] = {"backup": back_up}

@@ -1,0 +1,107 @@
+"""What ``crofter admin`` does with operations: look at them, hurry them, end them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+from sqlalchemy import bindparam, or_, select
+
+from crofter import clock, registry
+from crofter.cli.operators import SERVER, Arguments, Rows, on_record, plain
+from crofter.context import Context, Runtime
+from crofter.db import Row, query
+from crofter.engine import cancel, timekeeping
+from crofter.engine.operation import Operations
+from crofter.engine.queue import TOPIC
+from crofter.engine.tables import operation
+from crofter.errors import Invalid, NotFound
+
+MOST = 200
+
+
+class _Listed(Row):
+    id: int
+    kind: str
+    state: str
+    cursor: str
+    due: int
+    attempt: int
+    account_id: int | None
+    event_id: int | None
+    error: str | None
+
+
+_COLUMNS = [operation.c[name] for name in _Listed.__struct_fields__]
+_LISTED = query(
+    select(*_COLUMNS)
+    .where(or_(bindparam("any"), operation.c.state == bindparam("state")))
+    .where(or_(bindparam("ended"), operation.c.state.in_(("queued", "running", "waiting", "failed"))))
+    .order_by(operation.c.id.desc())
+    .limit(MOST),
+    _Listed,
+)
+_ONE = query(select(*_COLUMNS).where(operation.c.id == bindparam("id")), _Listed)
+
+
+def list_operations(runtime: Runtime, arguments: Arguments) -> Rows:
+    """The latest first; without a state those that have not ended, and those that failed."""
+    state = arguments["state"]
+    with runtime.database.read() as db:
+        found = db.all(_LISTED, any=state is None, state=state or "", ended=state is not None)
+    return [
+        {**msgspec.structs.asdict(one), "due": clock.text(one.due), "error": plain(one.error) if one.error else None}
+        for one in found
+    ]
+
+
+def retry(runtime: Runtime, arguments: Arguments) -> Rows:
+    """Do one now that waits for its next try; or again, if it failed and was the server's own."""
+    with runtime.database.write() as db:
+        ctx = Context(runtime, db)
+        found = _found(ctx, arguments["id"])
+        kind = Operations(registry.OPERATIONS).find(found.kind)
+        now = timekeeping.now(runtime, db)
+        changes: dict[str, Any] = {"due": now, "attempt": 0, "crashes": 0}
+        if found.state == "failed":
+            if found.event_id is not None or kind is None or kind.erased:
+                raise Invalid(f"operation {found.id} has told its owner that it failed; it has to be ordered again")
+            changes |= {"state": "queued", "finished": None, "error": None}
+        elif found.state not in ("queued", "waiting"):
+            raise Invalid(f"operation {found.id} is {found.state}")
+        if db.update(operation, {"id": found.id, "state": found.state}, **changes) != 1:
+            raise Invalid(f"operation {found.id} has moved on meanwhile")
+        db.signal(TOPIC)
+        _on_record(ctx, arguments, found)
+    return [{"retried": found.id}]
+
+
+def call_off(runtime: Runtime, arguments: Arguments) -> Rows:
+    """End one that is queued; let one that is under way stop at its next checkpoint."""
+    runtime.operations = Operations(registry.OPERATIONS)
+    with runtime.database.write() as db:
+        ctx = Context(runtime, db)
+        found = _found(ctx, arguments["id"])
+        if not cancel(ctx, found.id):
+            raise Invalid(f"operation {found.id} has ended already")
+        _on_record(ctx, arguments, found)
+    return [{"cancelled": found.id}]
+
+
+def _found(ctx: Context, number: int) -> _Listed:
+    found = ctx.db.maybe(_ONE, id=number)
+    if found is None:
+        raise NotFound(f"there is no operation {number}")
+    if found.account_id is not None:
+        ctx.db.lock_account(found.account_id)
+    return found
+
+
+def _on_record(ctx: Context, arguments: Arguments, found: _Listed) -> None:
+    about = f"operation {found.id} ({found.kind})"
+    on_record(ctx, arguments, SERVER if found.account_id is None else found.account_id, about)
+
+
+RECORDED: dict[str, Callable[[Runtime, Arguments], Rows]] = {"operations retry": retry, "operations cancel": call_off}
+LOOKING: dict[str, Callable[[Runtime, Arguments], Rows]] = {"operations list": list_operations}

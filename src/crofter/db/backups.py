@@ -1,0 +1,131 @@
+"""All rows of a PostgreSQL database in one file, and back. SQLite is copied as a file of its own.
+
+The file is compressed: a line of JSON that says what it holds, then for each table a line of JSON and the rows as COPY
+writes them, in pieces, each after its length as a line; a length of 0 ends a table. A last line says that it is whole.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, cast
+
+import msgspec
+import psycopg
+from msgspec import Struct
+
+from crofter.db.database import Database
+from crofter.db.tables import metadata
+from crofter.db.tally import tally
+from crofter.errors import Invalid, Unavailable
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+    from crofter.db.postgres import PostgresDatabase
+
+FORMAT = "crofter backup 1"
+END = b"end\n"
+PIECE = 1 << 20
+
+
+class Head(Struct, frozen=True):
+    format: str
+    revision: str
+    sequences: dict[str, int | None]
+    """The last number that each has given out; null if none."""
+
+
+class TableHead(Struct, frozen=True):
+    table: str
+    columns: list[str]
+
+
+def write(database: Database, file: IO[bytes], revision: str) -> int:
+    """Everything as it is at one moment, while others write; how many tables it was."""
+    with (
+        _connected(database) as connection,
+        connection.transaction(),
+        gzip.GzipFile(fileobj=file, mode="wb", compresslevel=3) as out,
+    ):
+        connection.execute(b"SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        sequences = connection.execute(
+            b"SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = current_schema()"
+        ).fetchall()
+        out.write(msgspec.json.encode(Head(FORMAT, revision, dict(sequences))) + b"\n")
+        tables = metadata.sorted_tables
+        for table in tables:
+            columns = [str(column.name) for column in table.columns]
+            out.write(msgspec.json.encode(TableHead(str(table.name), columns)) + b"\n")
+            with connection.cursor().copy(f"COPY {_named(table.name, columns)} TO STDOUT".encode()) as copying:
+                for rows in copying:
+                    out.write(b"%d\n" % len(rows))
+                    out.write(rows)
+            out.write(b"0\n")
+        out.write(END)
+    return len(tables)
+
+
+def read(database: Database, path: Path, revision: str) -> int:
+    """Put everything back to what such a file holds, in one transaction; how many tables it was."""
+    try:
+        with gzip.open(path, "rb") as source, _connected(database) as connection, connection.transaction():
+            head = _head(source)
+            if head.revision != revision:
+                raise Invalid(f"{path} has schema {head.revision}, and this release has {revision}")
+            for table in (*reversed(metadata.sorted_tables), tally):  # the counts last, since the others count out
+                connection.execute(f'DELETE FROM "{table.name}"'.encode())
+            count = sum(1 for _ in _tables(connection, cast("IO[bytes]", source)))
+            for name, last in head.sequences.items():
+                connection.execute(b"SELECT setval(%s::regclass, %s, %s)", (f'"{name}"', last or 1, last is not None))
+    except (EOFError, gzip.BadGzipFile, msgspec.DecodeError) as error:
+        raise Invalid(f"{path} is no whole backup: {error}") from error
+    except psycopg.Error as error:
+        raise Unavailable(f"the backup cannot be put back: {error}") from error
+    return count
+
+
+def in_use(database: Database) -> bool:
+    """Whether a server or a worker is at the database: each holds a lock of class 2 for as long as it lives."""
+    with _connected(database) as connection:
+        row = connection.execute(
+            b"SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = 2 AND objsubid = 2"
+            b" AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+        ).fetchone()
+    return row is not None and row[0] > 0
+
+
+def _head(source: Any) -> Head:
+    head = msgspec.json.decode(source.readline(), type=Head)
+    if head.format != FORMAT:
+        raise Invalid(f"a backup of the form {head.format!r} is not known to this release")
+    return head
+
+
+def _tables(connection: Connection[Any], source: IO[bytes]) -> Iterator[str]:
+    while (line := source.readline()) != END:
+        if not line:
+            raise EOFError("it ends too early")
+        table = msgspec.json.decode(line, type=TableHead)
+        with connection.cursor().copy(f"COPY {_named(table.table, table.columns)} FROM STDIN".encode()) as copying:
+            while length := int(source.readline()):
+                while length:
+                    rows = source.read(min(length, PIECE))
+                    if not rows:
+                        raise EOFError("it ends too early")
+                    copying.write(rows)
+                    length -= len(rows)
+        yield table.table
+
+
+def _named(table: str, columns: list[str]) -> str:
+    return f'"{table}" ({", ".join(_quoted(column) for column in columns)})'
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _connected(database: Database) -> Connection[Any]:
+    return cast("PostgresDatabase", database).connect()

@@ -1,0 +1,135 @@
+"""`crofter admin backup` and `restore`: a file that is whole though others write, and everything back from it."""
+
+from __future__ import annotations
+
+import gzip
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from crofter import audit
+from crofter.assembly import build_runtime
+from crofter.config import load
+from crofter.db import metadata
+from tests.cloud import ADMIN, Cloud
+from tests.databases import PostgresServer
+from tests.test_staff import Desk
+
+OURS = ("worker", "meta", "audit", "audit_head", "audit_checkpoint", "operation", "schedule")
+"""Tables that a restore itself, and the two openings around it, write to."""
+
+
+class Place:
+    """Where a database is: the one that is backed up, or the one that it is put back into."""
+
+    def __init__(self, folder: Path, server: PostgresServer | None) -> None:
+        self.folder = folder
+        self.database = None if server is None else server.address(server.empty())
+
+    def cloud(self) -> Cloud:
+        return Cloud(self.database, data=str(self.folder))
+
+    def desk(self, screen: pytest.CaptureFixture[str]) -> Desk:
+        return Desk(screen, self.folder, self.database)
+
+    def rows(self) -> dict[str, list[Any]]:
+        """Everything that the tables hold, and that the audit log is whole."""
+        runtime = build_runtime(load({"data": str(self.folder), "database": self.database}, {}))
+        try:
+            with runtime.database.read() as db:
+                assert audit.verify(runtime.keyring, db) == []
+                names = [table.name for table in metadata.sorted_tables if table.name not in OURS]
+                return {name: sorted(map(repr, db.raw(f'SELECT * FROM "{name}"').fetchall())) for name in names}
+        finally:
+            runtime.database.close()
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def places(tmp_path: Path, request: pytest.FixtureRequest) -> tuple[Place, Place]:
+    server = request.getfixturevalue("postgres_server") if request.param == "postgresql" else None
+    return Place(tmp_path / "one", server), Place(tmp_path / "two", server)
+
+
+@pytest.mark.both
+def test_a_backup_under_load_is_restored_elsewhere_with_every_row(
+    places: tuple[Place, Place], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, there = places
+    file, later = tmp_path / "backup", tmp_path / "later"
+    cloud = here.cloud()
+    try:
+        _written_to_while(cloud, lambda: here.desk(capsys)("backup", str(file)))
+        here.desk(capsys)("backup", str(file), code=1)  # what is there is never replaced
+    finally:
+        cloud.close()
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
+    here.desk(capsys)("backup", str(later))
+
+    there.folder.mkdir()
+    there.desk(capsys)("restore", str(later), code=1)  # without its key
+    shutil.copy(here.folder / "secret.key", there.folder / "secret.key")
+    there.desk(capsys)("restore", str(later))
+    assert there.rows() == here.rows()
+    there.desk(capsys)("restore", str(file), code=1)  # there is something already
+    there.desk(capsys)("restore", str(file), "--replace")
+    rows = there.rows()
+    assert len(rows["tag"]) > 0
+    assert there.desk(capsys)("audit", "verify") == []
+    restored = there.cloud()
+    try:
+        tags = restored.client(ADMIN).get("/v4/tags").json()
+        assert tags["results"] == len(rows["tag"])  # the counts that lists go by are right
+        assert restored.client(ADMIN).post("/v4/tags", json={"label": "after"}).status_code == 200
+    finally:
+        restored.close()
+
+
+def _written_to_while(cloud: Cloud, act: Any) -> None:
+    """Tags are made, one after the other, before, while and after something is done."""
+    client, stop, some = cloud.client(ADMIN), threading.Event(), threading.Event()
+
+    def write() -> None:
+        for number in range(10_000):
+            if stop.is_set():
+                return
+            assert client.post("/v4/tags", json={"label": f"tag-{number}"}).status_code == 200
+            if number == 20:
+                some.set()
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        assert some.wait(60)
+        act()
+    finally:
+        stop.set()
+        writer.join()
+
+
+def test_a_database_in_use_and_a_file_that_is_none_are_refused(
+    places: tuple[Place, Place], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here, _ = places
+    file = tmp_path / "backup"
+    desk = here.desk(capsys)
+    cloud = here.cloud()
+    try:
+        desk("backup", str(file))
+        desk("restore", str(file), "--replace", code=1)
+        assert cloud.admin.get("/v4/tags").status_code == 200
+    finally:
+        cloud.close()
+    before = here.rows()
+    for wrong in (b"", b"nonsense", file.read_bytes()[:-100] if here.database else b"SQLite format 3\x00"):
+        file.write_bytes(wrong)
+        desk("restore", str(file), "--replace", code=1)
+        assert desk.said.startswith("crofter: ")
+    if here.database:
+        file.write_bytes(gzip.compress(b'{"format": "crofter backup 1", "revision": "9999", "sequences": {}}\nend\n'))
+        desk("restore", str(file), "--replace", code=1)
+        assert "has schema 9999" in desk.said
+    assert here.rows() == before

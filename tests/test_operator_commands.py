@@ -1,0 +1,103 @@
+"""What the operator's commands do to accounts, users, money and operations, beside a running server."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from crofter.resources.billing.store import payment
+from tests.cloud import Cloud
+from tests.databases import PostgresServer
+from tests.test_staff import Desk
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def cloud(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cloud]:
+    database = None
+    if request.param == "postgresql":
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        database = server.address(server.create())
+    cloud = Cloud(database, data=str(tmp_path / "data"))
+    cloud.freeze()
+    yield cloud
+    cloud.close()
+
+
+@pytest.fixture
+def desk(cloud: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(capsys, tmp_path / "data", cloud.runtime.settings.database)
+
+
+@pytest.mark.both
+def test_a_suspended_account_lets_nobody_in_until_it_is_resumed(cloud: Cloud, desk: Desk) -> None:
+    account = cloud.account(username="alice")
+    alice = cloud.client(account["token"])
+    alice.put("/v4/account", json={"company": "Garden \x1b[1mLtd"})
+    listed = {row["euuid"]: row for row in desk("accounts", "list")}[account["euuid"]]
+    assert (listed["username"], listed["suspended"], "\x1b" in listed["name"]) == ("alice", False, False)
+    desk("accounts", "suspend", account["euuid"])
+    assert alice.get("/v4/tags").status_code == 401
+    desk("accounts", "suspend", account["euuid"], code=1)
+    desk("accounts", "resume", account["euuid"])
+    assert alice.get("/v4/tags").status_code == 200
+
+
+def test_an_account_is_closed_whatever_it_owes(cloud: Cloud, desk: Desk) -> None:
+    account = cloud.account(username="alice", card="none")
+    alice = cloud.client(account["token"])
+    body = {"region": "us-east", "type": "g6-nanode-1", "image": "compute/debian12", "root_pass": "correct-horse-9"}
+    alice.post("/v4/compute/instances", json=body)
+    cloud.settle()
+    cloud.advance(3600 * 5)
+    (closed,) = desk("accounts", "close", account["euuid"])
+    assert float(closed["owed"]) > 0
+    assert alice.get("/v4/account").status_code == 401
+    cloud.settle()
+    assert desk("operations", "list", "--state", "failed") == []
+    desk("accounts", "close", account["euuid"], code=1)
+
+
+def test_money_is_credited_and_refunded_to_the_cent(cloud: Cloud, desk: Desk) -> None:
+    account = cloud.account(username="alice")
+    alice = cloud.client(account["token"])
+    desk("accounts", "credit", account["euuid"], "12.50")
+    assert alice.get("/v4/account").json()["balance"] == -12.5
+    with cloud.runtime.database.write() as db:
+        number = db.insert(payment, account_id=2, date="2020-01-01T00:00:00", amount=10_000_000, reference="x")
+    assert desk("accounts", "refund", str(number), "7") == [{"payment": number, "refunded": "7.00", "left": "3.00"}]
+    desk("accounts", "refund", str(number), "3.01", code=1)
+    assert desk.said == f"crofter: of payment {number} 3.00 USD are left\n"
+    desk("accounts", "refund", str(number), "3")
+    assert alice.get("/v4/account").json()["balance"] == -2.5
+    for wrong in ("0", "nan", "1.005", "x"):
+        desk("accounts", "credit", account["euuid"], wrong, code=1)
+
+
+def test_a_user_is_removed_with_its_tokens(cloud: Cloud, desk: Desk) -> None:
+    cloud.account(username="alice")
+    desk("users", "create", "bobby", "bob@example.com", "--beside", "alice")
+    (made,) = desk("tokens", "create", "bobby")
+    bob = cloud.client(made["token"])
+    assert bob.get("/v4/profile").status_code == 200
+    desk("users", "delete", "bobby")
+    assert bob.get("/v4/profile").status_code == 401
+    desk("users", "delete", "alice", code=1)
+    assert desk.said == "crofter: An account needs at least one unrestricted user\n"
+    desk("users", "reset-two-factor", "alice", code=1)
+    assert desk.said == "crofter: user alice has no second factor\n"
+
+
+def test_a_doctor_says_what_is_wrong_and_what_to_do(
+    cloud: Cloud, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    assert all(row["ok"] for row in desk("doctor"))
+    monkeypatch.setenv("CROFTER_MAIL", "smtp://127.0.0.1:1")
+    monkeypatch.setenv("CROFTER_PROT", "1")
+    found = {row["check"]: row for row in desk("doctor", code=1)}
+    assert sorted(name for name, row in found.items() if not row["ok"]) == ["mail", "settings"]
+    assert "CROFTER_PORT" in found["settings"]["found"]
+    assert found["mail"]["do"]
+    (tmp_path / "data" / "secret.key").chmod(0o644)
+    assert not {row["check"]: row["ok"] for row in desk("doctor", code=1)}["key"]

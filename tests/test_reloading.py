@@ -1,0 +1,84 @@
+"""SIGHUP: certificates and the log's level are read again, and nobody is cut off."""
+
+from __future__ import annotations
+
+import os
+import signal
+import ssl
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from tests.served import Process, serving
+
+
+def write_certificate(folder: Path, serial: int) -> None:
+    """A key and a certificate for it, in the place of those before."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    today = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(serial)
+        .not_valid_before(today - timedelta(days=1))
+        .not_valid_after(today + timedelta(days=1))
+        .sign(key, hashes.SHA256())
+    )
+    plain = serialization.NoEncryption()
+    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
+    (folder / "key.pem").write_bytes(private)
+    (folder / "certificate.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
+
+
+def serial_of(server: Process) -> int:
+    address = urlsplit(server.url)
+    assert address.hostname is not None
+    assert address.port is not None
+    shown = ssl.get_server_certificate((address.hostname, address.port), timeout=30)
+    return x509.load_pem_x509_certificate(shown.encode()).serial_number
+
+
+def until(what: str, happened: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 60
+    while not happened():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.05)
+
+
+def test_certificates_and_the_level_of_the_log_are_read_again(tmp_path: Path) -> None:
+    write_certificate(tmp_path, 1)
+    files = f'tls_certificate = "{tmp_path}/certificate.pem"\ntls_key = "{tmp_path}/key.pem"\nlog = "json"\n'
+    config = tmp_path / "crofter.toml"
+    config.write_text(files)
+    with serving("--data", ":memory:", "--config", str(config)) as server, server.client() as client:
+        assert serial_of(server) == 1
+        assert client.get("/v4/regions").status_code == 200
+        write_certificate(tmp_path, 2)
+        config.write_text(files + 'log_level = "debug"\n')
+        os.kill(server.id, signal.SIGHUP)
+        until("it has reloaded", lambda: "reloaded: the log's level is debug, certificates too" in server.log())
+        assert serial_of(server) == 2
+        assert client.get("/v4/regions").status_code == 200  # over the connection of before
+
+        key = (tmp_path / "key.pem").read_bytes()
+        write_certificate(tmp_path, 3)
+        (tmp_path / "key.pem").write_bytes(key)  # of the one before: they do not fit
+        os.kill(server.id, signal.SIGHUP)
+        until("it has said why not", lambda: "nothing was reloaded" in server.log())
+        assert serial_of(server) == 2
+        config.write_text("port = ")
+        os.kill(server.id, signal.SIGHUP)
+        until("it has said why not", lambda: "crofter.toml is not TOML" in server.log())
+        assert client.get("/v4/regions").status_code == 200
+        server.terminate()
+        assert server.ended() == 0
