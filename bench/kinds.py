@@ -60,7 +60,7 @@ KINDS = (
         "domain_record",
         "/v4/domains/{parent}/records",
         lambda n: {"type": "A", "name": f"made-{n:08}", "target": "192.0.2.1"},
-        {"name": "'copied-' || n"},
+        {"name": "'copied-' || n", "digest": "'copied-' || n"},
         {"name": '{"name": "copied-77"}'},
         parent=("/v4/domains", {"domain": "example.org", "type": "master", "soa_email": "admin@example.org"}),
     ),

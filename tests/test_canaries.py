@@ -34,6 +34,7 @@ OPEN = {
     "payer_id": "who has approved a payment elsewhere",
     "cancel_url": "an address of the caller's own",
     "redirect_url": "an address of the caller's own",
+    "remote_nameserver": "the address of a name server",
     "ssh_key": "a public key",
     "ssh_keys": "labels",
     "code": "a referral code, to be passed on",

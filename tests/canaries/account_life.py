@@ -30,6 +30,7 @@ def live(application: Application, client: httpx2.Client) -> None:
     tokens(application, client)
     longview(application, client)
     files(application, client)
+    neighbours(client)
     second_factor(application, client)
     belongings(client)
 
@@ -163,6 +164,22 @@ def files(application: Application, client: httpx2.Client) -> None:
     secret = answer.json()["upload_to"].rpartition("/")[2]
     application.learn("ImageUploadView.upload_to", secret)
     assert httpx2.put(f"{application.url}/uploads/{secret}", content=b"no gzip").status_code == 400
+
+
+def neighbours(client: httpx2.Client) -> None:
+    """Nothing secret either."""
+    domain = _made(client, "domains", domain="canary.example", type="master", soa_email="a@canary.example")
+    _made(client, f"domains/{domain}/records", type="A", name="www", target="192.0.2.1")
+    _made(client, "volumes", label="data", region="us-east")
+    machine = client.get("/v4/compute/instances").json()["data"][0]["id"]
+    rules = {"inbound_policy": "DROP", "outbound_policy": "ACCEPT"}
+    _made(client, "networking/firewalls", label="wall", rules=rules, devices={"computes": [machine]})
+
+
+def _made(client: httpx2.Client, path: str, **body: Any) -> Any:
+    answer = client.post(f"/v4/{path}", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()["id"]
 
 
 def belongings(client: httpx2.Client) -> None:
