@@ -123,6 +123,7 @@ def test_a_variable_that_is_no_setting_is_told_with_the_nearest_one() -> None:
     environ = {"CROFTER_PROT": "1", "CROFTER_RATE_LIMIT_GENERAL": "1 per 1 day", "CROFTER_URL": "x", "HOME": "/"}
     assert complaints(environ) == ["CROFTER_PROT is no setting, and nothing reads it; the nearest is CROFTER_PORT"]
     assert complaints({"CROFTER_CONFIG": "/no/such/file", "CROFTER_PORT": "many"}) == []
+    assert complaints({"CROFTER_TOKEN": "of the client", "CROFTER_PROFILE": "work"}) == []
 
 
 def test_a_server_and_a_command_say_so_when_they_start(tmp_path: Path) -> None:

@@ -127,7 +127,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
 _HOST = re.compile(r"([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]{0,61}[a-z0-9]")
 _PREFIX = "CROFTER_"
-NO_SETTINGS = (_PREFIX + "CONFIG", _PREFIX + "URL")
+NO_SETTINGS = tuple(_PREFIX + name for name in ("CONFIG", "CA", "PROFILE", "TOKEN", "URL"))
 """Variables that name the file, and the cloud that the command line signs in to."""
 _RATE = "rate_limit_"
 
