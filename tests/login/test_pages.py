@@ -234,14 +234,15 @@ def test_encrypted_the_cookies_belong_to_this_host_alone(chromium: Browser, tmp_
         "CROFTER_PASSWORD_MEMORY": "1",
         "CROFTER_BASE_URL": "https://cloud.example",
     }
-    command = [sys.executable, "-m", "crofter", "serve", "--mode", "production", "--port", "0", "--data", ":memory:"]
+    data = tmp_path / "data"
+    command = [sys.executable, "-m", "crofter", "serve", "--mode", "production", "--port", "0", "--data", str(data)]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
         try:
             assert server.stdout is not None
-            said = [server.stdout.readline().decode() for _ in range(6)]
-            address = re.search(r"https://\S+", said[0])
-            password = next(line.split()[1] for line in said if line.strip().startswith("password"))
+            address = re.search(r"https://\S+", server.stdout.readline().decode())
             assert address
+            kept = (data / "first-login.txt").read_text().splitlines()
+            password = next(line.split()[1] for line in kept if line.strip().startswith("password"))
             with window(chromium, ignore_https_errors=True) as page:
                 page.goto(address[0] + "/login/")
                 page.get_by_label("Username").fill("admin")

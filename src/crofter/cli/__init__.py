@@ -92,6 +92,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     own = [name for name, _ in (*SERVER, *SIGNING)]
     if words[0] not in (*own, "--version"):
         sys.exit(client.run(words, own))
+    if arguments is None:  # a process of its own
+        gc.disable()  # what is imported stays; to look for garbage among it costs a tenth of the start
     asked = vars(parser().parse_args(words))
     command = asked.pop("command")
     if command == "openapi":
@@ -117,7 +119,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         settings = load(flags, os.environ)
     except SettingsError as error:
         sys.exit(f"crofter: {error}")
-    gc.disable()  # what is imported stays; to look for garbage among it costs a tenth of the start
     if command == "admin":
         for line in complaints(os.environ):
             print(f"crofter: {line}", file=sys.stderr)
