@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from crofter import audit
-from crofter.assembly import build_runtime
+from crofter.bootstrap import build_runtime
 from crofter.config import load
 from crofter.db import metadata
 from tests.cloud import ADMIN, Cloud

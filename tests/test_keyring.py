@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import select
 
 from crofter import rotation
-from crofter.assembly import build_runtime
+from crofter.bootstrap import build_runtime
 from crofter.config import load
 from crofter.context import Context, Runtime
 from crofter.db import Database, Sealed, metadata, query

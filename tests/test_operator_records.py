@@ -13,7 +13,7 @@ import pytest
 from sqlalchemy import func, select
 
 from crofter import audit
-from crofter.assembly import build_runtime
+from crofter.bootstrap import build_runtime
 from crofter.cli import admin
 from crofter.config import load
 from crofter.context import Runtime

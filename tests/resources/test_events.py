@@ -169,7 +169,7 @@ def test_a_cursor_leads_from_one_event_to_the_next(cloud: Cloud, alice: Client) 
     assert listed(alice, after=made[1]) == made[2:]
     assert listed(alice, after=made[1], page_size=2) == made[2:4]
     assert listed(alice, after=made[-1]) == []
-    assert listed(alice, after=-7) == made
+    assert alice.get("/v4/account/events?after=-7").status_code == 400
     answer = alice.get("/v4/account/events", params={"after": made[1], "page_size": 2}).json()
     assert (answer["results"], answer["pages"]) == (3, 2)
 

@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Struct
 
 from crofter import __version__
-from crofter.assembly import Application, FirstLogin
+from crofter.assembly import Application
+from crofter.bootstrap import FirstLogin
 from crofter.config import Settings
 
 

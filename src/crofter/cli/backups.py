@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from crofter import audit
-from crofter.assembly import MASTERS, build_runtime
+from crofter.bootstrap import MASTERS, build_runtime
 from crofter.cli.operators import Arguments, Refused, Rows, on_servers_record
 from crofter.config import Settings
 from crofter.context import Runtime

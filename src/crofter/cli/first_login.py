@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from crofter.assembly import FirstLogin
+from crofter.bootstrap import FirstLogin
 from crofter.config import Settings
 
 FILE = "first-login.txt"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from crofter import keyring, rotation
-from crofter.assembly import MASTERS
+from crofter.bootstrap import MASTERS
 from crofter.cli.opening import opened
 from crofter.cli.operators import Arguments, on_servers_record
 from crofter.config import Settings

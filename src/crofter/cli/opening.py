@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from crofter.assembly import FIRST_USER_KEY, bootstrap, build_runtime
+from crofter.bootstrap import FIRST_USER_KEY, bootstrap, build_runtime
 from crofter.cli import first_login
 from crofter.config import Settings
 from crofter.context import Runtime

@@ -17,7 +17,8 @@ import msgspec
 import uvicorn
 
 from crofter import __version__
-from crofter.assembly import Application, FirstLogin, bootstrap, build, build_runtime
+from crofter.assembly import Application, build
+from crofter.bootstrap import FirstLogin, bootstrap, build_runtime
 from crofter.catalogue import CatalogueError
 from crofter.cli import announcement, first_login, logs, reloading
 from crofter.cli.metrics_server import MetricsServer
