@@ -1,14 +1,8 @@
-CREATE TABLE audit ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, at TEXT NOT NULL, user_id INTEGER, username TEXT NOT NULL, token_id INTEGER, address TEXT NOT NULL, request_id TEXT NOT NULL, operation TEXT NOT NULL, path TEXT NOT NULL, fields TEXT NOT NULL, events TEXT NOT NULL, "before" BLOB NOT NULL, "after" BLOB NOT NULL, previous BLOB NOT NULL, mark BLOB NOT NULL, CONSTRAINT pk_audit PRIMARY KEY (account_id, number) ) WITHOUT ROWID, STRICT
---;
-CREATE TABLE audit_head ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, mark BLOB NOT NULL, seal BLOB NOT NULL, CONSTRAINT pk_audit_head PRIMARY KEY (account_id) ) STRICT
---;
-CREATE TABLE audit_checkpoint ( number INTEGER NOT NULL, at TEXT NOT NULL, accounts INTEGER NOT NULL, digest BLOB NOT NULL, previous BLOB NOT NULL, mark BLOB NOT NULL, heads BLOB, CONSTRAINT pk_audit_checkpoint PRIMARY KEY (number) ) STRICT
---;
-CREATE TABLE meta ( name TEXT NOT NULL, value TEXT NOT NULL, CONSTRAINT pk_meta PRIMARY KEY (name) ) STRICT
---;
 CREATE TABLE outbox ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, message_id TEXT NOT NULL, recipient TEXT NOT NULL, subject TEXT NOT NULL, body BLOB NOT NULL, at TEXT NOT NULL, CONSTRAINT uq_outbox_message_id UNIQUE (message_id) ) STRICT
 --;
 CREATE TABLE tally ( counted TEXT NOT NULL, owner INTEGER NOT NULL, block INTEGER NOT NULL, amount INTEGER NOT NULL, CONSTRAINT pk_tally PRIMARY KEY (counted, owner, block) ) WITHOUT ROWID, STRICT
+--;
+CREATE TABLE meta ( name TEXT NOT NULL, value TEXT NOT NULL, CONSTRAINT pk_meta PRIMARY KEY (name) ) STRICT
 --;
 CREATE TABLE operation ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, version INTEGER NOT NULL, queue TEXT NOT NULL, "key" TEXT, dedup TEXT, state TEXT NOT NULL, due INTEGER NOT NULL, cursor TEXT NOT NULL, input TEXT NOT NULL, vars TEXT NOT NULL, attempt INTEGER DEFAULT '0' NOT NULL, crashes INTEGER DEFAULT '0' NOT NULL, epoch INTEGER DEFAULT '0' NOT NULL, owner INTEGER, cancel INTEGER DEFAULT '0' NOT NULL, account_id INTEGER, user_id INTEGER, username TEXT, event_id INTEGER, error TEXT, created INTEGER NOT NULL, started INTEGER, finished INTEGER, CONSTRAINT ck_operation_state CHECK (state IN ('queued', 'running', 'waiting', 'done', 'failed', 'cancelled')), CONSTRAINT uq_operation_dedup UNIQUE (dedup) ) STRICT
 --;
@@ -29,6 +23,12 @@ CREATE TABLE schedule ( name TEXT NOT NULL, kind TEXT NOT NULL, "key" TEXT, acco
 CREATE INDEX ix_schedule_account_id ON schedule (account_id)
 --;
 CREATE INDEX ix_schedule_next_due ON schedule (next_due)
+--;
+CREATE TABLE audit ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, at TEXT NOT NULL, user_id INTEGER, username TEXT NOT NULL, token_id INTEGER, address TEXT NOT NULL, request_id TEXT NOT NULL, operation TEXT NOT NULL, path TEXT NOT NULL, fields TEXT NOT NULL, events TEXT NOT NULL, "before" BLOB NOT NULL, "after" BLOB NOT NULL, previous BLOB NOT NULL, mark BLOB NOT NULL, CONSTRAINT pk_audit PRIMARY KEY (account_id, number) ) WITHOUT ROWID, STRICT
+--;
+CREATE TABLE audit_head ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, mark BLOB NOT NULL, seal BLOB NOT NULL, CONSTRAINT pk_audit_head PRIMARY KEY (account_id) ) STRICT
+--;
+CREATE TABLE audit_checkpoint ( number INTEGER NOT NULL, at TEXT NOT NULL, accounts INTEGER NOT NULL, digest BLOB NOT NULL, previous BLOB NOT NULL, mark BLOB NOT NULL, heads BLOB, CONSTRAINT pk_audit_checkpoint PRIMARY KEY (number) ) STRICT
 --;
 CREATE TABLE answered_request ( token BLOB NOT NULL, idempotency_key TEXT NOT NULL, fingerprint BLOB NOT NULL, status INTEGER, answer BLOB, answered INTEGER NOT NULL, claimed INTEGER, CONSTRAINT pk_answered_request PRIMARY KEY (token, idempotency_key) ) STRICT
 --;
