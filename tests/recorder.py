@@ -18,7 +18,6 @@ from crofter.registry import ENDPOINTS
 
 UNCHANGED = {
     "assign_ips": "an instance may have the address already",
-    "assign_ipv4s": "likewise",
     "share_ips": "the same may be shared already",
     "share_ipv4s": "likewise",
     "cancel_account": "an account that has no instances and owes nothing",
@@ -26,7 +25,6 @@ UNCHANGED = {
     "delete_instance": "one that is being deleted already",
     "disable_managed_service": "a service without an open issue, whose ticket would be closed",
     "disable_two_factor": "it was not on",
-    "update_ip": "likewise for the account's addresses",
     "execute_paypal_payment": "asked for twice, or after a crash: the payment and its event are written already",
     "update_instance_ip": "the reverse name that the address has already",
 }

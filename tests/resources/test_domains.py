@@ -280,3 +280,11 @@ def test_name_servers_that_cannot_be_told_are_told_again(
     cloud.settle()
     assert len(told) == 4
     assert served(cloud, "example.org") is not None
+
+
+def test_a_tag_that_is_new_comes_with_a_domain(alice: Client) -> None:
+    zone = {"type": "master", "domain": "tagged.example.org", "soa_email": "a@example.org"}
+    made = alice.post("/v4/domains", json=zone).json()
+    changed = alice.put(f"/v4/domains/{made['id']}", json={"tags": ["brand-new"]})
+    assert (changed.status_code, changed.json()["tags"]) == (200, ["brand-new"])
+    assert alice.get("/v4/tags").json()["data"] == [{"label": "brand-new"}]
