@@ -8,9 +8,11 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 import pytest
+from tools import coverage
 
 from crofter import __version__
 from crofter.edge import openapi
@@ -119,12 +121,31 @@ def test_a_query_is_bounded_as_the_document_says(cloud: Cloud, name: str, low: i
 
 
 def test_the_address_of_the_server_is_absolute_and_names_the_version() -> None:
-    assert [server["url"] for server in DOCUMENT["servers"]] == ["http://127.0.0.1:8420/v4"]
+    base = "http://127.0.0.1:8420"
+    assert [server["url"] for server in DOCUMENT["servers"]] == [f"{base}/v4", f"{base}/v4beta"]
     beta = DOCUMENT["paths"]["/account/maintenance"]
     assert [server["url"] for server in beta["servers"]] == ["http://127.0.0.1:8420/v4beta"]
     only_beta = {path_of(one) for one in ENDPOINTS if one.beta}
     assert {path for path, item in DOCUMENT["paths"].items() if "servers" in item} == only_beta
     assert [path for path in DOCUMENT["paths"] if path.startswith("/v4")] == []
+
+
+def addresses(document: dict[str, Any]) -> set[tuple[str, str]]:
+    """Method and path with the version, for every server that holds for a path; parts of it without their names."""
+    return {
+        (method.upper(), urlsplit(server["url"]).path + re.sub(r"{[^}]*}", "{}", path))
+        for path, item in document["paths"].items()
+        for server in item.get("servers", document["servers"])
+        for method in item.keys() & {"get", "post", "put", "delete"}
+    }
+
+
+def test_every_row_of_the_interface_is_in_the_document_at_its_address() -> None:
+    rows = {(row.method, re.sub(r"{[^}]*}", "{}", row.path)) for row in coverage.interface()}
+    assert len(coverage.interface()) == 99
+    assert rows <= addresses(DOCUMENT)
+    without = {**DOCUMENT, "paths": {k: v for k, v in DOCUMENT["paths"].items() if k != "/account/maintenance"}}
+    assert rows - addresses(without) == {("GET", "/v4beta/account/maintenance")}
 
 
 def test_the_served_document_names_the_address_that_it_was_asked_for_at(cloud: Cloud) -> None:

@@ -16,6 +16,7 @@ from crofter.edge.openapi.links import links_from, path_of
 from crofter.edge.openapi.parameters import SHARED, parameters_of, parts_of
 from crofter.edge.openapi.schemas import Schemas
 
+SERVED = {"v4": "Everything but what is in beta.", "v4beta": "Everything."}
 METHODS = ("GET", "POST", "PUT", "DELETE")
 WIDTH = 100
 SHORT = re.compile(r'\[\n(?:\s+(?:"[^"\\]*"|-?[0-9.]+|null),?\n)+\s+\]|\{\n\s+"\$ref": "[^"]*"\n\s+\}')
@@ -61,7 +62,7 @@ def document(endpoints: Sequence[Endpoint], version: str, address: str = ADDRESS
             "license": {"name": "Apache License 2.0", "identifier": "Apache-2.0"},
             "x-spec-version": SPEC_VERSION,
         },
-        "servers": _servers(address, "v4"),
+        "servers": _servers(address, "v4", "v4beta"),
         "tags": _by_tag(endpoints),
         "paths": _paths(endpoints, schemas, address),
         "components": {
@@ -95,8 +96,8 @@ def version_of(document: dict[str, Any], path: str) -> str:
     return f"/{servers[0]['url'].rpartition('/')[2]}"
 
 
-def _servers(address: str, version: str) -> list[dict[str, str]]:
-    return [{"url": f"{address}/{version}", "description": "This server."}]
+def _servers(address: str, *versions: str) -> list[dict[str, str]]:
+    return [{"url": f"{address}/{version}", "description": SERVED[version]} for version in versions]
 
 
 def _paths(endpoints: Sequence[Endpoint], schemas: Schemas, address: str) -> dict[str, Any]:
