@@ -67,13 +67,26 @@ class Collection(Generic[R]):
         self.row = row
         self._columns = columns
         self._statement = statement
-        self._key = key
+        self.key = key
         self._newest_first = newest_first
         self._order = order or ((key.desc(),) if newest_first else (key.asc(),))
         self._tally = None if order else tally
         self._floor = floor
         """The bound value that is the lowest key shown, where there are rows below it."""
         self._shapes: OrderedDict[Any, tuple[Query[R], Query[Any], Query[R] | None]] = OrderedDict()
+
+    def joined(self, table: Any, on: ColumnElement[bool]) -> Collection[R]:
+        """The same list, of the rows that have another one in a table. Nobody has counted those."""
+        return Collection(
+            self.view,
+            self._statement.join(table, on),
+            self.row,
+            key=self.key,
+            columns=self._columns,
+            newest_first=self._newest_first,
+            order=self._order,
+            floor=self._floor,
+        )
 
     # What follows from the above is made when it is first used: a start need not wait for every list there is.
 
@@ -84,25 +97,23 @@ class Collection(Generic[R]):
 
     @cached_property
     def _plain(self) -> Query[R]:
-        return self._page_query(self._above_floor(self._key), self._order)
+        return self._page_query(self._above_floor(self.key), self._order)
 
     @cached_property
     def _deep(self) -> Query[R]:
         edge: Any = bindparam("edge")
-        from_edge = self._key <= edge if self._newest_first else self._key >= edge
-        return self._page_query(self._above_floor(self._key).where(from_edge), self._order)
+        from_edge = self.key <= edge if self._newest_first else self.key >= edge
+        return self._page_query(self._above_floor(self.key).where(from_edge), self._order)
 
     @cached_property
     def _total(self) -> Query[Any]:
-        return _count(self._above_floor(self._key))
+        return _count(self._above_floor(self.key))
 
     def _above_floor(self, order: ColumnElement[Any]) -> Select[Any]:
         """The statement, in which the floor chooses no index that is in the wrong order."""
         if self._floor is None:
             return self._statement
-        return self._statement.where(
-            (self._key if order is self._key else unindexed(self._key)) >= bindparam(self._floor)
-        )
+        return self._statement.where((self.key if order is self.key else unindexed(self.key)) >= bindparam(self._floor))
 
     def _page_query(self, statement: Select[Any], order: tuple[ColumnElement[Any], ...]) -> Query[R]:
         return query(statement.order_by(*order).limit(bindparam("rows")).offset(bindparam("passed")), self.row)
@@ -147,8 +158,8 @@ class Collection(Generic[R]):
         key = (wanted.node, wanted.order_by, wanted.descending)
         statements = self._shapes.get(key)
         if statements is None:
-            order = self._key if wanted.order_by is None else self.fields[wanted.order_by].expression
-            rows, counted = self._above_floor(order), self._above_floor(self._key)
+            order = self.key if wanted.order_by is None else self.fields[wanted.order_by].expression
+            rows, counted = self._above_floor(order), self._above_floor(self.key)
             if wanted.node is not None:
                 rows = rows.where(filters.clause(wanted.node, self.fields, order))
                 counted = counted.where(filters.clause(wanted.node, self.fields))
@@ -169,15 +180,15 @@ class Collection(Generic[R]):
         self, wanted: Filter, by: Callable[[ColumnElement[Any]], ColumnElement[Any]] = lambda column: column
     ) -> tuple[ColumnElement[Any], ...]:
         if wanted.order_by is None:
-            key = by(self._key)
-            return self._order if key is self._key else (key.desc() if self._newest_first else key.asc(),)
+            key = by(self.key)
+            return self._order if key is self.key else (key.desc() if self._newest_first else key.asc(),)
         field = self.fields[wanted.order_by]
         # Texts are compared in lower case here as in filters: one index serves both, on both databases.
         column = func.lower(field.expression) if field.text and not field.lower_case else field.expression
         up, down = by(column).asc(), by(column).desc()
         if getattr(field.expression, "nullable", True):  # the databases differ in where they put what is missing
             up, down = up.nulls_first(), down.nulls_last()
-        return (down, self._key.desc()) if wanted.descending else (up, self._key.asc())
+        return (down, self.key.desc()) if wanted.descending else (up, self.key.asc())
 
 
 def _field(column: ColumnElement[Any] | Field) -> Field:

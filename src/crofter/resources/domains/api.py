@@ -28,7 +28,7 @@ def list_domains(ctx: Context, listing: Listing) -> Page[DomainView]:
     bounds = {"account_id": ctx.account_id}
     if ctx.actor.restricted:
         bounds["user_id"] = ctx.actor.user_id
-    collection = store.GRANTED if ctx.actor.restricted else store.ALL
+    collection = store.ALL[ctx.actor.restricted]
     return listing.of(ctx, collection, store.views, **bounds)
 
 

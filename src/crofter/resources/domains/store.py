@@ -25,7 +25,7 @@ from crofter.db.tally import Tally
 from crofter.kinds import Entity
 from crofter.resources.domains.shapes import DomainView
 from crofter.resources.tags import store as tags
-from crofter.resources.users.store import grant, granted
+from crofter.resources.users.store import by_restricted
 from crofter.shapes import Raw
 
 KIND = "domain"
@@ -131,15 +131,7 @@ _COLUMNS: dict[str, Any] = {
     "group": domain.c.group_label,
     "tags": tags.field_of(KIND, domain.c.id),
 }
-_GRANTED = granted(KIND, domain.c.id)
-ALL = Collection(DomainView, _SHOWN, Shown, key=domain.c.id, columns=_COLUMNS, tally=DOMAINS)
-GRANTED = Collection(
-    DomainView,
-    _SHOWN.join(grant, _GRANTED),
-    Shown,
-    key=domain.c.id,
-    columns=_COLUMNS,
-)
+ALL = by_restricted(Collection(DomainView, _SHOWN, Shown, key=domain.c.id, columns=_COLUMNS, tally=DOMAINS), KIND)
 
 
 def one(ctx: Context, domain_id: int) -> Domain:

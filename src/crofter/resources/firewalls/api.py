@@ -31,7 +31,7 @@ def list_firewalls(ctx: Context, listing: Listing) -> Page[FirewallView]:
     bounds = {"account_id": ctx.account_id}
     if ctx.actor.restricted:
         bounds["user_id"] = ctx.actor.user_id
-    return listing.of(ctx, store.GRANTED if ctx.actor.restricted else store.ALL, store.views, **bounds)
+    return listing.of(ctx, store.ALL[ctx.actor.restricted], store.views, **bounds)
 
 
 @endpoint(

@@ -29,7 +29,7 @@ from crofter.kinds import Entity
 from crofter.resources.firewalls.shapes import FirewallDeviceView, FirewallView, RulesView
 from crofter.resources.instances import store as instances
 from crofter.resources.tags import store as tags
-from crofter.resources.users.store import grant, granted, is_granted
+from crofter.resources.users.store import by_restricted, is_granted
 from crofter.shapes import Raw
 
 KIND = "firewall"
@@ -124,8 +124,7 @@ def _collection(statement: Select[Any], tally: Tally | None = None) -> Collectio
     )
 
 
-ALL = _collection(_OWN, _FIREWALLS)
-GRANTED = _collection(_OWN.join(grant, granted(KIND, firewall.c.id)))
+ALL = by_restricted(_collection(_OWN, _FIREWALLS), KIND)
 OF_OBJECT = {False: _collection(_OF), True: _collection(_OF.where(_GRANTED))}
 """By whether the caller is restricted."""
 

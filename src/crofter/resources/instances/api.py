@@ -29,7 +29,7 @@ def list_instances(ctx: Context, listing: Listing) -> Page[InstanceView]:
     bounds = {"account_id": ctx.account_id}
     if ctx.actor.restricted:
         bounds["user_id"] = ctx.actor.user_id
-    collection = store.GRANTED if ctx.actor.restricted else store.ALL
+    collection = store.ALL[ctx.actor.restricted]
     return listing.of(ctx, collection, views.views, **bounds)
 
 

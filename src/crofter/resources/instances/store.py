@@ -28,7 +28,7 @@ from crofter.kinds import Entity
 from crofter.resources.instances.ips.store import TEXTS, address
 from crofter.resources.instances.shapes import InstanceView
 from crofter.resources.tags import store as tags
-from crofter.resources.users.store import grant, granted
+from crofter.resources.users.store import by_restricted
 
 KIND = "compute"
 MOVING = "status <> 'running' AND status <> 'offline' AND status <> 'stopped'"
@@ -189,16 +189,7 @@ _COLUMNS: dict[str, Any] = {
     "ipv4": Field(address.c.address, lower_case=True, element_of=_has_address),
     "tags": tags.field_of(KIND, instance.c.id),
 }
-_GRANTED = granted(KIND, instance.c.id)
-
-ALL = Collection(InstanceView, _SHOWN, Shown, key=instance.c.id, columns=_COLUMNS, tally=INSTANCES)
-GRANTED = Collection(
-    InstanceView,
-    _SHOWN.join(grant, _GRANTED),
-    Shown,
-    key=instance.c.id,
-    columns=_COLUMNS,
-)
+ALL = by_restricted(Collection(InstanceView, _SHOWN, Shown, key=instance.c.id, columns=_COLUMNS, tally=INSTANCES), KIND)
 
 
 def one(ctx: Context, compute_id: int) -> Instance:

@@ -14,7 +14,7 @@ from crofter.db.tally import Tally
 from crofter.errors import Invalid
 from crofter.kinds import Entity
 from crofter.resources.longview.shapes import LongviewClientView
-from crofter.resources.users.store import grant, granted
+from crofter.resources.users.store import by_restricted
 
 KIND = "longview"
 
@@ -65,14 +65,8 @@ _LABEL = query(
     )
 )
 _COLUMNS = {"label": longview_client.c.label}
-_GRANTED = granted(KIND, longview_client.c.id)
-ALL = Collection(LongviewClientView, _MINE, Client, key=longview_client.c.id, columns=_COLUMNS, tally=_TALLY)
-GRANTED = Collection(
-    LongviewClientView,
-    _MINE.join(grant, _GRANTED),
-    Client,
-    key=longview_client.c.id,
-    columns=_COLUMNS,
+ALL = by_restricted(
+    Collection(LongviewClientView, _MINE, Client, key=longview_client.c.id, columns=_COLUMNS, tally=_TALLY), KIND
 )
 
 

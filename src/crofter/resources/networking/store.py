@@ -128,7 +128,7 @@ class _Counted(_Granted):
 
     @cached_property
     def _between(self) -> Query[Listed]:
-        near = (self._key >= bindparam("edge"), self._key <= bindparam("end"))
+        near = (self.key >= bindparam("edge"), self.key <= bindparam("end"))
         return self._page_query(self._statement.where(*near), self._order)
 
     def total(self, ctx: Context, owner: int, values: dict[str, Any]) -> tuple[int, int]:

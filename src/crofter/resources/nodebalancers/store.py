@@ -34,7 +34,7 @@ from crofter.resources.nodebalancers.configs.tables import nodebalancer_config
 from crofter.resources.nodebalancers.nodes.tables import nodebalancer_node
 from crofter.resources.nodebalancers.shapes import NodeBalancerTransferView, NodeBalancerView
 from crofter.resources.tags import store as tags
-from crofter.resources.users.store import grant, granted
+from crofter.resources.users.store import by_restricted
 
 KIND = "nodebalancer"
 TAKEN = "Label must be unique among your NodeBalancers"
@@ -93,7 +93,6 @@ _OF = _OWN.where(
         .where(address.c.instance_id == bindparam("instance_id"), address.c.public.is_(False))
     )
 )
-_GRANTED = granted(KIND, nodebalancer.c.id)
 _ONE = query(_OWN.where(nodebalancer.c.id == bindparam("id")), NodeBalancer)
 _THESE = query(_OWN.where(among(nodebalancer.c.id, "ids")), NodeBalancer)
 _LABEL = query(
@@ -113,9 +112,8 @@ def _collection(statement: Select[Any], tally: Tally | None = None) -> Collectio
     return Collection(NodeBalancerView, statement, NodeBalancer, key=nodebalancer.c.id, columns=columns, tally=tally)
 
 
-ALL = {False: _collection(_OWN, NODEBALANCERS), True: _collection(_OWN.join(grant, _GRANTED))}
-OF_INSTANCE = {False: _collection(_OF), True: _collection(_OF.join(grant, _GRANTED))}
-"""By whether the caller is restricted."""
+ALL = by_restricted(_collection(_OWN, NODEBALANCERS), KIND)
+OF_INSTANCE = by_restricted(_collection(_OF), KIND)
 
 
 def one(ctx: Context, nodebalancer_id: int) -> NodeBalancer:

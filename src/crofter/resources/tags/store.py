@@ -99,14 +99,7 @@ _CARRIERS = select(tagged.c.kind, tagged.c.object_id).where(
 )
 _ORDER = (tagged.c.kind.asc(), tagged.c.object_id.asc())
 CARRIERS = Collection(TaggedObject, _CARRIERS, Tagged, key=tagged.c.object_id, columns={}, order=_ORDER)
-GRANTED_CARRIERS = Collection(
-    TaggedObject,
-    _CARRIERS.join(grant, _GRANTED),
-    Tagged,
-    key=tagged.c.object_id,
-    columns={},
-    order=_ORDER,
-)
+GRANTED_CARRIERS = CARRIERS.joined(grant, _GRANTED)
 
 _LABELLED = select(tag).where(tag.c.account_id == bindparam("account_id"), tag.c.label == bindparam("label"))
 _BY_LABEL = query(_LABELLED, Tag)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import (
     Column,
@@ -28,6 +28,8 @@ from crofter.db import Flag, Id, Json, Moment, Row, Sealed, among, identity, own
 from crofter.db.collections import Collection
 from crofter.resources.account.store import account
 from crofter.resources.users.shapes import UserView
+
+R = TypeVar("R")
 
 user = table(
     "account_user",
@@ -167,6 +169,11 @@ _LEVEL = query(
 def granted(kind: str, object_id: ColumnElement[Any]) -> ColumnElement[bool]:
     """How a select joins the grants of the caller, ``user_id``, to objects of a kind."""
     return and_(grant.c.kind == kind, grant.c.object_id == object_id, grant.c.user_id == bindparam("user_id"))
+
+
+def by_restricted(collection: Collection[R], kind: str) -> dict[bool, Collection[R]]:
+    """What a caller may list of a kind, by whether they are restricted to what they have a grant on."""
+    return {False: collection, True: collection.joined(grant, granted(kind, collection.key))}
 
 
 def is_granted(kind: str, object_id: ColumnElement[Any]) -> ColumnElement[bool]:

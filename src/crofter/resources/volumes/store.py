@@ -31,7 +31,7 @@ from crofter.errors import Invalid
 from crofter.kinds import Entity
 from crofter.resources.instances.store import Instance, instance
 from crofter.resources.tags import store as tags
-from crofter.resources.users.store import grant, granted
+from crofter.resources.users.store import by_restricted
 from crofter.resources.volumes.shapes import VolumeView
 
 KIND = "volume"
@@ -93,18 +93,13 @@ _SHOWN = _ROWS.where(volume.c.account_id == bindparam("account_id"))
 _OF = _SHOWN.where(volume.c.instance_id == bindparam("instance_id"))
 
 
-def _granted(statement: Select[Any]) -> Select[Any]:
-    return statement.join(grant, granted(KIND, volume.c.id))
-
-
 def _collection(statement: Select[Any], tally: Tally | None = None) -> Collection[Volume]:
     columns: dict[str, Any] = {"label": volume.c.label, "tags": tags.field_of(KIND, volume.c.id)}
     return Collection(VolumeView, statement, Volume, key=volume.c.id, columns=columns, tally=tally)
 
 
-ALL = {False: _collection(_SHOWN, VOLUMES), True: _collection(_granted(_SHOWN))}
-OF_INSTANCE = {False: _collection(_OF), True: _collection(_granted(_OF))}
-"""By whether the caller is restricted."""
+ALL = by_restricted(_collection(_SHOWN, VOLUMES), KIND)
+OF_INSTANCE = by_restricted(_collection(_OF), KIND)
 _ONE = query(_SHOWN.where(volume.c.id == bindparam("id")), Volume)
 _ANYONES = query(_ROWS.where(volume.c.id == bindparam("id")), Volume)
 _THESE = query(_SHOWN.where(among(volume.c.id, "ids")), Volume)
