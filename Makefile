@@ -6,7 +6,7 @@ RUN := .venv/bin/
 PYTEST := $(RUN)pytest -n 3 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup serve quick test check format openapi bench soak clean
+.PHONY: help setup node console serve quick test check format openapi bench soak clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -22,7 +22,19 @@ setup: .venv/ready ## install everything into .venv
 	$(PYTHON) -m venv .tools
 	.tools/bin/python -m pip install --quiet uv
 
-serve: setup ## serve on http://127.0.0.1:8420 and print the token
+# Node comes from PyPI, and only where something is built with it: it is 200 MB. Without it the rest works.
+node: setup
+	@$(UV) sync --quiet --locked --python $(PYTHON) --group console || true
+
+console/dist/index.html: $(shell find console/src console/public -type f ! -name schema.d.ts 2>/dev/null) \
+		console/index.html console/package-lock.json console/vite.config.ts
+	@$(MAKE) --no-print-directory node
+	@$(RUN)python tools/console.py
+
+console: setup ## build the web console, if something of it has changed
+	@$(MAKE) --no-print-directory console/dist/index.html
+
+serve: console ## serve on http://127.0.0.1:8420 and print the token
 	$(RUN)crofter serve
 
 quick: setup ## the tests that take two minutes: SQLite only, no browsers, storms or other processes
@@ -30,6 +42,8 @@ quick: setup ## the tests that take two minutes: SQLite only, no browsers, storm
 
 test: check ## run every check and the test suite, in less than ten minutes
 	@sh tools/browser.sh
+	@$(MAKE) --no-print-directory node
+	@$(RUN)python tools/console.py --check
 	$(PYTEST) --whole
 
 check: setup ## style, types, import directions, generated files
@@ -54,4 +68,5 @@ soak: setup ## everything on both databases, with long storms, in pieces of at m
 	$(RUN)python tools/soak.py $(PIECE)
 
 clean: ## remove what was installed and built, not your data
+	rm -rf console/dist console/node_modules
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -34,6 +34,7 @@ each file at least, and on PostgreSQL the others wait for a soak."""
 NOT_QUICK = {
     "tests/client/test_life.py": "processes of their own",
     "tests/clients/": "clients are generated and compiled",
+    "tests/console/": "a browser, and the console is built",
     "tests/db/test_faults.py": "servers are stopped and started",
     "tests/db/test_migrations.py": "whole schemas are compared",
     "tests/drivers/test_dns.py::test_a_real_name_server": "processes of their own",

@@ -21,7 +21,7 @@ from crofter.db.schema import empty
 from crofter.drivers.hypervisor import Hypervisor
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.hypervisor.simulated.hypervisor import TRANSITIONS
-from crofter.edge import mounts
+from crofter.edge import console, mounts
 from crofter.edge.app import App, ASGIApp, Parts
 from crofter.edge.hub import Hub
 from crofter.edge.limits import RateLimits
@@ -50,10 +50,6 @@ from crofter.sandbox.snapshots import SEEDED, SandboxSnapshots
 if TYPE_CHECKING:
     from crofter.db import Database
 
-NO_CONSOLE = (
-    b"<!doctype html><html lang=en><title>crofter</title><h1>No console in this release</h1>"
-    b'<p>Everything can be done through the interface: see <a href="/docs">its description</a>.</p></html>'
-)
 HTML = "text/html; charset=utf-8"
 
 
@@ -168,8 +164,8 @@ def _mounts(application: Application, control: SandboxControl | None) -> dict[st
         "metrics": mounts.metrics(lambda: numbers(application)),
         "openapi.json": mounts.page_at(partial(_described_at, runtime.settings)),
         "docs": mounts.page(_docs),
-        "console": mounts.page(lambda: (200, NO_CONSOLE, HTML, mounts.NOTHING_FROM_OUTSIDE)),
     }
+    opened |= console.mounts_of(console.Console(runtime.settings, runtime.rng))
     opened[UPLOADS] = _uploads(application)
     opened |= dict.fromkeys(("login", "oauth", ".well-known"), _login(application))
     if control is not None:

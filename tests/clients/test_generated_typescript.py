@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from tools import node
 
 from crofter.edge import openapi
 from crofter.registry import ENDPOINTS
@@ -17,13 +18,14 @@ KEPT = HERE.parents[2] / "build" / "typescript"
 """Where the packages stay from run to run."""
 SOURCES = ("package.json", "package-lock.json", "tsconfig.json", "life.ts")
 
-pytestmark = pytest.mark.skipif(
-    shutil.which("node") is None or shutil.which("npm") is None, reason="there is no node with npm here"
-)
+NPM = node.npm()
+pytestmark = pytest.mark.skipif(NPM is None, reason="there is no Node with npm here that is new enough")
 
 
 def run(*command: str) -> str:
-    done = subprocess.run(command, cwd=KEPT, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        command, cwd=KEPT, env=node.environment(), capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.returncode == 0, f"{command[0]}: {done.stdout}{done.stderr}"
     assert "warning" not in (done.stdout + done.stderr).lower()
     return done.stdout
@@ -43,9 +45,12 @@ def installed() -> Path:
 
 
 def _install() -> None:
-    command = ["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=0", "--fetch-timeout=10000"]
+    assert NPM is not None
+    command = [*NPM, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--fetch-retries=0", "--fetch-timeout=10000"]
     try:
-        done = subprocess.run(command, cwd=KEPT, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            command, cwd=KEPT, env=node.environment(), capture_output=True, text=True, timeout=60, check=False
+        )
     except subprocess.TimeoutExpired:
         pytest.skip("the packages could not be fetched within a minute")
     if done.returncode:

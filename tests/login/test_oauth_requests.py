@@ -291,4 +291,7 @@ REGISTERED = "http://127.0.0.1:4444/cb?x=1"
     ],
 )
 def test_only_a_program_on_ones_own_machine_chooses_its_port(registered: str, asked: str, fits: bool) -> None:
-    assert may_answer_at(Client(1, "x", "x", registered, True, b"", "active", False), asked) is fits
+    assert (
+        may_answer_at(Client(1, "x", "x", registered, True, b"", "active", False), asked, "https://crofter.example")
+        is fits
+    )

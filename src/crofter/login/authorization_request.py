@@ -20,6 +20,7 @@ PARAMETERS = (
     "state",
     "code_challenge",
     "code_challenge_method",
+    "prompt",
 )
 _CHALLENGE = re.compile(r"[A-Za-z0-9_-]{43}")
 _LONGEST = 4096
@@ -48,6 +49,8 @@ class AuthorizationRequest(Struct, frozen=True):
     state: str | None
     scopes: list[str]
     challenge: str | None
+    prompt: str
+    """``none``: answer without any page."""
     named: bool
     """Whether the request has named the redirect_uri, which must then be named again with the code."""
 
@@ -56,7 +59,7 @@ def read(request: BrowserRequest) -> AuthorizationRequest:
     """The request, or Unanswerable, or SentBack."""
     sent = {name: [value for value in request.query.get(name, []) if value] for name in PARAMETERS}
     client = _client(request, sent["client_id"])
-    redirect_uri = _redirect_uri(client, sent["redirect_uri"])
+    redirect_uri = _redirect_uri(request, client, sent["redirect_uri"])
     state = sent["state"][0] if len(sent["state"]) == 1 else None
     try:
         wanted, challenge = _details(client, sent)
@@ -64,7 +67,8 @@ def read(request: BrowserRequest) -> AuthorizationRequest:
         raise SentBack(
             answer(request, redirect_uri, state, error=wrong.error, error_description=wrong.description)
         ) from None
-    return AuthorizationRequest(client, redirect_uri, state, wanted, challenge, bool(sent["redirect_uri"]))
+    prompt = sent["prompt"][0] if sent["prompt"] else ""
+    return AuthorizationRequest(client, redirect_uri, state, wanted, challenge, prompt, bool(sent["redirect_uri"]))
 
 
 def answer(request: BrowserRequest, redirect_uri: str, state: str | None, **values: str) -> str:
@@ -85,11 +89,13 @@ def _client(request: BrowserRequest, given: list[str]) -> Client:
     return client
 
 
-def _redirect_uri(client: Client, given: list[str]) -> str:
+def _redirect_uri(request: BrowserRequest, client: Client, given: list[str]) -> str:
     if len(given) > 1:
         raise Unanswerable("invalid_request", "redirect_uri must be there once.")
-    if given and not clients.may_answer_at(client, given[0]):
-        raise Unanswerable("invalid_request", "redirect_uri is not the once that this app has registered.")
+    if given and not clients.may_answer_at(client, given[0], request.origin):
+        raise Unanswerable("invalid_request", "redirect_uri is not the one that this app has registered.")
+    if not given and clients.is_console(client):
+        raise Unanswerable("invalid_request", "redirect_uri is required.")
     return given[0] if given else client.redirect_uri
 
 

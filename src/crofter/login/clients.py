@@ -12,8 +12,12 @@ from crofter.login.store import Client
 from crofter.resources.oauth.store import client as clients
 
 COMMAND_LINE = "00000000000000000c11"
+CONSOLE = "00000000000000000c05"
 # Clients of the server itself: known everywhere, owned by no account, changed by nobody.
-BUILT_IN = {COMMAND_LINE: ("crofter command line", "http://127.0.0.1/callback")}
+BUILT_IN = {
+    COMMAND_LINE: ("crofter command line", "http://127.0.0.1/callback"),
+    CONSOLE: ("crofter console", "/console/signed-in"),  # at whatever address the server is reached
+}
 
 
 def find(ctx: Context, public_id: str) -> Client | None:
@@ -51,8 +55,14 @@ def knows_secret(runtime: Runtime, client: Client, secret: str) -> bool:
     return hmac.compare_digest(runtime.keyring.digest(secret), bytes(client.secret_digest))
 
 
-def may_answer_at(client: Client, uri: str) -> bool:
+def is_console(client: Client) -> bool:
+    return client.public_id == CONSOLE
+
+
+def may_answer_at(client: Client, uri: str, origin: str) -> bool:
     """The registered address, to the letter. A program on one's own machine cannot choose its port beforehand."""
+    if is_console(client):
+        return uri == origin + client.redirect_uri
     if uri == client.redirect_uri:
         return True
     scheme, host, _ = registered = _without_port(client.redirect_uri)

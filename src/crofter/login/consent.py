@@ -1,4 +1,4 @@
-"""The authorization endpoint: a person is authorization whether an app may use their account."""
+"""The authorization endpoint: a person is asked whether an app may use their account."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from starlette.responses import Response
 
-from crofter.login import authorization_request, pages, scopes, signin, token_families
+from crofter.login import authorization_request, clients, pages, scopes, signin, token_families
 from crofter.login.authorization_request import AuthorizationRequest, SentBack, Unanswerable
 from crofter.login.browser import BrowserRequest
 from crofter.login.exchange import refuse
@@ -20,8 +20,13 @@ def show(request: BrowserRequest) -> Response:
         return _told(request, problem)
     except SentBack as back:
         return pages.redirect(request, back.location, 302)
+    first_party = clients.is_console(authorization.client)
+    if authorization.prompt == "none" and (request.session is None or not first_party):
+        return _silently_refused(request, authorization)
     if request.session is None:
-        return signin.form(request, _here(request), app=authorization.client.label)
+        return signin.form(request, _here(request), app="" if first_party else authorization.client.label)
+    if first_party:  # the console is the server itself: nobody has to allow it anything
+        return pages.redirect(request, _allowed(request, authorization), 302)
     return pages.page(
         request,
         "consent.html",
@@ -65,6 +70,17 @@ def _allowed(request: BrowserRequest, authorization: AuthorizationRequest) -> st
         lambda ctx: token_families.allow(ctx, authorization.client, user, granted, named, authorization.challenge)
     )
     return authorization_request.answer(request, authorization.redirect_uri, authorization.state, code=code)
+
+
+def _silently_refused(request: BrowserRequest, authorization: AuthorizationRequest) -> Response:
+    """OpenID Connect Core, 3.1.2.6: what ``prompt=none`` is told when a person would have to see a page."""
+    error, words = "consent_required", "The user has to allow this."
+    if request.session is None:
+        error, words = "login_required", "Nobody is signed in with this browser."
+    refused = authorization_request.answer(
+        request, authorization.redirect_uri, authorization.state, error=error, error_description=words
+    )
+    return pages.redirect(request, refused, 302)
 
 
 def _here(request: BrowserRequest) -> str:

@@ -45,7 +45,7 @@ def token(request: BrowserRequest) -> Response:
             "access_token": outcome.access,
             "refresh_token": outcome.refresh,
             "token_type": "bearer",
-            "expires_in": token_families.ACCESS_LIFE // 1000,
+            "expires_in": outcome.seconds,
             "scope": outcome.scopes,
             "scopes": outcome.scopes,
         },

@@ -46,6 +46,22 @@ def touch(ctx: Context, session: SignedIn) -> None:
     ctx.db.update(store.session, {"id": session.id}, last_seen=ctx.moment)
 
 
+def prolong(ctx: Context, session_id: int) -> bool:
+    """The console is in use: its session is seen again, if it has not ended."""
+    alive = ctx.db.value(
+        store.LIVE_SESSION,
+        id=session_id,
+        idle=clock.text(ctx.now - IDLE),
+        absolute=clock.text(ctx.now - ABSOLUTE),
+    )
+    return alive is not None and bool(ctx.db.update(store.session, {"id": session_id}, last_seen=ctx.moment))
+
+
+def end_one(ctx: Context, session_id: int) -> None:
+    """The console's tokens end with it."""
+    ctx.db.delete(store.session, id=session_id)
+
+
 def end(ctx: Context, secret: str) -> None:
     ctx.db.delete(store.session, digest=ctx.runtime.keyring.digest(secret))
 

@@ -175,6 +175,7 @@ class TokenFamily(Row):
     user_id: int
     client_id: int
     scopes: str
+    session_id: int | None
     username: str
 
 
@@ -193,12 +194,24 @@ FAMILY = query(
         authorization.c.user_id,
         authorization.c.client_id,
         authorization.c.scopes,
+        authorization.c.session_id,
         user.c.username,
     )
     .join_from(authorization, account, account.c.id == authorization.c.account_id)
     .join(user, user.c.id == authorization.c.user_id)
     .where(authorization.c.id == bindparam("id"), _OPEN),
     TokenFamily,
+)
+FAMILY_OF_SESSION = query(select(authorization.c.id).where(authorization.c.session_id == bindparam("session_id")))
+LIVE_SESSION = query(
+    select(session.c.id).where(
+        session.c.id == bindparam("id"),
+        session.c.last_seen > bindparam("idle"),
+        session.c.created > bindparam("absolute"),
+    )
+)
+FORGET_TOKENS = query(
+    delete(token).where(token.c.authorization_id == bindparam("family_id"), token.c.expiry <= bindparam("moment"))
 )
 # What a client may revoke: by an access token or by a refresh token of its own.
 BY_ACCESS = query(

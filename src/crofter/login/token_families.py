@@ -12,7 +12,7 @@ from crofter import audit, clock, scopes
 from crofter.clock import DAY, HOUR, MINUTE
 from crofter.context import Context
 from crofter.keyring import SHOWN, new_token
-from crofter.login import store
+from crofter.login import clients, sessions, store
 from crofter.login.store import Client, Presented, SignedIn, TokenFamily
 from crofter.resources.oauth.store import authorization
 from crofter.resources.users.store import token
@@ -21,6 +21,8 @@ CODE_LIFE = 10 * MINUTE
 ACCESS_LIFE = 2 * HOUR
 FAMILY_LIFE = 30 * DAY
 """Refreshing does not make a consent last longer than this."""
+CONSOLE_ACCESS_LIFE = 15 * MINUTE
+"""Shorter than a session may be idle: each renewal says that the console is in use."""
 
 
 class Issued(Struct, frozen=True):
@@ -29,6 +31,8 @@ class Issued(Struct, frozen=True):
     access: str
     refresh: str
     scopes: str
+    seconds: int
+    """How long the access token lives."""
 
 
 class Refusal(Struct, frozen=True):
@@ -48,15 +52,11 @@ def allow(
     """
     ctx.db.lock_account(user.account_id)
     expiry = clock.text(ctx.now + CODE_LIFE)
-    family = ctx.db.insert(
-        authorization,
-        account_id=user.account_id,
-        user_id=user.user_id,
-        client_id=client.id,
-        scopes=" ".join(granted),
-        created=ctx.moment,
-        expiry=expiry,
-    )
+    # Every page load of the console asks; all of them belong to one family, which ends with the session.
+    session_id = user.id if clients.is_console(client) else None
+    family = ctx.db.value(store.FAMILY_OF_SESSION, session_id=session_id) if session_id is not None else None
+    if family is None:
+        family = _begin(ctx, client, user, granted, expiry, session_id)
     plain = ctx.rng.hex(64)
     ctx.db.insert(
         store.code,
@@ -67,10 +67,25 @@ def allow(
         expiry=expiry,
         used=False,
     )
+    return plain
+
+
+def _begin(
+    ctx: Context, client: Client, user: SignedIn, granted: list[str], expiry: str, session_id: int | None
+) -> int:
     audit.write_without_token(
         ctx, user.account_id, user.username, "allow_app", "/oauth/authorize", ["scope"], user_id=user.user_id
     )
-    return plain
+    return ctx.db.insert(
+        authorization,
+        account_id=user.account_id,
+        user_id=user.user_id,
+        client_id=client.id,
+        scopes=" ".join(granted),
+        created=ctx.moment,
+        expiry=expiry,
+        session_id=session_id,
+    )
 
 
 def redeem(ctx: Context, client: Client, code: str, redirect_uri: str | None, verifier: str | None) -> Issued | Refusal:
@@ -87,8 +102,9 @@ def redeem(ctx: Context, client: Client, code: str, redirect_uri: str | None, ve
         return refused
     if not ctx.db.update(store.code, {"id": shown.id, "used": False}, used=True):
         return _end_of(ctx, family, "The code has been used already.")
-    ctx.db.update(authorization, {"id": family.id}, expiry=clock.text(ctx.now + FAMILY_LIFE))
-    return _issue(ctx, client, family, family.scopes, clock.text(ctx.now + FAMILY_LIFE))
+    ends = clock.text(ctx.now + (FAMILY_LIFE if family.session_id is None else sessions.ABSOLUTE))
+    ctx.db.update(authorization, {"id": family.id}, expiry=ends)
+    return _issue(ctx, client, family, family.scopes, ends)
 
 
 def _unfit(
@@ -120,11 +136,17 @@ def renew(ctx: Context, client: Client, plain: str, narrower: list[str] | None) 
     ctx.db.lock_account(family.account_id)
     if shown.used:
         return _end_of(ctx, family, "The refresh token has been used already.")
+    if family.session_id is not None and not sessions.prolong(ctx, family.session_id):
+        sessions.end_one(ctx, family.session_id)
+        return Refusal("invalid_grant", "The session has ended.")
     if narrower is not None and not scopes.within(narrower, scopes.held(family.scopes)):
         return Refusal("invalid_scope", "The user has not allowed these scopes.")
     if not ctx.db.update(store.refresh, {"id": shown.id, "used": False}, used=True):
         return _end_of(ctx, family, "The refresh token has been used already.")
-    ctx.db.delete(token, authorization_id=family.id)
+    if family.session_id is None:
+        ctx.db.delete(token, authorization_id=family.id)
+    else:  # the other tabs of the console go on with theirs
+        ctx.db.run(store.FORGET_TOKENS, family_id=family.id, moment=ctx.moment)
     granted = family.scopes if narrower is None else " ".join(narrower)
     return _issue(ctx, client, family, granted, shown.expiry)
 
@@ -137,8 +159,16 @@ def revoke(ctx: Context, client: Client, plain: str) -> None:
         family = ctx.db.maybe(store.FAMILY, id=family_id) if family_id is not None else None
         if family is not None:
             ctx.db.lock_account(family.account_id)
-            ctx.db.delete(authorization, id=family.id)
-            _record(ctx, family, "revoke_app", "/oauth/revoke")
+            _revoke(ctx, family)
+
+
+def _revoke(ctx: Context, family: TokenFamily) -> None:
+    if family.session_id is None:
+        ctx.db.delete(authorization, id=family.id)
+        _record(ctx, family, "revoke_app", "/oauth/revoke")
+    else:  # whoever signs out of the console signs out of the browser
+        sessions.end_one(ctx, family.session_id)
+        _record(ctx, family, "sign_out", "/oauth/revoke")
 
 
 def _end_of(ctx: Context, family: TokenFamily, reason: str) -> Refusal:
@@ -148,6 +178,7 @@ def _end_of(ctx: Context, family: TokenFamily, reason: str) -> Refusal:
 
 
 def _issue(ctx: Context, client: Client, family: TokenFamily, granted: str, ends: str) -> Issued:
+    life = ACCESS_LIFE if family.session_id is None else CONSOLE_ACCESS_LIFE
     access, refresh = new_token(ctx.rng, "access"), new_token(ctx.rng, "refresh")
     ctx.db.insert(
         token,
@@ -158,7 +189,7 @@ def _issue(ctx: Context, client: Client, family: TokenFamily, granted: str, ends
         label=client.label,
         scopes=granted,
         created=ctx.moment,
-        expiry=min(clock.text(ctx.now + ACCESS_LIFE), ends),
+        expiry=min(clock.text(ctx.now + life), ends),
         authorization_id=family.id,
     )
     ctx.db.insert(
@@ -168,8 +199,9 @@ def _issue(ctx: Context, client: Client, family: TokenFamily, granted: str, ends
         expiry=ends,
         used=False,
     )
-    _record(ctx, family, "issue_token", "/oauth/token")
-    return Issued(access, refresh, granted)
+    if family.session_id is None:  # of the console the sign-in is on record already
+        _record(ctx, family, "issue_token", "/oauth/token")
+    return Issued(access, refresh, granted, life // 1000)
 
 
 def _record(ctx: Context, family: TokenFamily, operation: str, path: str) -> None:

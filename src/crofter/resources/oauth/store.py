@@ -35,6 +35,8 @@ authorization = table(
     Column("scopes", Text, nullable=False),
     Column("created", Moment, nullable=False),
     Column("expiry", Moment),
+    # Of the console: the login session that it lives and ends with. Null for every other client.
+    Column("session_id", Id, ForeignKey("login_session.id", ondelete="CASCADE"), index=True),
 )
 
 

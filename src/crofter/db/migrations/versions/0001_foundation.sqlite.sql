@@ -328,12 +328,6 @@ CREATE TABLE trusted_device ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, use
 --;
 CREATE INDEX ix_trusted_device_user_id ON trusted_device (user_id)
 --;
-CREATE TABLE app_authorization ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, user_id INTEGER NOT NULL, client_id INTEGER NOT NULL, scopes TEXT NOT NULL, created TEXT NOT NULL, expiry TEXT, CONSTRAINT fk_app_authorization_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_app_authorization_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, CONSTRAINT fk_app_authorization_client_id FOREIGN KEY(client_id) REFERENCES oauth_client (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_app_authorization_client_id ON app_authorization (client_id)
---;
-CREATE INDEX ix_app_authorization_user_id ON app_authorization (user_id)
---;
 CREATE TABLE login_session ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL, digest BLOB NOT NULL, created TEXT NOT NULL, last_seen TEXT NOT NULL, CONSTRAINT fk_login_session_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, CONSTRAINT uq_login_session_digest UNIQUE (digest) ) STRICT
 --;
 CREATE INDEX ix_login_session_user_id ON login_session (user_id)
@@ -436,19 +430,13 @@ CREATE INDEX ix_preference_client_id ON preference (client_id)
 --;
 CREATE UNIQUE INDEX uq_preference_client ON preference (user_id, coalesce(client_id, 0))
 --;
-CREATE TABLE token ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, user_id INTEGER NOT NULL, digest BLOB NOT NULL, shown TEXT NOT NULL, label TEXT NOT NULL, scopes TEXT NOT NULL, created TEXT NOT NULL, expiry TEXT, authorization_id INTEGER, CONSTRAINT fk_token_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_token_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, CONSTRAINT uq_token_digest UNIQUE (digest), CONSTRAINT fk_token_authorization_id FOREIGN KEY(authorization_id) REFERENCES app_authorization (id) ON DELETE CASCADE ) STRICT
+CREATE TABLE app_authorization ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, user_id INTEGER NOT NULL, client_id INTEGER NOT NULL, scopes TEXT NOT NULL, created TEXT NOT NULL, expiry TEXT, session_id INTEGER, CONSTRAINT fk_app_authorization_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_app_authorization_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, CONSTRAINT fk_app_authorization_client_id FOREIGN KEY(client_id) REFERENCES oauth_client (id) ON DELETE CASCADE, CONSTRAINT fk_app_authorization_session_id FOREIGN KEY(session_id) REFERENCES login_session (id) ON DELETE CASCADE ) STRICT
 --;
-CREATE INDEX ix_token_authorization_id ON token (authorization_id)
+CREATE INDEX ix_app_authorization_client_id ON app_authorization (client_id)
 --;
-CREATE INDEX ix_token_user_id ON token (user_id)
+CREATE INDEX ix_app_authorization_session_id ON app_authorization (session_id)
 --;
-CREATE TABLE authorization_code ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, authorization_id INTEGER NOT NULL, digest BLOB NOT NULL, redirect_uri TEXT NOT NULL, challenge TEXT, expiry TEXT NOT NULL, used INTEGER NOT NULL, CONSTRAINT fk_authorization_code_authorization_id FOREIGN KEY(authorization_id) REFERENCES app_authorization (id) ON DELETE CASCADE, CONSTRAINT uq_authorization_code_digest UNIQUE (digest) ) STRICT
---;
-CREATE INDEX ix_authorization_code_authorization_id ON authorization_code (authorization_id)
---;
-CREATE TABLE refresh_token ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, authorization_id INTEGER NOT NULL, digest BLOB NOT NULL, expiry TEXT NOT NULL, used INTEGER NOT NULL, CONSTRAINT fk_refresh_token_authorization_id FOREIGN KEY(authorization_id) REFERENCES app_authorization (id) ON DELETE CASCADE, CONSTRAINT uq_refresh_token_digest UNIQUE (digest) ) STRICT
---;
-CREATE INDEX ix_refresh_token_authorization_id ON refresh_token (authorization_id)
+CREATE INDEX ix_app_authorization_user_id ON app_authorization (user_id)
 --;
 CREATE TABLE nodebalancer_node ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, config_id INTEGER NOT NULL, label TEXT NOT NULL, region TEXT NOT NULL, host TEXT NOT NULL, port INTEGER NOT NULL, weight INTEGER NOT NULL, mode TEXT NOT NULL, CONSTRAINT uq_nodebalancer_node_config_id_host_port UNIQUE (config_id, host, port), CONSTRAINT fk_nodebalancer_node_config_id FOREIGN KEY(config_id) REFERENCES nodebalancer_config (id) ON DELETE CASCADE ) STRICT
 --;
@@ -463,3 +451,17 @@ CREATE INDEX ix_config_vlan_config_id ON config_vlan (config_id)
 CREATE TABLE stackscript_deployment_count ( stackscript_id INTEGER NOT NULL, slot INTEGER NOT NULL, total INTEGER NOT NULL, active INTEGER NOT NULL, CONSTRAINT pk_stackscript_deployment_count PRIMARY KEY (stackscript_id, slot), CONSTRAINT fk_stackscript_deployment_count_stackscript_id FOREIGN KEY(stackscript_id) REFERENCES stackscript (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;
 CREATE TABLE ticket_attachment_content ( attachment_id INTEGER NOT NULL, number INTEGER NOT NULL, content BLOB NOT NULL, CONSTRAINT pk_ticket_attachment_content PRIMARY KEY (attachment_id, number), CONSTRAINT fk_ticket_attachment_content_attachment_id FOREIGN KEY(attachment_id) REFERENCES ticket_attachment (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE TABLE token ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, user_id INTEGER NOT NULL, digest BLOB NOT NULL, shown TEXT NOT NULL, label TEXT NOT NULL, scopes TEXT NOT NULL, created TEXT NOT NULL, expiry TEXT, authorization_id INTEGER, CONSTRAINT fk_token_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_token_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, CONSTRAINT uq_token_digest UNIQUE (digest), CONSTRAINT fk_token_authorization_id FOREIGN KEY(authorization_id) REFERENCES app_authorization (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_token_authorization_id ON token (authorization_id)
+--;
+CREATE INDEX ix_token_user_id ON token (user_id)
+--;
+CREATE TABLE authorization_code ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, authorization_id INTEGER NOT NULL, digest BLOB NOT NULL, redirect_uri TEXT NOT NULL, challenge TEXT, expiry TEXT NOT NULL, used INTEGER NOT NULL, CONSTRAINT fk_authorization_code_authorization_id FOREIGN KEY(authorization_id) REFERENCES app_authorization (id) ON DELETE CASCADE, CONSTRAINT uq_authorization_code_digest UNIQUE (digest) ) STRICT
+--;
+CREATE INDEX ix_authorization_code_authorization_id ON authorization_code (authorization_id)
+--;
+CREATE TABLE refresh_token ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, authorization_id INTEGER NOT NULL, digest BLOB NOT NULL, expiry TEXT NOT NULL, used INTEGER NOT NULL, CONSTRAINT fk_refresh_token_authorization_id FOREIGN KEY(authorization_id) REFERENCES app_authorization (id) ON DELETE CASCADE, CONSTRAINT uq_refresh_token_digest UNIQUE (digest) ) STRICT
+--;
+CREATE INDEX ix_refresh_token_authorization_id ON refresh_token (authorization_id)

@@ -60,6 +60,7 @@ _ALLOWED = (
     .join(client, client.c.id == authorization.c.client_id)
     .where(
         authorization.c.user_id == bindparam("user_id"),
+        authorization.c.session_id.is_(None),  # the console is the server itself: nobody let it in
         or_(authorization.c.expiry.is_(None), authorization.c.expiry > bindparam("moment")),
     )
 )

@@ -1,0 +1,54 @@
+/** The one way to the API: typed by its description, signed with the session's token, failing with `Refused`. */
+import createClient, { type Middleware } from "openapi-fetch";
+
+import { session } from "../session/session";
+import { Refused } from "./errors";
+import type { components, paths } from "./schema";
+
+export type Schemas = components["schemas"];
+export type Instance = Schemas["InstanceView"];
+export type Event = Schemas["EventView"];
+export type Planned = Schemas["PlanView"];
+export type Plan = Planned["plan"];
+
+const signed: Middleware = {
+  async onRequest({ request }) {
+    const token = await session.token();
+    if (token) request.headers.set("Authorization", `Bearer ${token}`);
+    return request;
+  },
+  async onResponse({ request, response }) {
+    if (response.ok) return response;
+    if (response.status === 401 && session.signedIn) session.lost();
+    throw await Refused.from(response, request);
+  },
+};
+
+export const api = createClient<paths>({ baseUrl: "/v4" });
+api.use(signed);
+
+/** The body of a success. Failures have been thrown before; a plan is answered only to who asks with `planned`. */
+export async function body<T>(call: Promise<{ data?: T }>): Promise<Exclude<T, Planned>> {
+  return (await call).data as Exclude<T, Planned>;
+}
+
+/** What a write would do and cost: the call must have been sent with `ASK_FIRST`. */
+export async function planned(call: Promise<{ data?: unknown }>): Promise<Plan> {
+  return ((await call).data as Planned).plan;
+}
+
+/** Options of calls that are in beta, and so only there: `api.GET("/networking/vlans", { ...BETA })`. */
+export const BETA = { baseUrl: "/v4beta" } as const;
+
+/** A filter as the API takes it: JSON in a header. Letters outside ASCII are escaped, since a header has none. */
+export function filter<T extends object>(wanted: T): { "X-Filter"?: string } {
+  if (Object.keys(wanted).length === 0) return {};
+  const text = JSON.stringify(wanted).replace(/[\u0080-\uffff]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return { "X-Filter": text };
+}
+
+/** Headers that turn a write into a question: nothing is done, the answer says what would be. */
+export const ASK_FIRST = { Prefer: "plan" } as const;
+
+/** A name for one attempt at a write, so that trying again never does it twice. */
+export const once = (): { "Idempotency-Key": string } => ({ "Idempotency-Key": crypto.randomUUID() });

@@ -1,0 +1,53 @@
+/** What can be ordered of one instance. What is not possible now stays in the menu and says why. */
+import { ActionIcon, Menu } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+
+import type { Instance } from "../../api/client";
+import { useProgress } from "../../live/progress";
+import { Disabled } from "../../ui/Disabled";
+import { Icon } from "../../ui/Icon";
+import { useMay } from "../profile/may";
+import { ACCEPTS, type Order, usePower } from "./queries";
+
+const ORDERS: { order: Order; label: string; icon: "power" | "reboot" }[] = [
+  { order: "boot", label: "Boot", icon: "power" },
+  { order: "reboot", label: "Reboot", icon: "reboot" },
+  { order: "shutdown", label: "Shut down", icon: "power" },
+];
+
+export function Power({ one, onRemove }: { one: Instance; onRemove?: (one: Instance) => void }) {
+  const power = usePower();
+  const may = useMay().change("compute", one.id);
+  const busy = useProgress("compute", one.id) !== undefined;
+  return (
+    <Menu position="bottom-end">
+      <Menu.Target>
+        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${one.label}`}>
+          <Icon name="dots" />
+        </ActionIcon>
+      </Menu.Target>
+      <Menu.Dropdown>
+        {ORDERS.map(({ order, label, icon }) => (
+          <Disabled key={order} reason={may ?? (busy ? "Something is under way" : ACCEPTS[order].includes(one.status) ? undefined : `Not while it is ${one.status.replaceAll("_", " ")}`)}>
+            <Menu.Item
+              leftSection={<Icon name={icon} size={16} />}
+              onClick={() => power.mutate({ one, order }, { onError: (error) => notifications.show({ title: `${label}: ${one.label}`, message: error.message, color: "red.8" }) })}
+            >
+              {label}
+            </Menu.Item>
+          </Disabled>
+        ))}
+        {onRemove && (
+          <>
+            <Menu.Divider />
+            <Disabled reason={may}>
+              <Menu.Item color="red.8" leftSection={<Icon name="trash" size={16} />} onClick={() => onRemove(one)}>
+                Delete…
+              </Menu.Item>
+            </Disabled>
+          </>
+        )}
+      </Menu.Dropdown>
+    </Menu>
+  );
+}

@@ -1,0 +1,143 @@
+/**
+ * One stream for all tabs: every event is noted, and what it touches is fetched again.
+ *
+ * A browser opens six lines to a server that speaks HTTP/1.1, and a stream keeps one; with a stream in each tab the
+ * seventh tab would never load. So one tab holds a lock, listens, and tells the others. When it goes, another gets it.
+ */
+import type { QueryClient } from "@tanstack/react-query";
+
+import { api, body, type Event } from "../api/client";
+import { session } from "../session/session";
+import { forget, isUnderWay, note } from "./progress";
+import { Frames } from "./sse";
+import { staleAfter } from "./stale";
+
+const QUIET = 40_000; // the server says something every 15 seconds; after this long the line is dead
+const AT_MOST_EVERY = 1_000;
+
+export type LineState = "connecting" | "open" | "broken";
+type Tell = (state: LineState) => void;
+type Told = { event: Event; fresh: boolean } | { state: LineState };
+
+export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => void): () => void {
+  let stopped = false;
+  let last = 0;
+  let line: AbortController | null = null;
+  const due = new Map<string, ReturnType<typeof setTimeout>>();
+  const leaving = new AbortController();
+  let others: BroadcastChannel | null = null;
+
+  function say(state: LineState): void {
+    tell(state);
+    others?.postMessage({ state } satisfies Told);
+  }
+
+  /** Progress comes many times a second; a list is fetched at most once in one. */
+  function refetch(event: Event): void {
+    const ended = !isUnderWay(event);
+    for (const key of staleAfter(event)) {
+      const name = JSON.stringify(key);
+      if (ended) void cache.invalidateQueries({ queryKey: key });
+      else if (!due.has(name))
+        due.set(
+          name,
+          setTimeout(() => {
+            due.delete(name);
+            void cache.invalidateQueries({ queryKey: key });
+          }, AT_MOST_EVERY),
+        );
+    }
+  }
+
+  function take(event: Event, fresh: boolean): void {
+    note(event);
+    refetch(event);
+    cache.setQueryData<{ data: Event[] }>(["events", "recent"], (kept) => {
+      if (!kept) return kept;
+      const rest = kept.data.filter((one) => one.id !== event.id);
+      return { ...kept, data: [event, ...rest].sort((one, other) => other.id - one.id).slice(0, 50) };
+    });
+    if (!isUnderWay(event) && !fresh) onEnd(event);
+  }
+
+  async function begin(): Promise<void> {
+    const recent = await body(api.GET("/account/events", { params: { query: { page_size: 50 } } }));
+    forget();
+    cache.setQueryData(["events", "recent"], recent);
+    for (const event of recent.data) note(event);
+    // The stream tells how an event goes on only if it has sent that event: begin before the oldest that is under way.
+    const open = recent.data.filter(isUnderWay).map((event) => event.id);
+    last = open.length > 0 ? Math.min(...open) - 1 : (recent.data[0]?.id ?? 0);
+  }
+
+  async function listen(): Promise<void> {
+    line = new AbortController();
+    let heard = setTimeout(() => line?.abort(), QUIET);
+    const token = await session.token();
+    const answer = await fetch(`/v4/account/events/stream?after=${last}`, {
+      headers: { Authorization: `Bearer ${token}`, Accept: "text/event-stream" },
+      signal: line.signal,
+      cache: "no-store",
+    });
+    if (answer.status === 401) return session.lost();
+    if (!answer.ok || !answer.body) throw new Error(`the stream answered ${answer.status}`);
+    say("open");
+    const frames = new Frames();
+    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+    for (;;) {
+      const { done, value } = await reader.read();
+      clearTimeout(heard);
+      if (done) return;
+      heard = setTimeout(() => line?.abort(), QUIET);
+      for (const frame of frames.push(value)) {
+        const event = JSON.parse(frame.data) as Event;
+        if (frame.id) last = Math.max(last, Number(frame.id));
+        const fresh = frame.event === "event" && !isUnderWay(event);
+        take(event, fresh);
+        others?.postMessage({ event, fresh } satisfies Told);
+      }
+    }
+  }
+
+  /** Listen until we stop. After a break everything is looked at again: a change that was missed has no id. */
+  async function lead(): Promise<void> {
+    let wait = 500;
+    while (!stopped && session.signedIn) {
+      try {
+        await begin();
+        void cache.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "catalogue" });
+        await listen();
+        wait = 500;
+      } catch {
+        if (stopped) return;
+        say("broken");
+        wait = Math.min(wait * 2, 15_000);
+      }
+      await new Promise((resolve) => setTimeout(resolve, wait * (0.5 + Math.random() / 2)));
+    }
+  }
+
+  void (async () => {
+    tell("connecting");
+    const { username } = await body(api.GET("/profile")); // tabs of two users tell each other nothing
+    if (stopped) return;
+    others = new BroadcastChannel(`crofter.events.${username}`);
+    others.onmessage = ({ data }: MessageEvent<Told>) => {
+      if ("state" in data) tell(data.state);
+      else take(data.event, data.fresh);
+    };
+    await begin();
+    tell("open"); // as far as we know: the tab that listens says otherwise
+    await navigator.locks.request(`crofter.stream.${username}`, { signal: leaving.signal }, lead);
+  })().catch(() => {
+    if (!stopped) tell("broken");
+  });
+
+  return () => {
+    stopped = true;
+    leaving.abort();
+    line?.abort();
+    others?.close();
+    for (const timer of due.values()) clearTimeout(timer);
+  };
+}

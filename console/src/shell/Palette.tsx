@@ -1,0 +1,41 @@
+/** Everything by name: pages, instances, and what can be done. Ctrl K. */
+import { Spotlight, type SpotlightActionData } from "@mantine/spotlight";
+import { useQuery } from "@tanstack/react-query";
+import { useNavigate, useRouter } from "@tanstack/react-router";
+
+import { instances } from "../features/instances/queries";
+import { Icon } from "../ui/Icon";
+import { StatusDot, toneOf } from "../ui/Status";
+import { words } from "../ui/words";
+import { railOf } from "./rail";
+
+export default function Palette() {
+  const navigate = useNavigate();
+  const { data } = useQuery(instances());
+  const actions: SpotlightActionData[] = [
+    ...railOf(useRouter().routesByPath).flatMap((group) =>
+      group.entries.map((entry) => ({ id: entry.to, label: entry.label, description: group.label, keywords: entry.keywords, leftSection: <Icon name={entry.icon} />, onClick: () => void navigate({ to: entry.to }) })),
+    ),
+    { id: "new", label: "Create an instance", leftSection: <Icon name="plus" />, onClick: () => void navigate({ to: "/instances/new" }) },
+    ...(data?.data ?? []).map((one) => ({
+      id: `instance-${one.id}`,
+      label: one.label,
+      description: `${words(one.status)}, ${one.ipv4[0] ?? "no address"}`,
+      keywords: [...one.tags, ...one.ipv4, one.region],
+      leftSection: <span style={{ display: "grid", placeItems: "center", width: 18 }}><StatusDot tone={toneOf(one.status)} /></span>,
+      onClick: () => void navigate({ to: "/instances/$id", params: { id: one.id } }),
+    })),
+  ];
+  return (
+    <Spotlight
+      actions={actions}
+      shortcut={["mod + K"]}
+      nothingFound="Nothing has this name"
+      highlightQuery
+      limit={12}
+      radius={12}
+      overlayProps={{ backgroundOpacity: 0.35, blur: 2 }}
+      searchProps={{ leftSection: <Icon name="search" />, placeholder: "Jump to…", "aria-label": "Jump to" }}
+    />
+  );
+}

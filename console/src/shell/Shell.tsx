@@ -1,0 +1,165 @@
+/** What surrounds every page: navigation, the way to everything, who is signed in, and how the server is doing. */
+import { ActionIcon, Kbd, Menu, Tooltip, UnstyledButton, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { notifications } from "@mantine/notifications";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { Link, Outlet, useRouter } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect, useState } from "react";
+
+import { facts } from "../facts";
+import { profile } from "../features/profile/queries";
+import { follow, type LineState } from "../live/follow";
+import { useCountUnderWay } from "../live/progress";
+import { session } from "../session/session";
+import { Icon, Mark } from "../ui/Icon";
+import { useClock } from "../ui/now";
+import { moment, showTimesIn, words } from "../ui/words";
+import { railOf } from "./rail";
+import css from "./Shell.module.css";
+import { useShortcuts } from "./shortcuts";
+
+const Palette = lazy(() => import("./Palette"));
+
+export function Shell() {
+  const line = useLine();
+  const groups = railOf(useRouter().routesByPath);
+  const signedIn = useQuery(profile).isSuccess;
+  const [open, setOpen] = useState(false);
+  useShortcuts();
+  return (
+    <div className={css.shell} data-signed-in={signedIn || undefined}>
+      <a className={css.skip} href="#main">
+        Skip to the page
+      </a>
+      <aside className={css.rail}>
+        <Link to="/" className={css.mark} aria-label="crofter, home">
+          <Mark /> <span>crofter</span>
+        </Link>
+        <UnstyledButton className={css.search} onClick={() => void import("@mantine/spotlight").then(({ spotlight }) => spotlight.open())} aria-label="Jump to… (Ctrl K)">
+          <Icon name="search" size={16} />
+          <span>Jump to…</span>
+          <Kbd size="xs">Ctrl K</Kbd>
+        </UnstyledButton>
+        <ActionIcon className={css.menuButton} variant="default" size="lg" aria-label="All pages" aria-expanded={open} onClick={() => setOpen(!open)}>
+          <Icon name={open ? "cross" : "menu"} />
+        </ActionIcon>
+        <nav aria-label="Main" className={css.nav} data-open={open || undefined} onClick={() => setOpen(false)}>
+          {groups.map((group, index) => (
+            <div key={group.label || index} className={css.group} role="group" aria-label={group.label || "General"}>
+              {group.label && <span className={css.groupName}>{group.label}</span>}
+              {group.entries.map((entry) => (
+                <Link key={entry.to} to={entry.to} className={css.entry} activeOptions={{ exact: entry.to === "/", includeSearch: false }} activeProps={{ "data-active": true, "aria-current": "page" }}>
+                  <Icon name={entry.icon} /> {entry.label}
+                  {entry.to === "/instances" && <UnderWay />}
+                </Link>
+              ))}
+            </div>
+          ))}
+        </nav>
+        <div className={css.foot}>
+          {facts.sandbox && <SandboxNote />}
+          <Person line={line} />
+        </div>
+      </aside>
+      <main id="main" className={css.main} tabIndex={-1}>
+        {line === "broken" && (
+          <p className={css.broken} role="status">
+            <Icon name="warn" size={16} /> The connection to the server is lost. Trying again; what you see may be old.
+          </p>
+        )}
+        <Outlet />
+      </main>
+      <Suspense>
+        <Palette />
+      </Suspense>
+    </div>
+  );
+}
+
+/** Follows events as long as somebody is signed in. What failed is said; what went well shows by itself. */
+function useLine(): LineState {
+  const cache = useQueryClient();
+  const [line, setLine] = useState<LineState>("connecting");
+  useEffect(
+    () =>
+      follow(cache, setLine, (event) => {
+        if (event.status !== "failed") return;
+        notifications.show({
+          title: `${words(event.action)} failed${event.entity?.label ? `: ${event.entity.label}` : ""}`,
+          message: event.message || "No reason was given.",
+          color: "red.8",
+          autoClose: false,
+        });
+      }),
+    [cache],
+  );
+  return line;
+}
+
+function UnderWay() {
+  const count = useCountUnderWay();
+  if (!count) return null;
+  return (
+    <span className={css.count} aria-label={`${count} under way`}>
+      {count}
+    </span>
+  );
+}
+
+function SandboxNote() {
+  const { data } = useClock();
+  return (
+    <Tooltip label="Machines are simulated here, and the clock can be moved." position="right">
+      <div className={css.sandbox}>
+        <span className={css.sandboxWord}>Sandbox</span>
+        {data && (
+          <span className="figures">
+            {moment(data.now).toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" })}
+            {data.mode === "frozen" && ", clock stands"}
+          </span>
+        )}
+      </div>
+    </Tooltip>
+  );
+}
+
+function Person({ line }: { line: LineState }) {
+  const { data } = useQuery(profile);
+  useEffect(() => showTimesIn(data?.timezone), [data?.timezone]);
+  const { setColorScheme } = useMantineColorScheme();
+  const shown = useComputedColorScheme("light");
+  const other = shown === "dark" ? "light" : "dark";
+  return (
+    <div className={css.person}>
+      <Menu position="top-start">
+        <Menu.Target>
+          <UnstyledButton className={css.name} aria-label={`${data?.username ?? "You"}: colours and signing out`}>
+            <span className={css.face} data-line={line} aria-hidden="true">
+              {(data?.username ?? "?").charAt(0).toUpperCase()}
+            </span>
+            <span className={css.who}>
+              {data?.username ?? "…"}
+              <small>{data?.email}</small>
+            </span>
+          </UnstyledButton>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Label>Colours</Menu.Label>
+          <Menu.Item leftSection={<Icon name="sun" size={16} />} onClick={() => setColorScheme("light")}>
+            Light
+          </Menu.Item>
+          <Menu.Item leftSection={<Icon name="moon" size={16} />} onClick={() => setColorScheme("dark")}>
+            Dark
+          </Menu.Item>
+          <Menu.Item onClick={() => setColorScheme("auto")}>As my system</Menu.Item>
+          <Menu.Divider />
+          <Menu.Item leftSection={<Icon name="path" size={16} />} onClick={() => void session.signOut()}>
+            Sign out
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <ActionIcon variant="subtle" color="gray" aria-label={`Change to ${other} colours`} onClick={() => setColorScheme(other)}>
+        <Icon name={shown === "dark" ? "sun" : "moon"} />
+      </ActionIcon>
+    </div>
+  );
+}

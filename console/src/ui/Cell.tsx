@@ -1,0 +1,38 @@
+/** Parts of cells that many lists share: two lines, tags, a time. */
+import type { ReactNode } from "react";
+
+import css from "./Cell.module.css";
+import { useNow } from "./now";
+import { ago, fullTime, moment } from "./words";
+
+export function TwoLines({ children, under }: { children: ReactNode; under: ReactNode }) {
+  return (
+    <>
+      {children}
+      <span className={css.under}>{under}</span>
+    </>
+  );
+}
+
+export function Tags({ tags }: { tags: readonly string[] }) {
+  return tags.map((tag) => (
+    <span key={tag} className={css.tag}>
+      {tag}
+    </span>
+  ));
+}
+
+/** How long ago, and on pointing the time itself, in the zone of the user. */
+export function Ago({ time }: { time: string }) {
+  const now = useNow();
+  return (
+    <time dateTime={moment(time).toISOString()} title={fullTime(time)}>
+      {ago(time, now)}
+    </time>
+  );
+}
+
+/** A date and time in the zone of the user. */
+export function Time({ time }: { time: string }) {
+  return <time dateTime={moment(time).toISOString()}>{fullTime(time)}</time>;
+}

@@ -1,0 +1,245 @@
+/** A list of objects: columns are declared once, and make the table, the cards on phones and the file. */
+import { Button, Checkbox, Skeleton, TextInput } from "@mantine/core";
+import { useDebouncedCallback } from "@mantine/hooks";
+import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+
+import { csv, type CsvValue, download } from "./csv";
+import { Icon } from "./Icon";
+import { Card, Trouble } from "./Page";
+import { PAGE_SIZE } from "./search";
+import css from "./Table.module.css";
+import { useRowKeys } from "./rowKeys";
+
+export interface Column<T> {
+  key: string;
+  header: string;
+  cell: (row: T) => ReactNode;
+  /** What the file holds; a column without it is left out of the file. */
+  csv?: (row: T) => CsvValue;
+  /** The field of the API that it is ordered by; without it the column cannot be sorted. */
+  sort?: string;
+  align?: "right";
+  /** On phones a row is a card: `hide` leaves the cell out, `wide` gives it a line of its own. */
+  phone?: "hide" | "wide";
+  width?: number | string;
+}
+export interface TableSearch {
+  q?: string;
+  page?: number;
+  order?: string;
+}
+interface Answer<T> {
+  data?: { data: T[]; pages: number; results: number };
+  isPending: boolean;
+  isError: boolean;
+  error: unknown;
+  isPlaceholderData?: boolean;
+  refetch: () => unknown;
+}
+interface Props<T> {
+  /** The plural that people know the rows by, in small letters: `instances`. */
+  name: string;
+  columns: Column<T>[];
+  query: Answer<T>;
+  rowKey: (row: T) => string | number;
+  rowLabel: (row: T) => string;
+  /** The address holds all of a list's state. Without `search` there is no paging, sorting or finding. */
+  search?: TableSearch;
+  onSearch?: (change: TableSearch) => void;
+  /** The text in the search field; without it there is none. */
+  find?: string;
+  /** Fields beside the search field. */
+  filters?: ReactNode;
+  /** Whether any filter of one's own is on: then an empty list is not an empty account. */
+  filtered?: boolean;
+  actions?: (row: T) => ReactNode;
+  /** Buttons for the rows that are chosen; with it each row has a box. */
+  bulk?: (rows: T[], clear: () => void) => ReactNode;
+  empty: ReactNode;
+}
+
+export function Table<T>(props: Props<T>) {
+  const { query, search = {}, columns, rowKey } = props;
+  const rows = useMemo(() => query.data?.data ?? [], [query.data]);
+  const [picked, setPicked] = useState<ReadonlySet<string | number>>(new Set());
+  const body = useRef<HTMLTableSectionElement>(null);
+  const chosen = rows.filter((row) => picked.has(rowKey(row)));
+  const clear = () => setPicked(new Set());
+  const toggle = (key: string | number) => setPicked((before) => flipped(before, key));
+  useRowKeys(body, props.bulk ? (index) => rows[index] !== undefined && toggle(rowKey(rows[index])) : undefined);
+  // A row that is no longer shown must not be acted on.
+  useEffect(() => setPicked(new Set()), [search.page, search.q]);
+
+  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  const narrowed = Boolean(search.q || props.filtered);
+  if (!query.isPending && rows.length === 0 && !narrowed && !search.page) return <Card flush>{props.empty}</Card>;
+  const actsOnRows = props.actions !== undefined;
+  return (
+    <Card flush>
+      <Tools {...props} rows={rows} />
+      {props.bulk && chosen.length > 0 && (
+        <div className={css.bulk} role="region" aria-label={`${chosen.length} ${props.name} chosen`}>
+          <strong aria-live="polite">{chosen.length} chosen</strong>
+          {props.bulk(chosen, clear)}
+          <Button variant="subtle" size="compact-sm" onClick={clear}>
+            Clear
+          </Button>
+        </div>
+      )}
+      {query.isPending ? (
+        <Waiting name={props.name} />
+      ) : rows.length === 0 ? (
+        <p className={css.nothing}>{search.q ? `None of your ${props.name} match “${search.q}”.` : `None of your ${props.name} match these filters.`}</p>
+      ) : (
+        <table className={css.table} data-old={query.isPlaceholderData || undefined} aria-label={`${props.name.charAt(0).toUpperCase()}${props.name.slice(1)}`}>
+          <thead>
+            <tr>
+              {props.bulk && (
+                <th scope="col" className={css.box}>
+                  <Checkbox
+                    aria-label={`Choose all ${props.name} shown`}
+                    checked={chosen.length === rows.length}
+                    indeterminate={chosen.length > 0 && chosen.length < rows.length}
+                    onChange={() => setPicked(chosen.length === rows.length ? new Set() : new Set(rows.map(rowKey)))}
+                  />
+                </th>
+              )}
+              {columns.map((column) => (
+                <Head key={column.key} column={column} order={search.order} onOrder={props.onSearch && ((order) => props.onSearch?.({ order, page: undefined }))} />
+              ))}
+              {actsOnRows && (
+                <th scope="col">
+                  <span className="unseen">Actions</span>
+                </th>
+              )}
+            </tr>
+          </thead>
+          <tbody ref={body}>
+            {rows.map((row) => (
+              <Row
+                key={rowKey(row)}
+                row={row}
+                columns={columns as Column<unknown>[]}
+                label={props.rowLabel(row)}
+                picked={props.bulk ? picked.has(rowKey(row)) : undefined}
+                onPick={() => toggle(rowKey(row))}
+                actions={props.actions as ((row: unknown) => ReactNode) | undefined}
+              />
+            ))}
+          </tbody>
+        </table>
+      )}
+      {query.data && <Paging {...props} pages={query.data.pages} results={query.data.results} />}
+    </Card>
+  );
+}
+
+function flipped(before: ReadonlySet<string | number>, key: string | number): ReadonlySet<string | number> {
+  const after = new Set(before);
+  if (!after.delete(key)) after.add(key);
+  return after;
+}
+
+function Tools<T>({ name, find, filters, search = {}, onSearch, columns, rows }: Props<T> & { rows: T[] }) {
+  const look = useDebouncedCallback((q: string) => onSearch?.({ q: q || undefined, page: undefined }), 200);
+  const filed = columns.filter((column) => column.csv);
+  const save = () => download(`${name.replaceAll(" ", "-")}.csv`, `\ufeff${csv(filed.map((column) => column.header), rows.map((row) => filed.map((column) => column.csv?.(row))))}`);
+  if (!find && !filters && filed.length === 0) return null;
+  return (
+    <div className={css.tools}>
+      {find && <TextInput type="search" aria-label={`Find ${name}`} placeholder={find} defaultValue={search.q ?? ""} onChange={(change) => look(change.currentTarget.value)} leftSection={<Icon name="search" size={16} />} className={css.find} />}
+      {filters}
+      {filed.length > 0 && (
+        <Button variant="default" className={css.file} leftSection={<Icon name="download" size={16} />} disabled={rows.length === 0} onClick={save} aria-label={`Save the ${name} shown as CSV`}>
+          CSV
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function Head<T>({ column, order, onOrder }: { column: Column<T>; order?: string; onOrder?: (order: string | undefined) => void }) {
+  const sort = column.sort;
+  const up = sort !== undefined && order === sort;
+  const down = sort !== undefined && order === `-${sort}`;
+  const next = up ? `-${sort}` : down ? undefined : sort;
+  return (
+    <th scope="col" className={css[column.align ?? "left"]} style={{ width: column.width }} aria-sort={up ? "ascending" : down ? "descending" : undefined}>
+      {sort && onOrder ? (
+        <button type="button" className={css.sort} data-on={up || down || undefined} onClick={() => onOrder(next)}>
+          {column.header}
+          <Icon name={down ? "down" : "up"} size={12} />
+        </button>
+      ) : (
+        column.header
+      )}
+    </th>
+  );
+}
+
+interface RowProps {
+  row: unknown;
+  columns: Column<unknown>[];
+  label: string;
+  picked?: boolean;
+  onPick: () => void;
+  actions?: (row: unknown) => ReactNode;
+}
+
+/** Drawn again only if its object or its box changed: progress is drawn inside of a cell. */
+const Row = memo(
+  function Row({ row, columns, label, picked, onPick, actions }: RowProps) {
+    return (
+      <tr data-picked={picked || undefined}>
+        {picked !== undefined && (
+          <td className={css.box}>
+            <Checkbox aria-label={`Choose ${label}`} checked={picked} onChange={onPick} />
+          </td>
+        )}
+        {columns.map((column, index) => {
+          const look = { className: `${css[column.align ?? "left"]}${column.align ? " figures" : ""}`, "data-phone": index === 0 ? "first" : column.phone, "data-header": column.header };
+          return index === 0 ? (
+            <th key={column.key} scope="row" {...look}>
+              {column.cell(row)}
+            </th>
+          ) : (
+            <td key={column.key} {...look}>
+              {column.cell(row)}
+            </td>
+          );
+        })}
+        {actions && <td className={css.actions}>{actions(row)}</td>}
+      </tr>
+    );
+  },
+  (before, after) => before.row === after.row && before.picked === after.picked && before.columns === after.columns && before.actions === after.actions,
+);
+
+function Paging<T>({ name, search = {}, onSearch, pages, results }: Props<T> & { pages: number; results: number }) {
+  if (!onSearch || results === 0 || pages <= 1) return null;
+  const page = search.page ?? 1;
+  const first = (page - 1) * PAGE_SIZE + 1;
+  return (
+    <nav className={css.paging} aria-label={`Pages of ${name}`}>
+      <span className="quiet figures">
+        {first} to {Math.min(first + PAGE_SIZE - 1, results)} of {results}
+      </span>
+      <Button variant="default" size="xs" disabled={page <= 1} onClick={() => onSearch({ page: page > 2 ? page - 1 : undefined })}>
+        Previous
+      </Button>
+      <Button variant="default" size="xs" disabled={page >= pages} onClick={() => onSearch({ page: page + 1 })}>
+        Next
+      </Button>
+    </nav>
+  );
+}
+
+function Waiting({ name }: { name: string }) {
+  return (
+    <div className={css.waiting} role="status" aria-label={`Loading ${name}`}>
+      {[0, 1, 2].map((row) => (
+        <Skeleton key={row} height={18} radius={6} width={`${92 - row * 9}%`} />
+      ))}
+    </div>
+  );
+}
