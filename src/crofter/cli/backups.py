@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
+import crofter.registry  # noqa: F401 - every table
 from crofter import audit
 from crofter.bootstrap import MASTERS, build_runtime
 from crofter.cli.operators import Arguments, Refused, Rows, on_servers_record
