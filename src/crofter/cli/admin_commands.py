@@ -114,7 +114,19 @@ def _doctor(settings: Settings, arguments: Arguments) -> int:
     return _show(arguments, doctor.examine(settings, arguments))
 
 
-_OPENING = {"rotate-key": _rotate_key, "restore": _restore, "doctor": _doctor}
+def _init(settings: Settings, arguments: Arguments) -> int:
+    from crofter.cli import moving  # noqa: PLC0415
+
+    return _show(arguments, moving.init(settings, arguments))
+
+
+def _move(settings: Settings, arguments: Arguments) -> int:
+    from crofter.cli import moving  # noqa: PLC0415
+
+    return _show(arguments, moving.move(settings, arguments))
+
+
+_OPENING = {"init": _init, "move": _move, "rotate-key": _rotate_key, "restore": _restore, "doctor": _doctor}
 
 
 # ---- showing --------------------------------------------------------------------------------------------------------
