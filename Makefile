@@ -16,6 +16,8 @@ setup: .venv/ready ## install everything into .venv
 .venv/ready: pyproject.toml uv.lock | $(UV)
 	$(UV) sync --quiet --locked --python $(PYTHON)
 	$(RUN)python -m compileall -q src
+	@# What a start imports is compiled here, also where PYTHONDONTWRITEBYTECODE would have every start do it again.
+	PYTHONDONTWRITEBYTECODE= $(RUN)python -c "import crofter.cli.serve, crofter.db.sqlite, crofter.db.postgres, crofter.login.app"
 	@touch $@
 
 .tools/bin/uv:

@@ -71,6 +71,8 @@ ALIVE = {
 """One good use of each command, in an order in which they work, beside a running server."""
 STOPPED = {"restore": "{folder}/backup --replace", "rotate-key": ""}
 """The same, for those that want the server to be stopped."""
+BEGINNINGS = ("init", "move")
+"""Those that a new database begins with."""
 
 _ENTRIES = query(
     select(audit.audit.c.account_id, audit.audit.c.number, audit.audit.c.username, audit.audit.c.operation),
@@ -117,13 +119,16 @@ def scene(cloud: Cloud, folder: Path) -> dict[str, Any]:
     return {"alice": account["euuid"], "instance": instance, "folder": folder, "operation": queued}
 
 
+def test_no_command_is_forgotten_here() -> None:
+    assert sorted([*ALIVE, *STOPPED, *BEGINNINGS]) == sorted(admin.COMMANDS)
+
+
 @pytest.mark.both
 def test_every_command_leaves_one_entry_with_a_name(
     cloud: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = scene(cloud, tmp_path)
     desk = Desk(capsys, tmp_path / "data", cloud.runtime.settings.database)
-    assert set(ALIVE) | set(STOPPED) == set(admin.COMMANDS)
     for command, rest in ALIVE.items():
         before = entries(cloud.runtime)
         desk(*shlex.split(f"{command} {rest.format(**names)}"), "--as", "eve")
@@ -143,6 +148,19 @@ def test_commands_that_want_the_server_stopped_leave_one_too(
         desk.read(*shlex.split(f"{command} {rest.format(folder=tmp_path)}"), "--as", "eve")
         (added,) = [one for one in all_of(settings) - before if one[2] == BY_EVE]
         assert added[3] == command
+
+
+def test_what_a_database_begins_with_leaves_one_too(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], postgres_server: PostgresServer
+) -> None:
+    folder, target = str(tmp_path / "data"), postgres_server.address(postgres_server.empty())
+    desk = Desk(capsys, tmp_path / "data")
+    desk("init", "--as", "eve")
+    begun = all_of(load({"data": folder}, {}))
+    assert [one[2:] for one in begun] == [(BY_EVE, "init")]
+    desk("move", target, "--as", "eve")
+    (added,) = all_of(load({"data": folder, "database": target}, {})) - begun
+    assert added[2:] == (BY_EVE, "move")
 
 
 def all_of(settings: Any) -> set[Any]:

@@ -13,12 +13,11 @@ from msgspec import Struct
 from sqlalchemy import select
 
 from crofter import __version__, registry, retention, rotation
-from crofter.bootstrap import FIRST_USER_KEY, FirstLogin, FirstUser, bootstrap, build_runtime
+from crofter.bootstrap import FIRST_USER_KEY, FirstLogin, FirstUser, bootstrap, build_runtime, hypervisor
 from crofter.config import RATE_LIMITS, Settings
 from crofter.context import Runtime
 from crofter.db import meta
 from crofter.db.schema import empty
-from crofter.drivers.hypervisor import Hypervisor
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.hypervisor.simulated.hypervisor import TRANSITIONS
 from crofter.edge import console, mounts
@@ -38,7 +37,6 @@ from crofter.resources.billing import meters
 from crofter.resources.instances.capture import receiving
 from crofter.resources.instances.capture.rules import MOUNT as UPLOADS
 from crofter.resources.managed.services import rounds as managed_rounds
-from crofter.resources.regions import store as regions
 from crofter.resources.users import access
 from crofter.sandbox import seeding
 from crofter.sandbox.app import SandboxApp
@@ -67,6 +65,7 @@ class Application(Struct):
 def build(settings: Settings) -> Application:
     """A server, ready to be served."""
     runtime = build_runtime(settings)
+    runtime.make_all()
     first_login = _first_start(runtime)
     runtime.hypervisor = hypervisor(runtime)
     worker = Worker(runtime, registry.OPERATIONS, {} if settings.role == "api" else POOL_SIZES)
@@ -147,13 +146,6 @@ def _keep_catalogue(parts: Parts, runtime: Runtime) -> None:
     parts.last_known = Performer(reading, nobody)
     parts.on_start += (lambda: kept.keep_fresh(runtime.database),)
     parts.on_stop += (kept.stop,)
-
-
-def hypervisor(runtime: Runtime) -> Hypervisor:
-    """The fleet of hosts that this server has."""
-    with runtime.database.read() as db:
-        slugs = regions.slugs(db)
-    return SimulatedHypervisor(runtime.database, runtime.clock, slugs)
 
 
 def _mounts(application: Application, control: SandboxControl | None) -> dict[str, ASGIApp]:

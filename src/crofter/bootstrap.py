@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import select
 
-from crofter import audit, catalogue, mail, registry, rotation
+from crofter import rotation
 from crofter.clock import Clock
 from crofter.config import Settings
 from crofter.context import Context, Runtime
-from crofter.db import Lock, Session, meta, open_database, query
-from crofter.db.schema import prepare
-from crofter.drivers.dns import NameServer, SimulatedNameServer, ZoneFiles
-from crofter.drivers.payments import SimulatedGateway
-from crofter.drivers.probes import ProbeClient
-from crofter.engine import schedules, timekeeping
+from crofter.db import Lock, Query, Session, meta, open_database
+from crofter.db.schema import is_ready, prepare
 from crofter.keyring import Keyring, from_text, read_masters
-from crofter.kinds import Kinds
-from crofter.passwords import Passwords, readable
-from crofter.resources.billing import cards
-from crofter.resources.instances.capture.rules import MOUNT as UPLOADS
-from crofter.resources.users import access
-from crofter.resources.users import store as users
-from crofter.resources.users.rules import open_account
 from crofter.rng import Rng
-from crofter.sandbox import seeding
-from crofter.uploads import UploadFolder
+
+if TYPE_CHECKING:
+    from crofter.drivers.hypervisor import Hypervisor
+
+# A command looks at a table or two, and to import every resource of the server would take it half a second. So what
+# only a server or some command needs is imported where it is made.
 
 FIRST_USER = "admin"
 FIRST_USER_KEY, STARTS = "first_user", "starts"
@@ -48,31 +42,94 @@ def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
     """What every process needs. ``beside``: for a command while another process serves the same SQLite."""
     rng = Rng(settings.seed)
     database = open_database(settings.database, settings.folder, pool=settings.threads + 8, beside=beside)
-    prepare(database)
+    if not is_ready(database):
+        import crofter.registry  # noqa: F401, PLC0415 - which tables there are
+
+        prepare(database)
     current, *former = _masters(settings, rng)
     keyring = Keyring(current, rng, tuple(former))
     with database.write() as db:
         db.lock(Lock.SYSTEM)
         rotation.adopt_hash_keys(keyring, db)
-    runtime = Runtime(settings, database, Clock(), rng, keyring, Kinds(registry.KINDS, access.permits))
-    runtime.payments = SimulatedGateway(database)
-    runtime.mailer = mail.driver(runtime)
-    runtime.name_server = name_server(runtime)
-    runtime.passwords = Passwords(
-        cheap=settings.sandbox, memory=settings.password_memory, passes=settings.password_passes
+    runtime = Runtime(settings, database, Clock(), rng, keyring)
+    runtime.later(
+        kinds=_kinds,
+        payments=_payments,
+        mailer=_mailer,
+        name_server=_name_server,
+        passwords=_passwords,
+        traffic=_traffic,
+        uploads=_uploads,
+        probes=_probes,
     )
-    runtime.traffic = registry.TRAFFIC
-    runtime.uploads = UploadFolder(settings.folder / UPLOADS if settings.folder else None)
-    runtime.probes = ProbeClient(*_probe_certificates(settings))
     return runtime
 
 
-def name_server(runtime: Runtime) -> NameServer:
+def _kinds(_runtime: Runtime) -> Any:
+    from crofter import registry  # noqa: PLC0415
+    from crofter.kinds import Kinds  # noqa: PLC0415
+    from crofter.resources.users import access  # noqa: PLC0415
+
+    return Kinds(registry.KINDS, access.permits)
+
+
+def _payments(runtime: Runtime) -> Any:
+    from crofter.drivers.payments import SimulatedGateway  # noqa: PLC0415
+
+    return SimulatedGateway(runtime.database)
+
+
+def _mailer(runtime: Runtime) -> Any:
+    from crofter import mail  # noqa: PLC0415
+
+    return mail.driver(runtime)
+
+
+def _name_server(runtime: Runtime) -> Any:
     """The one that the settings name."""
+    from crofter.drivers.dns import SimulatedNameServer, ZoneFiles  # noqa: PLC0415
+
     settings = runtime.settings
     if settings.dns_driver == "simulated" or settings.dns_folder is None:
         return SimulatedNameServer(runtime.database)
     return ZoneFiles(Path(settings.dns_folder), settings.dns_server, settings.dns_reload)
+
+
+def _passwords(runtime: Runtime) -> Any:
+    from crofter.passwords import Passwords  # noqa: PLC0415
+
+    settings = runtime.settings
+    return Passwords(cheap=settings.sandbox, memory=settings.password_memory, passes=settings.password_passes)
+
+
+def _traffic(_runtime: Runtime) -> Any:
+    from crofter import registry  # noqa: PLC0415
+
+    return registry.TRAFFIC
+
+
+def _uploads(runtime: Runtime) -> Any:
+    from crofter.resources.instances.capture.rules import MOUNT  # noqa: PLC0415
+    from crofter.uploads import UploadFolder  # noqa: PLC0415
+
+    folder = runtime.settings.folder
+    return UploadFolder(folder / MOUNT if folder else None)
+
+
+def _probes(runtime: Runtime) -> Any:
+    from crofter.drivers.probes import ProbeClient  # noqa: PLC0415
+
+    return ProbeClient(*_probe_certificates(runtime.settings))
+
+
+def hypervisor(runtime: Runtime) -> Hypervisor:
+    """The fleet of hosts that this server has; after the catalogue is loaded, which names the regions."""
+    from crofter.drivers.hypervisor.simulated import SimulatedHypervisor  # noqa: PLC0415
+    from crofter.resources.regions import store as regions  # noqa: PLC0415
+
+    with runtime.database.read() as db:
+        slugs = regions.slugs(db)
+    return SimulatedHypervisor(runtime.database, runtime.clock, slugs)
 
 
 def _probe_certificates(settings: Settings) -> list[str]:
@@ -103,6 +160,13 @@ def bootstrap(runtime: Runtime, restored: FirstUser | None = None, *, to_be_seed
     ``restored``: the first user of before a reset, whose password and token stay good. ``to_be_seeded``: the first
     start is over only when a seed was played too.
     """
+    from crofter import audit, catalogue, registry  # noqa: PLC0415
+    from crofter.engine import schedules, timekeeping  # noqa: PLC0415
+    from crofter.passwords import readable  # noqa: PLC0415
+    from crofter.resources.billing import cards  # noqa: PLC0415
+    from crofter.resources.users.rules import open_account  # noqa: PLC0415
+    from crofter.sandbox import seeding  # noqa: PLC0415
+
     with runtime.database.write() as db:
         db.lock(Lock.SYSTEM)
         rotation.adopt_hash_keys(runtime.keyring, db)  # again, since a reset takes them out of the database
@@ -134,21 +198,26 @@ def bootstrap(runtime: Runtime, restored: FirstUser | None = None, *, to_be_seed
 
 def _keep_first_user(db: Session, restored: FirstUser | None) -> None:
     """Keep what makes the first user, or give it back what it had before a reset."""
+    from crofter.resources.users import store as users  # noqa: PLC0415
+
     if restored is not None:
         db.update(users.token, {"id": 1}, digest=bytes.fromhex(restored.digest), shown=restored.shown)
         db.update(users.user, {"id": 1}, password=restored.password)
     else:
-        restored = db.one(_FIRST_USER)
+        restored = db.one(_stored_first_user())
     meta.put(db, FIRST_USER_KEY, msgspec.to_builtins(restored))
+
+
+@cache
+def _stored_first_user() -> Query[FirstUser]:
+    from sqlalchemy import select  # noqa: PLC0415
+
+    from crofter.db import query  # noqa: PLC0415
+    from crofter.resources.users.store import token, user  # noqa: PLC0415
+
+    columns = (token.c.digest, token.c.shown, user.c.password)
+    return query(select(*columns).join(user, user.c.id == token.c.user_id).where(token.c.id == 1), _first_user)
 
 
 def _first_user(digest: bytes, shown: str, password: str) -> FirstUser:
     return FirstUser(bytes(digest).hex(), shown, password)
-
-
-_FIRST_USER = query(
-    select(users.token.c.digest, users.token.c.shown, users.user.c.password)
-    .join(users.user, users.user.c.id == users.token.c.user_id)
-    .where(users.token.c.id == 1),
-    _first_user,
-)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -47,10 +47,12 @@ class Actor(Struct, frozen=True, gc=False):
 class Runtime:
     """What the server is made of. Built once, in assembly; every context points at it.
 
-    What is not an argument is set by assembly as soon as it can be made, and is an AttributeError before that.
+    What is not an argument is made when it is first asked for, if it was told how (``later``), or set by assembly as
+    soon as it can be made, and is an AttributeError before that.
     """
 
     __slots__ = (
+        "_makers",
         "clock",
         "database",
         "hypervisor",
@@ -68,6 +70,7 @@ class Runtime:
         "uploads",
     )
 
+    kinds: Kinds
     hypervisor: Hypervisor
     """The fleet of hosts; after the catalogue is loaded, which names the regions."""
     payments: Gateway
@@ -82,16 +85,41 @@ class Runtime:
     """Files that are being sent, and those that wait to be taken to a host."""
 
     def __init__(
-        self, settings: Settings, database: Database, clock: Clock, rng: Rng, keyring: Keyring, kinds: Kinds
+        self,
+        settings: Settings,
+        database: Database,
+        clock: Clock,
+        rng: Rng,
+        keyring: Keyring,
+        kinds: Kinds | None = None,
     ) -> None:
         self.settings = settings
         self.database = database
         self.clock = clock
         self.rng = rng
         self.keyring = keyring
-        self.kinds = kinds
         self.operations: Operations | None = None
         """The operations that this process knows; set by its worker."""
+        self._makers: dict[str, Callable[[Runtime], Any]] = {}
+        if kinds is not None:
+            self.kinds = kinds
+
+    def later(self, **makers: Callable[[Runtime], Any]) -> None:
+        """How to make parts that a short command may never ask for."""
+        self._makers.update(makers)
+
+    def make_all(self) -> None:
+        """For a server, before its threads ask for one part at the same time."""
+        for name in self._makers:
+            getattr(self, name)
+
+    def __getattr__(self, name: str) -> Any:
+        # Only for what is not there yet: afterwards it is an attribute like any other.
+        if name.startswith("_") or name not in self._makers:
+            raise AttributeError(f"the server has no {name} yet")
+        part = self._makers[name](self)
+        setattr(self, name, part)
+        return part
 
 
 class Context:

@@ -131,6 +131,22 @@ def test_a_link_does_not_open_the_door_without_its_form(cloud: Cloud, ada: Visit
     assert ada.signs_in("ada").status_code == 303
 
 
+@pytest.mark.both
+def test_a_forgotten_user_name_is_asked_for_by_address(cloud: Cloud, ada: Visitor) -> None:
+    """Each user of the address gets a mail that says the name, and the page says the same as to a stranger."""
+    owner = cloud.person(username="owner")
+    owner.post("/v4/account/users", json={"username": "ada-2", "email": "Ada@Example.com", "restricted": True})
+    told = asks_for_a_mail(ada, " ADA@example.COM ")
+    invitation, *_ = [mail for mail in mails(cloud) if "invitation" in mail["subject"]]
+    sent = [mail for mail in mails(cloud) if mail != invitation]
+    assert sorted(re.findall(r"Hello (\S+),", mail["text"])[0] for mail in sent) == ["ada", "ada-2"]
+    assert {mail["to"].lower() for mail in sent} == {"ada@example.com"}
+    stranger = asks_for_a_mail(Visitor(cloud), "nobody@example.com")
+    nonces = r'(nonce|value)[-=]"?[^"\s]+'
+    assert re.sub(nonces, "", stranger) == re.sub(nonces, "", told)
+    assert len([mail for mail in mails(cloud) if mail != invitation]) == 2
+
+
 def test_mails_cannot_be_asked_for_without_end(cloud: Cloud, ada: Visitor) -> None:
     cloud.freeze()
     for _ in range(5):

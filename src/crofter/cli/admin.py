@@ -116,6 +116,11 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
             ("--replace", {"action": "store_true", "help": "in the place of a database that is there"}),
         ),
     ),
+    "init": ("set up an empty database, and show the first password and token", ()),
+    "move": (
+        "copy everything from SQLite into an empty PostgreSQL database, with the server stopped",
+        (("to", {"metavar": "ADDRESS", "help": "postgresql://… of the new database"}),),
+    ),
     "doctor": ("say what is wrong with this installation, and what to do", ()),
     "rotate-key": ("seal everything anew with a new master key", ()),
     "audit show": (

@@ -23,18 +23,36 @@ from crofter.errors import Problem
 Command = Callable[[Runtime, Arguments], Rows]
 
 MODULES = {
-    "accounts": ("accounts", "standing"),
-    "users": ("accounts", "standing"),
-    "tokens": ("accounts",),
-    "tickets": ("tickets",),
-    "managed": ("managed",),
-    "maintenance": ("managed",),
-    "operations": ("operations",),
-    "hosts": ("hosts",),
-    "mails": ("auditing",),
-    "audit": ("auditing",),
-    "backup": ("backups",),
+    "accounts": "accounts",
+    "accounts close": "closing",
+    "accounts credit": "money",
+    "accounts refund": "money",
+    "accounts resume": "standing",
+    "accounts suspend": "standing",
+    "audit": "auditing",
+    "backup": "backups",
+    "hosts": "hosts",
+    "mails": "auditing",
+    "maintenance": "maintenance",
+    "managed": "managed",
+    "operations": "operations",
+    "tickets": "tickets",
+    "tokens": "accounts",
+    "users": "accounts",
+    "users delete": "standing",
+    "users reset-two-factor": "standing",
 }
+"""Where a command is, or else its group."""
+WHOLE_SERVER = (
+    "accounts close",
+    "backup",
+    "hosts reconcile",
+    "maintenance cancel",
+    "maintenance schedule",
+    "managed disable",
+)
+"""Commands that need every resource: they change what other resources watch, or go through all tables. Not loaded for
+the others, since it takes longer than all that they do."""
 NEED_NO_DATABASE = ("accounts", "users", "tokens", "mails", "audit")
 """Groups that set up a new database if there is none."""
 
@@ -55,30 +73,24 @@ def run(settings: Settings, arguments: Arguments) -> int:
 
 
 def _done(settings: Settings, arguments: Arguments) -> Rows:
-    from crofter.cli import opening  # noqa: PLC0415 - it brings the whole server along
+    from crofter.cli import opening  # noqa: PLC0415 - for ``--help`` nothing of the server is loaded
 
-    recorded, looking = _tables(arguments["group"])
+    command = command_of(arguments)
+    if command in WHOLE_SERVER:
+        import_module("crofter.registry")
+    module = import_module(f"crofter.cli.{MODULES.get(command) or MODULES[arguments['group']]}")
+    recorded: dict[str, Command] = getattr(module, "RECORDED", {})
     new = arguments["group"] in NEED_NO_DATABASE
     runtime = opening.opened(settings) if new else opening.opened_existing(settings)
-    command = command_of(arguments)
     try:
         if command in recorded:
             return recorded[command](runtime, arguments)
+        looking: dict[str, Command] = module.LOOKING
         rows = looking[command](runtime, arguments)
         on_servers_record(runtime, arguments)
         return rows
     finally:
         runtime.database.close()
-
-
-def _tables(group: str) -> tuple[dict[str, Command], dict[str, Command]]:
-    recorded: dict[str, Command] = {}
-    looking: dict[str, Command] = {}
-    for name in MODULES[group]:
-        module = import_module(f"crofter.cli.{name}")
-        recorded |= getattr(module, "RECORDED", {})
-        looking |= getattr(module, "LOOKING", {})
-    return recorded, looking
 
 
 # ---- what opens the database itself, or copes without one -----------------------------------------------------------
@@ -102,7 +114,19 @@ def _doctor(settings: Settings, arguments: Arguments) -> int:
     return _show(arguments, doctor.examine(settings, arguments))
 
 
-_OPENING = {"rotate-key": _rotate_key, "restore": _restore, "doctor": _doctor}
+def _init(settings: Settings, arguments: Arguments) -> int:
+    from crofter.cli import moving  # noqa: PLC0415
+
+    return _show(arguments, moving.init(settings, arguments))
+
+
+def _move(settings: Settings, arguments: Arguments) -> int:
+    from crofter.cli import moving  # noqa: PLC0415
+
+    return _show(arguments, moving.move(settings, arguments))
+
+
+_OPENING = {"init": _init, "move": _move, "rotate-key": _rotate_key, "restore": _restore, "doctor": _doctor}
 
 
 # ---- showing --------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
+import crofter.registry  # noqa: F401 - every table
 from crofter import audit
 from crofter.bootstrap import MASTERS, build_runtime
 from crofter.cli.operators import Arguments, Refused, Rows, on_servers_record
@@ -60,7 +61,7 @@ def restore(settings: Settings, arguments: Arguments) -> Rows:
     sqlite = _is_sqlite(source)
     if sqlite != (settings.database is None):
         raise Invalid(f"{source} is a backup of {'SQLite' if sqlite else 'PostgreSQL'}, and this database is not")
-    _key_must_be_there(settings)
+    key_must_be_there(settings)
     database = open_database(settings.database, settings.folder)
     try:
         _must_be_empty(database, replace=arguments["replace"], made=prepare(database) == "made")
@@ -88,7 +89,7 @@ def _is_sqlite(source: Path) -> bool:
         raise Invalid(f"cannot read {source}: {error.strerror}") from error
 
 
-def _key_must_be_there(settings: Settings) -> None:
+def key_must_be_there(settings: Settings) -> None:
     """A new key would be made otherwise, which opens nothing of the backup."""
     folder = settings.folder
     if settings.secret_key is None and not (folder and (folder / MASTERS).exists()):

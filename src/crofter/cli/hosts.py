@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from crofter.assembly import hypervisor
+from crofter.bootstrap import hypervisor
 from crofter.cli.operators import Arguments, Rows
 from crofter.context import Runtime
 from crofter.resources.instances import sweeping

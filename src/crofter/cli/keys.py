@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+import crofter.registry  # noqa: F401 - every table that holds something sealed
 from crofter import keyring, rotation
 from crofter.bootstrap import MASTERS
 from crofter.cli.opening import opened

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from sqlalchemy import bindparam, or_, select
 
-from crofter import clock, registry
+from crofter import clock
 from crofter.cli.operators import SERVER, Arguments, Rows, on_record, plain
 from crofter.context import Context, Runtime
 from crofter.db import Row, query
@@ -58,6 +58,8 @@ def list_operations(runtime: Runtime, arguments: Arguments) -> Rows:
 
 def retry(runtime: Runtime, arguments: Arguments) -> Rows:
     """Do one now that waits for its next try; or again, if it failed and was the server's own."""
+    from crofter import registry  # noqa: PLC0415 - only it knows every operation
+
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
         found = _found(ctx, arguments["id"])
@@ -79,6 +81,8 @@ def retry(runtime: Runtime, arguments: Arguments) -> Rows:
 
 def call_off(runtime: Runtime, arguments: Arguments) -> Rows:
     """End one that is queued; let one that is under way stop at its next checkpoint."""
+    from crofter import registry  # noqa: PLC0415
+
     runtime.operations = Operations(registry.OPERATIONS)
     with runtime.database.write() as db:
         ctx = Context(runtime, db)

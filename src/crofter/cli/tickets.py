@@ -14,8 +14,6 @@ from crofter.cli.operators import Arguments, Rows, on_record, plain
 from crofter.context import Context, Runtime
 from crofter.errors import Invalid, NotFound
 from crofter.kinds import Entity
-from crofter.resources.instances import store as instances
-from crofter.resources.instances.kind import COMPUTE
 from crofter.resources.support import staff, store
 from crofter.resources.support.shapes import LONGEST, LONGEST_SUMMARY
 from crofter.resources.support.store import Ticket
@@ -105,11 +103,15 @@ def open_ticket(runtime: Runtime, arguments: Arguments) -> Rows:
 
 
 def _instance(ctx: Context, account_id: int, compute_id: int) -> Entity:
+    from crofter.resources.instances import store as instances  # noqa: PLC0415
+
     with seeking(f"instance {compute_id}"):
         instance = instances.get_unscoped(ctx, compute_id)
     if instance.account_id != account_id:
         raise Invalid(f"instance {compute_id} is not of this account")
-    return COMPUTE.entity(instance.id, instance.label)
+    kind = ctx.runtime.kinds.get(instances.KIND)
+    assert kind is not None
+    return kind.entity(instance.id, instance.label)
 
 
 def save_attachment(runtime: Runtime, arguments: Arguments) -> Rows:

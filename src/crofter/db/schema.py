@@ -34,6 +34,22 @@ def engine_for(database: Database) -> Engine:
     return create_engine(database.url, poolclass=NullPool, connect_args={"connect_timeout": 5})
 
 
+def is_ready(database: Database) -> bool:
+    """Whether the schema is this release's: one statement, and no table of the server need be known for it."""
+    places = "pg_tables WHERE schemaname = current_schema() AND tablename"
+    if database.dialect == "sqlite":
+        places = "sqlite_master WHERE name"
+    try:
+        with database.read() as db:
+            if not db.raw(f"SELECT 1 FROM {places} = 'alembic_version'").fetchall():
+                return False
+            return [str(row[0]) for row in db.raw("SELECT version_num FROM alembic_version").fetchall()] == [
+                known_revisions()[-1]
+            ]
+    except Unavailable:
+        return False  # to be told by whoever prepares it
+
+
 def prepare(database: Database) -> str:
     """Bring the schema to this release's revision; says what was done: ``made``, ``moved`` or ``ready``."""
     head = known_revisions()[-1]

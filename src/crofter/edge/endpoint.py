@@ -6,8 +6,9 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Iterable, Set
+from functools import cached_property
 from types import ModuleType
-from typing import Any, Literal, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
@@ -34,8 +35,12 @@ class Lookup:
         self.find = find
         self.parts = parts
         self.of = of
-        hints = typing.get_type_hints(find)
-        self.types = {part: hints.get(part, str) for part in parts}
+
+    @cached_property
+    def types(self) -> dict[str, type]:
+        """What each part of the path has to be."""
+        hints = typing.get_type_hints(self.find)
+        return {part: hints.get(part, str) for part in self.parts}
 
 
 Complaints = Callable[[Context, dict[str, Any], Set[str]], Iterable[Reason]]
@@ -101,6 +106,18 @@ class Endpoint(Options, eq=False, dict=True):
     row: str
     handler: Callable[..., Any]
 
+    # Read out of the handler's signature when one of them is first asked for: it would be a tenth of a start.
+    answers: ClassVar[Any]
+    parts: ClassVar[dict[str, type]]
+    lookups: ClassVar[dict[str, Lookup]]
+    body: ClassVar[type[Body] | None]
+    upload: ClassVar[str | None]
+    upload_type: ClassVar[type[Upload]]
+    body_name: ClassVar[str]
+    listing: ClassVar[str | None]
+    plain: ClassVar[list[str]]
+    query: ClassVar[list[QueryParameter]]
+
     def __post_init__(self) -> None:
         self.method, path = self.row.split(" ", 1)
         version, _, self.path = path[1:].partition("/")
@@ -110,8 +127,15 @@ class Endpoint(Options, eq=False, dict=True):
         """The group of the description that it is in: what its module says in ``TAG``, else its package."""
         self.summary = (inspect.getdoc(self.handler) or "").strip()
         self.writes = self.method in ("POST", "PUT", "DELETE")
-        self._read_signature()
         self._check()
+
+    def __getattr__(self, name: str) -> Any:
+        # Only for what is not there yet. All of it comes at once, so that no other thread meets half of it.
+        if name not in Signature.__slots__:
+            raise AttributeError(f"an endpoint has no {name}")
+        signature = Signature(self)
+        self.__dict__.update({part: getattr(signature, part) for part in Signature.__slots__})
+        return self.__dict__[name]
 
     @property
     def public(self) -> bool:
@@ -121,15 +145,61 @@ class Endpoint(Options, eq=False, dict=True):
     def scopes(self) -> tuple[str, ...]:
         return () if self.scope in (NO_TOKEN, ANY_TOKEN) else tuple(self.scope.split())
 
-    def _read_signature(self) -> None:
-        hints = typing.get_type_hints(self.handler, include_extras=True)
-        self.answers = hints.pop("return", None)
-        if typing.get_origin(self.answers) is ReadAfterCommit and self.method == "POST":
-            raise TypeError(f"{self.name}: what an Idempotency-Key is answered with is kept in the transaction")
+    def _check(self) -> None:
+        """What a row must say. A route that does not declare who may use it does not start."""
+        where = f"{self.method} {self.path}"
+        if not self.summary:
+            raise TypeError(f"{where}: an endpoint needs a docstring, it is shown to callers")
+        for scope in self.scopes:
+            if scope.partition(":")[2] not in (READ, WRITE):
+                raise TypeError(f"{where}: {scope!r} is not a scope")
+        if self.weight < 1:
+            raise TypeError(f"{where}: every request counts, so a weight is 1 or more")
+        kind, _, level = self.grant.partition(":")
+        if level and level not in (READ, WRITE):
+            raise TypeError(f"{where}: {self.grant!r} is not a grant")
+        if level and kind != "account" and f"{{{kind}_id}}" not in self.path:
+            self._check_lookups(where, kind)
+
+    def _check_lookups(self, where: str, kind: str) -> None:
+        if f"{kind}_id" not in {*self.parts, *(lookup.of for lookup in self.lookups.values())}:
+            raise TypeError(f"{where}: a grant on {kind} needs {kind}_id in the path")
+
+    @property
+    def asks_hosts(self) -> bool:
+        return getattr(self.handler, "asks_hosts", False)
+
+    @property
+    def item(self) -> Any:
+        """The view of one item of the collection that is answered, if a collection is."""
+        return typing.get_args(self.answers)[0] if typing.get_origin(self.answers) is Page else None
+
+
+class Signature:
+    """What the handler of an endpoint takes and answers, as its annotations say it."""
+
+    __slots__ = (
+        "answers",
+        "body",
+        "body_name",
+        "listing",
+        "lookups",
+        "parts",
+        "plain",
+        "query",
+        "upload",
+        "upload_type",
+    )
+
+    def __init__(self, endpoint: Endpoint) -> None:
+        hints = typing.get_type_hints(endpoint.handler, include_extras=True)
+        self.answers: Any = hints.pop("return", None)
+        if typing.get_origin(self.answers) is ReadAfterCommit and endpoint.method == "POST":
+            raise TypeError(f"{endpoint.name}: what an Idempotency-Key is answered with is kept in the transaction")
         if typing.get_origin(self.answers) in (TwoPhaseWrite, ReadAfterCommit):
             (self.answers,) = typing.get_args(self.answers)
         hints.pop("ctx", None)
-        parts = [segment.strip("{}") for segment in self.path.split("/") if segment.startswith("{")]
+        parts = [segment.strip("{}") for segment in endpoint.path.split("/") if segment.startswith("{")]
         self.parts: dict[str, type] = dict.fromkeys((part.partition(":")[0] for part in parts), str)
         self.lookups: dict[str, Lookup] = {}
         self.body: type[Body] | None = None
@@ -139,7 +209,7 @@ class Endpoint(Options, eq=False, dict=True):
         self.listing: str | None = None
         self.plain: list[str] = []
         self.query: list[QueryParameter] = []
-        defaults = inspect.signature(self.handler).parameters
+        defaults = inspect.signature(endpoint.handler).parameters
         for name, hint in hints.items():
             self._argument(name, hint, defaults[name].default)
 
@@ -162,32 +232,6 @@ class Endpoint(Options, eq=False, dict=True):
             header = next((extra.name for extra in extras if isinstance(extra, Header)), None)
             words = next((extra.description or "" for extra in extras if isinstance(extra, Meta)), "")
             self.query.append(QueryParameter(name, _plain_type(hint), default, header, words, **_bounds(hint)))
-
-    def _check(self) -> None:
-        """What a row must say. A route that does not declare who may use it does not start."""
-        where = f"{self.method} {self.path}"
-        if not self.summary:
-            raise TypeError(f"{where}: an endpoint needs a docstring, it is shown to callers")
-        for scope in self.scopes:
-            if scope.partition(":")[2] not in (READ, WRITE):
-                raise TypeError(f"{where}: {scope!r} is not a scope")
-        if self.weight < 1:
-            raise TypeError(f"{where}: every request counts, so a weight is 1 or more")
-        kind, _, level = self.grant.partition(":")
-        if level and level not in (READ, WRITE):
-            raise TypeError(f"{where}: {self.grant!r} is not a grant")
-        named = {*self.parts, *(lookup.of for lookup in self.lookups.values())}
-        if level and kind != "account" and f"{kind}_id" not in named:
-            raise TypeError(f"{where}: a grant on {kind} needs {kind}_id in the path")
-
-    @property
-    def asks_hosts(self) -> bool:
-        return getattr(self.handler, "asks_hosts", False)
-
-    @property
-    def item(self) -> Any:
-        """The view of one item of the collection that is answered, if a collection is."""
-        return typing.get_args(self.answers)[0] if typing.get_origin(self.answers) is Page else None
 
 
 def _plain_type(hint: Any) -> type:

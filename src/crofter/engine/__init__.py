@@ -1,12 +1,18 @@
 """Durable operations. Knows no resource: resources declare what is to be done, the engine sees that it is."""
 
-from crofter.engine.endings import cancel
-from crofter.engine.operation import Failed, Nothing, Operation, Sleep, Step, step, tx_step
-from crofter.engine.queue import admit, enqueue, prune
-from crofter.engine.schedules import Schedule
-from crofter.engine.step_context import StepContext
-from crofter.engine.time_travel import TimeTravel
-from crofter.engine.worker import POOL_SIZES, Worker
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from crofter.engine.endings import cancel
+    from crofter.engine.operation import Failed, Nothing, Operation, Sleep, Step, step, tx_step
+    from crofter.engine.queue import admit, enqueue, prune
+    from crofter.engine.schedules import Schedule
+    from crofter.engine.step_context import StepContext
+    from crofter.engine.time_travel import TimeTravel
+    from crofter.engine.worker import POOL_SIZES, Worker
 
 __all__ = [
     "POOL_SIZES",
@@ -26,3 +32,24 @@ __all__ = [
     "step",
     "tx_step",
 ]
+
+_OPERATION = dict.fromkeys(("Failed", "Nothing", "Operation", "Sleep", "Step", "step", "tx_step"), "operation")
+_MODULES = _OPERATION | {
+    "POOL_SIZES": "worker",
+    "Schedule": "schedules",
+    "StepContext": "step_context",
+    "TimeTravel": "time_travel",
+    "Worker": "worker",
+    "admit": "queue",
+    "cancel": "endings",
+    "enqueue": "queue",
+    "prune": "queue",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Imported when it is asked for: a command that reads the clock has no use for the queue and the worker."""
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__} has no {name}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+    return value

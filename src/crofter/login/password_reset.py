@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from starlette.responses import Response
 
 from crofter import audit, passwords
@@ -18,16 +20,17 @@ def ask(request: BrowserRequest) -> Response:
 
 
 def mail_link(request: BrowserRequest) -> Response:
-    """The same answer whoever is named: it must not tell who has an account here."""
+    """The same answer whoever is named, by user name or e-mail address: it must not tell who has an account here."""
     request.check_form()
-    typed = request.field("username")
+    typed = request.field("username").strip()
+    if "@" in typed:
+        typed = typed.lower()  # so that another spelling of an address gives no more tries
     counted = attempts.subjects(request.runtime, "login", f"reset {typed}")
     counted += attempts.subjects(request.runtime, "login_address", f"reset {guesses.network_of(request.address)}")
 
     def change(ctx: Context) -> None:
         attempts.count(ctx, counted)
-        person = ctx.db.maybe(store.BY_USERNAME, username=typed)
-        if person is not None:
+        for person in _named(ctx, typed):
             invitations.remind(ctx, person)
             audit.write_without_token(
                 ctx, person.account_id, person.username, "ask_for_link", "/login/reset", user_id=person.id
@@ -44,6 +47,14 @@ def mail_link(request: BrowserRequest) -> Response:
     return pages.message(
         request, "Look into your mailbox", "If there is such a user, a mail with a link is on its way."
     )
+
+
+def _named(ctx: Context, typed: str) -> Sequence[Person]:
+    """A user name has no @. Each user of an address gets a mail of their own, which says the name."""
+    if "@" in typed:
+        return ctx.db.all(store.BY_EMAIL, email=typed)
+    person = ctx.db.maybe(store.BY_USERNAME, username=typed)
+    return [] if person is None else [person]
 
 
 def choose(request: BrowserRequest) -> Response:

@@ -13,6 +13,7 @@ from sqlalchemy import (
     Text,
     bindparam,
     delete,
+    func,
     select,
     text,
     update,
@@ -81,6 +82,14 @@ _PERSON = select(*(user.c[name] for name in Person.__struct_fields__)).join_from
 )
 _OPEN = account.c.closed.is_(False) & account.c.suspended.is_(False)
 BY_USERNAME = query(_PERSON.where(user.c.username == bindparam("username"), _OPEN), Person)
+MOST_WITH_AN_ADDRESS = 5
+"""Users who are written to when somebody asks by e-mail address: one person may be a user of several accounts."""
+BY_EMAIL = query(
+    _PERSON.where(func.lower(user.c.email) == bindparam("email"), _OPEN)
+    .order_by(user.c.id)
+    .limit(MOST_WITH_AN_ADDRESS),
+    Person,
+)
 BY_ID = query(_PERSON.where(user.c.id == bindparam("user_id"), _OPEN), Person)
 
 

@@ -55,6 +55,8 @@ user = table(
 )
 # Names that differ in case alone would be mistaken for one another.
 Index("uq_account_user_name", func.lower(user.c.username), unique=True)
+# Whoever has forgotten a user name asks by address.
+Index("ix_account_user_email", func.lower(user.c.email))
 
 grant = table(
     "user_grant",

@@ -1,7 +1,5 @@
 CREATE TABLE outbox ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, message_id TEXT NOT NULL, recipient TEXT NOT NULL, subject TEXT NOT NULL, body BLOB NOT NULL, at TEXT NOT NULL, CONSTRAINT uq_outbox_message_id UNIQUE (message_id) ) STRICT
 --;
-CREATE TABLE tally ( counted TEXT NOT NULL, owner INTEGER NOT NULL, block INTEGER NOT NULL, amount INTEGER NOT NULL, CONSTRAINT pk_tally PRIMARY KEY (counted, owner, block) ) WITHOUT ROWID, STRICT
---;
 CREATE TABLE meta ( name TEXT NOT NULL, value TEXT NOT NULL, CONSTRAINT pk_meta PRIMARY KEY (name) ) STRICT
 --;
 CREATE TABLE operation ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, version INTEGER NOT NULL, queue TEXT NOT NULL, "key" TEXT, dedup TEXT, state TEXT NOT NULL, due INTEGER NOT NULL, cursor TEXT NOT NULL, input TEXT NOT NULL, vars TEXT NOT NULL, attempt INTEGER DEFAULT '0' NOT NULL, crashes INTEGER DEFAULT '0' NOT NULL, epoch INTEGER DEFAULT '0' NOT NULL, owner INTEGER, cancel INTEGER DEFAULT '0' NOT NULL, account_id INTEGER, user_id INTEGER, username TEXT, event_id INTEGER, error TEXT, created INTEGER NOT NULL, started INTEGER, finished INTEGER, CONSTRAINT ck_operation_state CHECK (state IN ('queued', 'running', 'waiting', 'done', 'failed', 'cancelled')), CONSTRAINT uq_operation_dedup UNIQUE (dedup) ) STRICT
@@ -23,6 +21,8 @@ CREATE TABLE schedule ( name TEXT NOT NULL, kind TEXT NOT NULL, "key" TEXT, acco
 CREATE INDEX ix_schedule_account_id ON schedule (account_id)
 --;
 CREATE INDEX ix_schedule_next_due ON schedule (next_due)
+--;
+CREATE TABLE tally ( counted TEXT NOT NULL, owner INTEGER NOT NULL, block INTEGER NOT NULL, amount INTEGER NOT NULL, CONSTRAINT pk_tally PRIMARY KEY (counted, owner, block) ) WITHOUT ROWID, STRICT
 --;
 CREATE TABLE audit ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, at TEXT NOT NULL, user_id INTEGER, username TEXT NOT NULL, token_id INTEGER, address TEXT NOT NULL, request_id TEXT NOT NULL, operation TEXT NOT NULL, path TEXT NOT NULL, fields TEXT NOT NULL, events TEXT NOT NULL, "before" BLOB NOT NULL, "after" BLOB NOT NULL, previous BLOB NOT NULL, mark BLOB NOT NULL, CONSTRAINT pk_audit PRIMARY KEY (account_id, number) ) WITHOUT ROWID, STRICT
 --;
@@ -119,6 +119,8 @@ CREATE TRIGGER event_tally_move AFTER UPDATE OF account_id ON event FOR EACH ROW
 CREATE TABLE account_user ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, username TEXT NOT NULL, email TEXT NOT NULL, restricted INTEGER NOT NULL, password TEXT, global_grants TEXT, timezone TEXT DEFAULT 'UTC' NOT NULL, email_notifications INTEGER DEFAULT 1 NOT NULL, lish_auth_method TEXT DEFAULT 'password_keys' NOT NULL, authorized_keys TEXT, tfa_secret BLOB, tfa_enabled INTEGER DEFAULT 0 NOT NULL, tfa_pending BLOB, tfa_expiry TEXT, tfa_last_step INTEGER, tfa_scratch BLOB, created TEXT NOT NULL, CONSTRAINT fk_account_user_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT uq_account_user_username UNIQUE (username) ) STRICT
 --;
 CREATE INDEX ix_account_user_account_id ON account_user (account_id)
+--;
+CREATE INDEX ix_account_user_email ON account_user (lower(email))
 --;
 CREATE UNIQUE INDEX uq_account_user_name ON account_user (lower(username))
 --;
