@@ -11,10 +11,16 @@ PYTEST := $(RUN)pytest -n 3 --dist worksteal
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
-setup: .venv/ready ## install everything into .venv
+setup: .venv/ready ## install everything into .venv, with what development needs
 
 .venv/ready: pyproject.toml uv.lock | $(UV)
-	$(UV) sync --quiet --locked --python $(PYTHON)
+	$(UV) sync --quiet --locked --all-extras --python $(PYTHON)
+	$(RUN)python -m compileall -q src
+	@touch $@ .venv/serving
+
+# What a server needs and no more. --inexact leaves the tools of a .venv that has them where they are.
+.venv/serving: pyproject.toml uv.lock | $(UV)
+	$(UV) sync --quiet --locked --all-extras --no-dev --inexact --python $(PYTHON)
 	$(RUN)python -m compileall -q src
 	@touch $@
 
@@ -22,7 +28,7 @@ setup: .venv/ready ## install everything into .venv
 	$(PYTHON) -m venv .tools
 	.tools/bin/python -m pip install --quiet uv
 
-serve: setup ## serve on http://127.0.0.1:8420 and print the token
+serve: .venv/serving ## serve on http://127.0.0.1:8420 and print the token
 	$(RUN)crofter serve
 
 quick: setup ## the tests that take two minutes: SQLite only, no browsers, storms or other processes
