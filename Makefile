@@ -11,13 +11,25 @@ PYTEST := $(RUN)pytest -n 3 --dist worksteal
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
 
-setup: .venv/ready ## install everything into .venv
+setup: .venv/ready ## install everything into .venv, with what development needs
+
+# What a start imports is compiled here, also where PYTHONDONTWRITEBYTECODE would have every start do it again.
+define compile
+$(RUN)python -m compileall -q src
+PYTHONDONTWRITEBYTECODE= $(RUN)python -c "import crofter.cli.serve, crofter.db.sqlite, crofter.db.postgres, crofter.login.app"
+endef
 
 .venv/ready: pyproject.toml uv.lock | $(UV)
-	$(UV) sync --quiet --locked --python $(PYTHON)
-	$(RUN)python -m compileall -q src
-	@# What a start imports is compiled here, also where PYTHONDONTWRITEBYTECODE would have every start do it again.
-	PYTHONDONTWRITEBYTECODE= $(RUN)python -c "import crofter.cli.serve, crofter.db.sqlite, crofter.db.postgres, crofter.login.app"
+	$(UV) sync --quiet --locked --all-extras --python $(PYTHON)
+	$(compile)
+	@touch $@ .venv/serving
+
+# What a server needs and no more. --inexact leaves the tools of a .venv that has them where they are.
+SERVING := $(UV) sync --quiet --locked --all-extras --no-dev --inexact --python $(PYTHON)
+
+.venv/serving: pyproject.toml uv.lock | $(UV)
+	$(SERVING)
+	$(compile)
 	@touch $@
 
 .tools/bin/uv:
@@ -25,15 +37,15 @@ setup: .venv/ready ## install everything into .venv
 	.tools/bin/python -m pip install --quiet uv
 
 # Node comes from PyPI, and only where something is built with it: it is 200 MB. Without it the rest works.
-node: setup
-	@$(UV) sync --quiet --locked --python $(PYTHON) --group console || true
+node: .venv/serving
+	@$(SERVING) --group console || true
 
 console/dist/index.html: $(shell find console/src console/public -type f ! -name schema.d.ts 2>/dev/null) \
 		console/index.html console/package-lock.json console/vite.config.ts
 	@$(MAKE) --no-print-directory node
 	@$(RUN)python tools/console.py
 
-console: setup ## build the web console, if something of it has changed
+console: .venv/serving ## build the web console, if something of it has changed
 	@$(MAKE) --no-print-directory console/dist/index.html
 
 serve: console ## serve on http://127.0.0.1:8420 and print the token

@@ -8,6 +8,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -246,6 +247,8 @@ def _check_store(settings: Settings) -> None:
             raise SettingsError("SQLite is for one process: --workers and --role need --database postgresql://…")
     elif not settings.database.startswith(("postgresql://", "postgres://")):
         raise SettingsError("a database address starts with postgresql://, and this one does not")
+    elif find_spec("psycopg") is None:
+        raise SettingsError("PostgreSQL needs an extra that is not installed: pip install 'crofter[postgres]'")
 
 
 def _check_outside(settings: Settings) -> None:

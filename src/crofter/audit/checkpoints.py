@@ -188,7 +188,7 @@ def read_file(keyring: Keyring, path: Path) -> Checkpoint:
         return Checkpoint(about["number"], about["at"], bytes.fromhex(about["mark"]), heads)
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from None
-    except ValueError:
+    except (msgspec.MsgspecError, ValueError):
         raise ValueError(f"{path} is no checkpoint of this server, or it was altered") from None
 
 

@@ -60,7 +60,7 @@ def _simple_object(raw: bytes) -> dict[str, Any] | None:
         return None
     try:
         value = _decode(raw)
-    except (ValueError, RecursionError):
+    except (msgspec.MsgspecError, ValueError, RecursionError):  # its errors are ValueErrors since 0.21 only
         return None
     if type(value) is not dict:
         return None

@@ -193,7 +193,7 @@ def _opened(request: BrowserRequest, text: str) -> PasswordProof | None:
     try:
         sealed = base64.urlsafe_b64decode(text)
         proof = msgspec.json.decode(request.runtime.keyring.open(sealed, _associated_data(request)), type=PasswordProof)
-    except (Unopenable, binascii.Error, ValueError):
+    except (Unopenable, binascii.Error, msgspec.MsgspecError, ValueError):
         return None
     return proof if proof.until > request.runtime.clock.now() else None
 

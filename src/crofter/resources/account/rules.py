@@ -29,7 +29,7 @@ def update(ctx: Context, body: AccountUpdate) -> None:
     if "country" in changes:
         changes["country"] = changes["country"].upper()
     country = changes.get("country", store.by_id(ctx.db, ctx.account_id).country)
-    if "state" in changes and country in checks.BY_CODE:
+    if "state" in changes and country in checks.known_countries().states:
         changes["state"] = changes["state"].upper()
     if changes:
         ctx.db.update(store.account, {"id": ctx.account_id}, **changes)

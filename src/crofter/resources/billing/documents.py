@@ -20,6 +20,9 @@ STANDARD = "ua-1"
 """PDF/UA: what a screen reader needs."""
 MOST = 1000
 """Items of a PDF, which takes milliseconds for each, up to three times over. Who has more reads them as a table."""
+NO_PDF = (
+    "PDF needs an extra that is not installed here: pip install 'crofter[pdf]'. The CSV of this invoice has every line."
+)
 _WAITING = 2
 """How many may wait while one is being made: each keeps a thread that others need."""
 _places = threading.BoundedSemaphore(1 + _WAITING)
@@ -55,8 +58,10 @@ def pdf(invoice: Invoice, items: list[StoredInvoiceItem]) -> bytes:
 
 
 def _made(content: str) -> bytes:
-    import typst  # noqa: PLC0415 - only who wants a PDF pays for it
-
+    try:
+        import typst  # noqa: PLC0415 - only who wants a PDF pays for it
+    except ImportError:
+        raise Unavailable(NO_PDF) from None
     given: dict[str, Any] = {"format": "pdf", "sys_inputs": {"invoice": content}}
     tries: tuple[dict[str, Any], ...] = (
         {"pdf_standards": STANDARD, "ignore_system_fonts": True},
