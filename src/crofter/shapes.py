@@ -95,7 +95,7 @@ Word = Annotated[T, word("")]
 """A text that begins with a word of the interface: the id of an image, an action, a kind of object."""
 
 EntityId = Annotated[T, word("", where='"type":"image"')]
-"""The id of an object of any kind, of which that of an image has a word in it and that of a tag is what people wrote."""
+"""The id of an object of any kind: that of an image has a word in it, and that of a tag is what people wrote."""
 
 Words = Annotated[T, word(anywhere=True)]
 """A text of the interface, or a list of them: scopes, capabilities."""

@@ -13,13 +13,14 @@ ImageLabel = Annotated[str, Meta(min_length=1, max_length=50, description="Name 
 Description = Annotated[str, Meta(max_length=65000, description="What the owner wants to know about it.")]
 
 
+MAKER = word("", where='"id":"compute/')
+
+
 class ImageView(View):
     """What a disk can be made from."""
 
     created: Moment
-    created_by: Annotated[
-        str, word("", where='"id":"compute/'), Meta(description="A username, or `compute` for an official image.")
-    ]
+    created_by: Annotated[str, MAKER, Meta(description="A username, or `compute` for an official image.")]
     deprecated: Annotated[Filtered[bool], Meta(description="Whether its distribution is no longer cared for.")]
     description: str | None
     eol: Annotated[Moment | None, Meta(description="When its distribution reaches the end of its life.")]
