@@ -133,7 +133,10 @@ def _app(parts: Parts) -> App:
         for endpoint in registry.ENDPOINTS
         if endpoint.method == "GET" and f"/v4/{endpoint.path}".rpartition("/")[0] + "/" in taggable
     ]
-    return DialectApp(parts, load(file, registry.ENDPOINTS), registry.ENDPOINTS, views)
+    dialect = load(file, registry.ENDPOINTS)
+    if dialect.words is not None:
+        parts.performer.runtime.default_label = dialect.words.word
+    return DialectApp(parts, dialect, registry.ENDPOINTS, views)
 
 
 def _first_start(runtime: Runtime) -> FirstLogin | None:

@@ -53,6 +53,7 @@ class Runtime:
     __slots__ = (
         "clock",
         "database",
+        "default_label",
         "hypervisor",
         "keyring",
         "kinds",
@@ -90,6 +91,8 @@ class Runtime:
         self.rng = rng
         self.keyring = keyring
         self.kinds = kinds
+        self.default_label = "compute"
+        """What an instance is called, before its number, that its owner gave no name; a dialect has another word."""
         self.operations: Operations | None = None
         """The operations that this process knows; set by its worker."""
 
