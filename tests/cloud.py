@@ -18,6 +18,7 @@ from crofter.config import load
 from crofter.db import deadlines, postgres, sqlite
 from crofter.edge import app, turns, write_queue
 from crofter.edge.server import configured
+from tests import disguise
 from tests.recorder import Record, Watch
 
 ADMIN = "the-token-of-the-first-user"
@@ -59,6 +60,8 @@ class Cloud:
 
     def __init__(self, database: str | None = None, **settings: Any) -> None:
         flags = {"data": ":memory:", "database": database, "log": "off", "bootstrap_token": ADMIN, "mode": "sandbox"}
+        if disguise.FILE is not None:
+            flags["dialect"] = str(disguise.FILE)
         listening = socket.create_server(("127.0.0.1", 0))
         port = listening.getsockname()[1]
         self.application = assembly.build(load({**flags, "port": port, **settings}, {}))
@@ -83,7 +86,8 @@ class Cloud:
     def client(self, token: str | None, **headers: str) -> httpx2.Client:
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
-        client = httpx2.Client(base_url=self.url, headers=headers, timeout=30, **PLAIN)
+        how = PLAIN if disguise.FILE is None else {"transport": disguise.Disguised(disguise.FILE)}
+        client = httpx2.Client(base_url=self.url, headers=headers, timeout=30, **how)
         self._clients.append(client)
         return client
 

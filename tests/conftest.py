@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
-from tests import selection
+from tests import disguise, selection
 from tests.cloud import Cloud
 from tests.databases import (
     PostgresServer,
@@ -36,6 +37,12 @@ __all__ = [
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     selection.addoption(parser)
+    parser.addoption("--dialect", metavar="FILE", help="let all servers of this run speak this dialect")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    file = config.getoption("--dialect")
+    disguise.FILE = Path(file).resolve() if file else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -10,6 +10,7 @@ from sqlalchemy import select
 
 from crofter.audit import audit
 from crofter.db import Row, query
+from crofter.dialect.app import DialectApp
 from crofter.edge.app import App
 from crofter.edge.endpoint import Endpoint
 from crofter.errors import Problem
@@ -81,8 +82,7 @@ class Watch:
         """The ids of successful writes that were not inspected yet."""
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
-        match = self.app.parts.router.match(scope["method"], scope["raw_path"]) if scope["type"] == "http" else None
-        endpoint = match.endpoint if match else None
+        endpoint = self._endpoint(scope["method"], scope["raw_path"]) if scope["type"] == "http" else None
         if endpoint is None:
             await self.app(scope, receive, send)
             return
@@ -93,6 +93,11 @@ class Watch:
             await send(message)
 
         await self.app(scope, receive, note)
+
+    def _endpoint(self, method: str, raw_path: bytes) -> Endpoint | None:
+        own_path = self.app.own_path(raw_path) if isinstance(self.app, DialectApp) else raw_path
+        match = self.app.parts.router.match(method, own_path)
+        return match.endpoint if match else None
 
     def _answered(self, endpoint: Endpoint, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         self.record.answers.setdefault(endpoint.name, set()).add(status)

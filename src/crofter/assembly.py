@@ -97,13 +97,41 @@ def build(settings: Settings) -> Application:
     )
     if runtime.database.reads_block:
         _keep_catalogue(parts, runtime)
-    application = Application(runtime, App(parts), worker, time_travel, first_login, Readiness(runtime, worker))
+    application = Application(runtime, _app(parts), worker, time_travel, first_login, Readiness(runtime, worker))
     control = _control(application, faults) if settings.sandbox else None
-    parts.mounts = _mounts(application, control)
+    parts.mounts = application.app.mounted(_mounts(application, control))
     parts.streamed = frozenset((UPLOADS,))
     if control is not None and first_login is not None:
         _seed(application, control)
     return application
+
+
+def check_dialect(settings: Settings) -> None:
+    """Raises DialectError, if the settings name a file that cannot be served."""
+    if settings.dialect is not None:
+        from crofter.dialect.file import load  # noqa: PLC0415 - nobody else needs it
+
+        load(settings.dialect, registry.ENDPOINTS)
+
+
+def _app(parts: Parts) -> App:
+    """The application. Only who serves a dialect loads what changes requests and answers."""
+    file = parts.performer.runtime.settings.dialect
+    if file is None:
+        return App(parts)
+    from crofter.dialect.app import DialectApp  # noqa: PLC0415
+    from crofter.dialect.file import load  # noqa: PLC0415
+
+    taggable = {f"{kind.url.removesuffix('{id}')}" for kind in registry.KINDS if kind.taggable}
+    views = [
+        endpoint.answers
+        for endpoint in registry.ENDPOINTS
+        if endpoint.method == "GET" and f"/v4/{endpoint.path}".rpartition("/")[0] + "/" in taggable
+    ]
+    dialect = load(file, registry.ENDPOINTS)
+    if dialect.words is not None:
+        parts.performer.runtime.default_label = dialect.words.word
+    return DialectApp(parts, dialect, registry.ENDPOINTS, views)
 
 
 def _first_start(runtime: Runtime) -> FirstLogin | None:

@@ -73,6 +73,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     seed: int | None = None
     seed_file: str | None = None
     """Accounts and what they have, which a sandbox makes at its first start: YAML or JSON."""
+    dialect: str | None = None
+    """File with another word for the interface, and with answers as other versions of its family give them: TOML."""
     log: Literal["auto", "json", "pretty", "off"] = "auto"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
     rate_limits: dict[str, str] = {}

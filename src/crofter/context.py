@@ -55,6 +55,7 @@ class Runtime:
         "_makers",
         "clock",
         "database",
+        "default_label",
         "hypervisor",
         "keyring",
         "kinds",
@@ -98,6 +99,8 @@ class Runtime:
         self.clock = clock
         self.rng = rng
         self.keyring = keyring
+        self.default_label = "compute"
+        """What an instance is called, before its number, that its owner gave no name; a dialect has another word."""
         self.operations: Operations | None = None
         """The operations that this process knows; set by its worker."""
         self._makers: dict[str, Callable[[Runtime], Any]] = {}

@@ -12,9 +12,13 @@ from crofter import clock
 T = TypeVar("T")
 
 __all__ = [
+    "HOST_SUFFIX",
     "UNSET",
+    "Address",
     "Body",
+    "EntityId",
     "Filtered",
+    "HostName",
     "Id",
     "Moment",
     "Optional",
@@ -23,8 +27,11 @@ __all__ = [
     "Revealed",
     "Secret",
     "View",
+    "Word",
+    "Words",
     "field_type",
     "given",
+    "word",
 ]
 
 
@@ -59,6 +66,46 @@ Revealed = Annotated[T, Meta(extra={"secret": True})]
 
 Optional = Union[T, UnsetType]  # noqa: UP007 - an alias with a variable
 """A field of an update: left as it is unless sent."""
+
+
+class WordMark(msgspec.Struct, frozen=True):
+    """Where in a text words of the interface stand, which a dialect gives other names."""
+
+    starts: tuple[str, ...] = ()
+    """Behind which beginnings of the text."""
+    capital: bool = False
+    """Whether they are written there with a capital."""
+    pattern: str = ""
+    """Behind what matches this at the beginning."""
+    where: str = ""
+    """Only if this JSON follows further on in the same object."""
+    suffix: str = ""
+    """In this end of the text."""
+    anywhere: bool = False
+
+
+def word(*starts: str, **more: Any) -> Meta:
+    """Say of a text that words of the interface stand in it. All other texts are what people wrote: nothing changes
+    them.
+    """
+    return Meta(extra={"word": WordMark(starts, **more)})
+
+
+Word = Annotated[T, word("")]
+"""A text that begins with a word of the interface: the id of an image, an action, a kind of object."""
+
+EntityId = Annotated[T, word("", where='"type":"image"')]
+"""The id of an object of any kind: that of an image has a word in it, and that of a tag is what people wrote."""
+
+Words = Annotated[T, word(anywhere=True)]
+"""A text of the interface, or a list of them: scopes, capabilities."""
+
+Address = Annotated[T, word("/v4/", "/v4/images/")]
+"""Where an object is viewed."""
+
+HOST_SUFFIX = "ip.computeusercontent.com"
+HostName = Annotated[T, word(suffix=f".{HOST_SUFFIX}")]
+"""The name of an address: by default one under the domain of this server."""
 
 Moment = Annotated[
     str,

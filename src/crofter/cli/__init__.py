@@ -51,6 +51,7 @@ def parser() -> argparse.ArgumentParser:
             command.add_argument(
                 "--seed", dest="seed_file", metavar="FILE", help="YAML or JSON of accounts that the first start makes"
             )
+            command.add_argument("--dialect", metavar="FILE", help="TOML of another word for the interface")
             command.add_argument("--print-json", action="store_true", help="say where it serves as one line of JSON")
             command.add_argument("--stop-with-stdin", action="store_true", help="stop when standard input ends")
     admin.describe(commands.add_parser("admin", help=dict(SERVER)["admin"]))
@@ -114,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     if command == "work":
         asked["role"] = "worker"
-    flags = {name: asked.get(name) for name in (*SETTINGS, "role", "seed_file")}
+    flags = {name: asked.get(name) for name in (*SETTINGS, "role", "seed_file", "dialect")}
     try:
         settings = load(flags, os.environ)
     except SettingsError as error:

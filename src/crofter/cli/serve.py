@@ -17,7 +17,7 @@ import msgspec
 import uvicorn
 
 from crofter import __version__
-from crofter.assembly import Application, build
+from crofter.assembly import Application, build, check_dialect
 from crofter.bootstrap import FirstLogin, bootstrap, build_runtime
 from crofter.catalogue import CatalogueError
 from crofter.cli import announcement, first_login, logs, reloading
@@ -25,6 +25,7 @@ from crofter.cli.metrics_server import MetricsServer
 from crofter.cli.workers import Workers
 from crofter.config import Settings
 from crofter.db.schema import SchemaError
+from crofter.dialect import DialectError
 from crofter.edge.server import configured
 from crofter.errors import Unavailable
 from crofter.sandbox.seed import SeedError
@@ -97,12 +98,13 @@ def serve(settings: Settings, read_settings: Callable[[], Settings] | None = Non
     logs.begin(settings)
     start = Start(settings, read_settings or (lambda: settings), print_json=print_json)
     try:
+        check_dialect(settings)
         if settings.role == "worker":
             return _work(start)
         listening = _bind(settings)
         start.settings = msgspec.structs.replace(settings, port=listening.getsockname()[1])
         return _several(start, listening) if settings.workers > 1 else _one(start, listening)
-    except SeedError as error:
+    except (SeedError, DialectError) as error:
         print(error, file=sys.stderr)
         return 1
     except (SchemaError, CatalogueError, Unavailable, OSError, *DAMAGE) as error:

@@ -81,6 +81,8 @@ class Parts(Struct):
 
 
 class App:
+    _headers = staticmethod(headers.build)
+
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
         database = parts.performer.runtime.database
@@ -95,6 +97,10 @@ class App:
         self._readers = asyncio.Semaphore(READERS)
         self._repeats = Repeats(self._resting)
         self._turns = Turns()
+
+    def mounted(self, mounts: Mapping[str, ASGIApp]) -> Mapping[str, ASGIApp]:
+        """Applications that are to be mounted, as they are to be served."""
+        return mounts
 
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
@@ -310,7 +316,7 @@ class App:
         try:
             with hub.watch(stream.topic) as waiter:
                 answer.content_type = "text/event-stream"
-                built = headers.build(endpoint, answer, self._no_limit(), request_id, _secure(scope))
+                built = self._headers(endpoint, answer, self._no_limit(), request_id, _secure(scope))
                 await send({"type": "http.response.start", "status": 200, "headers": built})
                 await streams.run(stream, fetch, hub, waiter, receive, send)
         except TooMany as problem:
@@ -344,7 +350,7 @@ class App:
         if size > PIECE and self._unread.full(_peer(scope)):
             answer = refused(Unavailable(), answer.actor)
             size = len(answer.body)
-        built = headers.build(endpoint, answer, rate_status or self._no_limit(), request_id, _secure(scope))
+        built = self._headers(endpoint, answer, rate_status or self._no_limit(), request_id, _secure(scope))
         if answer.status != 204:
             built.append((b"content-length", b"%d" % size))
         too_large = isinstance(answer.problem, TooLarge)

@@ -14,7 +14,7 @@ from crofter.db import Row, among, query
 from crofter.edge.endpoint import Endpoint
 from crofter.money import dollars
 from crofter.results import TwoPhaseWrite
-from crofter.shapes import View
+from crofter.shapes import Address, EntityId, View, Word, Words
 
 PREFERENCE = b"plan"
 APPLIED = (b"preference-applied", PREFERENCE)
@@ -33,10 +33,10 @@ class Undone(Exception):
 class PlannedObject(View):
     """Something that an event would be about."""
 
-    id: int | str | None
+    id: EntityId[int | str | None]
     label: str | None
-    type: str
-    url: str | None
+    type: Word[str]
+    url: Address[str | None]
 
 
 class PriceChange(View):
@@ -49,7 +49,7 @@ class PriceChange(View):
 class Plan(View):
     """What a request would do."""
 
-    events: list[str]
+    events: Words[list[str]]
     objects: list[PlannedObject]
     price: PriceChange
     valid: bool

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from crofter.shapes import Body, Id, Moment, Secret, View
+from crofter.shapes import Body, Id, Moment, Secret, View, Word, Words, word
 
 CAPABILITIES = [
     "Computes",
@@ -84,12 +84,16 @@ class InvoiceView(View):
     total: Dollars
 
 
+BilledLabel = Annotated[str, word("", "Backup Service - ", capital=True)]
+"""What is billed: it begins with the name of a plan, or of a service, and ends with what its owner calls it."""
+
+
 class InvoiceItemView(View, rename={"from_": "from"}):
     """One line of an invoice."""
 
     amount: Dollars
     from_: Moment
-    label: str
+    label: BilledLabel
     quantity: int
     tax: Dollars
     to: Moment
@@ -151,7 +155,7 @@ class AccountView(View):
     address_2: str
     balance: float
     balance_uninvoiced: float
-    capabilities: list[str]
+    capabilities: Words[list[str]]
     city: str
     company: str
     country: str
@@ -179,10 +183,10 @@ class CostItem(View):
 
     forecast: Forecast
     hourly: Dollars
-    label: str
+    label: BilledLabel
     month_to_date: ToDate
     monthly: Dollars
-    service: str
+    service: Word[str]
 
 
 class ServiceCost(View):
@@ -190,7 +194,7 @@ class ServiceCost(View):
 
     forecast: Forecast
     month_to_date: ToDate
-    service: str
+    service: Word[str]
 
 
 class TagCost(View):

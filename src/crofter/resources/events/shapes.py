@@ -6,11 +6,13 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from crofter.shapes import Filtered, Id, Moment, Raw, View
+from crofter.shapes import Address, EntityId, Filtered, Id, Moment, Raw, View, Word, word
 
+MESSAGE = word("The ", capital=True, pattern="Volume [A-Za-z0-9_-]+ is attached to another ")
+"""Of those that name an instance."""
 EventStatus = Literal["failed", "finished", "notification", "scheduled", "started"]
-EntityId = Annotated[
-    Raw,
+ObjectId = Annotated[
+    EntityId[Raw],
     Meta(
         description="The object's id: a number, or a string where it has no number.",
         extra_json_schema={"type": ["integer", "string", "null"]},
@@ -21,30 +23,30 @@ EntityId = Annotated[
 class EventEntity(View):
     """The object that an event is about."""
 
-    id: Filtered[EntityId]
+    id: Filtered[ObjectId]
     label: str | None
-    type: Filtered[str]
-    url: str | None
+    type: Filtered[Word[str]]
+    url: Address[str | None]
 
 
 class SecondaryEntity(View):
     """A second object that gives an event its context."""
 
-    id: EntityId
+    id: ObjectId
     label: str | None
-    type: str
-    url: str | None
+    type: Word[str]
+    url: Address[str | None]
 
 
 class EventView(View):
     """Something that happened on the account."""
 
-    action: Filtered[Annotated[str, Meta(description="What was done; more actions may be added.")]]
+    action: Filtered[Annotated[Word[str], Meta(description="What was done; more actions may be added.")]]
     created: Filtered[Moment]
     duration: Annotated[float | None, Meta(description="Seconds since it started, or that it took.")]
     entity: EventEntity | None
     id: Filtered[Id]
-    message: str | None
+    message: Annotated[str | None, MESSAGE]
     percent_complete: Annotated[int | None, Meta(description="Null where nothing is in progress.")]
     rate: str | None
     read: bool

@@ -8,7 +8,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from crofter.resources.firewalls import checks
 from crofter.resources.tags.shapes import TagLabel
-from crofter.shapes import Body, Filtered, Id, Moment, Optional, View
+from crofter.shapes import Address, Body, Filtered, Id, Moment, Optional, View
 
 MOST_RULES = 25
 """Rules of a firewall, both directions together."""
@@ -95,7 +95,7 @@ class DeviceEntity(View):
     id: Id
     label: Annotated[str | None, Meta(description="Name of the instance.")]
     type: Annotated[Literal["compute"], Meta(description="The kind of object.")]
-    url: Annotated[str, Meta(description="Where the object is viewed.")]
+    url: Annotated[Address[str], Meta(description="Where the object is viewed.")]
 
 
 class FirewallDeviceView(View):

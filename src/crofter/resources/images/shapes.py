@@ -6,23 +6,26 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, Revealed, View
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, Revealed, View, Word, word
 
 Status = Literal["creating", "pending_upload", "available"]
 ImageLabel = Annotated[str, Meta(min_length=1, max_length=50, description="Name of the image.", examples=["Debian 12"])]
 Description = Annotated[str, Meta(max_length=65000, description="What the owner wants to know about it.")]
 
 
+MAKER = word("", where='"id":"compute/')
+
+
 class ImageView(View):
     """What a disk can be made from."""
 
     created: Moment
-    created_by: Annotated[str, Meta(description="A username, or `compute` for an official image.")]
+    created_by: Annotated[str, MAKER, Meta(description="A username, or `compute` for an official image.")]
     deprecated: Annotated[Filtered[bool], Meta(description="Whether its distribution is no longer cared for.")]
     description: str | None
     eol: Annotated[Moment | None, Meta(description="When its distribution reaches the end of its life.")]
     expiry: Annotated[Moment | None, Meta(description="When an automatic image vanishes.")]
-    id: Annotated[str, Meta(description="Identifies the image.", examples=["compute/debian12"])]
+    id: Annotated[Word[str], Meta(description="Identifies the image.", examples=["compute/debian12"])]
     is_public: Filtered[bool]
     label: Annotated[Filtered[str], Meta(examples=["Debian 12"])]
     size: Annotated[Filtered[int], Meta(description="The least size of a disk made from it, in MB.", examples=[1300])]

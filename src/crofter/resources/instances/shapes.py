@@ -8,7 +8,7 @@ from msgspec import Meta
 
 from crofter.resources.instances.labels import InstanceLabel
 from crofter.resources.tags.shapes import TagLabel
-from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, Secret, View
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, Secret, View, Word
 
 Status = Literal[
     "running",
@@ -75,7 +75,7 @@ class InstanceView(View):
     group: Filtered[str]
     hypervisor: Literal["kvm"]
     id: Filtered[Id]
-    image: Filtered[str | None]
+    image: Filtered[Word[str | None]]
     ipv4: Filtered[list[str]]
     ipv6: str | None
     label: Filtered[InstanceLabel]
@@ -102,7 +102,7 @@ Interfaces = Annotated[list[InterfaceBody], Meta(max_length=3)]
 class InstanceCreate(Body):
     type: str
     region: str
-    image: str | None = None
+    image: Word[str] | None = None
     root_pass: RootPass | None = None
     authorized_keys: Keys = []
     authorized_users: Usernames = []
@@ -150,7 +150,7 @@ class WithConfig(Body):
 
 
 class Rebuild(Body):
-    image: str | None = None
+    image: Word[str] | None = None
     root_pass: RootPass | None = None
     authorized_keys: Keys = []
     authorized_users: Usernames = []

@@ -15,7 +15,7 @@ from crofter.context import Context
 from crofter.db import Flag, query, table
 from crofter.db import Moment as MomentColumn
 from crofter.db.collections import Collection
-from crofter.shapes import Filtered, Moment, View
+from crofter.shapes import Filtered, Moment, View, Words
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
@@ -28,9 +28,9 @@ class KernelView(View):
     architecture: Filtered[Architecture]
     built: Moment
     deprecated: Annotated[Filtered[bool], Meta(description="Whether better ones have taken its place.")]
-    id: Annotated[str, Meta(description="Identifies the kernel.", examples=["compute/latest-64bit"])]
+    id: Annotated[Words[str], Meta(description="Identifies the kernel.", examples=["compute/latest-64bit"])]
     kvm: Annotated[Filtered[bool], Meta(description="Whether it runs on KVM.")]
-    label: Annotated[Filtered[str], Meta(examples=["Latest 64 bit"])]
+    label: Annotated[Filtered[Words[str]], Meta(examples=["Latest 64 bit"])]
     pvops: Annotated[Filtered[bool], Meta(description="Whether it uses paravirtualized operations.")]
     version: Annotated[Filtered[str], Meta(examples=["5.16.13"])]
     xen: Annotated[Filtered[bool], Meta(description="Whether it runs on Xen.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from crofter.shapes import Filtered, Id, Moment, View
+from crofter.shapes import Address, Filtered, Id, Moment, View, Word
 
 MaintenanceType = Literal["reboot", "cold_migration", "live_migration", "volume_migration"]
 
@@ -14,8 +14,8 @@ class MaintenanceEntity(View):
 
     id: Id
     label: str
-    type: str
-    url: str
+    type: Word[str]
+    url: Address[str]
 
 
 class MaintenanceView(View):

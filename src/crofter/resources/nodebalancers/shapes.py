@@ -9,7 +9,7 @@ from msgspec import Meta, field
 
 from crofter.resources.nodebalancers.configs.shapes import NodeBalancerConfigRebuild
 from crofter.resources.tags.shapes import TagLabel
-from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View
+from crofter.shapes import UNSET, Body, Filtered, HostName, Id, Moment, Optional, View
 
 MOST_CONFIGS = 32
 """Ports of one load balancer."""
@@ -51,7 +51,7 @@ class NodeBalancerView(View):
 
     client_conn_throttle: Throttle
     created: Moment
-    hostname: Annotated[str, Meta(examples=["100-64-0-9.ip.computeusercontent.com"])]
+    hostname: Annotated[HostName[str], Meta(examples=["100-64-0-9.ip.computeusercontent.com"])]
     id: Id
     ipv4: Annotated[Filtered[str], Meta(examples=["100.64.0.9"])]
     ipv6: str | None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from sqlalchemy import bindparam, select
 
@@ -18,7 +18,7 @@ from crofter.resources.maintenance import store as maintenance
 from crofter.resources.regions.store import region
 from crofter.resources.support import store as support
 from crofter.resources.users import access
-from crofter.shapes import Moment, View
+from crofter.shapes import Moment, View, Word, word
 
 NotificationType = Literal[
     "migration_scheduled",
@@ -43,8 +43,8 @@ class NotificationEntity(View):
 
     id: int | str | None
     label: str | None
-    type: str
-    url: str | None
+    type: Word[str]
+    url: Annotated[str | None, word("/")]
 
 
 class NotificationView(View):
@@ -53,7 +53,7 @@ class NotificationView(View):
     body: str | None
     entity: NotificationEntity | None
     label: str
-    message: str
+    message: Annotated[str, word("Maintenance of your ", capital=True)]
     severity: Severity
     type: NotificationType
     until: Moment | None

@@ -12,7 +12,7 @@ from crofter.catalogue import CatalogueTable, Entry, Offered
 from crofter.context import Context
 from crofter.db import Json, Session, query, table
 from crofter.db.collections import Collection
-from crofter.shapes import View
+from crofter.shapes import View, Words
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
@@ -27,7 +27,7 @@ class Resolvers(View):
 class RegionView(View):
     """A place that offers services."""
 
-    capabilities: list[str]
+    capabilities: Words[list[str]]
     country: Annotated[str, Meta(description="Two letters.", examples=["us"])]
     id: Annotated[str, Meta(description="Identifies the region.", examples=["us-east"])]
     resolvers: Resolvers

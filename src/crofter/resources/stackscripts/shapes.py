@@ -7,12 +7,12 @@ from typing import Annotated
 from msgspec import Meta
 
 from crofter.resources.stackscripts.udf import UserDefinedField
-from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View, Words
 
 ScriptLabel = Annotated[str, Meta(min_length=3, max_length=128, description="Name of the script.", examples=["Setup"])]
 Description = Annotated[str, Meta(max_length=65000, description="What the script does.")]
 Images = Annotated[
-    list[Annotated[str, Meta(max_length=128)]],
+    Words[list[Annotated[str, Meta(max_length=128)]]],
     Meta(
         min_length=1,
         max_length=200,

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from crofter.shapes import Body, Filtered, Id, Moment, Raw, View
+from crofter.shapes import Address, Body, Filtered, Id, Moment, Raw, View, Word
 
 LONGEST_SUMMARY, LONGEST = 64, 65000
 """Characters of a summary, and of any other text."""
@@ -22,8 +22,8 @@ class TicketEntity(View):
 
     id: Annotated[Raw, Meta(extra_json_schema={"type": ["integer", "string", "null"]})]
     label: str | None
-    type: str
-    url: str | None
+    type: Word[str]
+    url: Address[str | None]
 
 
 class TicketView(View):

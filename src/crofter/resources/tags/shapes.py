@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from msgspec import Meta
 
-from crofter.shapes import Body, Id, View
+from crofter.shapes import Body, Id, View, Word
 
 TagLabel = Annotated[str, Meta(min_length=3, max_length=50, description="Name of the tag.", examples=["production"])]
 Ids = Annotated[list[Id], Meta(max_length=500, description="Objects that get the tag.")]
@@ -29,5 +29,5 @@ class TagCreate(Body):
 class TaggedObject(View):
     """An object that carries a tag, in the shape of its own kind."""
 
-    type: Annotated[str, Meta(description="compute, domain, nodebalancer or volume")]
+    type: Annotated[Word[str], Meta(description="compute, domain, nodebalancer or volume")]
     data: Any

@@ -15,7 +15,7 @@ from crofter.context import Context
 from crofter.db import Flag, Id, query, table
 from crofter.db.collections import Collection
 from crofter.money import dollars, micros
-from crofter.shapes import Filtered, View
+from crofter.shapes import Filtered, View, Words
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
@@ -51,7 +51,7 @@ class TypeView(View):
     disk: Annotated[Filtered[int], Meta(description="Storage in MB, for all disks together.", examples=[81920])]
     gpus: Annotated[Filtered[int], Meta(description="Graphics processors.", examples=[0])]
     id: Annotated[str, Meta(description="Identifies the type.", examples=["g6-standard-2"])]
-    label: Annotated[Filtered[str], Meta(examples=["Compute 4GB"])]
+    label: Annotated[Filtered[Words[str]], Meta(examples=["Compute 4GB"])]
     memory: Annotated[Filtered[int], Meta(description="RAM in MB.", examples=[4096])]
     network_out: Annotated[Filtered[int], Meta(description="Outbound bandwidth in Mbit/s.", examples=[4000])]
     price: Price

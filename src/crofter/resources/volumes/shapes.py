@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from crofter.resources.tags.shapes import TagLabel
-from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View, word
 
 SMALLEST, LARGEST = 10, 10_240
 """GB."""
@@ -49,6 +49,7 @@ class VolumeView(View):
     created: Moment
     filesystem_path: Annotated[
         str,
+        word("/dev/disk/by-id/scsi-0", capital=True),
         Meta(
             description="Where it is found in the instance that has it.",
             examples=["/dev/disk/by-id/scsi-0Compute_Volume_data"],

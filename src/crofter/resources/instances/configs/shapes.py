@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from msgspec import Meta
 
 from crofter.resources.instances.shapes import Devices, Interfaces
-from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View, Words
 
 ConfigLabel = Annotated[str, Meta(min_length=1, max_length=48, description="Name of the profile.")]
 RunLevel = Literal["default", "single", "binbash"]
@@ -58,7 +58,7 @@ class ConfigView(View):
     id: Id
     initrd: None
     interfaces: list[InterfaceView]
-    kernel: str
+    kernel: Words[str]
     label: Filtered[ConfigLabel]
     memory_limit: int
     root_device: str
@@ -81,7 +81,7 @@ class ConfigUpdate(Body):
     comments: Optional[Comments | None] = UNSET
     helpers: Optional[HelpersBody] = UNSET
     interfaces: Optional[Interfaces] = UNSET
-    kernel: Optional[str] = UNSET
+    kernel: Optional[Words[str]] = UNSET
     memory_limit: Optional[Memory] = UNSET
     root_device: Optional[Annotated[str, Meta(max_length=255)]] = UNSET
     run_level: Optional[RunLevel] = UNSET
@@ -94,7 +94,7 @@ class ConfigCreate(Body):
     comments: Optional[Comments | None] = UNSET
     helpers: Optional[HelpersBody] = UNSET
     interfaces: Optional[Interfaces] = UNSET
-    kernel: Optional[str] = UNSET
+    kernel: Optional[Words[str]] = UNSET
     memory_limit: Optional[Memory] = UNSET
     root_device: Optional[Annotated[str, Meta(max_length=255)]] = UNSET
     run_level: Optional[RunLevel] = UNSET

@@ -218,7 +218,7 @@ def _labelled(ctx: Context, label: str | None, values: Mapping[str, Any]) -> Ins
     except Duplicate:
         raise Invalid(rules.TAKEN, field="label") from None
     if label is None:
-        row["label"] = _free_label(ctx, f"compute{number}")
+        row["label"] = _free_label(ctx, f"{ctx.runtime.default_label}{number}")
         ctx.db.update(store.instance, {"id": number}, label=row["label"])
     return store.made({**row, "id": number})
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from crofter.resources.instances.shapes import Keys, RootPass, StackScriptData, Usernames
-from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, Secret, View
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, Secret, View, Word
 
 Filesystem = Literal["raw", "swap", "ext3", "ext4", "initrd"]
 DiskLabel = Annotated[str, Meta(min_length=1, max_length=48, description="Name of the disk.")]
@@ -31,7 +31,7 @@ class DiskView(View):
 class DiskCreate(Body):
     size: DiskSize
     label: DiskLabel | None = None
-    image: str | None = None
+    image: Word[str] | None = None
     root_pass: RootPass | None = None
     filesystem: Filesystem | None = None
     authorized_keys: Keys = []

@@ -30,7 +30,7 @@ from crofter.resources.instances.ips.shapes import (
 from crofter.resources.instances.ips.store import Address
 from crofter.resources.instances.looking import Args
 from crofter.resources.instances.store import Instance
-from crofter.shapes import UNSET
+from crofter.shapes import HOST_SUFFIX, UNSET
 
 JUSTIFY = (
     "Additional IPv4 addresses require technical justification.  "
@@ -38,7 +38,7 @@ JUSTIFY = (
 )
 RETRY, MOST_TRIES = 60_000, 6
 """Milliseconds until a network that could not be applied is tried again at first, and how often it is."""
-DEFAULT_DOMAIN = "ip.computeusercontent.com"
+DEFAULT_DOMAIN = HOST_SUFFIX
 _NAME = re.compile(r"(?=.{1,253}\.?$)(?:[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63}\.?")
 
 

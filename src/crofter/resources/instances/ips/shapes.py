@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from crofter.shapes import UNSET, Body, Filtered, Id, Optional, View
+from crofter.shapes import UNSET, Body, Filtered, HostName, Id, Optional, View
 
 
 class IpView(View):
@@ -17,7 +17,7 @@ class IpView(View):
     gateway: str | None
     prefix: int
     public: bool
-    rdns: str | None
+    rdns: HostName[str | None]
     region: Filtered[str]
     subnet_mask: str
     type: Literal["ipv4", "ipv6", "ipv6/pool", "ipv6/range"]
@@ -58,4 +58,4 @@ class IpAllocate(Body):
 
 
 class IpUpdate(Body):
-    rdns: Optional[Annotated[str, Meta(max_length=255)] | None] = UNSET
+    rdns: Optional[Annotated[HostName[str], Meta(max_length=255)] | None] = UNSET

@@ -14,7 +14,7 @@ from crofter.db import Moment as MomentColumn
 from crofter.db.collections import Collection
 from crofter.resources.managed import membership
 from crofter.resources.support.store import ticket
-from crofter.shapes import Id, Moment, View
+from crofter.shapes import Address, Id, Moment, View
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
@@ -25,7 +25,7 @@ class IssueEntity(View):
     id: Id
     label: str
     type: Literal["ticket"]
-    url: str
+    url: Address[str]
 
 
 class IssueView(View):

@@ -15,7 +15,7 @@ from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.oauth.rules import thumbnail_url
 from crofter.resources.oauth.store import authorization, client
-from crofter.shapes import Filtered, Id, Moment, View
+from crofter.shapes import Filtered, Id, Moment, View, Words
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
@@ -27,7 +27,7 @@ class AuthorizedAppView(View):
     expiry: Filtered[Moment | None]
     id: Id
     label: str
-    scopes: Annotated[str, Meta(description="What the application may do, separated by spaces.")]
+    scopes: Annotated[Words[str], Meta(description="What the application may do, separated by spaces.")]
     thumbnail_url: str | None
     website: Annotated[str | None, Meta(description="Where the application lives.")]
 

@@ -16,7 +16,7 @@ from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.users.rules import make_token
 from crofter.resources.users.store import token
-from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, Revealed, View, moment_in
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, Revealed, View, Words, moment_in
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------
 
@@ -31,7 +31,7 @@ def moment_complaint(value: str) -> str | None:
 
 TokenLabel = Annotated[str, Meta(min_length=1, max_length=100, description="What the token is for.")]
 Scopes = Annotated[
-    str,
+    Words[str],
     Meta(
         max_length=1000,
         description="What the token may do, separated by spaces; `*` for everything.",

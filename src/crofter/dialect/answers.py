@@ -1,0 +1,117 @@
+"""What a caller is answered, in the dialect's words: exact replacements in JSON as the server writes it.
+
+Inside a text of JSON a quote stands behind a backslash, so that ``"name":"start`` can only be a name and its value:
+no text that people wrote is ever taken for one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from crofter.dialect.shapes import Shape
+from crofter.dialect.words import HELD, OWN, Words
+from crofter.edge import headers as edge_headers
+from crofter.edge.headers import Header
+from crofter.shapes import WordMark
+
+_FLAT = rb'(?:"[a-z_]+":(?:"(?:[^"\\]|\\.)*"|[^",{}\[\]]*),)*?'
+"""Fields of an object that are no lists and no objects."""
+
+
+class Outward:
+    """Changes the answers of one endpoint."""
+
+    def __init__(self, shape: Shape | None, words: Words) -> None:
+        self._words = words
+        self._patterns: list[tuple[re.Pattern[bytes], Callable[[re.Match[bytes]], bytes]]] = []
+        self._pairs: dict[bytes, bytes] = {}
+        self._marks: tuple[bytes, ...] = (b"ompute",)
+        for name, inner in shape.walk() if shape is not None else ():
+            if OWN in name:
+                self._pairs[_name(name)] = _name(words.outward(name))
+            if inner is not None and inner.mark is not None:
+                self._mark(name, inner.mark, is_list=inner.item is not None)
+
+    def _mark(self, name: str, mark: WordMark, *, is_list: bool) -> None:
+        own, theirs = (spelling.encode() for spelling in self._words.spelling(capital=mark.capital))
+        key = re.escape(_name(name))
+        for start in mark.starts:
+            before = _name(name) + f'"{start}'.encode()
+            if mark.where:
+                condition = rb'(?=[^"\\]*",%b%b)' % (_FLAT, re.escape(mark.where.encode()))
+                self._add(rb"(%b)%b%b" % (re.escape(before), own, condition), lambda match: match[1] + theirs)
+            else:
+                self._pairs[before + own] = before + theirs
+        if mark.anywhere:
+            listed = rb"\[[^\]]*\]" if is_list else rb'"[^"\\]*"'
+            self._add(key + listed, lambda match: self._words.outward_bytes(match[0]))
+        if mark.pattern:
+            self._add(rb'(%b"%b)%b' % (key, mark.pattern.encode(), own), lambda match: match[1] + theirs)
+        if mark.suffix:
+            self._add_suffix(key, mark.suffix)
+
+    def _add_suffix(self, key: bytes, own: str) -> None:
+        theirs = own.replace(OWN, self._words.word)
+        self._marks = (b"ompute", theirs.encode())
+        other = {own.encode(): theirs.encode(), theirs.encode(): own.encode()}
+        either = b"|".join(re.escape(end) for end in other)
+        pattern = rb'(%b"[^"\\]*?)(%b)(\.?")' % (key, either)
+        self._add(pattern, lambda match: match[1] + other[match[2]] + match[3])
+
+    def _add(self, pattern: bytes, change: Callable[[re.Match[bytes]], bytes]) -> None:
+        compiled = re.compile(pattern)
+        if compiled.pattern not in {known.pattern for known, _ in self._patterns}:
+            self._patterns.append((compiled, change))
+
+    def __call__(self, body: bytes) -> bytes:
+        if not any(mark in body for mark in self._marks):
+            return body
+        for pattern, change in self._patterns:
+            body = pattern.sub(change, body)
+        for own, theirs in self._pairs.items():
+            body = body.replace(own, theirs)
+        return body
+
+
+def _name(name: str) -> bytes:
+    return f'"{name}":'.encode()
+
+
+def refusal(body: bytes, words: Words) -> bytes:
+    """The body of a failure: its fields and reasons are the interface's, whatever they are about."""
+    if not (b"ompute" in body or HELD.encode() in body):
+        return body
+    told = msgspec.json.decode(body)
+    for error in told.get("errors", ()):
+        for name in ("field", "reason"):
+            if isinstance(error.get(name), str):
+                error[name] = words.outward(error[name])
+    return msgspec.json.encode(told)
+
+
+def headers(words: Words) -> Callable[..., list[Header]]:
+    """Builds headers of which those that name scopes, paths or the interface itself are in the dialect's words."""
+
+    @lru_cache(1024)
+    def value(sent: bytes) -> bytes:
+        return words.outward(sent.decode("latin-1")).encode("latin-1", "replace")
+
+    def build(*built_from: Any) -> list[Header]:
+        return [
+            (name, value(sent)) if name in NAMES else (name, sent) for name, sent in edge_headers.build(*built_from)
+        ]
+
+    return build
+
+
+NAMES = frozenset((b"x-oauth-scopes", b"x-accepted-oauth-scopes", b"www-authenticate", b"warning", b"link"))
+
+
+def document(text: str, words: Words) -> str:
+    """The description of the interface, which nobody but its makers wrote."""
+    return words.outward(text).replace(f"{OWN}usercontent", f"{words.word}usercontent")

@@ -1,0 +1,152 @@
+"""The application in a dialect: what comes in and goes out passes here, and what is between knows nothing of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Set
+from functools import cache
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+import msgspec
+
+from crofter.dialect import answers, mounted, requests
+from crofter.dialect.answers import Outward
+from crofter.dialect.file import Dialect
+from crofter.dialect.rules import Tree
+from crofter.dialect.shapes import FilterShape, Reader, Shape
+from crofter.dialect.under_way import addresses
+from crofter.edge.app import App, ASGIApp, Parts, Receive, Scope, Send
+from crofter.edge.arguments import Request
+from crofter.edge.endpoint import Endpoint
+from crofter.edge.limits import RateLimitStatus
+from crofter.edge.perform import Answer
+from crofter.edge.planning import APPLIED, PlanView
+from crofter.results import Stream
+
+JSON = (None, "application/json")
+
+
+class DialectApp(App):
+    """``views``: the shapes of objects that are shown where an answer may show any object."""
+
+    def __init__(self, parts: Parts, dialect: Dialect, endpoints: Iterable[Endpoint], views: Iterable[Any]) -> None:
+        super().__init__(parts)
+        self._dialect = dialect
+        self._reader = Reader(views)
+        self._by_path = {(endpoint.method, endpoint.path): endpoint for endpoint in endpoints}
+        self._trees = {name: Tree(rules) for name, rules in dialect.rules.items()}
+        # Worked out when an endpoint is first called: most of them never are.
+        self._outward = cache(self._make_outward)
+        self._body = cache(self._make_body)
+        self._filter = cache(self._make_filter)
+        if dialect.words is not None:
+            self._words = dialect.words
+            self._plan = Outward(self._reader.of(PlanView), dialect.words)
+            self._headers = answers.headers(dialect.words)
+
+    # ---- what comes in ----------------------------------------------------------------------------------------------
+
+    def own_path(self, raw_path: bytes) -> bytes:
+        """A path that a caller sent, in the interface's own words."""
+        return self._dialect.paths.own(raw_path)
+
+    def takes_upload(self, method: str, raw_path: bytes) -> bool:
+        return super().takes_upload(method, self.own_path(raw_path))
+
+    def mounted(self, mounts: Mapping[str, ASGIApp]) -> Mapping[str, ASGIApp]:
+        return mounts if self._dialect.words is None else mounted.in_words(mounts, self._words)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            sent = scope["raw_path"]
+            raw_path = self.own_path(sent)
+            if raw_path is not sent:
+                # A copy: who reads from the connection asks about the path that was sent.
+                path = unquote_to_bytes(raw_path) if b"%" in raw_path else raw_path
+                scope = {**scope, "raw_path": raw_path, "path": path.decode("utf-8", "replace")}
+        await super().__call__(scope, receive, send)
+
+    async def _endpoint(
+        self, endpoint: Endpoint, values: dict[str, Any], scope: Scope, receive: Receive, request_id: str
+    ) -> tuple[Answer, RateLimitStatus]:
+        if endpoint.listing is not None and self._dialect.words is not None:
+            shape = self._filter(endpoint)
+            headers = [
+                (name, requests.inward(sent, shape, self._words) if name == b"x-filter" else sent)
+                for name, sent in scope["headers"]
+            ]
+            scope = {**scope, "headers": headers}
+        return await super()._endpoint(endpoint, values, scope, receive, request_id)
+
+    async def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
+        if endpoint.body is not None and self._dialect.words is not None:
+            request.body = requests.inward(request.body, self._body(endpoint), self._words)
+        return await super().perform(endpoint, values, request)
+
+    # ---- what goes out ----------------------------------------------------------------------------------------------
+
+    async def _send(
+        self,
+        endpoint: Endpoint | None,
+        answer: Answer,
+        rate_status: RateLimitStatus | None,
+        scope: Scope,
+        receive: Receive,
+        send: Send,
+        request_id: str,
+    ) -> None:
+        if answer.download is None and answer.content_type in JSON:
+            body = answer.body if self._dialect.words is None else self._in_words(endpoint, answer)
+            tree = self._trees.get(endpoint.name) if endpoint is not None else None
+            if tree is not None and answer.status < 300 and body and APPLIED not in answer.headers:
+                path = scope["path"].rstrip("/").replace("/v4beta/", "/v4/")
+                body = tree.apply(body, path, await self._under_way(tree, answer))
+            if body is not answer.body:
+                answer = msgspec.structs.replace(answer, body=body)
+        await super()._send(endpoint, answer, rate_status, scope, receive, send, request_id)
+
+    def _in_words(self, endpoint: Endpoint | None, answer: Answer) -> bytes:
+        if answer.status >= 400 or endpoint is None:
+            return answers.refusal(answer.body, self._words) if answer.status >= 400 else answer.body
+        if answer.headers and APPLIED in answer.headers:
+            return self._plan(answer.body)
+        return self._outward(endpoint)(answer.body)
+
+    async def _stream(
+        self, endpoint: Endpoint | None, answer: Answer, scope: Scope, receive: Receive, send: Send, request_id: str
+    ) -> Answer:
+        if endpoint is None or self._dialect.words is None:
+            return await super()._stream(endpoint, answer, scope, receive, send, request_id)
+        outward = self._outward(endpoint)
+
+        async def send_in_words(message: Any) -> None:
+            if message["type"] == "http.response.body":
+                message = {**message, "body": outward(message["body"])}
+            await send(message)
+
+        return await super()._stream(endpoint, answer, scope, receive, send_in_words, request_id)
+
+    async def _under_way(self, tree: Tree, answer: Answer) -> Mapping[str, Set[str]]:
+        if not tree.actions or answer.actor is None:
+            return {}
+        database, account_id = self.parts.performer.runtime.database, answer.actor.account_id
+        if self._inline:
+            return addresses(database, account_id, tree.actions)
+        return await asyncio.get_running_loop().run_in_executor(
+            self._pool, addresses, database, account_id, tree.actions
+        )
+
+    # ---- what is known of an endpoint -------------------------------------------------------------------------------
+
+    def _make_outward(self, endpoint: Endpoint) -> Outward:
+        if endpoint.answers is Stream:  # its frames are what the list above it shows
+            endpoint = self._by_path[endpoint.method, endpoint.path.rpartition("/")[0]]
+            return Outward(self._reader.of(endpoint.item), self._words)
+        return Outward(self._reader.of(endpoint.answers), self._words)
+
+    def _make_body(self, endpoint: Endpoint) -> Shape | None:
+        return self._reader.of(endpoint.body)
+
+    def _make_filter(self, endpoint: Endpoint) -> Shape:
+        return FilterShape(self._reader.of(endpoint.item))

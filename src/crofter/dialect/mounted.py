@@ -1,0 +1,84 @@
+"""What is beside the interface, in a dialect: its description, and the login service as far as programs talk to it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+from crofter.dialect import answers
+from crofter.dialect.words import OWN, Words
+from crofter.edge.app import ASGIApp, Receive, Scope, Send
+
+_SCOPE = re.compile(rb"(?:(?<=&)|^)scopes?=[^&]*")
+"""In a query, or in a form."""
+PAGES = ("openapi.json", "docs")
+LOGIN = ("login", "oauth", ".well-known")
+
+
+def in_words(mounts: Mapping[str, ASGIApp], words: Words) -> dict[str, ASGIApp]:
+    """The same applications, in the dialect's words."""
+    login = {name: _LoginInWords(mounts[name], words) for name in LOGIN}
+    return {**mounts} | login | {name: _described(mounts[name], words) for name in PAGES}
+
+
+def _described(app: ASGIApp, words: Words) -> ASGIApp:
+    """A page that nobody but the makers of the interface wrote: the word changes wherever it stands."""
+
+    @lru_cache(8)  # it is long, and the same for everybody who comes by the same address
+    def changed(body: bytes) -> bytes:
+        return answers.document(body.decode(), words).encode()
+
+    return _changed(app, changed)
+
+
+class _LoginInWords:
+    """Scopes are asked for and told of in the dialect's words. The pages that people see stay as they are, and what
+    they send back is taken as it was put there, so here the interface's own words hold too.
+    """
+
+    def __init__(self, app: ASGIApp, words: Words) -> None:
+        self._words = words
+        self._answering = _changed(app, lambda body: words.outward(body.decode()).encode(), b"application/json")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def receive_in_words() -> Any:
+            message = await receive()
+            return {**message, "body": self._own(message["body"])} if message.get("body") else message
+
+        scope = {**scope, "query_string": self._own(scope["query_string"])}
+        await self._answering(scope, receive_in_words, send)
+
+    def _own(self, pairs: bytes) -> bytes:
+        return _SCOPE.sub(lambda match: match[0].replace(self._words.word.encode() + b"s", OWN.encode() + b"s"), pairs)
+
+
+def _changed(app: ASGIApp, change: Callable[[bytes], bytes], only: bytes = b"") -> ASGIApp:
+    """An application whose answers are changed as a whole, if they are of a content type."""
+
+    async def changed(scope: Scope, receive: Receive, send: Send) -> None:
+        started: list[Any] = []
+        parts: list[bytes] = []
+
+        async def collect(message: Any) -> None:
+            if message["type"] == "http.response.start":
+                started.append(message)
+                return
+            parts.append(message.get("body", b""))
+            if message.get("more_body"):
+                return
+            start, body = started[0], b"".join(parts)
+            sent = dict(start["headers"])
+            if sent.get(b"content-type", b"").startswith(only):
+                body = change(body)
+            length = sent.get(b"content-length")
+            if length is not None and scope["method"] != "HEAD":
+                kept = [header for header in start["headers"] if header[0] != b"content-length"]
+                start = {**start, "headers": [*kept, (b"content-length", b"%d" % len(body))]}
+            await send(start)
+            await send({"type": "http.response.body", "body": body})
+
+        await app(scope, receive, collect)
+
+    return changed
