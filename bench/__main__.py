@@ -11,18 +11,21 @@ from pathlib import Path
 from statistics import median
 
 from bench import kinds, processes
+from bench.accounts import creates_of, opened
 from bench.lives import lives
 from bench.measuring import QUICK, THOROUGH, Candidate, Effort, microseconds
+from bench.mixed import mixed
 from bench.probes import probes
 from bench.processes import Server, running
+from bench.steps import steps
 from bench.stores import Store, stores
 from bench.table import Verdict, render
-from bench.work import GROWTH, WORK, Growth, StepContext
+from bench.work import CREATE, GROWTH, POSTGRESQL, WORK, Growth, StepContext
 
-PARTS = ("growth", "start", "speed", "lives", "probes", "kinds")
+PARTS = ("growth", "start", "speed", "steps", "mixed", "lives", "probes", "kinds")
 START, MEMORY = 2.5, 110.0
 NOTE = """\
-CPU: user and system time of the server's process (and of PostgreSQL's, where it is used), per request.
+CPU: user and system time of the server's processes per request; growth and lives add PostgreSQL's own.
 Ceiling: the same uvicorn answering the same bytes from memory. Not here: a textbook version with FastAPI and
 an ORM, and other people's servers: they would be dependencies. Their figures of one earlier run are in the
 decision about the edge."""
@@ -32,6 +35,11 @@ def speed(store: Store, effort: Effort, folder: Path, asked: Sequence[StepContex
     numbers = itertools.count(1)
     server = store.server()
     try:
+        if store.database:
+            asked = [
+                *asked,
+                StepContext("POST create instance, 8 accounts in turn", creates_of(opened(server)), CREATE),
+            ]
         recorded = processes.record(server, (work.make(next(numbers)) for work in asked))
         with running(processes.ceiling(recorded, folder)) as ceiling:
             rows, verdicts = [], []
@@ -39,11 +47,13 @@ def speed(store: Store, effort: Effort, folder: Path, asked: Sequence[StepContex
                 processes.check_same(ceiling, work.make(next(numbers)), recorded)
                 pair = [Candidate(server, work.make), Candidate(ceiling, work.make)]
                 ours, least = microseconds(pair, effort, numbers)
-                verdicts.append(Verdict(ours / least, None if store.database else work.target))  # they are SQLite's
-                rows.append([work.name, f"{ours:.0f}", f"{least:.0f}", *verdicts[-1].cells()])
+                target = POSTGRESQL[work.target] if store.database else work.target
+                verdicts.append(Verdict(ours.server / least.server, target))
+                figures = [f"{ours.server:.0f}", f"{ours.database:.0f}", f"{least.server:.0f}"]
+                rows.append([work.name, *figures, *verdicts[-1].cells()])
     finally:
         server.stop()
-    columns = ["CPU per request", "us", "ceiling us", "ratio", "target", ""]
+    columns = ["CPU per request", "us", "database us", "ceiling us", "ratio", "target", ""]
     return render("Speed", columns, rows), verdicts
 
 
@@ -56,7 +66,7 @@ def growth(
         servers += [store.server() for store in filled]
         for kind in asked:
             candidates = [Candidate(server, kind.make(size)) for server, size in zip(servers, sizes, strict=True)]
-            costs = microseconds(candidates, effort, itertools.count(1))
+            costs = [cost.both for cost in microseconds(candidates, effort, itertools.count(1))]
             verdicts.append(Verdict(costs[-1] / costs[0], kind.target))
             rows.append([kind.name, *(f"{cost:.0f}" for cost in costs), *verdicts[-1].cells()])
     finally:
@@ -98,7 +108,7 @@ def start(store: Store, effort: Effort, folder: Path) -> tuple[str, list[Verdict
     return render("Start and memory", columns, rows), verdicts
 
 
-def run(names: Sequence[str], *, quick: bool, postgresql: bool, slack: float) -> int:
+def run(names: Sequence[str], *, quick: bool, postgresql: bool, slack: float, only: str = "") -> int:
     """Measure and print; how many figures are over so many times their targets."""
     effort = QUICK if quick else THOROUGH
     sizes: tuple[int, ...] = (200, 400, 600, 800) if quick else (1_000, 10_000, 100_000, 1_000_000)
@@ -110,9 +120,11 @@ def run(names: Sequence[str], *, quick: bool, postgresql: bool, slack: float) ->
         sizes = sizes[: 4 if "growth" in names else 3 if "lives" in names else 1]
         with stores(folder, sizes, postgresql=postgresql) as filled:
             parts = {
-                "speed": lambda: speed(filled[0], effort, folder),
-                "growth": lambda: growth(filled, sizes, effort),
+                "speed": lambda: speed(filled[0], effort, folder, [work for work in WORK if only in work.name]),
+                "growth": lambda: growth(filled, sizes, effort, [kind for kind in GROWTH if only in kind.name]),
                 "start": lambda: start(filled[0], effort, folder),
+                "steps": lambda: steps(filled[0], effort, folder, 8 if quick else 64),
+                "mixed": lambda: mixed(filled[0], effort, 40 if quick else 2_000),
                 "lives": lambda: lives(filled[:3], sizes[:3], 20 if quick else 1_000),
                 "probes": lambda: probes((20, 40) if quick else (500, 5_000, 20_000), 0 if quick else 5_000, folder),
                 "kinds": lambda: of_kinds(all_sizes, effort, folder),
@@ -133,7 +145,8 @@ if __name__ == "__main__":
         "parts", nargs="*", choices=(*PARTS, "everything"), default="everything", help="what to measure"
     )
     parser.add_argument("--quick", action="store_true", help="small and rough: whether the benchmark itself works")
-    parser.add_argument("--postgresql", action="store_true", help="on PostgreSQL instead of SQLite")
+    parser.add_argument("--database", choices=("sqlite", "postgresql"), default="sqlite", help="where rows are kept")
+    parser.add_argument("--only", default="", help="of speed and growth, the rows whose names have this in them")
     parser.add_argument(
         "--slack", type=float, help="fail only above so many times a target (1; what is quick is too rough to fail)"
     )
@@ -141,5 +154,5 @@ if __name__ == "__main__":
     parts = PARTS if "everything" in asked.parts else asked.parts
     judged = asked.slack is not None or not asked.quick
     slack = 1.0 if asked.slack is None else asked.slack
-    over = run(parts, quick=asked.quick, postgresql=asked.postgresql, slack=slack)
+    over = run(parts, quick=asked.quick, postgresql=asked.database == "postgresql", slack=slack, only=asked.only)
     sys.exit(1 if over and judged else 0)

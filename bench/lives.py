@@ -51,12 +51,12 @@ def _cost(store: Store, size: int, amount: int) -> Cost:
     server = store.server()
     try:
         _let_nothing_wait(server)
-        cpu, began = server.cpu_seconds(), time.perf_counter()
+        cpu, began = server.cpu_seconds().both, time.perf_counter()
         client.load(server.port, deploy_instance, itertools.count(1), amount)
         accepted = time.perf_counter() - began
         while _running(server, size, amount) < amount:
             time.sleep(LOOK)
-        return Cost(accepted, time.perf_counter() - began, server.cpu_seconds() - cpu)
+        return Cost(accepted, time.perf_counter() - began, server.cpu_seconds().both - cpu)
     finally:
         server.stop()
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from bench import client
 from bench.client import Make
-from bench.processes import Server
+from bench.processes import Cpu, Server
 
 
 class Effort(NamedTuple):
@@ -32,24 +32,24 @@ class Candidate(NamedTuple):
     make: Make
 
 
-def microseconds(candidates: Sequence[Candidate], effort: Effort, numbers: Iterator[int]) -> list[float]:
+def microseconds(candidates: Sequence[Candidate], effort: Effort, numbers: Iterator[int]) -> list[Cpu]:
     """CPU microseconds per request of each candidate: the median of its rounds."""
     amounts = [_amount(candidate, effort, numbers) for candidate in candidates]
-    rounds: list[list[float]] = [[] for _ in candidates]
+    rounds: list[list[Cpu]] = [[] for _ in candidates]
     for _, (position, candidate) in itertools.product(range(effort.rounds), enumerate(candidates)):
         rounds[position].append(_cost(candidate, amounts[position], numbers))
-    return [median(costs) for costs in rounds]
+    return [Cpu(median(cost.server for cost in costs), median(cost.database for cost in costs)) for costs in rounds]
 
 
 def _amount(candidate: Candidate, effort: Effort, numbers: Iterator[int]) -> int:
     """As many requests as fill a round; the first ones also warm up."""
-    cost = _cost(candidate, WARM_UP, numbers)
+    cost = _cost(candidate, WARM_UP, numbers).both
     if cost < 50_000:
-        cost = _cost(candidate, WARM_UP * 4, numbers)
+        cost = _cost(candidate, WARM_UP * 4, numbers).both
     return max(4, min(effort.most, int(effort.seconds * 1_000_000 / cost)))
 
 
-def _cost(candidate: Candidate, amount: int, numbers: Iterator[int]) -> float:
+def _cost(candidate: Candidate, amount: int, numbers: Iterator[int]) -> Cpu:
     before = candidate.server.cpu_seconds()
     client.load(candidate.server.port, candidate.make, numbers, amount)
-    return (candidate.server.cpu_seconds() - before) / amount * 1_000_000
+    return candidate.server.cpu_seconds().since(before, amount)

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 from bench import client, machine
 from bench.ceiling import ADDED_BY_SERVER, Recorded
@@ -20,6 +21,23 @@ from bench.ceiling import ADDED_BY_SERVER, Recorded
 COMPILED = str(Path(tempfile.gettempdir()) / "crofter-bench-bytecode")
 """As on a server that has started before: nothing is compiled at the start. The first round fills it."""
 TOKEN = "the-token-of-the-benchmark-user"
+
+
+class Cpu(NamedTuple):
+    """Processor time, of a server and of its database where that is a server of its own."""
+
+    server: float
+    database: float
+
+    @property
+    def both(self) -> float:
+        return self.server + self.database
+
+    def since(self, before: Cpu, amount: int) -> Cpu:
+        """What each of so many requests has taken since, in microseconds."""
+        return Cpu(
+            (self.server - before.server) / amount * 1_000_000, (self.database - before.database) / amount * 1_000_000
+        )
 
 
 class Server:
@@ -47,8 +65,10 @@ class Server:
         assert answer.status == 200, answer
         return time.perf_counter() - self._began
 
-    def cpu_seconds(self) -> float:
-        return machine.cpu_seconds([self._process.pid, *self._helpers()])
+    def cpu_seconds(self) -> Cpu:
+        """Of this process and those that it has started, and of those that work for it."""
+        own = [self._process.pid, *machine.children(self._process.pid)]
+        return Cpu(machine.cpu_seconds(own), machine.cpu_seconds(self._helpers()))
 
     @property
     def resident_megabytes(self) -> float:
@@ -68,8 +88,9 @@ def running(command: list[str], helpers: Callable[[], list[int]] = list) -> Iter
         server.stop()
 
 
-def crofter(data: Path, database: str | None = None) -> list[str]:
+def crofter(data: Path, database: str | None = None, processes: int = 1) -> list[str]:
     flags = ["--database", database] if database else []
+    flags += ["--workers", str(processes)] if processes > 1 else []
     return [
         str(Path(sys.executable).with_name("crofter")),
         "serve",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
+from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
 import pytest
 from httpx2 import Client
 
-from crofter.resources.instances.ips.store import address_block
+from crofter.context import Context
+from crofter.db.postgres import PostgresDatabase
+from crofter.resources.instances.ips import blocks
+from crofter.resources.instances.ips.blocks import address_block
 from tests.at_once import at_once
 from tests.cloud import Cloud
 from tests.resources.compute import act, create, deploy, entity, events, last, refused, view
@@ -246,6 +250,23 @@ def test_two_at_once_never_get_the_same(cloud: Cloud) -> None:
     made = at_once(*(partial(five, client) for client in clients))
     addresses = [address for one in made for pair in one for address in pair]
     assert len(set(addresses)) == len(addresses) == 80
+
+
+@pytest.mark.both
+@pytest.mark.parametrize("cloud", ["postgresql"], indirect=True)
+def test_who_has_drawn_an_address_keeps_no_other_account_waiting_for_one(cloud: Cloud) -> None:
+    runtime, client = cloud.runtime, cloud.person()
+    before = create(client)["ipv4"]
+    assert isinstance(runtime.database, PostgresDatabase)
+    other = PostgresDatabase(runtime.database.address)
+    with ExitStack() as open_transactions:
+        drawn = []
+        for _ in range(blocks.PARTS - 1):
+            db = open_transactions.enter_context(other.write())
+            drawn.append(blocks.draw(Context(runtime, db, None), "us-east", public=True))
+        made = create(client)["ipv4"]
+    other.close()
+    assert len({*before, *drawn, *made}) == blocks.PARTS + 1
 
 
 @pytest.mark.both

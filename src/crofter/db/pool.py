@@ -5,15 +5,12 @@ So there is nothing to wait for when a server comes back: the next request conne
 
 from __future__ import annotations
 
-import select
 import threading
 import time
 from collections import deque
 from collections.abc import Callable
 
-from psycopg.pq import TransactionStatus
-
-from crofter.db.deadlines import DeadlineConnection
+from crofter.db.pipeline import PipelineConnection
 from crofter.errors import Unavailable
 
 WAIT_SECONDS = 3.0
@@ -23,14 +20,14 @@ IDLE_SECONDS = 600.0
 
 
 class Pool:
-    def __init__(self, connect: Callable[[], DeadlineConnection], size: int) -> None:
+    def __init__(self, connect: Callable[[], PipelineConnection], size: int) -> None:
         self._connect = connect
         self._places = threading.Semaphore(size)
-        self._idle: deque[tuple[float, DeadlineConnection]] = deque()
+        self._idle: deque[tuple[float, PipelineConnection]] = deque()
         """With the time of their return; who came back last goes out first."""
         self._closed = False
 
-    def take(self) -> DeadlineConnection:
+    def take(self) -> PipelineConnection:
         if self._closed or not self._places.acquire(timeout=WAIT_SECONDS):
             raise Unavailable
         try:
@@ -39,19 +36,19 @@ class Pool:
             self._places.release()
             raise
 
-    def _used_before(self) -> DeadlineConnection | None:
+    def _used_before(self) -> PipelineConnection | None:
         while True:
             try:
                 _since, connection = self._idle.pop()
             except IndexError:
                 return None
-            if not connection.closed and not _has_something_to_say(connection):
+            if connection.usable():
                 return connection
             connection.close()
 
-    def give_back(self, connection: DeadlineConnection) -> None:
+    def give_back(self, connection: PipelineConnection) -> None:
         connection.until = None
-        if self._closed or connection.closed or connection.pgconn.transaction_status != TransactionStatus.IDLE:
+        if self._closed or connection.closed or connection.in_transaction:
             connection.close()
         else:
             self._idle.append((time.monotonic(), connection))
@@ -74,10 +71,3 @@ class Pool:
                 self._idle.pop()[1].close()
             except IndexError:
                 return
-
-
-def _has_something_to_say(connection: DeadlineConnection) -> bool:
-    """An idle connection is silent. One that is not has most likely been closed by the server."""
-    readable = select.poll()
-    readable.register(connection.fileno(), select.POLLIN)
-    return bool(readable.poll(0))

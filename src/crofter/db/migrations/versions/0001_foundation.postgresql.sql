@@ -50,7 +50,7 @@ CREATE TABLE promotion ( slug TEXT NOT NULL, position INTEGER, summary TEXT NOT 
 --;
 CREATE TABLE tax ( slug TEXT NOT NULL, position INTEGER, name TEXT NOT NULL, millionths INTEGER NOT NULL, CONSTRAINT pk_tax PRIMARY KEY (slug), CONSTRAINT uq_tax_position UNIQUE (position) )
 --;
-CREATE TABLE address_block ( region TEXT NOT NULL, public BOOLEAN NOT NULL, number INTEGER NOT NULL, used INTEGER NOT NULL, CONSTRAINT pk_address_block PRIMARY KEY (region, public) )
+CREATE TABLE address_block ( region TEXT NOT NULL, public BOOLEAN NOT NULL, part INTEGER NOT NULL, number INTEGER NOT NULL, used INTEGER NOT NULL, CONSTRAINT pk_address_block PRIMARY KEY (region, public, part) )
 --;
 CREATE TABLE released_address ( address TEXT NOT NULL, region TEXT NOT NULL, public BOOLEAN NOT NULL, free_at BIGINT NOT NULL, CONSTRAINT pk_released_address PRIMARY KEY (address, region) )
 --;

@@ -50,7 +50,7 @@ CREATE TABLE promotion ( slug TEXT NOT NULL, position INTEGER, summary TEXT NOT 
 --;
 CREATE TABLE tax ( slug TEXT NOT NULL, position INTEGER, name TEXT NOT NULL, millionths INTEGER NOT NULL, CONSTRAINT pk_tax PRIMARY KEY (slug), CONSTRAINT uq_tax_position UNIQUE (position) ) STRICT
 --;
-CREATE TABLE address_block ( region TEXT NOT NULL, public INTEGER NOT NULL, number INTEGER NOT NULL, used INTEGER NOT NULL, CONSTRAINT pk_address_block PRIMARY KEY (region, public) ) WITHOUT ROWID, STRICT
+CREATE TABLE address_block ( region TEXT NOT NULL, public INTEGER NOT NULL, part INTEGER NOT NULL, number INTEGER NOT NULL, used INTEGER NOT NULL, CONSTRAINT pk_address_block PRIMARY KEY (region, public, part) ) WITHOUT ROWID, STRICT
 --;
 CREATE TABLE released_address ( address TEXT NOT NULL, region TEXT NOT NULL, public INTEGER NOT NULL, free_at INTEGER NOT NULL, CONSTRAINT pk_released_address PRIMARY KEY (address, region) ) WITHOUT ROWID, STRICT
 --;

@@ -15,7 +15,7 @@ from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.account import store as accounts
 from crofter.resources.instances import costs, hypervisor_client, store
-from crofter.resources.instances.ips import ranges, shares
+from crofter.resources.instances.ips import blocks, ranges, shares
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.ips.ranges import Range
 from crofter.resources.instances.ips.shapes import (
@@ -94,7 +94,7 @@ def range_view(row: Range) -> RangeView:
 
 
 def ipv4_view(row: Address) -> IpView:
-    prefix = 24 if row.public else ips.PRIVATE.prefixlen
+    prefix = 24 if row.public else blocks.PRIVATE.prefixlen
     network = ipaddress.IPv4Network(f"{row.address}/{prefix}", strict=False)
     return IpView(
         address=row.address,

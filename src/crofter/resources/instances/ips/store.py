@@ -6,7 +6,6 @@ import ipaddress
 import zlib
 from functools import cache
 
-from msgspec import Struct
 from sqlalchemy import (
     Column,
     ForeignKey,
@@ -23,20 +22,12 @@ from sqlalchemy import (
 
 from crofter import clock
 from crofter.context import Context
-from crofter.db import Flag, Id, Lock, Moment, Row, Session, Time, json_list, owned, query, table
+from crofter.db import Flag, Id, Moment, Row, json_list, owned, query, table
 from crofter.db.tally import Tally
-from crofter.errors import Invalid
+from crofter.resources.instances.ips import blocks
 
 COOLING = clock.DAY
 """How long a released address rests at least before somebody else gets it."""
-PUBLIC = ipaddress.IPv4Network("100.64.0.0/10")
-"""Shared address space: nobody's in particular, so a sandbox never shows the address of a stranger."""
-BLOCK = 16
-"""The prefix of what a region is given at a time."""
-BLOCKS = 1 << BLOCK - PUBLIC.prefixlen
-PER_24 = 253
-PRIVATE = ipaddress.IPv4Network("192.168.128.0/17")
-_PUBLIC_BEGINS, _PRIVATE_BEGINS = int(PUBLIC.network_address), int(PRIVATE.network_address)
 
 address = table(
     "address",
@@ -65,26 +56,6 @@ shared_address = table(
     Column("created", Moment, nullable=False),
     PrimaryKeyConstraint("instance_id", "address"),
     Index("ix_shared_address_address", "address", "instance_id"),
-    sqlite_without_rowid=True,
-)
-# The block of addresses that each region has last been given, and how many of it have been given out.
-address_block = table(
-    "address_block",
-    Column("region", Text, nullable=False),
-    Column("public", Flag, nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("used", Integer, nullable=False),
-    PrimaryKeyConstraint("region", "public"),
-    sqlite_without_rowid=True,
-)
-released_address = table(
-    "released_address",
-    Column("address", Text, nullable=False),
-    Column("region", Text, nullable=False),
-    Column("public", Flag, nullable=False),
-    Column("free_at", Time, nullable=False),
-    PrimaryKeyConstraint("address", "region"),
-    Index("ix_released_address_free", "region", "public", "free_at", "address"),
     sqlite_without_rowid=True,
 )
 
@@ -122,24 +93,6 @@ TEXTS = json_list(
     select(address.c.address).where(address.c.instance_id == literal_column("instance.id")).order_by(*_ORDER)
 )
 """The addresses of an instance among what is selected of it, in the order in which they are shown."""
-_RESTED = query(
-    select(released_address.c.address)
-    .where(
-        released_address.c.region == bindparam("region"),
-        released_address.c.public == bindparam("public"),
-        released_address.c.free_at <= bindparam("now"),
-    )
-    .order_by(released_address.c.free_at, released_address.c.address)
-    .limit(1)
-    .with_for_update(skip_locked=True)
-)
-_BLOCK = query(
-    select(address_block.c.number, address_block.c.used).where(
-        address_block.c.region == bindparam("region"), address_block.c.public == bindparam("public")
-    ),
-    lambda number, used: (number, used),
-)
-_LAST_BLOCK = query(select(func.coalesce(func.max(address_block.c.number), -1)).where(address_block.c.public.is_(True)))
 _LAST = query(select(func.max(address.c.position)).where(address.c.instance_id == bindparam("instance_id")))
 
 
@@ -168,7 +121,7 @@ def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, posit
 
     ``position``: which of its addresses it will be, if that is known; else the last.
     """
-    free = _free(ctx, region, public=public)
+    free = blocks.draw(ctx, region, public=public)
     if position is None:
         position = int(ctx.db.value(_LAST, instance_id=instance_id) or 0) + 1
     ctx.db.insert(
@@ -187,65 +140,7 @@ def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, posit
 
 def take(ctx: Context, region: str, *, public: bool) -> str:
     """An address of the region that nobody has, for something else than an instance. Who takes it keeps it."""
-    return _free(ctx, region, public=public)
-
-
-def _free(ctx: Context, region: str, *, public: bool) -> str:
-    """The next one of the region's block; when that is used up one that came back, or the first of a new block."""
-    ctx.db.lock(Lock.ADDRESS_POOLS)
-    key = ("addresses", region, public)
-    drawn = ctx.db.deferred(key, TakenAddress)
-    number, used = (drawn.number, drawn.used) if drawn else _block(ctx, region, public=public)
-    if used >= _room(BLOCK if public else PRIVATE.prefixlen):
-        rested: str | None = ctx.db.value(_RESTED, region=region, public=public, now=ctx.now)
-        if rested is not None:
-            ctx.db.delete(released_address, address=rested, region=region)
-            return rested
-        number, used = _new_block(ctx, region, public=public)
-    ctx.db.deferred_writes[key] = TakenAddress(region, public, number, used + 1)
-    first = _PUBLIC_BEGINS + (number << 32 - BLOCK) if public else _PRIVATE_BEGINS
-    return _numbered(first, used)
-
-
-class TakenAddress(Struct, frozen=True):
-    """How many addresses of a region's block are given out. A transaction writes it down once, after the last."""
-
-    region: str
-    public: bool
-    number: int
-    used: int
-
-    def write(self, db: Session) -> None:
-        written = db.update(address_block, {"region": self.region, "public": self.public}, used=self.used)
-        assert written == 1, "an address was drawn from a block that is not there"
-
-
-def _block(ctx: Context, region: str, *, public: bool) -> tuple[int, int]:
-    """The number of the region's block, and how many addresses of it are used."""
-    return ctx.db.maybe(_BLOCK, region=region, public=public) or _new_block(ctx, region, public=public)
-
-
-def _new_block(ctx: Context, region: str, *, public: bool) -> tuple[int, int]:
-    """Its number among all public blocks, and that none of it is used yet. Private ones are the same everywhere."""
-    number = int(ctx.db.value(_LAST_BLOCK)) + 1 if public else 0
-    replaced = ctx.db.delete(address_block, region=region, public=public)
-    left = number < BLOCKS if public else not replaced
-    if not left:
-        raise Invalid("No addresses are left in this region.")
-    ctx.db.insert(address_block, region=region, public=public, number=number, used=0)
-    return number, 0
-
-
-def _room(prefix: int) -> int:
-    """How many addresses of a network can be given out."""
-    return (1 << 24 - prefix) * PER_24
-
-
-def _numbered(first: int, number: int) -> str:
-    """Address ``number`` of a network, leaving out what each /24 keeps: its name, its gateway, its broadcast."""
-    block, place = divmod(number, PER_24)
-    whole = first + block * 256 + 2 + place
-    return f"{whole >> 24}.{whole >> 16 & 255}.{whole >> 8 & 255}.{whole & 255}"
+    return blocks.draw(ctx, region, public=public)
 
 
 def slaac(region: str, instance_id: int) -> str:
@@ -297,4 +192,4 @@ def release(ctx: Context, row: Address) -> None:
 
 def give_back(ctx: Context, taken: str, region: str, *, public: bool) -> None:
     """What was taken is nobody's, and rests before it is given out again."""
-    ctx.db.insert(released_address, address=taken, region=region, public=public, free_at=ctx.now + COOLING)
+    ctx.db.insert(blocks.released_address, address=taken, region=region, public=public, free_at=ctx.now + COOLING)

@@ -7,7 +7,7 @@ from crofter.context import Context
 from crofter.drivers.probes import Refused, Target, judge, parse, private
 from crofter.drivers.probes.addresses import LOOPBACK, Network, networks
 from crofter.errors import Invalid, Reason
-from crofter.resources.instances.ips.store import PUBLIC
+from crofter.resources.instances.ips.blocks import PUBLIC
 from crofter.resources.regions import store as regions
 
 EXAMPLES = networks("192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32")

@@ -1,0 +1,47 @@
+"""Whether PostgreSQL answers, as this process knows it."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import psycopg
+
+from crofter.db.deadlines import NoAnswer
+from crofter.errors import Unavailable
+
+SILENCE = 1.0
+"""Seconds without an answer to anybody: then a statement that is not answered either means a server that is stopped."""
+
+
+class Answering:
+    """While the server does not answer, one thread at a time tries, and the others fail at once.
+
+    Else every thread would wait as long as it may, request after request.
+    """
+
+    def __init__(self) -> None:
+        self._heard_at = time.monotonic()
+        self._silent = False
+        self._trial = threading.Lock()
+
+    def heard(self) -> None:
+        self._silent = False
+        self._heard_at = time.monotonic()
+
+    def enter(self) -> bool:
+        """Before a transaction; says whether it is the one that tries."""
+        trial = self._silent
+        if trial and not self._trial.acquire(blocking=False):
+            raise Unavailable
+        return trial
+
+    def leave(self, error: BaseException | None, *, trial: bool) -> None:
+        """After it, with what went wrong."""
+        if error is None:
+            self.heard()
+        elif isinstance(error, (NoAnswer, psycopg.errors.ConnectionTimeout)):
+            # One slow statement does not make a silent server: others are answered meanwhile.
+            self._silent = time.monotonic() - self._heard_at > SILENCE
+        if trial:
+            self._trial.release()

@@ -1,0 +1,156 @@
+"""The pool of addresses: which block a region draws from, and what came back.
+
+A block is given to a region in parts. Who draws an address keeps its part locked until commit, and whoever draws
+meanwhile takes another part: accounts do not wait for each other here.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+
+from msgspec import Struct
+from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Text, bindparam, func, select
+
+from crofter.context import Context
+from crofter.db import Flag, Lock, Row, Session, Time, query, table
+from crofter.errors import Invalid
+
+PUBLIC = ipaddress.IPv4Network("100.64.0.0/10")
+"""Shared address space: nobody's in particular, so a sandbox never shows the address of a stranger."""
+BLOCK = 16
+"""The prefix of what a region is given at a time."""
+BLOCKS = 1 << BLOCK - PUBLIC.prefixlen
+PARTS = 8
+"""Of a block: as many transactions may draw from it at the same moment."""
+PER_24 = 253
+PRIVATE = ipaddress.IPv4Network("192.168.128.0/17")
+_PUBLIC_BEGINS, _PRIVATE_BEGINS = int(PUBLIC.network_address), int(PRIVATE.network_address)
+
+# The block of addresses that each region has last been given, in parts, and how many of each have been given out.
+address_block = table(
+    "address_block",
+    Column("region", Text, nullable=False),
+    Column("public", Flag, nullable=False),
+    Column("part", Integer, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("used", Integer, nullable=False),
+    PrimaryKeyConstraint("region", "public", "part"),
+    sqlite_without_rowid=True,
+)
+released_address = table(
+    "released_address",
+    Column("address", Text, nullable=False),
+    Column("region", Text, nullable=False),
+    Column("public", Flag, nullable=False),
+    Column("free_at", Time, nullable=False),
+    PrimaryKeyConstraint("address", "region"),
+    Index("ix_released_address_free", "region", "public", "free_at", "address"),
+    sqlite_without_rowid=True,
+)
+
+
+class Part(Row):
+    """A part of a region's block that has addresses left."""
+
+    part: int
+    number: int
+    used: int
+
+
+_LEFT = (
+    select(address_block.c.part, address_block.c.number, address_block.c.used)
+    .where(
+        address_block.c.region == bindparam("region"),
+        address_block.c.public == bindparam("public"),
+        address_block.c.used < bindparam("room"),
+    )
+    .order_by(address_block.c.part)
+    .limit(1)
+)
+_UNUSED_BY_OTHERS = query(_LEFT.with_for_update(skip_locked=True), Part)
+_WAITED_FOR = query(_LEFT.with_for_update(), Part)
+_ANY = query(_LEFT, Part)
+_RESTED = query(
+    select(released_address.c.address)
+    .where(
+        released_address.c.region == bindparam("region"),
+        released_address.c.public == bindparam("public"),
+        released_address.c.free_at <= bindparam("now"),
+    )
+    .order_by(released_address.c.free_at, released_address.c.address)
+    .limit(1)
+    .with_for_update(skip_locked=True)
+)
+_LAST_BLOCK = query(select(func.coalesce(func.max(address_block.c.number), -1)).where(address_block.c.public.is_(True)))
+
+
+class TakenAddress(Struct, frozen=True):
+    """How many addresses of a part are given out. A transaction writes it down once, after the last."""
+
+    region: str
+    public: bool
+    part: int
+    number: int
+    used: int
+
+    def write(self, db: Session) -> None:
+        place = {"region": self.region, "public": self.public, "part": self.part}
+        written = db.update(address_block, place, used=self.used)
+        assert written == 1, "an address was drawn from a block that is not there"
+
+
+def draw(ctx: Context, region: str, *, public: bool) -> str:
+    """The next address of the region's block; when that is used up one that came back, or the first of a new block."""
+    key = ("addresses", region, public)
+    drawn = ctx.db.deferred(key, TakenAddress)
+    if drawn is not None and drawn.used >= _room(public=public):
+        drawn.write(ctx.db)  # this transaction goes on in another part
+        drawn = None
+    part = drawn or _part_with_room(ctx, region, public=public)
+    if part is None:
+        rested: str | None = ctx.db.value(_RESTED, region=region, public=public, now=ctx.now)
+        if rested is not None:
+            ctx.db.delete(released_address, address=rested, region=region)
+            ctx.db.deferred_writes.pop(key, None)
+            return rested
+        part = _new_block(ctx, region, public=public)
+    ctx.db.deferred_writes[key] = TakenAddress(region, public, part.part, part.number, part.used + 1)
+    first = _PUBLIC_BEGINS + (part.number << 32 - BLOCK) if public else _PRIVATE_BEGINS
+    return _numbered(first, part.part * _room(public=public) + part.used)
+
+
+def _part_with_room(ctx: Context, region: str, *, public: bool) -> Part | None:
+    """A part that nobody else draws from just now; if there is none, the first that somebody is through with."""
+    wanted = {"region": region, "public": public, "room": _room(public=public)}
+    part = ctx.db.maybe(_UNUSED_BY_OTHERS, **wanted)
+    while part is None and ctx.db.maybe(_ANY, **wanted) is not None:
+        part = ctx.db.maybe(_WAITED_FOR, **wanted)
+    return part
+
+
+def _new_block(ctx: Context, region: str, *, public: bool) -> Part:
+    """The first part of a block that no region has had. Private ones are the same everywhere."""
+    ctx.db.lock(Lock.ADDRESS_POOLS)
+    part = _part_with_room(ctx, region, public=public)
+    if part is not None:
+        return part  # somebody else was quicker
+    number = int(ctx.db.value(_LAST_BLOCK)) + 1 if public else 0
+    replaced = ctx.db.delete(address_block, region=region, public=public)
+    left = number < BLOCKS if public else not replaced
+    if not left:
+        raise Invalid("No addresses are left in this region.")
+    for place in range(PARTS):
+        ctx.db.insert(address_block, region=region, public=public, part=place, number=number, used=0)
+    return Part(0, number, 0)
+
+
+def _room(*, public: bool) -> int:
+    """How many addresses of a part can be given out."""
+    return (1 << 24 - (BLOCK if public else PRIVATE.prefixlen)) * PER_24 // PARTS
+
+
+def _numbered(first: int, number: int) -> str:
+    """Address ``number`` of a network, leaving out what each /24 keeps: its name, its gateway, its broadcast."""
+    block, place = divmod(number, PER_24)
+    whole = first + block * 256 + 2 + place
+    return f"{whole >> 24}.{whole >> 16 & 255}.{whole >> 8 & 255}.{whole & 255}"
