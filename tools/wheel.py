@@ -8,7 +8,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
-class ConsoleFiles(BuildHookInterface):  # type: ignore[misc]
+class ConsoleFiles(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         built = Path(self.root) / "console" / "dist"
         # An editable install reads them where they are.
