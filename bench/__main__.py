@@ -11,6 +11,7 @@ from pathlib import Path
 from statistics import median
 
 from bench import kinds, processes
+from bench.dialects import dialects
 from bench.lives import lives
 from bench.measuring import QUICK, THOROUGH, Candidate, Effort, microseconds
 from bench.probes import probes
@@ -19,7 +20,7 @@ from bench.stores import Store, stores
 from bench.table import Verdict, render
 from bench.work import GROWTH, WORK, Growth, StepContext
 
-PARTS = ("growth", "start", "speed", "lives", "probes", "kinds")
+PARTS = ("growth", "start", "speed", "lives", "probes", "kinds", "dialects")
 START, MEMORY = 2.5, 110.0
 NOTE = """\
 CPU: user and system time of the server's process (and of PostgreSQL's, where it is used), per request.
@@ -115,6 +116,7 @@ def run(names: Sequence[str], *, quick: bool, postgresql: bool, slack: float) ->
                 "start": lambda: start(filled[0], effort, folder),
                 "lives": lambda: lives(filled[:3], sizes[:3], 20 if quick else 1_000),
                 "probes": lambda: probes((20, 40) if quick else (500, 5_000, 20_000), 0 if quick else 5_000, folder),
+                "dialects": lambda: dialects(filled[0], effort, folder),
                 "kinds": lambda: of_kinds(all_sizes, effort, folder),
             }
             for name in names:

@@ -20,8 +20,8 @@ class Store(NamedTuple):
     database: str | None = None
     postmaster: int = 0
 
-    def server(self) -> Server:
-        return Server(crofter(self.folder, self.database), self._helpers)
+    def server(self, *flags: str) -> Server:
+        return Server([*crofter(self.folder, self.database), *flags], self._helpers)
 
     def _helpers(self) -> list[int]:
         """A query costs PostgreSQL's processes what it costs SQLite's library in ours."""

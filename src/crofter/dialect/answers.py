@@ -7,7 +7,7 @@ no text that people wrote is ever taken for one.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +16,9 @@ import msgspec
 from crofter.dialect.shapes import Shape
 from crofter.dialect.words import HELD, OWN, Words
 from crofter.edge import headers as edge_headers
+from crofter.edge.endpoint import Endpoint
 from crofter.edge.headers import Header
+from crofter.edge.perform import Answer
 from crofter.shapes import WordMark
 
 _FLAT = rb'(?:"[a-z_]+":(?:"(?:[^"\\]|\\.)*"|[^",{}\[\]]*),)*?'
@@ -28,7 +30,7 @@ class Outward:
 
     def __init__(self, shape: Shape | None, words: Words) -> None:
         self._words = words
-        self._patterns: list[tuple[re.Pattern[bytes], Callable[[re.Match[bytes]], bytes]]] = []
+        self._patterns: dict[bytes, tuple[bytes, re.Pattern[bytes], Callable[[re.Match[bytes]], bytes]]] = {}
         self._pairs: dict[bytes, bytes] = {}
         self._marks: tuple[bytes, ...] = (b"ompute",)
         for name, inner in shape.walk() if shape is not None else ():
@@ -44,35 +46,37 @@ class Outward:
             before = _name(name) + f'"{start}'.encode()
             if mark.where:
                 condition = rb'(?=[^"\\]*",%b%b)' % (_FLAT, re.escape(mark.where.encode()))
-                self._add(rb"(%b)%b%b" % (re.escape(before), own, condition), lambda match: match[1] + theirs)
+                pattern = rb"(%b)%b%b" % (re.escape(before), own, condition)
+                self._add(before + own, pattern, lambda match: match[1] + theirs)
             else:
                 self._pairs[before + own] = before + theirs
         if mark.anywhere:
             listed = rb"\[[^\]]*\]" if is_list else rb'"[^"\\]*"'
-            self._add(key + listed, lambda match: self._words.outward_bytes(match[0]))
+            self._add(_name(name), key + listed, lambda match: self._words.outward_bytes(match[0]))
         if mark.pattern:
-            self._add(rb'(%b"%b)%b' % (key, mark.pattern.encode(), own), lambda match: match[1] + theirs)
+            pattern = rb'(%b"%b)%b' % (key, mark.pattern.encode(), own)
+            self._add(own, pattern, lambda match: match[1] + theirs)
         if mark.suffix:
-            self._add_suffix(key, mark.suffix)
+            self._add_suffix(name, key, mark.suffix)
 
-    def _add_suffix(self, key: bytes, own: str) -> None:
+    def _add_suffix(self, name: str, key: bytes, own: str) -> None:
         theirs = own.replace(OWN, self._words.word)
         self._marks = (b"ompute", theirs.encode())
         other = {own.encode(): theirs.encode(), theirs.encode(): own.encode()}
         either = b"|".join(re.escape(end) for end in other)
         pattern = rb'(%b"[^"\\]*?)(%b)(\.?")' % (key, either)
-        self._add(pattern, lambda match: match[1] + other[match[2]] + match[3])
+        self._add(_name(name), pattern, lambda match: match[1] + other[match[2]] + match[3])
 
-    def _add(self, pattern: bytes, change: Callable[[re.Match[bytes]], bytes]) -> None:
-        compiled = re.compile(pattern)
-        if compiled.pattern not in {known.pattern for known, _ in self._patterns}:
-            self._patterns.append((compiled, change))
+    def _add(self, literal: bytes, pattern: bytes, change: Callable[[re.Match[bytes]], bytes]) -> None:
+        """``literal`` is in whatever the pattern matches, and is looked for much quicker."""
+        self._patterns[pattern] = literal, re.compile(pattern), change
 
     def __call__(self, body: bytes) -> bytes:
         if not any(mark in body for mark in self._marks):
             return body
-        for pattern, change in self._patterns:
-            body = pattern.sub(change, body)
+        for literal, pattern, change in self._patterns.values():
+            if literal in body:
+                body = pattern.sub(change, body)
         for own, theirs in self._pairs.items():
             body = body.replace(own, theirs)
         return body
@@ -101,14 +105,23 @@ def headers(words: Words) -> Callable[..., list[Header]]:
     def value(sent: bytes) -> bytes:
         return words.outward(sent.decode("latin-1")).encode("latin-1", "replace")
 
-    def build(*built_from: Any) -> list[Header]:
-        return [
-            (name, value(sent)) if name in NAMES else (name, sent) for name, sent in edge_headers.build(*built_from)
-        ]
+    def build(endpoint: Endpoint | None, answer: Answer, *more: Any) -> list[Header]:
+        built = edge_headers.build(endpoint, answer, *more)
+        if answer.problem is None and not answer.headers and not (endpoint and endpoint.deprecated):
+            places: Iterable[int] = SCOPES
+        else:
+            places = range(len(built))
+        for place in places:
+            name, sent = built[place]
+            if name in NAMES and b"ompute" in sent:
+                built[place] = name, value(sent)
+        return built
 
     return build
 
 
+SCOPES = (1, 2)
+"""Where the headers about scopes are, among those of every answer."""
 NAMES = frozenset((b"x-oauth-scopes", b"x-accepted-oauth-scopes", b"www-authenticate", b"warning", b"link"))
 
 

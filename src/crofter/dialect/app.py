@@ -13,6 +13,7 @@ import msgspec
 from crofter.dialect import answers, mounted, requests
 from crofter.dialect.answers import Outward
 from crofter.dialect.file import Dialect
+from crofter.dialect.inserts import Inserts
 from crofter.dialect.rules import Tree
 from crofter.dialect.shapes import FilterShape, Reader, Shape
 from crofter.dialect.under_way import addresses
@@ -35,7 +36,11 @@ class DialectApp(App):
         self._dialect = dialect
         self._reader = Reader(views)
         self._by_path = {(endpoint.method, endpoint.path): endpoint for endpoint in endpoints}
-        self._trees = {name: Tree(rules) for name, rules in dialect.rules.items()}
+        self._rules: dict[str, tuple[Inserts, Tree | None]] = {}
+        for endpoint in self._by_path.values():
+            if rules := dialect.rules.get(endpoint.name):
+                inserts = Inserts(rules, endpoint.answers, dialect.words)
+                self._rules[endpoint.name] = inserts, Tree(inserts.rest) if inserts.rest else None
         # Worked out when an endpoint is first called: most of them never are.
         self._outward = cache(self._make_outward)
         self._body = cache(self._make_body)
@@ -70,7 +75,7 @@ class DialectApp(App):
     async def _endpoint(
         self, endpoint: Endpoint, values: dict[str, Any], scope: Scope, receive: Receive, request_id: str
     ) -> tuple[Answer, RateLimitStatus]:
-        if endpoint.listing is not None and self._dialect.words is not None:
+        if endpoint.listing is not None and self._dialect.words is not None and _filters(scope):
             shape = self._filter(endpoint)
             headers = [
                 (name, requests.inward(sent, shape, self._words) if name == b"x-filter" else sent)
@@ -98,10 +103,13 @@ class DialectApp(App):
     ) -> None:
         if answer.download is None and answer.content_type in JSON:
             body = answer.body if self._dialect.words is None else self._in_words(endpoint, answer)
-            tree = self._trees.get(endpoint.name) if endpoint is not None else None
-            if tree is not None and answer.status < 300 and body and APPLIED not in answer.headers:
-                path = scope["path"].rstrip("/").replace("/v4beta/", "/v4/")
-                body = tree.apply(body, path, await self._under_way(tree, answer))
+            rules = self._rules.get(endpoint.name) if endpoint is not None else None
+            if rules is not None and answer.status < 300 and body and APPLIED not in answer.headers:
+                inserts, tree = rules
+                body = inserts.apply(body)
+                if tree is not None:
+                    path = scope["path"].rstrip("/").replace("/v4beta/", "/v4/")
+                    body = tree.apply(body, path, await self._under_way(tree, answer))
             if body is not answer.body:
                 answer = msgspec.structs.replace(answer, body=body)
         await super()._send(endpoint, answer, rate_status, scope, receive, send, request_id)
@@ -150,3 +158,7 @@ class DialectApp(App):
 
     def _make_filter(self, endpoint: Endpoint) -> Shape:
         return FilterShape(self._reader.of(endpoint.item))
+
+
+def _filters(scope: Scope) -> bool:
+    return any(name == b"x-filter" for name, _ in scope["headers"])
