@@ -21,6 +21,8 @@ GRACE = 20.0
 """Seconds that it then has to end what it has started."""
 PYTEST = ("-m", "pytest", "-n", "2", "--dist", "worksteal", "--scope", "soak")
 
+IN_A_DIALECT = ("--dialect", "tests/dialect.toml", "--scope", "quick")
+
 
 class Piece(Struct, frozen=True):
     """Files by how their paths begin, without those of the pieces before; and which of their tests, if not all."""

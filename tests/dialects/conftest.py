@@ -13,7 +13,13 @@ DIALECT = Path(__file__).parent.parent / "dialect.toml"
 
 
 @pytest.fixture(scope="session")
-def _sqlite_cloud() -> Iterator[Cloud]:
+def _disguised_cloud() -> Iterator[Cloud]:
     cloud = Cloud(disguised=DIALECT)
     yield cloud
     cloud.close()
+
+
+@pytest.fixture(params=["sqlite"])
+def cloud(_disguised_cloud: Cloud) -> Cloud:
+    _disguised_cloud.reset()
+    return _disguised_cloud

@@ -32,6 +32,7 @@ class Outward:
         self._words = words
         self._patterns: dict[bytes, tuple[bytes, re.Pattern[bytes], Callable[[re.Match[bytes]], bytes]]] = {}
         self._pairs: dict[bytes, bytes] = {}
+        self._capitals: dict[bytes, bytes] = {}
         self._marks: tuple[bytes, ...] = (b"ompute",)
         for name, inner in shape.walk() if shape is not None else ():
             if OWN in name:
@@ -48,6 +49,8 @@ class Outward:
                 condition = rb'(?=[^"\\]*",%b%b)' % (_FLAT, re.escape(mark.where.encode()))
                 pattern = rb"(%b)%b%b" % (re.escape(before), own, condition)
                 self._add(before + own, pattern, lambda match: match[1] + theirs)
+            elif mark.capital:
+                self._capitals[before + own] = before + theirs
             else:
                 self._pairs[before + own] = before + theirs
         if mark.anywhere:
@@ -79,6 +82,9 @@ class Outward:
                 body = pattern.sub(change, body)
         for own, theirs in self._pairs.items():
             body = body.replace(own, theirs)
+        if self._capitals and b"Compute" in body:
+            for own, theirs in self._capitals.items():
+                body = body.replace(own, theirs)
         return body
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Set
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -45,6 +45,7 @@ class DialectApp(App):
         self._outward = cache(self._make_outward)
         self._body = cache(self._make_body)
         self._filter = cache(self._make_filter)
+        self._own_filter = lru_cache(512)(self._make_own_filter)
         if dialect.words is not None:
             self._words = dialect.words
             self._plan = Outward(self._reader.of(PlanView), dialect.words)
@@ -76,9 +77,8 @@ class DialectApp(App):
         self, endpoint: Endpoint, values: dict[str, Any], scope: Scope, receive: Receive, request_id: str
     ) -> tuple[Answer, RateLimitStatus]:
         if endpoint.listing is not None and self._dialect.words is not None and _filters(scope):
-            shape = self._filter(endpoint)
             headers = [
-                (name, requests.inward(sent, shape, self._words) if name == b"x-filter" else sent)
+                (name, self._own_filter(endpoint, sent) if name == b"x-filter" else sent)
                 for name, sent in scope["headers"]
             ]
             scope = {**scope, "headers": headers}
@@ -158,6 +158,10 @@ class DialectApp(App):
 
     def _make_filter(self, endpoint: Endpoint) -> Shape:
         return FilterShape(self._reader.of(endpoint.item))
+
+    def _make_own_filter(self, endpoint: Endpoint, sent: bytes) -> bytes:
+        """Kept for a while: programs send few filters, over and over."""
+        return requests.inward(sent, self._filter(endpoint), self._words)
 
 
 def _filters(scope: Scope) -> bool:
