@@ -53,9 +53,7 @@ PIECES: dict[str, Piece] = {
     "resources": Piece(("tests/resources/",)),
     "operations": Piece(("tests/test_operations.py", "tests/test_matrix.py", "tests/test_job_costs.py")),
     "rest": Piece(("tests/",)),
-    "dialect": Piece(
-        ("tests/edge/", "tests/resources/"), options=("--dialect", "tests/dialect.toml", "--scope", "quick")
-    ),
+    "dialect": Piece(("tests/edge/", "tests/resources/"), options=IN_A_DIALECT),
 }
 
 

@@ -33,12 +33,16 @@ class Outward:
         self._patterns: dict[bytes, tuple[bytes, re.Pattern[bytes], Callable[[re.Match[bytes]], bytes]]] = {}
         self._pairs: dict[bytes, bytes] = {}
         self._capitals: dict[bytes, bytes] = {}
-        self._marks: tuple[bytes, ...] = (b"ompute",)
+        self._suffix: bytes | None = None
         for name, inner in shape.walk() if shape is not None else ():
             if OWN in name:
                 self._pairs[_name(name)] = _name(words.outward(name))
             if inner is not None and inner.mark is not None:
                 self._mark(name, inner.mark, is_list=inner.item is not None)
+        kind, address = (f'"{name}":"{start}{OWN}'.encode() for name, start in (("type", ""), ("url", "/v4/")))
+        if kind in self._pairs and address in self._pairs:  # most objects that events are about: both at once
+            together = {kind + b'",' + address: self._pairs[kind] + b'",' + self._pairs[address]}
+            self._pairs = together | self._pairs
 
     def _mark(self, name: str, mark: WordMark, *, is_list: bool) -> None:
         own, theirs = (spelling.encode() for spelling in self._words.spelling(capital=mark.capital))
@@ -64,7 +68,7 @@ class Outward:
 
     def _add_suffix(self, name: str, key: bytes, own: str) -> None:
         theirs = own.replace(OWN, self._words.word)
-        self._marks = (b"ompute", theirs.encode())
+        self._suffix = theirs.encode()
         other = {own.encode(): theirs.encode(), theirs.encode(): own.encode()}
         either = b"|".join(re.escape(end) for end in other)
         pattern = rb'(%b"[^"\\]*?)(%b)(\.?")' % (key, either)
@@ -75,7 +79,7 @@ class Outward:
         self._patterns[pattern] = literal, re.compile(pattern), change
 
     def __call__(self, body: bytes) -> bytes:
-        if not any(mark in body for mark in self._marks):
+        if b"ompute" not in body and (self._suffix is None or self._suffix not in body):
             return body
         for literal, pattern, change in self._patterns.values():
             if literal in body:

@@ -115,8 +115,8 @@ class DialectApp(App):
         await super()._send(endpoint, answer, rate_status, scope, receive, send, request_id)
 
     def _in_words(self, endpoint: Endpoint | None, answer: Answer) -> bytes:
-        if answer.status >= 400 or endpoint is None:
-            return answers.refusal(answer.body, self._words) if answer.status >= 400 else answer.body
+        if answer.status >= 300 or endpoint is None:
+            return answers.refusal(answer.body, self._words) if answer.status >= 300 else answer.body
         if answer.headers and APPLIED in answer.headers:
             return self._plan(answer.body)
         return self._outward(endpoint)(answer.body)
