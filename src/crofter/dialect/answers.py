@@ -39,10 +39,19 @@ class Outward:
                 self._pairs[_name(name)] = _name(words.outward(name))
             if inner is not None and inner.mark is not None:
                 self._mark(name, inner.mark, is_list=inner.item is not None)
-        kind, address = (f'"{name}":"{start}{OWN}'.encode() for name, start in (("type", ""), ("url", "/v4/")))
-        if kind in self._pairs and address in self._pairs:  # most objects that events are about: both at once
-            together = {kind + b'",' + address: self._pairs[kind] + b'",' + self._pairs[address]}
-            self._pairs = together | self._pairs
+        self._common = self._most_common()
+
+    def _most_common(self) -> list[tuple[bytes, bytes]]:
+        """What is all that there is to change in most lists of events: looked for first, and the rest only if more is
+        left.
+        """
+        action, kind, address = (
+            f'"{name}":"{start}{OWN}'.encode() for name, start in (("action", ""), ("type", ""), ("url", "/v4/"))
+        )
+        if not {action, kind, address} <= self._pairs.keys():
+            return []
+        together = kind + b'",' + address, self._pairs[kind] + b'",' + self._pairs[address]
+        return [together, (action, self._pairs.pop(action))]
 
     def _mark(self, name: str, mark: WordMark, *, is_list: bool) -> None:
         own, theirs = (spelling.encode() for spelling in self._words.spelling(capital=mark.capital))
@@ -81,6 +90,11 @@ class Outward:
     def __call__(self, body: bytes) -> bytes:
         if b"ompute" not in body and (self._suffix is None or self._suffix not in body):
             return body
+        if self._common:
+            for own, theirs in self._common:
+                body = body.replace(own, theirs)
+            if b"ompute" not in body:
+                return body
         for literal, pattern, change in self._patterns.values():
             if literal in body:
                 body = pattern.sub(change, body)

@@ -8,8 +8,6 @@ from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
-import msgspec
-
 from crofter.dialect import answers, mounted, requests
 from crofter.dialect.answers import Outward
 from crofter.dialect.file import Dialect
@@ -110,8 +108,7 @@ class DialectApp(App):
                 if tree is not None:
                     path = scope["path"].rstrip("/").replace("/v4beta/", "/v4/")
                     body = tree.apply(body, path, await self._under_way(tree, answer))
-            if body is not answer.body:
-                answer = msgspec.structs.replace(answer, body=body)
+            answer.body = body
         await super()._send(endpoint, answer, rate_status, scope, receive, send, request_id)
 
     def _in_words(self, endpoint: Endpoint | None, answer: Answer) -> bytes:
