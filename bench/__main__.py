@@ -12,6 +12,7 @@ from statistics import median
 
 from bench import kinds, processes
 from bench.accounts import creates_of, opened
+from bench.dialects import dialects
 from bench.lives import lives
 from bench.measuring import QUICK, THOROUGH, Candidate, Effort, microseconds
 from bench.mixed import mixed
@@ -22,7 +23,7 @@ from bench.stores import Store, stores
 from bench.table import Verdict, render
 from bench.work import CREATE, GROWTH, POSTGRESQL, WORK, Growth, StepContext
 
-PARTS = ("growth", "start", "speed", "steps", "mixed", "lives", "probes", "kinds")
+PARTS = ("growth", "start", "speed", "steps", "mixed", "lives", "probes", "kinds", "dialects")
 START, MEMORY = 2.5, 110.0
 NOTE = """\
 CPU: user and system time of the server's processes per request; growth and lives add PostgreSQL's own.
@@ -127,6 +128,7 @@ def run(names: Sequence[str], *, quick: bool, postgresql: bool, slack: float, on
                 "mixed": lambda: mixed(filled[0], effort, 40 if quick else 2_000),
                 "lives": lambda: lives(filled[:3], sizes[:3], 20 if quick else 1_000),
                 "probes": lambda: probes((20, 40) if quick else (500, 5_000, 20_000), 0 if quick else 5_000, folder),
+                "dialects": lambda: dialects(filled[0], effort, folder),
                 "kinds": lambda: of_kinds(all_sizes, effort, folder),
             }
             for name in names:

@@ -20,8 +20,8 @@ class Store(NamedTuple):
     database: str | None = None
     postmaster: int = 0
 
-    def server(self, processes: int = 1) -> Server:
-        return Server(crofter(self.folder, self.database, processes), self._helpers)
+    def server(self, *flags: str, processes: int = 1) -> Server:
+        return Server([*crofter(self.folder, self.database, processes), *flags], self._helpers)
 
     def _helpers(self) -> list[int]:
         """A query costs PostgreSQL's processes what it costs SQLite's library in ours."""

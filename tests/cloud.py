@@ -6,7 +6,8 @@ import asyncio
 import socket
 import threading
 from functools import lru_cache
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 import httpx2
 import uvicorn
@@ -58,10 +59,17 @@ class _Server(uvicorn.Server):
 class Cloud:
     """``alice`` owns one account, ``mallory`` another; both see the same server."""
 
-    def __init__(self, database: str | None = None, **settings: Any) -> None:
+    def __init__(
+        self,
+        database: str | None = None,
+        *,
+        disguised: Path | Literal["run"] | None = "run",
+        **settings: Any,
+    ) -> None:
+        self._disguised = disguise.FILE if disguised == "run" else disguised
         flags = {"data": ":memory:", "database": database, "log": "off", "bootstrap_token": ADMIN, "mode": "sandbox"}
-        if disguise.FILE is not None:
-            flags["dialect"] = str(disguise.FILE)
+        if self._disguised is not None:
+            flags["dialect"] = str(self._disguised)
         listening = socket.create_server(("127.0.0.1", 0))
         port = listening.getsockname()[1]
         self.application = assembly.build(load({**flags, "port": port, **settings}, {}))
@@ -86,7 +94,7 @@ class Cloud:
     def client(self, token: str | None, **headers: str) -> httpx2.Client:
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
-        how = PLAIN if disguise.FILE is None else {"transport": disguise.Disguised(disguise.FILE)}
+        how = PLAIN if self._disguised is None else {"transport": disguise.Disguised(self._disguised)}
         client = httpx2.Client(base_url=self.url, headers=headers, timeout=30, **how)
         self._clients.append(client)
         return client

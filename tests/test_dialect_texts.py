@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -13,7 +12,6 @@ from msgspec import inspect as shape
 
 from crofter.edge.router import Router
 from crofter.registry import ENDPOINTS
-from tests import disguise
 from tests.cloud import Cloud
 
 ROUTER = Router(ENDPOINTS)
@@ -32,11 +30,9 @@ DEPLOYED = {"image": f"{THEIRS}/debian11", "root_pass": PASSWORD}
 def cloud(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cloud]:
     file = tmp_path_factory.mktemp("dialect") / "dialect.toml"
     file.write_text(f'[words]\ncompute = "{THEIRS}"\n')
-    before, disguise.FILE = disguise.FILE, None
-    cloud = Cloud(dialect=str(file))
+    cloud = Cloud(dialect=str(file), disguised=None)
     yield cloud
     cloud.close()
-    disguise.FILE = before
 
 
 class Sent(Struct):
@@ -60,7 +56,8 @@ def path_of(method: str, path: str) -> str:
     """The operation of a path that was sent in the dialect."""
     own = path.replace(f"/{THEIRS}/", "/compute/").replace(f"{THEIRS}-settings", "compute-settings")
     match = ROUTER.match(method, own.encode())
-    assert match is not None and match.endpoint is not None, path
+    assert match is not None, path
+    assert match.endpoint is not None, path
     return match.endpoint.name
 
 
@@ -97,14 +94,15 @@ def test_every_text_comes_back_as_it_was_written(cloud: Cloud) -> None:
 
 
 def _about_people(sent: Sent) -> None:
-    named = {name: BOTH[:50] for name in ("address_1", "address_2", "company", "first_name", "last_name", "tax_id")}
+    named = dict.fromkeys(("address_1", "address_2", "company", "first_name", "last_name", "tax_id"), BOTH[:50])
     sent("PUT", "/v4/account", {**named, "city": f"Compute {THEIRS}", "email": f"compute@{THEIRS}.example"})
     sent("PUT", "/v4/account", {"country": "DE", "state": f"compute {THEIRS}"})
     sent("POST", "/v4/account/users", {"username": "compute", "email": f"{THEIRS}@compute.example", "restricted": True})
     sent("PUT", "/v4/account/users/compute", {"username": THEIRS, "email": f"compute@{THEIRS}.example"})
     assert sent.client.get(f"/v4/account/users/{THEIRS}").json()["username"] == THEIRS
     grants = sent.client.get(f"/v4/account/users/{THEIRS}/grants").json()
-    assert f"add_{THEIRS}s" in grants["global"] and grants[THEIRS] == []
+    assert f"add_{THEIRS}s" in grants["global"]
+    assert grants[THEIRS] == []
     sent("PUT", "/v4/profile", {"email": f"compute@{THEIRS}.example", "authorized_keys": [KEY]})
     sent("POST", "/v4/profile/sshkeys", {"label": BOTH, "ssh_key": KEY})
     sent("PUT", "/v4/profile/sshkeys/1", {"label": f"{BOTH}."})
@@ -172,7 +170,7 @@ def _about_networks(sent: Sent) -> None:
         sent("PUT", f"{instance}/ips/{address}", {"rdns": name})
         sent("PUT", f"/v4/networking/ips/{address}", {"rdns": name})
     rule = {"protocol": "TCP", "ports": "22", "action": "ACCEPT", "label": NAME, "description": BOTH}
-    both_ways = dict.fromkeys(("inbound", "outbound"), [{**rule, "addresses": {"ipv4": ["192.0.2.0/24"]}}])
+    both_ways = {key: [{**rule, "addresses": {"ipv4": ["192.0.2.0/24"]}}] for key in ("inbound", "outbound")}
     rules = {**both_ways, "inbound_policy": "DROP", "outbound_policy": "DROP"}
     firewall = {"label": NAME, "tags": ["compute", THEIRS], "rules": rules}
     made = sent("POST", "/v4/networking/firewalls", firewall)

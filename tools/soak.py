@@ -21,12 +21,16 @@ GRACE = 20.0
 """Seconds that it then has to end what it has started."""
 PYTEST = ("-m", "pytest", "-n", "2", "--dist", "worksteal", "--scope", "soak")
 
+IN_A_DIALECT = ("--dialect", "tests/dialect.toml", "--scope", "quick")
+
 
 class Piece(Struct, frozen=True):
     """Files by how their paths begin, without those of the pieces before; and which of their tests, if not all."""
 
     begins: tuple[str, ...]
     chosen: str = ""
+    options: tuple[str, ...] = ()
+    """How its tests are run. Those of other pieces may be among them: they are run another time."""
 
 
 PIECES: dict[str, Piece] = {
@@ -49,17 +53,20 @@ PIECES: dict[str, Piece] = {
     "resources": Piece(("tests/resources/",)),
     "operations": Piece(("tests/test_operations.py", "tests/test_matrix.py", "tests/test_job_costs.py")),
     "rest": Piece(("tests/",)),
+    "dialect": Piece(("tests/edge/", "tests/resources/"), options=IN_A_DIALECT),
 }
 
 
 def files(name: str) -> list[str]:
     """What a piece consists of: each file is in the first piece that names it, or in several that divide its tests."""
     tests = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py"))
+    if PIECES[name].options:
+        return [test for test in tests if test.startswith(PIECES[name].begins)]
     return [test for test in tests if name in _pieces_of(test)]
 
 
 def _pieces_of(test: str) -> list[str]:
-    naming = [name for name, piece in PIECES.items() if test.startswith(piece.begins)]
+    naming = [name for name, piece in PIECES.items() if test.startswith(piece.begins) and not piece.options]
     whole = next(place for place, name in enumerate(naming) if not PIECES[name].chosen)
     return naming[:whole] or naming[:1]
 
@@ -67,7 +74,7 @@ def _pieces_of(test: str) -> list[str]:
 def run(name: str, limit: float = LIMIT) -> tuple[str, float]:
     """How a piece ended, and the seconds it took."""
     chosen = PIECES[name].chosen
-    command = [sys.executable, *PYTEST, *files(name), *(["-k", chosen] if chosen else [])]
+    command = [sys.executable, *PYTEST, *files(name), *PIECES[name].options, *(["-k", chosen] if chosen else [])]
     began = time.monotonic()
     with subprocess.Popen(command, cwd=ROOT, process_group=0) as process:
         try:

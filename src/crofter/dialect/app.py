@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Set
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 from urllib.parse import unquote_to_bytes
-
-import msgspec
 
 from crofter.dialect import answers, mounted, requests
 from crofter.dialect.answers import Outward
 from crofter.dialect.file import Dialect
+from crofter.dialect.inserts import Inserts
 from crofter.dialect.rules import Tree
 from crofter.dialect.shapes import FilterShape, Reader, Shape
 from crofter.dialect.under_way import addresses
@@ -35,11 +34,16 @@ class DialectApp(App):
         self._dialect = dialect
         self._reader = Reader(views)
         self._by_path = {(endpoint.method, endpoint.path): endpoint for endpoint in endpoints}
-        self._trees = {name: Tree(rules) for name, rules in dialect.rules.items()}
+        self._rules: dict[str, tuple[Inserts, Tree | None]] = {}
+        for endpoint in self._by_path.values():
+            if rules := dialect.rules.get(endpoint.name):
+                inserts = Inserts(rules, endpoint.answers, dialect.words)
+                self._rules[endpoint.name] = inserts, Tree(inserts.rest) if inserts.rest else None
         # Worked out when an endpoint is first called: most of them never are.
         self._outward = cache(self._make_outward)
         self._body = cache(self._make_body)
         self._filter = cache(self._make_filter)
+        self._own_filter = lru_cache(512)(self._make_own_filter)
         if dialect.words is not None:
             self._words = dialect.words
             self._plan = Outward(self._reader.of(PlanView), dialect.words)
@@ -70,10 +74,9 @@ class DialectApp(App):
     async def _endpoint(
         self, endpoint: Endpoint, values: dict[str, Any], scope: Scope, receive: Receive, request_id: str
     ) -> tuple[Answer, RateLimitStatus]:
-        if endpoint.listing is not None and self._dialect.words is not None:
-            shape = self._filter(endpoint)
+        if endpoint.listing is not None and self._dialect.words is not None and _filters(scope):
             headers = [
-                (name, requests.inward(sent, shape, self._words) if name == b"x-filter" else sent)
+                (name, self._own_filter(endpoint, sent) if name == b"x-filter" else sent)
                 for name, sent in scope["headers"]
             ]
             scope = {**scope, "headers": headers}
@@ -98,17 +101,19 @@ class DialectApp(App):
     ) -> None:
         if answer.download is None and answer.content_type in JSON:
             body = answer.body if self._dialect.words is None else self._in_words(endpoint, answer)
-            tree = self._trees.get(endpoint.name) if endpoint is not None else None
-            if tree is not None and answer.status < 300 and body and APPLIED not in answer.headers:
-                path = scope["path"].rstrip("/").replace("/v4beta/", "/v4/")
-                body = tree.apply(body, path, await self._under_way(tree, answer))
-            if body is not answer.body:
-                answer = msgspec.structs.replace(answer, body=body)
+            rules = self._rules.get(endpoint.name) if endpoint is not None else None
+            if rules is not None and answer.status < 300 and body and APPLIED not in answer.headers:
+                inserts, tree = rules
+                body = inserts.apply(body)
+                if tree is not None:
+                    path = scope["path"].rstrip("/").replace("/v4beta/", "/v4/")
+                    body = tree.apply(body, path, await self._under_way(tree, answer))
+            answer.body = body
         await super()._send(endpoint, answer, rate_status, scope, receive, send, request_id)
 
     def _in_words(self, endpoint: Endpoint | None, answer: Answer) -> bytes:
-        if answer.status >= 400 or endpoint is None:
-            return answers.refusal(answer.body, self._words) if answer.status >= 400 else answer.body
+        if answer.status >= 300 or endpoint is None:
+            return answers.refusal(answer.body, self._words) if answer.status >= 300 else answer.body
         if answer.headers and APPLIED in answer.headers:
             return self._plan(answer.body)
         return self._outward(endpoint)(answer.body)
@@ -150,3 +155,11 @@ class DialectApp(App):
 
     def _make_filter(self, endpoint: Endpoint) -> Shape:
         return FilterShape(self._reader.of(endpoint.item))
+
+    def _make_own_filter(self, endpoint: Endpoint, sent: bytes) -> bytes:
+        """Kept for a while: programs send few filters, over and over."""
+        return requests.inward(sent, self._filter(endpoint), self._words)
+
+
+def _filters(scope: Scope) -> bool:
+    return any(name == b"x-filter" for name, _ in scope["headers"])

@@ -17,7 +17,7 @@ from crofter.dialect import DialectError
 from crofter.dialect.lines import Lines
 from crofter.dialect.paths import Paths, taken_apart
 from crofter.dialect.rules import EVERY, Rule, steps
-from crofter.dialect.shapes import fields_of
+from crofter.dialect.shapes import objects_at
 from crofter.dialect.vocabulary import vocabulary
 from crofter.dialect.words import OWN, Words
 from crofter.edge.endpoint import Endpoint
@@ -120,7 +120,7 @@ class _Checked:
         value = Raw(b"null") if does == "list" else self._value(entry, where, "add" if does == "add" else "value")
         for endpoint in known:
             added.add((endpoint.name, taken))
-            rules.setdefault(endpoint.name, []).append(Rule(shown, does, value, entry.get("while", "")))
+            rules.setdefault(endpoint.name, []).append(Rule(shown, taken, does, value, entry.get("while", "")))
 
     def _matching(self, entry: Mapping[str, Any], where: tuple[str, int]) -> list[Endpoint]:
         path = self._text(entry, "path", *where)
@@ -132,7 +132,7 @@ class _Checked:
             endpoint
             for endpoint in self._endpoints
             if method in (None, endpoint.method)
-            and any(fnmatchcase("/".join(taken_apart(own)), pattern) for own in _addresses(endpoint))
+            and any(fnmatchcase("/".join(taken_apart(own)), pattern) for own in (*_addresses(endpoint), endpoint.path))
         ]
         if not matching:
             self._refuse(f"the interface has no {path}", *where, "path")
@@ -163,23 +163,24 @@ class _Checked:
         for name, value in (("path", path), ("to", to)):
             if not re.fullmatch(r"(/([A-Za-z0-9._~-]+|\{[A-Za-z0-9_]+\}))+", value):
                 self._refuse(f"{value!r} is no path", *where, name)
-        if not paths.leads_somewhere(to):
-            self._refuse(f"the interface has no {to}", *where, "to")
         if taken_apart(path).count("{}") != taken_apart(to).count("{}"):
             self._refuse("path and to have as many parameters as each other", *where, "path")
-        if paths.hides(path) or not self._is_free(path):
-            self._refuse(f"{path} is a path already, which the alias would hide", *where, "path")
-        paths.alias(path, to)
-
-    def _is_free(self, path: str) -> bool:
-        """Whether nothing else is served there: health checks, the login service and the like."""
-        return taken_apart(path)[0] not in MOUNTED
+        # As in the description, a path may be written without the version: then it holds for both.
+        versions = [""] if paths.leads_somewhere(to) else ["/v4", "/v4beta"]
+        leading = [version for version in versions if paths.leads_somewhere(version + to)]
+        if not leading:
+            self._refuse(f"the interface has no {to}", *where, "to")
+        for version in leading:
+            if paths.hides(version + path) or taken_apart(version + path)[0] in MOUNTED:
+                self._refuse(f"{path} is a path already, which the alias would hide", *where, "path")
+            paths.alias(version + path, version + to)
 
 
 MOUNTED = (
     *("health", "version", "metrics", "openapi.json", "docs", "console", "login", "oauth", ".well-known"),
     *("uploads", "_sandbox", "{}"),
 )
+"""What else is served: health checks, the login service and the like."""
 
 
 def _addresses(endpoint: Endpoint) -> list[str]:
@@ -195,8 +196,7 @@ def _has(endpoint: Endpoint, field: tuple[str, ...], added: set[tuple[str, tuple
     """Whether an answer has a field, be it that a rule before has added it or what it is in."""
     if any((endpoint.name, field[:end]) in added for end in range(1, len(field) + 1)):
         return True
-    names = [name for name in field if name != EVERY]
-    return fields_of(endpoint.answers, names)
+    return bool(objects_at(endpoint.answers, [name for name in field if name != EVERY]))
 
 
 def _has_moments(value: Any) -> bool:

@@ -35,7 +35,10 @@ class Paths:
     def __init__(self, templates: Iterable[str], words: Words | None) -> None:
         self._words = words
         self._root = _Node()
-        self._has_aliases = False
+        self._aliases: tuple[str, ...] = ()
+        """What the paths that are aliases begin with."""
+        front = "" if words is None else words.word
+        self._front, self._own_front = f"/v4/{front}/", f"/v4/{OWN}/"
         for template in templates:
             self._add(template)
 
@@ -51,7 +54,7 @@ class Paths:
 
     def alias(self, path: str, to: str) -> None:
         """Let a path that callers send, and all below it, lead to one of the interface's own."""
-        self._has_aliases = True
+        self._aliases += (path.partition("{")[0],)
         node = self._root
         for segment in taken_apart(path):
             node = node.children.setdefault(segment, _Node(segment))
@@ -81,10 +84,14 @@ class Paths:
     def own(self, raw: bytes) -> bytes:
         """The path in the interface's own words; one that leads nowhere leads nowhere still."""
         sent = raw.decode("latin-1")
-        words = self._words
-        changes = words is not None and (OWN in sent or words.word in sent or "%" in sent)
-        if not (changes or self._has_aliases):
-            return raw
+        aliased = sent.startswith(self._aliases) if self._aliases else False
+        if not aliased and "%" not in sent:
+            if (words := self._words) is None:
+                return raw
+            # Most paths have the word once, and there.
+            rest = sent.removeprefix(self._front)
+            if not (OWN in rest or words.word in rest):
+                return raw if len(rest) == len(sent) else (self._own_front + rest).encode("latin-1")
         segments = sent[1:].split("/")
         return self._walked(segments).encode("latin-1") if unquote(segments[0]) in self._root.children else raw
 

@@ -21,6 +21,9 @@ class Rule(Struct, frozen=True):
     """One entry of ``[[answers]]``."""
 
     field: tuple[str, ...]
+    """As callers see it."""
+    own: tuple[str, ...]
+    """In the interface's own words."""
     does: Literal["add", "list", "while"]
     value: Raw = Raw(b"null")
     action: str = ""
@@ -42,6 +45,7 @@ class Tree:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         self.actions = tuple(dict.fromkeys(rule.action for rule in rules if rule.action))
+        self._only_while = all(rule.does == "while" for rule in rules)
         self._root = _Branch()
         for rule in rules:
             branch = self._root
@@ -52,6 +56,8 @@ class Tree:
 
     def apply(self, body: bytes, path: str, under_way: Mapping[str, Set[str]]) -> bytes:
         """``path`` is that of the request; below it are the objects of a list, by their ids."""
+        if self._only_while and not under_way:
+            return body
         return bytes(self._root.apply(Raw(body), _Place(path, under_way)))
 
 

@@ -134,21 +134,26 @@ def plain_types(annotation: Any) -> list[inspect.Type]:
     return [inspect.type_info(annotation)]
 
 
-def fields_of(annotation: Any, names: list[str]) -> bool:
-    """Whether an answer has a field under a field, and so on; lists have what their items have."""
-    reached: list[inspect.Type] = plain_types(annotation)
+def objects_at(annotation: Any, names: Iterable[str]) -> list[inspect.Type]:
+    """What an answer has under a field, and under a field of that, and so on; lists have what their items have."""
+    reached = [part for info in plain_types(annotation) for part in _objects(info)]
     for name in names:
-        structs = [struct for info in reached for struct in _objects(info)]
-        if any(isinstance(struct, (inspect.AnyType, inspect.DictType)) for struct in structs):
-            return True
-        reached = [
-            field.type
-            for struct in structs
-            if isinstance(struct, inspect.StructType)
-            for field in struct.fields
-            if field.encode_name == name
-        ]
-    return bool(reached)
+        if any(isinstance(part, (inspect.AnyType, inspect.DictType)) for part in reached):
+            return reached
+        inside = [part for part in reached if isinstance(part, inspect.StructType)]
+        types_of = [field.type for part in inside for field in part.fields if field.encode_name == name]
+        reached = [part for info in types_of for part in _objects(info)]
+    return reached
+
+
+def everything_in(annotation: Any) -> list[inspect.Type]:
+    """Every type in an answer, however deep, that is no list and no union."""
+    waiting, seen = [part for info in plain_types(annotation) for part in _objects(info)], set()
+    for part in waiting:  # which grows meanwhile
+        if isinstance(part, inspect.StructType) and part.cls not in seen:
+            seen.add(part.cls)
+            waiting += [inner for field in part.fields for inner in _objects(field.type)]
+    return waiting
 
 
 def _objects(info: inspect.Type) -> Iterator[inspect.Type]:
