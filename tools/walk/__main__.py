@@ -32,6 +32,7 @@ def walk(folder: Path, database: str, *, long: bool) -> list[str]:
             steps.keep()
         steps.lose_processes()
         alarms.raise_all(hung=long)
+        alarms.close()
         steps.stop()
         if long:
             steps.after()

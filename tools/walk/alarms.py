@@ -48,6 +48,10 @@ class Alarms:
             walk._exits.callback(self._prometheus.close)
             until("Prometheus has looked", lambda: not self._prometheus or not self._prometheus.fires("CrofterDown"))
 
+    def close(self) -> None:
+        """The server that refuses everybody has done its part."""
+        assert self._quiet.stop() == 0
+
     def _see(self, name: str, in_metrics: Callable[[], Any]) -> None:
         until(f"{name} in the metrics", in_metrics)
         watching = self._prometheus
