@@ -6,7 +6,7 @@ RUN := .venv/bin/
 PYTEST := $(RUN)pytest -n 3 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node console serve quick test check format openapi bench soak clean
+.PHONY: help setup node console serve quick test check format openapi bench soak sbom clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -80,6 +80,10 @@ bench: setup ## measure speed and memory against a constant-bytes ceiling
 soak: setup ## everything on both databases, with long storms, in pieces of at most 30 minutes (PIECE=name runs one)
 	@sh tools/browser.sh
 	$(RUN)python tools/soak.py $(PIECE)
+
+sbom: | $(UV) ## write dist/crofter.cdx.json: every package of a release, as CycloneDX
+	@mkdir -p dist
+	$(UV) export --quiet --locked --no-dev --all-extras --format cyclonedx1.5 --output-file dist/crofter.cdx.json
 
 clean: ## remove what was installed and built, not your data
 	rm -rf console/dist console/node_modules

@@ -25,7 +25,7 @@ PERIOD = 20
 def mixed(store: Store, effort: Effort, amount: int) -> tuple[str, list[Verdict]]:
     """Requests per second depend on whatever else the machine does; compare them within one run only."""
     processes = PROCESSES if store.database else 1
-    server = store.server(processes)
+    server = store.server(processes=processes)
     try:
         make, numbers = _mixture(opened(server)), itertools.count(1)
         client.load(server.port, make, numbers, amount // 4, CONNECTIONS[-1])

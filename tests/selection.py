@@ -71,6 +71,7 @@ NOT_QUICK = {
     "tests/test_split_roles.py": "processes of their own",
     "tests/test_two_processes.py": "processes of their own",
     "tests/test_whole_list.py::test_generated_files_are_up_to_date": "`make check` says so too",
+    "tests/test_walk.py": "processes of their own",
     "tests/test_year.py": "months of billing",
 }
 """What the quick part leaves out, and why it takes long. It leaves out whatever needs PostgreSQL, too."""

@@ -61,6 +61,7 @@ def test_a_backup_under_load_is_restored_elsewhere_with_every_row(
     file, later = tmp_path / "backup", tmp_path / "later"
     cloud = here.cloud()
     try:
+        token, invoices = _billed_account(cloud)
         _written_to_while(cloud, lambda: here.desk(capsys)("backup", str(file)))
         here.desk(capsys)("backup", str(file), code=1)  # what is there is never replaced
     finally:
@@ -84,8 +85,27 @@ def test_a_backup_under_load_is_restored_elsewhere_with_every_row(
         tags = restored.client(ADMIN).get("/v4/tags").json()
         assert tags["results"] == len(rows["tag"])  # the counts that lists go by are right
         assert restored.client(ADMIN).post("/v4/tags", json={"label": "after"}).status_code == 200
+        assert _invoices(restored, token) == invoices
     finally:
         restored.close()
+
+
+def _billed_account(cloud: Cloud) -> tuple[str, list[bytes]]:
+    """A customer with a month of an instance behind it: the token, and what the invoices say to the last byte."""
+    token = cloud.account(username="billed", card="valid")["token"]
+    instance = {"region": "us-east", "type": "g6-nanode-1"}
+    assert cloud.client(token).post("/v4/compute/instances", json=instance).status_code == 200
+    cloud.advance(32 * 86_400)
+    invoices = _invoices(cloud, token)
+    assert len(invoices) > 2
+    return token, invoices
+
+
+def _invoices(cloud: Cloud, token: str) -> list[bytes]:
+    client = cloud.client(token)
+    listed = client.get("/v4/account/invoices")
+    items = [client.get(f"/v4/account/invoices/{one['id']}/items") for one in listed.json()["data"]]
+    return [listed.content, *(item.content for item in items), client.get("/v4/account/payments").content]
 
 
 def _written_to_while(cloud: Cloud, act: Any) -> None:

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from crofter.cli import admin, admin_commands
+from crofter.db import metadata
 from tests.cloud import Cloud
 
 LIGHT = (
@@ -64,7 +65,9 @@ for command in commands:
     assert not loaded, f"{command} loads {loaded}"
 mine = sum(name.startswith("crofter") for name in sys.modules)
 from crofter import registry
-print(json.dumps([mine, [endpoint.row for endpoint in registry.ENDPOINTS if "answers" in vars(endpoint)]]))
+from crofter.db import metadata
+print(json.dumps([mine, [endpoint.row for endpoint in registry.ENDPOINTS if "answers" in vars(endpoint)],
+                  sorted(metadata.tables)]))
 """
 
 
@@ -74,9 +77,11 @@ def test_a_command_loads_neither_the_server_nor_what_only_the_registry_completes
     given = json.dumps([LIGHT, forbidden, str(tmp_path)])
     done = subprocess.run([sys.executable, "-c", RUN, given], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    loaded, read_at_the_start = json.loads(done.stdout)
+    loaded, read_at_the_start, tables = json.loads(done.stdout)
     assert loaded < 130  # of more than four hundred
     assert len(read_at_the_start) < 10  # the signatures of endpoints: the others when they are first called
+    # Whoever opens an empty database first makes all tables, and imports the registry for that.
+    assert set(tables) == set(metadata.tables)
 
 
 def test_every_command_is_light_or_says_that_it_needs_the_whole_server() -> None:

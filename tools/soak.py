@@ -52,6 +52,7 @@ PIECES: dict[str, Piece] = {
     "edge": Piece(("tests/edge/", "tests/login/")),
     "resources": Piece(("tests/resources/",)),
     "operations": Piece(("tests/test_operations.py", "tests/test_matrix.py", "tests/test_job_costs.py")),
+    "operating": Piece(("tests/test_walk.py",)),
     "rest": Piece(("tests/",)),
     "dialect": Piece(("tests/edge/", "tests/resources/"), options=IN_A_DIALECT),
 }

@@ -8,6 +8,7 @@ from crofter import mail, retention
 from crofter.catalogue import CatalogueTable
 from crofter.drivers.dns import simulated as zone_tables
 from crofter.drivers.mail import outbox as outbox_tables
+from crofter.edge import rate_windows
 from crofter.edge.endpoint import Endpoint, endpoints_of
 from crofter.engine.operation import Operation
 from crofter.engine.schedules import Schedule
@@ -195,7 +196,7 @@ SCHEDULES: tuple[Schedule, ...] = (
 TRAFFIC: TrafficSource = instance_traffic.measure
 """Billing asks for the traffic of machines, and instances answer."""
 
-TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, zone_tables)
+TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, rate_windows, zone_tables)
 """Resources that are here for their tables alone."""
 
 CATALOGUE_TABLES: tuple[CatalogueTable, ...] = (REGIONS, TYPES, KERNELS, IMAGES, TAXES, PROMOTIONS)

@@ -11,10 +11,12 @@ from prometheus_client.registry import Collector
 
 from crofter.context import Runtime
 from crofter.edge.observe import BUCKETS, Counts
-from crofter.engine.metrics import Overview, depth, overview
+from crofter.engine.metrics import COUNTED, Overview, depth, overview
 from crofter.engine.worker import Worker
 from crofter.errors import Problem
 from crofter.resources.domains import store as domains
+
+ANSWERS = "Whether the database answered this look; without it there are no gauges of queues and workers."
 
 
 def render(counts: Counts, runtime: Runtime, worker: Worker) -> bytes:
@@ -51,7 +53,9 @@ class EngineCollector(Collector):
         counted = CounterMetricFamily(
             "crofter_operations", "Operations of this process, by what became of them.", labels=["what"]
         )
-        for name, amount in sorted(self._worker.metrics.snapshot().items()):
+        # From zero on: who asks for an increase does not see the first of a count that begins with one.
+        amounts = dict.fromkeys(COUNTED, 0) | self._worker.metrics.snapshot()
+        for name, amount in sorted(amounts.items()):
             counted.add_metric([name], amount)
         yield counted
         yield GaugeMetricFamily(
@@ -69,7 +73,9 @@ class EngineCollector(Collector):
                 rows, whole = depth(db), overview(db, now)
                 behind = domains.behind(db)
         except Problem:
-            return  # the database is away; readiness says so
+            yield GaugeMetricFamily("crofter_database_up", ANSWERS, value=0)
+            return
+        yield GaugeMetricFamily("crofter_database_up", ANSWERS, value=1)
         ages: dict[str, float] = {}
         for row in rows:
             waiting.add_metric([row.queue, row.state], row.amount)

@@ -12,6 +12,11 @@ from crofter.db import Query, Row, Session, query
 from crofter.engine.queue import state_in
 from crofter.engine.tables import operation, worker
 
+COUNTED = (
+    *("claimed", "done", "scheduled", "failed", "cancelled", "slept"),
+    *("retries", "hung", "fenced", "reaps", "returned", "unavailable"),
+)
+
 
 class Metrics:
     """Counts since the start of this process.

@@ -1,0 +1,36 @@
+"""docs/operating.md is walked as it is written: split roles on PostgreSQL behind a proxy, each alarm raised."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tools.walk import alarms, places
+from tools.walk.__main__ import walk
+
+from tests.databases import PostgresServer
+
+INSTALLED = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+"""Debian's."""
+
+
+def test_the_page_is_walked_and_every_alarm_is_seen(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    seen = walk(tmp_path, postgres_server.address(postgres_server.empty()), long=False)
+    assert len(seen) >= len(alarms.NAMES) - 1  # all but a step past its deadline, which takes a minute
+
+
+@pytest.mark.soak
+def test_the_long_walk_has_backups_keys_and_a_step_that_hangs(tmp_path: Path, postgres_server: PostgresServer) -> None:
+    seen = walk(tmp_path, postgres_server.address(postgres_server.empty()), long=True)
+    assert set(seen) == set(alarms.NAMES)
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    "programs", INSTALLED or [None], ids=lambda programs: programs.parent.name if programs else "-"
+)
+def test_the_long_walk_on_what_is_installed(tmp_path: Path, programs: Path | None) -> None:
+    if programs is None:
+        pytest.skip("no PostgreSQL is installed (Debian 12: apt-get install postgresql-15)")
+    with places.postgresql(programs) as database:
+        walk(tmp_path, database, long=True)

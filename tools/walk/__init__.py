@@ -1,0 +1,1 @@
+"""``python -m tools.walk``: docs/operating.md done as it is written, on PostgreSQL, with split roles behind a proxy."""
