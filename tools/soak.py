@@ -48,6 +48,7 @@ PIECES: dict[str, Piece] = {
     "edge": Piece(("tests/edge/", "tests/login/")),
     "resources": Piece(("tests/resources/",)),
     "operations": Piece(("tests/test_operations.py", "tests/test_matrix.py", "tests/test_job_costs.py")),
+    "install": Piece(("tests/test_install.py", "tests/test_container.py")),
     "rest": Piece(("tests/",)),
 }
 
