@@ -71,7 +71,7 @@ format: setup ## put the code in order
 	$(RUN)ruff check --fix .
 	$(RUN)ruff format .
 
-openapi: setup ## write openapi.json, COVERAGE.md and the commands anew
+openapi: setup ## write openapi.json and all that follows from it anew
 	$(RUN)python tools/generated.py
 
 bench: setup ## measure speed and memory against a constant-bytes ceiling

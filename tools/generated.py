@@ -12,7 +12,7 @@ if __name__ == "__main__":
 
 from crofter.edge import openapi  # noqa: E402
 from crofter.registry import ENDPOINTS  # noqa: E402
-from tools import commands, coverage  # noqa: E402
+from tools import commands, coverage, works_with  # noqa: E402
 
 
 def files() -> dict[str, str]:
@@ -21,6 +21,7 @@ def files() -> dict[str, str]:
         "openapi.json": openapi.render(ENDPOINTS),
         "COVERAGE.md": coverage.render(ENDPOINTS, coverage.interface(), coverage.documented(ENDPOINTS)),
         commands.FILE: commands.render(json.loads(openapi.render(ENDPOINTS))),
+        works_with.FILE: works_with.render(),
     }
 
 

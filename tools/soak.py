@@ -53,6 +53,7 @@ PIECES: dict[str, Piece] = {
     "resources": Piece(("tests/resources/",)),
     "operations": Piece(("tests/test_operations.py", "tests/test_matrix.py", "tests/test_job_costs.py")),
     "operating": Piece(("tests/test_walk.py",)),
+    "install": Piece(("tests/test_install.py", "tests/test_container.py")),
     "rest": Piece(("tests/",)),
     "dialect": Piece(("tests/edge/", "tests/resources/"), options=IN_A_DIALECT),
 }

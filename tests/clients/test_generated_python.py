@@ -54,7 +54,7 @@ def operations(generated: ModuleType) -> dict[str, Any]:
 def test_an_instance_lives_by_the_generated_client(cloud: Cloud, generated: Any) -> None:
     calls = operations(generated)
     assert sorted(calls) == sorted(one.name for one in ENDPOINTS)
-    models = importlib.import_module(f"{PACKAGE}.models")
+    models = _models()
     with generated.AuthenticatedClient(base_url=f"{cloud.url}/v4", token=cloud.account()["token"]) as client:
         body = models.InstanceCreate(
             type_="g6-nanode-1", region="us-east", image="compute/debian11", root_pass="correct-Horse-7-battery"
@@ -71,6 +71,18 @@ def test_an_instance_lives_by_the_generated_client(cloud: Cloud, generated: Any)
         gone = calls["view_instance"].sync_detailed(made.id, client=client)
         assert gone.status_code == 404
         assert gone.parsed.errors[0].reason == "Not found"
+
+
+def test_the_generated_client_works_on_the_beta_path_too(cloud: Cloud, generated: Any) -> None:
+    calls = operations(generated)
+    with generated.AuthenticatedClient(base_url=f"{cloud.url}/v4beta", token=cloud.account()["token"]) as client:
+        made = calls["create_tag"].sync(client=client, body=_models().TagCreate(label="garden"))
+        assert made.label == "garden", made
+        assert [tag.label for tag in calls["list_tags"].sync(client=client).data] == ["garden"]
+
+
+def _models() -> Any:
+    return importlib.import_module(f"{PACKAGE}.models")
 
 
 def _running(calls: dict[str, Any], client: Any, number: int) -> Any:

@@ -1,0 +1,168 @@
+"""The image: its files are in order, and its steps give a server that is healthy, in a folder instead of a container.
+
+No container engine is needed: the lines of the Dockerfile are read, and done here under another root folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import httpx2
+import pytest
+import yaml
+
+from crofter.config import load
+from tests.served import environment
+
+ROOT = Path(__file__).resolve().parent.parent
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
+SERVICE: dict[str, Any] = COMPOSE["services"]["crofter"]
+PATHS = ("/opt/crofter", "/src", "/data")
+"""What the image has of its own in its root folder."""
+HEALTHY_SECONDS = 60
+
+
+class Line(NamedTuple):
+    word: str
+    rest: str
+
+
+def lines() -> list[Line]:
+    joined = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text())
+    return [Line(*line.split(" ", 1)) for line in joined.splitlines() if line and not line.startswith("#")]
+
+
+def variables() -> dict[str, str]:
+    """Of the whole file; the two stages do not contradict each other."""
+    return dict(pair.split("=", 1) for line in lines() if line.word == "ENV" for pair in shlex.split(line.rest))
+
+
+def only(word: str) -> str:
+    """The rest of the last line with a word: that of the second stage, if both have it."""
+    return [line.rest for line in lines() if line.word == word][-1]
+
+
+def command(rest: str) -> list[str]:
+    return [str(part) for part in json.loads(rest)]
+
+
+def settings() -> dict[str, str]:
+    """The variables of the container as compose sets them, where nothing is set around it."""
+    written = {name: value for name, value in SERVICE["environment"].items() if value is not None}
+    defaults = {name: re.sub(r"\$\{\w+:-(.*)\}", r"\1", value) for name, value in written.items()}
+    return {name: value for name, value in {**variables(), **defaults}.items() if name.startswith("CROFTER_")}
+
+
+@pytest.mark.skipif(shutil.which("hadolint", path=str(Path(sys.executable).parent)) is None, reason="no hadolint here")
+def test_the_dockerfile_has_nothing_to_complain_about() -> None:
+    tool = str(Path(sys.executable).with_name("hadolint"))
+    told = subprocess.run([tool, "--no-color", "Dockerfile"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (told.returncode, told.stdout) == (0, "")
+
+
+def test_the_container_runs_as_nobody_special_and_writes_into_its_volume_alone() -> None:
+    user = re.fullmatch(r"(\d+):\d+", only("USER"))
+    assert user is not None
+    assert int(user[1]) > 0
+    assert SERVICE["read_only"] is True
+    assert SERVICE["cap_drop"] == ["ALL"]
+    assert "no-new-privileges:true" in SERVICE["security_opt"]
+    assert SERVICE["volumes"] == [f"data:{only('VOLUME')}"]
+    assert all(port.startswith("127.0.0.1:") for port in SERVICE["ports"])
+    assert variables()["CROFTER_DATA"] == only("VOLUME")
+
+
+def test_a_server_would_start_with_the_settings_of_the_container() -> None:
+    made = load({}, settings())
+    assert (made.host, made.port, made.sandbox) == ("0.0.0.0", int(only("EXPOSE")), True)
+    assert made.sandbox_key
+    assert "crofter" in made.allowed_hosts
+    assert command(only("CMD"))[0] == "crofter"
+
+
+def test_what_is_copied_into_the_image_is_not_kept_out_of_it() -> None:
+    """And nothing else gets in: neither data nor history nor what was built here."""
+    ignored = (ROOT / ".dockerignore").read_text().splitlines()
+    assert "*" in ignored
+    let_in = {line.removeprefix("!") for line in ignored if line.startswith("!")}
+    copied = [shlex.split(line.rest)[:-1] for line in lines() if line.word == "COPY" and "--from" not in line.rest]
+    assert {name for names in copied for name in names} == let_in
+    assert all((ROOT / name).exists() for name in let_in)
+
+
+# ---- the steps themselves -------------------------------------------------------------------------------------------
+
+
+def moved(text: str, root: Path) -> str:
+    """The same under another root folder."""
+    return re.sub(rf"({'|'.join(PATHS)})(?=[/: \"']|$)", lambda found: f"{root}{found[1]}", text)
+
+
+def built(root: Path) -> None:
+    """Do each RUN and COPY of the first stage; uv itself is there already."""
+    env = {**environment(), **{name: moved(value, root) for name, value in variables().items() if name != "PATH"}}
+    env |= {"UV_PYTHON": sys.executable, "PATH": f"{ROOT / '.tools' / 'bin'}{os.pathsep}{os.environ['PATH']}"}
+    here = root
+    for line in lines()[: [line.word for line in lines()].index("FROM", 1)]:
+        if line.word == "WORKDIR":
+            here = Path(moved(line.rest, root))
+            here.mkdir(parents=True, exist_ok=True)
+        elif line.word == "COPY":
+            *names, target = shlex.split(line.rest)
+            for name in names:
+                whole = (ROOT / name).is_dir()
+                (shutil.copytree if whole else shutil.copy)(ROOT / name, here / target if whole else here / name)
+        elif line.word == "RUN" and not line.rest.startswith("pip "):
+            done = subprocess.run(line.rest, shell=True, cwd=here, env=env, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def container(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The server of the image, started as the image starts it; its variables."""
+    built(tmp_path)
+    shutil.rmtree(tmp_path / "src")  # the second stage has only what was installed
+    (tmp_path / "data").mkdir(mode=0o700)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    env = {name: moved(value, tmp_path) for name, value in {**variables(), **settings()}.items()}
+    env |= {"CROFTER_PORT": port, "PATH": f"{tmp_path}/opt/crofter/bin{os.pathsep}{os.environ['PATH']}"}
+    program = shutil.which(command(only("CMD"))[0], path=env["PATH"])
+    assert program == f"{tmp_path}/opt/crofter/bin/crofter"
+    words = [program, *command(only("CMD"))[1:]]
+    with subprocess.Popen(words, env=env, cwd=tmp_path / "data", stdout=subprocess.DEVNULL) as process:
+        yield env
+        process.terminate()
+        assert process.wait(30) == 0
+
+
+@pytest.mark.soak
+def test_the_steps_of_the_image_give_a_server_that_its_health_check_finds_healthy(container: dict[str, str]) -> None:
+    check = command(only("HEALTHCHECK").partition("CMD ")[2])
+    asked = [word.replace(only("EXPOSE"), container["CROFTER_PORT"]) for word in check]
+    until = time.monotonic() + HEALTHY_SECONDS
+    while (last := subprocess.run(asked, env=container, capture_output=True, text=True, check=False)).returncode:
+        assert time.monotonic() < until, last.stderr
+        time.sleep(0.2)
+    _key_and_host_are_asked_for(f"http://127.0.0.1:{container['CROFTER_PORT']}", container["CROFTER_SANDBOX_KEY"])
+
+
+def _key_and_host_are_asked_for(url: str, key: str) -> None:
+    with httpx2.Client(base_url=url, timeout=60) as client:
+        assert client.get("/v4/regions").status_code == 200
+        assert client.post("/_sandbox/accounts", json={}).status_code == 401
+        with_key = {"X-Sandbox-Key": key}
+        assert client.post("/_sandbox/accounts", json={}, headers={**with_key, "Host": "elsewhere"}).status_code == 403
+        assert client.post("/_sandbox/accounts", json={}, headers=with_key).status_code == 200
