@@ -200,8 +200,8 @@ def failed(db: Session, now: int, account_id: int, event_id: int, message: str, 
 
 
 def _move(db: Session, statement: Query[Any], account_id: int, event_id: int, **values: Any) -> None:
-    if db.run(statement, event_id=event_id, account=account_id, **values):
-        db.signal(topic(account_id))
+    db.run_later(statement, event_id=event_id, account=account_id, **values)
+    db.signal(topic(account_id))  # a hint: who hears it looks for itself
 
 
 def _named(prefix: str, entity: Entity | None) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from sqlalchemy import select
 from crofter import clock
 from crofter.db import query
 from crofter.edge.arguments import Deferred, Request
+from crofter.edge.perform import Caller
 from crofter.errors import Unauthenticated
 from crofter.keyring import new_token
 from crofter.resources.oauth.store import authorization, client
@@ -253,5 +254,5 @@ def test_a_token_revoked_while_its_request_waits_for_its_turn_is_refused(cloud: 
         actor = authenticate(cloud.runtime, db, made["token"])
     alice.delete(f"/v4/profile/tokens/{made['id']}")
     with pytest.raises(Unauthenticated):
-        parts.performer._write(match.endpoint, {}, request, actor, Deferred(match.endpoint, request))
+        parts.performer._write(match.endpoint, {}, request, Caller(actor), Deferred(match.endpoint, request))
     assert alice.get("/v4/tags").json()["results"] == 0

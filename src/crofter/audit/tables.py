@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from msgspec import Struct
-from sqlalchemy import Column, LargeBinary, PrimaryKeyConstraint, Text, bindparam, select
+from sqlalchemy import Column, LargeBinary, PrimaryKeyConstraint, Text, bindparam, select, text
 
 from crofter.db import Id, Json, Moment, Row, query, table
 
@@ -37,6 +37,13 @@ audit_head = table(
     Column("number", Id, nullable=False),
     Column("mark", LargeBinary, nullable=False),
     Column("seal", LargeBinary, nullable=False),
+)
+
+MOVE_HEAD = query(
+    text(
+        "INSERT INTO audit_head (account_id, number, mark, seal) VALUES (:account_id, :number, :mark, :seal)"
+        " ON CONFLICT (account_id) DO UPDATE SET number = excluded.number, mark = excluded.mark, seal = excluded.seal"
+    )
 )
 
 # Where all chains ended at a moment: an account that vanished, and an end that was put back, are seen by comparing.

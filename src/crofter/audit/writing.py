@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from crofter.audit.tables import BEGINNING, ENTRIES, HEAD, AuditEntry, StoredEntry, audit, audit_head
+from crofter.audit.tables import BEGINNING, ENTRIES, HEAD, MOVE_HEAD, AuditEntry, StoredEntry, audit
 from crofter.context import Context
 from crofter.db import Session
 from crofter.keyring import Keyring
@@ -74,7 +74,7 @@ def append(keyring: Keyring, db: Session, entry: AuditEntry) -> None:
     end = db.deferred(key, NewChainHead) or db.maybe(HEAD, account_id=entry.account_id)
     number, previous = (end.number + 1, bytes(end.mark)) if end else (1, BEGINNING)
     mark = mark_of(keyring, number, previous, entry)
-    db.insert(audit, number=number, previous=previous, mark=mark, **msgspec.structs.asdict(entry))
+    db.insert_later(audit, number=number, previous=previous, mark=mark, **msgspec.structs.asdict(entry))
     db.deferred_writes[key] = NewChainHead(keyring, entry.account_id, number, mark)
     if db.journal is not None:
         db.journal.clear()  # what comes after this entry belongs to the next one
@@ -89,13 +89,8 @@ class NewChainHead(Struct, frozen=True):
     mark: bytes
 
     def write(self, db: Session) -> None:
-        moved = {
-            "number": self.number,
-            "mark": self.mark,
-            "seal": seal_of(self.keyring, self.account_id, self.number, self.mark),
-        }
-        if not db.update(audit_head, {"account_id": self.account_id}, **moved):
-            db.insert(audit_head, account_id=self.account_id, **moved)
+        seal = seal_of(self.keyring, self.account_id, self.number, self.mark)
+        db.run_later(MOVE_HEAD, account_id=self.account_id, number=self.number, mark=self.mark, seal=seal)
 
 
 def entries(db: Session, account_id: int) -> Iterator[StoredEntry]:

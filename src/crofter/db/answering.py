@@ -1,4 +1,4 @@
-"""Whether PostgreSQL answers, as this process knows it."""
+"""Whether PostgreSQL answers, as this process knows it, and what its errors mean."""
 
 from __future__ import annotations
 
@@ -6,12 +6,24 @@ import threading
 import time
 
 import psycopg
+from psycopg import errors as pg
 
+from crofter.db.database import TransactionConflict
 from crofter.db.deadlines import NoAnswer
 from crofter.errors import Unavailable
 
 SILENCE = 1.0
 """Seconds without an answer to anybody: then a statement that is not answered either means a server that is stopped."""
+_INTERNAL = (pg.IdleInTransactionSessionTimeout, pg.ReadOnlySqlTransaction)
+"""What PostgreSQL calls internal, and is not."""
+
+
+def raise_storage_fault(error: BaseException | None) -> None:
+    """A server that is away, or a transaction that lost against another, is no bug."""
+    if isinstance(error, (pg.SerializationFailure, pg.DeadlockDetected)):
+        raise TransactionConflict from error
+    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, *_INTERNAL)):
+        raise Unavailable from error
 
 
 class Answering:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import AbstractContextManager
 from typing import Protocol
 
@@ -29,6 +30,10 @@ class Batch:
 
     aborted = False
     """Whether there is no use in adding more to them."""
+    conflict = False
+    """Whether one of them lost against somebody else: done alone, it may succeed."""
+    locked: Collection[int] = ()
+    """Of the accounts that were asked for, those that nobody else had."""
 
 
 class Database(Protocol):
@@ -49,8 +54,8 @@ class Database(Protocol):
     def write(self) -> AbstractContextManager[Session]:
         """A transaction that commits when the block ends, or leaves no trace when it raises."""
 
-    def batch(self, *, optimistic: bool = False) -> AbstractContextManager[Batch]:
-        """One commit for all that this thread writes in the block, where there is only one writer anyway.
+    def batch(self, *, optimistic: bool = False, accounts: Collection[int] = ()) -> AbstractContextManager[Batch]:
+        """One commit for all that this thread writes in the block; ``accounts`` are locked for it if they are free.
 
         Each write still stands or falls alone; none is done before the block has ended. Raises Unavailable.
         ``optimistic`` ones cost less, but if one fails late the block raises BatchAborted, and all are done again.

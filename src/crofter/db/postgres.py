@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager, nullcontext, suppress
 from typing import Any
 
 import psycopg
-from psycopg import errors as pg
+from psycopg.errors import UniqueViolation
 
 from crofter.db import deadlines
-from crofter.db.answering import Answering
-from crofter.db.database import Batch, LockFirst, TransactionConflict
+from crofter.db.answering import Answering, raise_storage_fault
+from crofter.db.database import Batch, LockFirst
 from crofter.db.deadlines import DeadlineConnection
 from crofter.db.durability import RelaxedDurability
 from crofter.db.journal import Journal
 from crofter.db.pipeline import BEGIN_READ, BEGIN_WRITE, PipelineConnection
 from crofter.db.pool import Pool
+from crofter.db.postgres_batch import TRY_LOCK, PostgresBatch
 from crofter.db.postgres_signals import PostgresSignals
 from crofter.db.session import Driver, Session
-from crofter.errors import Unavailable
 
 ACCOUNTS = 1
 """The class of advisory locks that hold accounts."""
@@ -38,11 +39,9 @@ LOCK_TIMEOUT = "3s"
 IDLE_TIMEOUT = "15s"
 """A process that is stopped inside a transaction must not keep its locks from the others for ever."""
 
-_INTERNAL = (pg.IdleInTransactionSessionTimeout, pg.ReadOnlySqlTransaction)
-"""What PostgreSQL calls internal, and is not."""
 _DRIVER = Driver(
     dialect="postgresql",
-    clashes=pg.UniqueViolation,
+    clashes=UniqueViolation,
     changed=lambda cursor: int(cursor.rowcount),
     numbered=lambda cursor: int(cursor.fetchone()[0]),
 )
@@ -59,6 +58,7 @@ class PostgresDatabase:
         self._relaxed = RelaxedDurability()
         self._answering = Answering()
         self._pool = Pool(self._connect, pool)
+        self._of_thread = threading.local()
 
     def _connect(self) -> PipelineConnection:
         options = (
@@ -82,7 +82,7 @@ class PostgresDatabase:
             if connection is not None:
                 self._pool.give_back(connection)
             self._answering.leave(error, trial=trial)
-            _raise_storage_fault(error)
+            raise_storage_fault(error)
             raise
         return connection, trial
 
@@ -90,18 +90,27 @@ class PostgresDatabase:
         """After the transaction, with what went wrong; raises what that means to those who asked for it."""
         self._pool.give_back(connection)
         self._answering.leave(error, trial=trial)
-        _raise_storage_fault(error)
+        raise_storage_fault(error)
 
     def read(self) -> AbstractContextManager[Session]:
-        return _Reading(self)
+        batch: PostgresBatch | None = getattr(self._of_thread, "batch", None)
+        return _Reading(self) if batch is None else batch.reading()
 
     def write(self) -> AbstractContextManager[Session]:
-        return _Writing(self, relaxed=self._relaxed.here)
+        batch: PostgresBatch | None = getattr(self._of_thread, "batch", None)
+        return _Writing(self, relaxed=self._relaxed.here) if batch is None else batch.writing()
 
-    def batch(self, *, optimistic: bool = False) -> AbstractContextManager[Batch]:
-        return nullcontext(Batch())  # writers of different accounts do not wait for each other here
+    def batch(self, *, optimistic: bool = False, accounts: Collection[int] = ()) -> AbstractContextManager[Batch]:
+        if not optimistic:
+            return nullcontext(Batch())  # each stands or falls alone, so each has a commit of its own
+        return PostgresBatch(self, _DRIVER, accounts, ACCOUNTS)
+
+    def open_batch(self, batch: PostgresBatch | None) -> None:
+        """What this thread reads and writes from now on belongs to this batch, or to none."""
+        self._of_thread.batch = batch
 
     holds_writer_lock = False
+    """In a batch, too, a token may be revoked while its account is waited for, and is looked up again."""
 
     def relaxed_durability(self) -> AbstractContextManager[None]:
         return self._relaxed.begun()
@@ -165,7 +174,9 @@ class _Writing:
         connection.begin(BEGIN_WRITE)
         if self._relaxed:
             connection.execute_later("SET LOCAL synchronous_commit TO off")
-        self._session = Session(_DRIVER, connection.execute, _account_locks(connection), Journal())
+        self._session = Session(
+            _DRIVER, connection.execute, _account_locks(connection), Journal(), connection.execute_later
+        )
         return self._session
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
@@ -194,7 +205,7 @@ def _account_locks(connection: PipelineConnection) -> Callable[[int], None]:
             return
         if held and account_id < max(held):
             # Out of order: two who wait for each other would wait for ever, so this one does not wait.
-            locked = connection.execute("SELECT pg_try_advisory_xact_lock(%s, %s)", (ACCOUNTS, account_id)).fetchone()
+            locked = connection.execute(TRY_LOCK, (ACCOUNTS, account_id)).fetchone()
             if locked is None or not locked[0]:
                 raise LockFirst(account_id)
         else:
@@ -203,11 +214,3 @@ def _account_locks(connection: PipelineConnection) -> Callable[[int], None]:
         held.add(account_id)
 
     return lock
-
-
-def _raise_storage_fault(error: BaseException | None) -> None:
-    """A server that is away, or a transaction that lost against another, is no bug."""
-    if isinstance(error, (pg.SerializationFailure, pg.DeadlockDetected)):
-        raise TransactionConflict from error
-    if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, *_INTERNAL)):
-        raise Unavailable from error

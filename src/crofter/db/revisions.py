@@ -39,7 +39,7 @@ class ChangedRevision(Struct, frozen=True):
     account_id: int
 
     def write(self, db: Session) -> None:
-        db.run(_CHANGE[db.dialect], account_id=self.account_id)
+        db.run_later(_CHANGE[db.dialect], account_id=self.account_id)
 
 
 def change(db: Session, account_id: int) -> None:

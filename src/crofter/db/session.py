@@ -49,6 +49,7 @@ class Session:
     __slots__ = (
         "_driver",
         "_execute",
+        "_execute_later",
         "_lock_account",
         "after",
         "deferred_writes",
@@ -66,10 +67,12 @@ class Session:
         execute: Callable[..., Any],
         lock_account: Callable[[int], None],
         journal: Journal | None = None,
+        execute_later: Callable[..., Any] | None = None,
     ) -> None:
         self.dialect = driver.dialect
         self._driver = driver
         self._execute = execute
+        self._execute_later = execute_later or execute
         self._lock_account = lock_account
         self.journal = journal
         """What a transaction that may write has read and written so far, for the audit log."""
@@ -188,6 +191,25 @@ class Session:
         compiled = _delete(source, tuple(where)).compiled(self.dialect)
         return self._driver.changed(self._write(compiled, {f"old_{name}": value for name, value in where.items()}))
 
+    # Where every statement is a journey, one that nobody needs to hear of travels with the next. So what it does is
+    # certain only when that one, or the commit, has come back: never for what may clash, nor where a count decides.
+
+    def run_later(self, statement: Query[Any], **values: Any) -> None:
+        """Run a write, whatever number of rows it touches."""
+        self._write_later(statement.compiled(self.dialect), values)
+
+    def insert_later(self, into: Table, **values: Any) -> None:
+        """Insert a row that cannot be there yet, and whose id nobody asks for."""
+        statement, _, inserted = _insert(into, tuple(values), self.dialect, asks=False)
+        self._write_later(statement, values)
+        if inserted is not None:
+            inserted(self, values, 0)
+
+    def update_later(self, changed: Table, where: dict[str, Any], **values: Any) -> None:
+        """Set columns on the rows whose columns equal ``where``, however many there are."""
+        named = {f"old_{name}": value for name, value in where.items()}
+        self._write_later(_update(changed, tuple(where), tuple(values)).compiled(self.dialect), {**named, **values})
+
     def raw(self, sql: str, values: Any = ()) -> Any:
         """SQL in the database's own words, for scheduled work of the database itself."""
         return self._execute(sql, values)
@@ -197,6 +219,12 @@ class Session:
         if self.journal is not None:
             self.journal.wrote(compiled.key, bound)
         return self._bound(compiled.sql, bound)
+
+    def _write_later(self, compiled: Compiled, values: dict[str, Any]) -> None:
+        bound = compiled.values(values)
+        if self.journal is not None:
+            self.journal.wrote(compiled.key, bound)
+        self._execute_later(compiled.sql, bound)
 
     def _run(self, compiled: Compiled, values: dict[str, Any]) -> Any:
         return self._bound(compiled.sql, compiled.values(values))
@@ -212,13 +240,13 @@ class Session:
 
 @lru_cache(maxsize=1024)
 def _insert(
-    into: Table, names: tuple[str, ...], dialect: str
+    into: Table, names: tuple[str, ...], dialect: str, *, asks: bool = True
 ) -> tuple[Compiled, bool, Callable[[Session, dict[str, Any], int], None] | None]:
     """The statement, whether rows of this table have numbers, and who is told of them."""
     statement = insert(into).values({name: bindparam(name, type_=into.c[name].type) for name in names})
     numbered = "id" in into.c
     # SQLite knows the last number anyway, and asking for it in the statement costs.
-    asks = numbered and dialect != "sqlite"
+    asks = asks and numbered and dialect != "sqlite"
     return Compiled(statement.returning(into.c.id) if asks else statement, dialect), numbered, into.info.get(INSERTED)
 
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import tempfile
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO
@@ -123,7 +123,7 @@ class SqliteDatabase:
             return Savepoint(self._shared, self.savepoint_session(self._shared), self._writer)
         return _Writing(self, self._session(self._writer, Journal()))
 
-    def batch(self, *, optimistic: bool = False) -> AbstractContextManager[Batch]:
+    def batch(self, *, optimistic: bool = False, accounts: Collection[int] = ()) -> AbstractContextManager[Batch]:
         return SharedTransaction(self, optimistic=optimistic)
 
     @property

@@ -73,7 +73,7 @@ class AddedRows(Struct, frozen=True):
     amount: int = 0
 
     def write(self, db: Session) -> None:
-        db.run(_ADD, counted=self.counted, owner=self.owner, block=self.block, amount=self.amount)
+        db.run_later(_ADD, counted=self.counted, owner=self.owner, block=self.block, amount=self.amount)
 
 
 class Tally:

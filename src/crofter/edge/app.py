@@ -15,9 +15,10 @@ from urllib.parse import parse_qs
 
 from msgspec import Struct
 
-from crofter.edge import headers, streams, unplanned
+from crofter.edge import headers, planning, streams, unplanned
 from crofter.edge.arguments import Request
 from crofter.edge.endpoint import Endpoint
+from crofter.edge.group_writes import GroupWrites
 from crofter.edge.hub import Hub
 from crofter.edge.limits import RateLimits, RateLimitStatus
 from crofter.edge.observe import Observer
@@ -89,7 +90,7 @@ class App:
         self._pool = ThreadPoolExecutor(parts.threads, "request", initializer=database.answers_callers)
         self._proxied = parts.performer.runtime.settings.behind_proxy
         self._inline = not database.reads_block
-        self._write_queue = WriteQueue(parts.performer)
+        self._write_queue = WriteQueue(parts.performer) if self._inline else GroupWrites(parts.performer, self._pool)
         self._boot = parts.performer.runtime.rng.hex(8)
         self._serial = itertools.count(1)
         self._busy = 0
@@ -252,11 +253,10 @@ class App:
 
         How long a filter takes is up to who sends it, and to how much they have.
         """
-        if self._inline:
-            if endpoint.writes and endpoint.upload is None:  # to look through a file takes longer than to write it
-                return await self._write_queue.perform(endpoint, values, request)
-            if not (endpoint.writes or endpoint.slow or b"x-filter" in request.headers):
-                return self.parts.performer.perform(endpoint, values, request)
+        if self._queues(endpoint, request):
+            return await self._write_queue.perform(endpoint, values, request)
+        if self._inline and not (endpoint.writes or endpoint.slow or b"x-filter" in request.headers):
+            return self.parts.performer.perform(endpoint, values, request)
         since = time.monotonic()
 
         def perform() -> Answer:
@@ -271,6 +271,12 @@ class App:
                 performed.cancel()
                 return refused(Unavailable(), None)
         return await performed
+
+    def _queues(self, endpoint: Endpoint, request: Request) -> bool:
+        """Whether it may share a commit: no file, which takes long, and on PostgreSQL no plan, which is undone."""
+        if not endpoint.writes or endpoint.upload is not None:
+            return False
+        return self._inline or not planning.wanted(request.headers)
 
     async def _wait(self, endpoint: Endpoint, values: dict[str, Any], request: Request, receive: Receive) -> Answer:
         """A long poll: answered as soon as the list is not empty, or when the time is up."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from functools import partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from crofter.edge.arguments import Deferred, Request, origin_of, read_query
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.listing import Listing
 from crofter.edge.problems import Fault, body_of, status_of
+from crofter.edge.token_accounts import TokenAccounts
 from crofter.errors import Forbidden, Invalid, Problem, ScopeMissing, Unauthenticated, Unavailable
 from crofter.results import NoContent, Pieces, ReadAfterCommit, Reply, Stream, TwoPhaseWrite
 from crofter.scopes import covers
@@ -55,6 +56,14 @@ class Answer(msgspec.Struct, gc=False):
     """The names of what was sent, for the record of a write that is not done yet."""
 
 
+class Caller(msgspec.Struct, gc=False):
+    """Who asks, as far as it is known by now."""
+
+    actor: Actor | None = None
+    account_id: int | None = None
+    """Whose account the token was for when it was last seen. It says what to lock, and nothing else."""
+
+
 class Performer:
     """Runs endpoints: authenticates, finds objects, reads bodies, and turns whatever happens into an answer."""
 
@@ -64,29 +73,44 @@ class Performer:
         self.runtime = runtime
         self.access = access
         self.rate_change = rate_change
+        self._accounts = TokenAccounts()
 
     def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
-        actor: Actor | None = None
+        caller = Caller()
         try:
             if not endpoint.writes:
                 with self.runtime.database.read() as db:
-                    actor = self._actor(endpoint, request, db)
+                    actor = caller.actor = self._actor(endpoint, request, db)
                     _admit(endpoint, actor)
                     return self._run(endpoint, values, request, self._context(db, actor, request), None)
-            with self.runtime.database.read() as db:
-                actor = self._actor(endpoint, request, db)
-            _admit(endpoint, actor)
+            caller.account_id = self._accounts.of(request) if self.runtime.database.reads_block else None
+            if caller.account_id is None:
+                with self.runtime.database.read() as db:
+                    caller.actor = self._actor(endpoint, request, db)
+                _admit(endpoint, caller.actor)
             body = Deferred(endpoint, request)
-            return self._retry_on_conflict(lambda first: self._write(endpoint, values, request, actor, body, first))
+            return self._retry_on_conflict(lambda first: self._write(endpoint, values, request, caller, body, first))
         except planning.Undone as undone:
-            return Answer(200, undone.body, actor, headers=[planning.APPLIED])
+            return Answer(200, undone.body, caller.actor, headers=[planning.APPLIED])
         except Unauthenticated as problem:
-            return self._last_answer(endpoint, request) or refused(problem, actor)
+            return self._last_answer(endpoint, request) or refused(problem, None)
         except Problem as problem:
-            return refused(problem, actor)
+            return refused(problem, caller.actor)
         except Exception:
             log.exception("request %s failed", request.id)
-            return refused(Fault(), actor)
+            return refused(Fault(), caller.actor)
+
+    def accounts_of(self, requests: Iterable[tuple[Endpoint, Request]]) -> list[int | None]:
+        """Which account each of them will write to, as far as tokens tell; nothing is decided by it."""
+        requests = list(requests)
+        unknown = [request for _endpoint, request in requests if self._accounts.of(request) is None]
+        if unknown:
+            with self.runtime.database.read() as db:
+                for request in unknown:
+                    presented = bearer(request.headers.get(b"authorization"))
+                    actor = self.access.authenticate(self.runtime, db, presented) if presented else None
+                    self._accounts.note(request, actor)
+        return [self._accounts.of(request) for _endpoint, request in requests]
 
     def _last_answer(self, endpoint: Endpoint, request: Request) -> Answer | None:
         """What the token was told when it closed its account. It is dead since, and is told nothing else."""
@@ -138,16 +162,24 @@ class Performer:
         endpoint: Endpoint,
         values: dict[str, Any],
         request: Request,
-        actor: Actor | None,
+        caller: Caller,
         body: Deferred,
         first: Set[int] = frozenset(),
     ) -> Answer:
         with self.runtime.database.write() as db:
-            if actor is not None:
-                for account_id in sorted({actor.account_id, *first}):
+            actor = caller.actor
+            own = caller.account_id if actor is None else actor.account_id
+            if own is not None:
+                for account_id in sorted({own, *first}):
                     db.lock_account(account_id)
                 if not self.runtime.database.holds_writer_lock:
-                    actor = self._actor(endpoint, request, db)  # it may have been revoked while we waited our turn
+                    # It may have been revoked while we waited our turn.
+                    actor = caller.actor = self._actor(endpoint, request, db)
+                    _admit(endpoint, actor)
+                    self._accounts.note(request, actor)
+                    if actor is not None and actor.account_id != own:
+                        caller.account_id = None
+                        raise LockFirst(actor.account_id)
             ctx = self._context(db, actor, request)
             if actor is not None and planning.wanted(request.headers):
                 run = partial(self._run, endpoint, values, request, ctx, body)

@@ -28,7 +28,7 @@ CROWDED_SECONDS = 0.5
 """Once a request has waited so long no other is let into the queue, so that those in it are answered in time."""
 
 
-class _Job(Struct, eq=False):
+class Job(Struct, eq=False):
     endpoint: Endpoint
     values: dict[str, Any]
     request: Request
@@ -41,7 +41,7 @@ class WriteQueue:
 
     def __init__(self, performer: Performer) -> None:
         self._performer = performer
-        self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._waited = 0.0
         """Seconds that the request which was taken up last had waited."""
@@ -57,7 +57,7 @@ class WriteQueue:
         assert self._loop is not None
         if self._waited > CROWDED_SECONDS and not self._jobs.empty():
             return refused(Unavailable(), None)
-        job = _Job(endpoint, values, request, self._loop.create_future(), time.monotonic())
+        job = Job(endpoint, values, request, self._loop.create_future(), time.monotonic())
         self._jobs.put(job)
         return await job.answered
 
@@ -65,9 +65,9 @@ class WriteQueue:
         assert self._loop is not None
         while (first := self._jobs.get()) is not None:
             jobs = [first]
-            self._loop.call_soon_threadsafe(_deliver, jobs, self._answers(jobs))
+            self._loop.call_soon_threadsafe(deliver, jobs, self._answers(jobs))
 
-    def _answers(self, jobs: list[_Job]) -> list[Answer]:
+    def _answers(self, jobs: list[Job]) -> list[Answer]:
         """What becomes of the job and of those that come while it is done; they join ``jobs``."""
         try:
             try:
@@ -81,7 +81,7 @@ class WriteQueue:
             log.exception("%d writes failed together", len(jobs))
             return [refused(Fault(), None) for _ in jobs]
 
-    def _optimistically(self, jobs: list[_Job]) -> list[Answer]:
+    def _optimistically(self, jobs: list[Job]) -> list[Answer]:
         with self._performer.runtime.database.batch(optimistic=True) as turn:
             answers = [self._perform(jobs[0])]
             while len(jobs) < MOST and not turn.aborted and (job := self._waiting()) is not None:
@@ -89,7 +89,7 @@ class WriteQueue:
                 answers.append(self._perform(job))
             return answers
 
-    def _waiting(self) -> _Job | None:
+    def _waiting(self) -> Job | None:
         try:
             job = self._jobs.get_nowait()
         except Empty:
@@ -98,14 +98,17 @@ class WriteQueue:
             self._jobs.put(None)  # the end is for the next round
         return job
 
-    def _perform(self, job: _Job) -> Answer:
+    def _is_late(self, job: Job) -> bool:
         self._waited = time.monotonic() - job.since
-        if self._waited > MAX_QUEUE_SECONDS:
+        return self._waited > MAX_QUEUE_SECONDS
+
+    def _perform(self, job: Job) -> Answer:
+        if self._is_late(job):
             return refused(Unavailable(), None)
         return self._performer.perform(job.endpoint, job.values, job.request)
 
 
-def _deliver(jobs: list[_Job], answers: list[Answer]) -> None:
+def deliver(jobs: list[Job], answers: list[Answer]) -> None:
     for job, answer in zip(jobs, answers, strict=True):
         if not job.answered.done():
             job.answered.set_result(answer)

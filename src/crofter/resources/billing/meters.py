@@ -252,7 +252,7 @@ def rename(ctx: Context, what: str, object_id: int, label: str) -> None:
 
 def _insert(ctx: Context, account_id: int, thing: Metered, began: int, chain: int | None) -> None:
     ctx.db.price_changes.append((account_id, thing.price.hourly, thing.price.monthly))
-    ctx.db.insert(
+    ctx.db.insert_later(
         meter,
         account_id=account_id,
         chain=chain,
@@ -272,7 +272,7 @@ def _insert(ctx: Context, account_id: int, thing: Metered, began: int, chain: in
 def _end(ctx: Context, ending: Meter) -> None:
     ctx.db.price_changes.append((ending.account_id, -ending.hourly, -ending.monthly))
     revisions.change(ctx.db, ending.account_id)
-    ctx.db.update(meter, {"id": ending.id}, ended=ctx.now)
+    ctx.db.update_later(meter, {"id": ending.id}, ended=ctx.now)
     _tell(ctx, ending.account_id)
 
 

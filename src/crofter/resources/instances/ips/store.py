@@ -124,7 +124,7 @@ def allocate(ctx: Context, instance_id: int, region: str, *, public: bool, posit
     free = blocks.draw(ctx, region, public=public)
     if position is None:
         position = int(ctx.db.value(_LAST, instance_id=instance_id) or 0) + 1
-    ctx.db.insert(
+    ctx.db.insert_later(
         address,
         address=free,
         account_id=ctx.account_id,
