@@ -9,7 +9,7 @@ interface Price {
 
 /** `before` is what is paid now; without it only the change is said. */
 export function PriceChange({ price, before, stale = false }: { price?: Price; before?: Price; stale?: boolean }) {
-  const more = price ? (price.monthly < 0 ? "less" : "more") : "";
+  const more = !before || !price ? "" : price.monthly < 0 ? " less" : " more";
   return (
     <dl className={`${css.change} figures`} data-stale={stale || undefined} aria-live="polite" aria-atomic="true">
       {before && (
@@ -19,7 +19,7 @@ export function PriceChange({ price, before, stale = false }: { price?: Price; b
         </>
       )}
       <dt>{before ? "By this" : "It costs"}</dt>
-      <dd>{!price ? "–" : price.monthly === 0 ? "nothing more" : `${money(Math.abs(price.monthly))} a month ${before ? more : ""}, ${perHour(Math.abs(price.hourly))} an hour`}</dd>
+      <dd>{!price ? "–" : price.monthly === 0 ? "nothing more" : `${money(Math.abs(price.monthly))} a month${more}, ${perHour(Math.abs(price.hourly))} an hour`}</dd>
       {before && (
         <>
           <dt className={css.total}>After it</dt>

@@ -82,6 +82,7 @@ function Enabled({ subject }: { subject: Subject }) {
         query={page}
         rowKey={(backup) => backup.id}
         rowLabel={(backup) => `the backup of ${backup.created}`}
+        filters={<h2 className={css.title}>Made by themselves</h2>}
         actions={actions}
         empty={
           <Empty icon="clock" title="No automatic backup yet">
@@ -102,7 +103,7 @@ function Enabled({ subject }: { subject: Subject }) {
           ) : (
             <p className="quiet">There is a place for one snapshot, made when you say so.</p>
           )}
-          <div className={css.schedule}>
+          <div className={css.actions}>
             {slot.current && <Actions backup={slot.current} one={one} held={held} onRestore={() => slot.current && setAsked({ what: "restore", backup: slot.current })} />}
             <Disabled reason={held}>
               <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setAsked({ what: "snapshot" })}>
@@ -155,7 +156,7 @@ function columnsWith(): Column<Backup>[] {
 function Actions({ backup, one, held, onRestore }: { backup: Backup; one: Instance; held: string | undefined; onRestore: () => void }) {
   const missing = backup.available ? undefined : "It is not complete";
   return (
-    <span className={css.schedule}>
+    <span className={css.actions}>
       <Disabled reason={missing}>
         <Button size="xs" variant="subtle" component={Link} to="/instances/new" search={{ from: backup.id, region: backup.region, type: one.type } as never}>
           New instance

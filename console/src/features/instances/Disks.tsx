@@ -49,6 +49,7 @@ export default function Disks() {
         query={query}
         rowKey={(disk) => disk.id}
         rowLabel={(disk) => disk.label}
+        filters={<h2 className={css.title}>Disks</h2>}
         actions={actions}
         empty={
           <Empty icon="disk" title="No disks yet" command={`crofter disks create ${one.id} --label boot --size 20480`}>

@@ -42,27 +42,29 @@ export default function Network() {
   if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
   return (
     <div className={css.stack}>
-      <div className={css.head}>
-        <h2>Addresses</h2>
-        <div className={css.buttons}>
-          <Disabled reason={held ?? (isPrivate && "It has a private address already; there can be one")}>
-            <Button variant="default" onClick={() => setAdding("private")}>
-              Add private
-            </Button>
-          </Disabled>
-          <Disabled reason={held}>
-            <Button variant="default" leftSection={<Icon name="plus" size={16} />} onClick={() => setAdding("public")}>
-              Add public
-            </Button>
-          </Disabled>
-        </div>
-      </div>
       <Table
         name="addresses"
         columns={columns}
         query={{ data: query.data && { data: rows, pages: 1, results: rows.length }, isPending: query.isPending, isError: false, error: null, refetch: query.refetch }}
         rowKey={(row) => `${row.sort} ${row.address}`}
         rowLabel={(row) => row.address}
+        filters={
+          <>
+            <h2 className={css.title}>Addresses</h2>
+            <div className={css.buttons}>
+              <Disabled reason={held ?? (isPrivate && "It has a private address already; there can be one")}>
+                <Button variant="default" onClick={() => setAdding("private")}>
+                  Add private
+                </Button>
+              </Disabled>
+              <Disabled reason={held}>
+                <Button variant="default" onClick={() => setAdding("public")}>
+                  Add public
+                </Button>
+              </Disabled>
+            </div>
+          </>
+        }
         actions={actions}
         empty={<p className="quiet">It has no address.</p>}
       />
