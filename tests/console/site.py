@@ -22,6 +22,9 @@ USER = "ada"
 WIDE = ViewportSize(width=1360, height=900)
 PHONE = ViewportSize(width=390, height=844)
 _RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+_STICKS_OUT = """[...document.querySelectorAll("body *")]
+    .filter((element) => element.getBoundingClientRect().right > innerWidth)
+    .map((element) => element.outerHTML.slice(0, 120)).slice(0, 8)"""
 expect.set_options(timeout=20_000)
 
 
@@ -89,7 +92,7 @@ def look(page: Page, name: str, *, menu: bool = False, phone: bool = True) -> No
 def fits(page: Page) -> None:
     """The page is not wider than its window."""
     wide, window = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
-    assert wide <= window, f"{wide} pixels in a window of {window}"
+    assert wide <= window, f"{wide} pixels in a window of {window}: {page.evaluate(_STICKS_OUT)}"
 
 
 def percent() -> re.Pattern[str]:

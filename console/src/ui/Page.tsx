@@ -6,11 +6,13 @@ import { type ReactNode, useEffect, useRef } from "react";
 import { Refused } from "../api/errors";
 import { Icon, type IconName } from "./Icon";
 import css from "./Page.module.css";
+import { Rename } from "./Rename";
 
 /** Whether a page has been shown since the console was loaded. */
 let shown = false;
 
-export function Page(props: { title: string; lead?: ReactNode; back?: { to: string; label: string }; actions?: ReactNode; children: ReactNode; wide?: boolean }) {
+/** With `onRename` the title is a name that can be changed in place; `renameHeld` says why not. */
+export function Page(props: { title: string; lead?: ReactNode; back?: { to: string; label: string }; actions?: ReactNode; children: ReactNode; wide?: boolean; onRename?: (label: string) => Promise<unknown>; renameHeld?: string }) {
   const title = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${props.title} · crofter`;
@@ -29,7 +31,13 @@ export function Page(props: { title: string; lead?: ReactNode; back?: { to: stri
       )}
       <header className={css.header}>
         <div className={css.titles}>
-          <h1 tabIndex={-1} ref={title}>{props.title}</h1>
+          {props.onRename ? (
+            <Rename label={props.title} held={props.renameHeld} onRename={props.onRename}>
+              <h1 tabIndex={-1} ref={title}>{props.title}</h1>
+            </Rename>
+          ) : (
+            <h1 tabIndex={-1} ref={title}>{props.title}</h1>
+          )}
           {props.lead && <div className={css.lead}>{props.lead}</div>}
         </div>
         {props.actions && <div className={css.actions}>{props.actions}</div>}

@@ -1,12 +1,11 @@
-import { Button } from "@mantine/core";
+import { Button, NativeSelect } from "@mantine/core";
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 
 import type { Instance, Schemas } from "../../api/client";
 import { useProgress } from "../../live/progress";
 import { Ago, Tags, TwoLines } from "../../ui/Cell";
-import { ConfirmByLabel } from "../../ui/Confirm";
 import { Copyable } from "../../ui/Copyable";
 import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
@@ -15,9 +14,14 @@ import { Status } from "../../ui/Status";
 import { type Column, Table } from "../../ui/Table";
 import { count, money, size } from "../../ui/words";
 import { useMay } from "../profile/may";
+import { tags } from "./choices";
+import { DeleteInstance } from "./DeleteInstance";
+import css from "./List.module.css";
 import { Power } from "./Power";
-import { instances, remove, types } from "./queries";
+import { instances, legacyTypes, regions, type Search, types } from "./queries";
+import { Views } from "./Views";
 
+const Bulk = lazy(() => import("./Bulk"));
 const route = getRouteApi("/instances");
 const CURL = 'curl -H "Authorization: Bearer $TOKEN" \\\n  $CROFTER/v4/compute/instances --json \'{"type": "g6-nanode-1", "region": "eu-west"}\'';
 
@@ -26,10 +30,15 @@ export default function List() {
   const navigate = route.useNavigate();
   const query = useQuery({ ...instances(search), placeholderData: keepPreviousData });
   const catalogue = useQuery(types);
+  const legacy = useQuery(legacyTypes);
   const may = useMay();
   const [doomed, setDoomed] = useState<Instance | null>(null);
-  const columns = useMemo(() => columnsWith(new Map((catalogue.data?.data ?? []).map((type) => [type.id, type]))), [catalogue.data]);
+  const columns = useMemo(
+    () => columnsWith(new Map([...(legacy.data?.data ?? []), ...(catalogue.data?.data ?? [])].map((type) => [type.id, type]))),
+    [catalogue.data, legacy.data],
+  );
   const actions = useMemo(() => (one: Instance) => <Power one={one} onRemove={setDoomed} />, []);
+  const change = (wanted: Partial<Search>) => void navigate({ search: (before) => ({ ...before, ...wanted }), replace: true });
   const create = (
     <Disabled reason={may.create("add_computes")}>
       <Button component={Link} to="/instances/new" leftSection={<Icon name="plus" size={16} />}>
@@ -39,7 +48,18 @@ export default function List() {
   );
 
   return (
-    <Page title="Instances" wide lead={query.data && <Counts all={query.data.data} results={query.data.results} />} actions={create}>
+    <Page
+      title="Instances"
+      wide
+      lead={query.data && <Counts all={query.data.data} results={query.data.results} />}
+      actions={
+        <>
+          <Views search={search} onChoose={(chosen) => void navigate({ search: chosen })} />
+          {create}
+        </>
+      }
+    >
+      {query.data && "looked" in query.data && query.data.looked && <p className={css.note}>Looked through the first {query.data.looked} only. Find by name or tag to narrow it down.</p>}
       <Table
         name="instances"
         columns={columns}
@@ -47,31 +67,57 @@ export default function List() {
         rowKey={(one) => one.id}
         rowLabel={(one) => one.label}
         search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
+        onSearch={change}
         find="Find by name, tag or address"
-        filtered={Boolean(search.tag || search.region)}
+        filters={<Filters search={search} onChange={change} />}
+        filtered={Boolean(search.tag || search.region || search.status)}
         actions={actions}
+        bulk={(chosen, clear) => (
+          <Suspense fallback={null}>
+            <Bulk chosen={chosen} clear={clear} />
+          </Suspense>
+        )}
         empty={
           <Empty icon="server" title="No instances yet" command={CURL} action={create}>
             An instance is a machine of your own. It is ready in a minute, and you pay by the hour for as long as it exists.
           </Empty>
         }
       />
-      {doomed && (
-        <ConfirmByLabel
-          opened
-          onClose={() => setDoomed(null)}
-          verb="Delete"
-          label={doomed.label}
-          onConfirm={() => remove(doomed.id)}
-          lost={
-            <p>
-              Its disks, {doomed.backups.enabled && "its backups, "}its configurations and the address <code>{doomed.ipv4[0]}</code> are given up for good. It stops costing money.
-            </p>
-          }
-        />
-      )}
+      {doomed && <DeleteInstance one={doomed} onClose={() => setDoomed(null)} />}
     </Page>
+  );
+}
+
+const STATES = [
+  { value: "running", label: "Running" },
+  { value: "offline", label: "Offline" },
+  { value: "stopped", label: "Stopped" },
+  { value: "changing", label: "Changing" },
+];
+
+function Filters({ search, onChange }: { search: Search; onChange: (change: Partial<Search>) => void }) {
+  const places = useQuery(regions);
+  const labels = useQuery(tags);
+  const offered = labels.data?.data.map((tag) => tag.label) ?? [];
+  const set = (name: "status" | "region" | "tag") => (event: { currentTarget: { value: string } }) => onChange({ [name]: event.currentTarget.value || undefined, page: undefined });
+  return (
+    <>
+      <NativeSelect className={css.filter} aria-label="Status" value={search.status ?? ""} onChange={set("status")} data={[{ value: "", label: "Any status" }, ...STATES]} />
+      <NativeSelect
+        className={css.filter}
+        aria-label="Region"
+        value={search.region ?? ""}
+        onChange={set("region")}
+        data={[{ value: "", label: "Any region" }, ...(places.data?.data ?? (search.region ? [{ id: search.region }] : [])).map(({ id }) => ({ value: id, label: id }))]}
+      />
+      <NativeSelect
+        className={css.filter}
+        aria-label="Tag"
+        value={search.tag ?? ""}
+        onChange={set("tag")}
+        data={[{ value: "", label: "Any tag" }, ...new Set([...offered, ...(search.tag ? [search.tag] : [])])]}
+      />
+    </>
   );
 }
 

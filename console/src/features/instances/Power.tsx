@@ -7,7 +7,7 @@ import { useProgress } from "../../live/progress";
 import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
 import { useMay } from "../profile/may";
-import { ACCEPTS, type Order, usePower } from "./queries";
+import { type Order, refusalOf, usePower } from "./queries";
 
 const ORDERS: { order: Order; label: string; icon: "power" | "reboot" }[] = [
   { order: "boot", label: "Boot", icon: "power" },
@@ -28,7 +28,7 @@ export function Power({ one, onRemove }: { one: Instance; onRemove?: (one: Insta
       </Menu.Target>
       <Menu.Dropdown>
         {ORDERS.map(({ order, label, icon }) => (
-          <Disabled key={order} reason={may ?? (busy ? "Something is under way" : ACCEPTS[order].includes(one.status) ? undefined : `Not while it is ${one.status.replaceAll("_", " ")}`)}>
+          <Disabled key={order} reason={may ?? refusalOf(one, order, busy)}>
             <Menu.Item
               leftSection={<Icon name={icon} size={16} />}
               onClick={() => power.mutate({ one, order }, { onError: (error) => notifications.show({ title: `${label}: ${one.label}`, message: error.message, color: "red.8" }) })}

@@ -1,7 +1,7 @@
 /** Questions and orders about instances. Keys begin with the feature's name: events make them stale by it. */
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 
-import { api, ASK_FIRST, body, filter, type Instance, once, planned, type Schemas } from "../../api/client";
+import { api, ASK_FIRST, body, type Event, filter, type Instance, once, planned, type Schemas } from "../../api/client";
 import { type ListSearch, orderOf, pageOf } from "../../ui/search";
 
 export type Search = ListSearch<"tag" | "region" | "status">;
@@ -15,12 +15,23 @@ function wantedOf({ q, tag, region }: Search): object {
   return parts.length > 1 ? { "+and": parts } : (parts[0] ?? {});
 }
 
+const MOST = 500;
+
+/** The API has no filter by status: with one, as many as an answer holds are asked for, and the rest is left out here. */
 export const instances = (search: Search = {}) =>
   queryOptions({
     queryKey: ["instances", "list", search],
-    queryFn: () =>
-      body(api.GET("/compute/instances", { params: { query: pageOf(search), header: filter({ ...wantedOf(search), ...orderOf(search.order) }) } })),
+    queryFn: async () => {
+      const query = search.status ? { page: 1, page_size: MOST } : pageOf(search);
+      const answer = await body(api.GET("/compute/instances", { params: { query, header: filter({ ...wantedOf(search), ...orderOf(search.order) }) } }));
+      if (!search.status) return answer;
+      const data = answer.data.filter((one) => isInState(one, search.status));
+      return { ...answer, data, page: 1, pages: 1, results: data.length, looked: answer.results > MOST ? MOST : undefined };
+    },
   });
+
+/** `changing` stands for all states that pass by themselves. */
+const isInState = (one: Instance, state: string | undefined) => (state === "changing" ? !["running", "offline", "stopped"].includes(one.status) : one.status === state);
 
 export const instance = (id: number) =>
   queryOptions({
@@ -36,16 +47,55 @@ export const stats = (id: number) =>
     retry: false,
   });
 
+export const monthStats = (id: number, year: number, month: number) =>
+  queryOptions({
+    queryKey: ["stats", id, year, month],
+    queryFn: () => body(api.GET("/compute/instances/{computeId}/stats/{year}/{month}", { params: { path: { computeId: id, year, month } } })),
+    retry: false,
+  });
+
+export const transfer = (id: number) =>
+  queryOptions({
+    queryKey: ["instances", "one", id, "transfer"],
+    queryFn: () => body(api.GET("/compute/instances/{computeId}/transfer", { params: { path: { computeId: id } } })),
+  });
+
+export const monthTransfer = (id: number, year: number, month: number) =>
+  queryOptions({
+    queryKey: ["instances", "one", id, "transfer", year, month],
+    queryFn: () => body(api.GET("/compute/instances/{computeId}/transfer/{year}/{month}", { params: { path: { computeId: id, year, month } } })),
+    retry: false,
+  });
+
+export const happened = (id: number) =>
+  queryOptions({
+    queryKey: ["instances", "one", id, "events"],
+    queryFn: () => body(api.GET("/account/events", { params: { query: { page_size: 25 }, header: filter({ "entity.type": "compute", "entity.id": id, "+order_by": "id", "+order": "desc" }) } })),
+    select: (answer: { data: Event[] }) => ({ data: answer.data.slice(0, 8) }),
+  });
+
 export const cost = (id: number) =>
   queryOptions({
     queryKey: ["instances", "one", id, "cost"],
     queryFn: () => body(api.GET("/compute/instances/{computeId}/cost", { params: { path: { computeId: id } } })),
   });
 
+export type Change = Schemas["InstanceUpdate"];
+export const update = (id: number, change: Change) => body(api.PUT("/compute/instances/{computeId}", { params: { path: { computeId: id } }, body: change }));
+
+export const deletion = (id: number) =>
+  queryOptions({
+    queryKey: ["plan", "instances", "delete", id],
+    queryFn: () => planned(api.DELETE("/compute/instances/{computeId}", { params: { path: { computeId: id }, header: ASK_FIRST } })),
+    retry: false,
+  });
+
 const CATALOGUE = { staleTime: Number.POSITIVE_INFINITY };
 export const types = queryOptions({ queryKey: ["catalogue", "types"], queryFn: () => body(api.GET("/compute/types")), ...CATALOGUE });
 export const regions = queryOptions({ queryKey: ["catalogue", "regions"], queryFn: () => body(api.GET("/regions")), ...CATALOGUE });
-export const images = queryOptions({ queryKey: ["catalogue", "images"], queryFn: () => body(api.GET("/images", { params: { query: { page_size: 500 } } })), ...CATALOGUE });
+/** Those of the account are among them, and change. */
+export const images = queryOptions({ queryKey: ["images", "choices"], queryFn: () => body(api.GET("/images", { params: { query: { page_size: MOST } } })) });
+export const legacyTypes = queryOptions({ queryKey: ["catalogue", "types-legacy"], queryFn: () => body(api.GET("/compute/types-legacy")), ...CATALOGUE });
 
 export type Wanted = Schemas["InstanceCreate"];
 
@@ -57,7 +107,8 @@ export const planOf = (wanted: Wanted) =>
     staleTime: 30_000,
   });
 
-export const create = (wanted: Wanted) => body(api.POST("/compute/instances", { body: wanted, params: { header: once() } }));
+/** `key` names the attempt: with the same one it is made once, however often it is sent. */
+export const create = (wanted: Wanted, key = once()) => body(api.POST("/compute/instances", { body: wanted, params: { header: key } }));
 
 export const remove = (id: number) => body(api.DELETE("/compute/instances/{computeId}", { params: { path: { computeId: id } } }));
 
@@ -75,13 +126,20 @@ export function usePower() {
     cache.setQueryData<Instance>(["instances", "one", id, "view"], (kept) => kept && change(kept));
   };
   return useMutation({
-    mutationFn: ({ one, order }: { one: Instance; order: Order }) => {
+    mutationFn: ({ one, order, config }: { one: Instance; order: Order; config?: number }) => {
       const params = { path: { computeId: one.id } };
-      if (order === "boot") return body(api.POST("/compute/instances/{computeId}/boot", { params, body: {} }));
-      if (order === "reboot") return body(api.POST("/compute/instances/{computeId}/reboot", { params, body: {} }));
+      const which = config === undefined ? {} : { config_id: config };
+      if (order === "boot") return body(api.POST("/compute/instances/{computeId}/boot", { params, body: which }));
+      if (order === "reboot") return body(api.POST("/compute/instances/{computeId}/reboot", { params, body: which }));
       return body(api.POST("/compute/instances/{computeId}/shutdown", { params }));
     },
     onMutate: ({ one, order }) => show(one.id, SHOWS[order]),
     onError: (_error, { one }) => show(one.id, one.status),
   });
+}
+
+/** Why an order would be refused now, in words. */
+export function refusalOf(one: Instance, order: Order, busy: boolean): string | undefined {
+  if (busy) return "Something is under way";
+  return ACCEPTS[order].includes(one.status) ? undefined : `Not while it is ${one.status.replaceAll("_", " ")}`;
 }

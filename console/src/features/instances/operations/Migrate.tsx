@@ -1,0 +1,36 @@
+import { Checkbox } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useQuery } from "@tanstack/react-query";
+
+import { useSending } from "../../../ui/form";
+import { FormDialog } from "../../../ui/FormDialog";
+import { Trouble } from "../../../ui/Page";
+import { PriceChange } from "../../../ui/PriceChange";
+import { RegionField } from "../Deploy";
+import { migrate, migrating } from "../operationQueries";
+import { cost } from "../queries";
+import css from "../Settings.module.css";
+import { type Asked, useBegun } from "./done";
+
+export default function Migrate({ one, onClose }: Asked) {
+  const form = useForm({ initialValues: { region: "", upgrade: false } });
+  const { region, upgrade } = form.values;
+  const wanted = upgrade ? { region, upgrade } : { region };
+  const plan = useQuery({ ...migrating(one.id, wanted), enabled: region !== "" });
+  const paid = useQuery(cost(one.id));
+  const sending = useSending(form, () => migrate(one.id, wanted), useBegun(onClose, `${one.label} moves to ${region}`));
+  return (
+    <FormDialog title={`Move ${one.label}`} sending={sending} submit="Move" onClose={onClose} held={region === "" ? "Choose where to" : plan.isError && "The server would refuse this"}>
+      <RegionField label="To" {...form.getInputProps("region")} without={one.region} needs="Computes" />
+      <Checkbox label="Upgrade its hardware on the way" description="If there is a free upgrade of its plan" {...form.getInputProps("upgrade", { type: "checkbox" })} />
+      <ul className={css.lost}>
+        <li>
+          The addresses <code>{one.ipv4.join(", ")}</code> are given up; it gets new ones.
+        </li>
+        <li>{one.status === "running" ? "It is shut down, and booted when it has arrived." : "It stays off."}</li>
+        {one.backups.enabled && <li>Backups made so far stay in {one.region}.</li>}
+      </ul>
+      {plan.isError ? <Trouble error={plan.error} /> : region !== "" && <PriceChange price={plan.data?.price} before={paid.data} stale={plan.isFetching} />}
+    </FormDialog>
+  );
+}

@@ -1,0 +1,17 @@
+import { useForm } from "@mantine/form";
+
+import { useSending } from "../../../ui/form";
+import { FormDialog } from "../../../ui/FormDialog";
+import { RootPassword } from "../Deploy";
+import { resetPassword } from "../operationQueries";
+import { type Asked, useBegun } from "./done";
+
+export default function Password({ one, onClose }: Asked) {
+  const form = useForm({ initialValues: { root_pass: "" } });
+  const sending = useSending(form, ({ root_pass }) => resetPassword(one.id, root_pass), useBegun(onClose, "The root password is being set"));
+  return (
+    <FormDialog title={`Root password of ${one.label}`} sending={sending} submit="Set password" onClose={onClose}>
+      <RootPassword label="New root password" {...form.getInputProps("root_pass")} data-autofocus />
+    </FormDialog>
+  );
+}

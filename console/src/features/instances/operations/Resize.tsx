@@ -1,0 +1,32 @@
+import { Checkbox } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useState } from "react";
+
+import { useSending } from "../../../ui/form";
+import { FormDialog } from "../../../ui/FormDialog";
+import { Trouble } from "../../../ui/Page";
+import { PriceChange } from "../../../ui/PriceChange";
+import { resize, resizing } from "../operationQueries";
+import { Plans, Sorts, useSort } from "../Plans";
+import { cost } from "../queries";
+import { type Asked, useBegun } from "./done";
+
+export default function Resize({ one, onClose }: Asked) {
+  const form = useForm({ initialValues: { type: one.type, allow_auto_disk_resize: true } });
+  const [sort, setSort] = useState<string | null>(null);
+  const own = useSort(one.type);
+  const isSame = form.values.type === one.type;
+  const plan = useQuery({ ...resizing(one.id, form.values), placeholderData: keepPreviousData, enabled: !isSame });
+  const paid = useQuery(cost(one.id));
+  const sending = useSending(form, (values) => resize(one.id, values), useBegun(onClose, `${one.label} is being resized`));
+  const refused = !isSame && plan.isError;
+  return (
+    <FormDialog title={`Resize ${one.label}`} size="xl" sending={sending} submit="Resize" onClose={onClose} held={isSame ? "This is its plan already" : refused && "The server would refuse this"}>
+      <Sorts value={sort ?? own} onChange={setSort} />
+      <Plans sort={sort ?? own} value={form.values.type} onChange={(type) => form.setFieldValue("type", type)} now={one.type} />
+      <Checkbox label="Let the disk grow or shrink with the plan" description="If there is one disk besides swap" {...form.getInputProps("allow_auto_disk_resize", { type: "checkbox" })} />
+      {refused ? <Trouble error={plan.error} /> : <PriceChange price={isSame ? { hourly: 0, monthly: 0 } : plan.data?.price} before={paid.data} stale={plan.isFetching} />}
+    </FormDialog>
+  );
+}
