@@ -4,6 +4,7 @@ import type { UseFormReturnType } from "@mantine/form";
 import { type FormEvent, type ReactNode, useState } from "react";
 
 import { toFields } from "../api/errors";
+import { Disabled } from "./Disabled";
 import css from "./form.module.css";
 import { Card, Page, Trouble } from "./Page";
 
@@ -67,15 +68,17 @@ export function FormPage(props: { title: string; lead?: ReactNode; back: { to: s
   );
 }
 
-/** A form in a card of a page that holds other things too. */
-export function FormCard(props: { title: string; lead?: ReactNode; sending: Sending; submit: string; children: ReactNode }) {
+/** A form in a card of a page that holds other things too. `quiet` where another button is the page's main one. */
+export function FormCard(props: { title: string; lead?: ReactNode; sending: Sending; submit: string; disabled?: string; quiet?: boolean; children: ReactNode }) {
   return (
     <Card title={props.title}>
       <form onSubmit={props.sending.onSubmit} noValidate className={css.fields}>
         {props.lead && <p className="quiet">{props.lead}</p>}
         {props.children}
         {props.sending.problem !== null && <Trouble error={props.sending.problem} />}
-        <Submit sending={props.sending}>{props.submit}</Submit>
+        <Submit sending={props.sending} disabled={props.disabled} quiet={props.quiet}>
+          {props.submit}
+        </Submit>
       </form>
     </Card>
   );
@@ -86,12 +89,14 @@ export function Fields({ children, beside = false }: { children: ReactNode; besi
   return <div className={beside ? css.beside : css.fields}>{children}</div>;
 }
 
-function Submit({ sending, children }: { sending: Sending; children: ReactNode }) {
+function Submit({ sending, disabled, quiet, children }: { sending: Sending; disabled?: string; quiet?: boolean; children: ReactNode }) {
   return (
     <div>
-      <Button type="submit" loading={sending.busy}>
-        {children}
-      </Button>
+      <Disabled reason={disabled}>
+        <Button type="submit" variant={quiet ? "default" : "filled"} loading={sending.busy}>
+          {children}
+        </Button>
+      </Disabled>
     </div>
   );
 }
