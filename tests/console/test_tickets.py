@@ -35,7 +35,7 @@ def test_a_ticket_from_its_first_line_to_its_end(site: Site) -> None:
         number = int(page.url.rsplit("/", 1)[1])
         _answer(site, number, "We have had a look: the host was full. It is moved now.")
         expect(talk.get_by_text("the host was full")).to_be_visible()  # by the stream: nothing is reloaded
-        expect(talk.get_by_text("Support")).to_be_visible()
+        expect(talk.get_by_text("Support", exact=True)).to_be_visible()
 
         page.get_by_role("textbox", name="Your answer").fill("Thank you, it boots.")
         page.locator("input[type=file]").set_input_files([LIE])
@@ -65,7 +65,7 @@ def test_open_tickets_come_first_and_the_state_is_in_the_address(site: Site) -> 
         shown = names.all_text_contents()
         assert shown.index("list-open") < shown.index("list-done")
         look(page, "tickets")
-        page.get_by_role("radio", name="Closed").check(force=True)
+        page.get_by_role("radiogroup", name="State of tickets").get_by_text("Closed").click()
         expect(names.filter(has_text="list-open")).to_have_count(0)
         assert "status=closed" in page.url
 

@@ -140,7 +140,7 @@ function End({ one }: { one: View }) {
     <Card title="Cancel the account">
       <p className={css.end}>What is owed is charged to your card, then everything is deleted: instances with their disks and backups, volumes, domains, users, tickets. It cannot be undone.</p>
       <Disabled reason={may}>
-        <Button variant="outline" color="red.8" className={css.cancel} onClick={() => setAsked(true)}>
+        <Button variant="outline" color="red.8" onClick={() => setAsked(true)}>
           Cancel account…
         </Button>
       </Disabled>

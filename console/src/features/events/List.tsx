@@ -12,7 +12,8 @@ import { Card, Empty, Page, Trouble } from "../../ui/Page";
 import { count, day, words } from "../../ui/words";
 import { EventList } from "./EventList";
 import css from "./Events.module.css";
-import { events, matches, recent, type Search, useMarkSeen } from "./queries";
+import { matches, type Search } from "./matching";
+import { events, recent, useMarkSeen } from "./queries";
 
 const route = getRouteApi("/events");
 const CURL = 'curl -H "Authorization: Bearer $TOKEN" $CROFTER/v4/account/events';

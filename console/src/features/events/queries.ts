@@ -2,13 +2,8 @@
 import { infiniteQueryOptions, type InfiniteData, queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 
 import { api, body, type Event, filter, type Schemas } from "../../api/client";
+import type { Search } from "./matching";
 
-export interface Search {
-  actor?: string;
-  /** `compute:7` for one object, `compute` for all of a type. */
-  entity?: string;
-  action?: string;
-}
 type EventPage = Schemas["EventViewPage"];
 
 const SHOWN = 100;
@@ -35,15 +30,6 @@ export const events = (search: Search = {}) =>
     getNextPageParam: (last) => (last.pages > 1 ? (last.data.at(-1)?.id ?? null) : null),
     staleTime: 60_000, // what is new comes by the stream
   });
-
-/** Whether an event that the stream told belongs into a list. The server does not filter by who did it: this does. */
-export function matches(event: Event, { actor, entity, action }: Search): boolean {
-  const [type, id] = entity?.split(":") ?? [];
-  if (actor && (event.username ?? "system") !== actor) return false;
-  if (type && event.entity?.type !== type) return false;
-  if (id && String(event.entity?.id) !== id) return false;
-  return !action || event.action.includes(action.toLowerCase());
-}
 
 /** Shown at once; a refusal is made good by the next answer. */
 export function useMarkSeen() {

@@ -1,7 +1,8 @@
 import { createRoute, lazyRouteComponent } from "@tanstack/react-router";
 
 import { root } from "../../root";
-import { events, type Search } from "./queries";
+import type { Search } from "./matching";
+import { events } from "./queries";
 
 const text = (value: unknown) => (typeof value === "string" && value) || undefined;
 

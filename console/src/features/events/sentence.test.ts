@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 
 import type { Event } from "../../api/client";
-import { matches } from "./queries";
+import { matches } from "./matching";
 import { said } from "./sentence";
 
 const event = (action: string, status: Event["status"], entity: Event["entity"] = null): Event =>
