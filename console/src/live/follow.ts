@@ -7,6 +7,7 @@
 import type { QueryClient } from "@tanstack/react-query";
 
 import { api, body, type Event } from "../api/client";
+import { facts } from "../facts";
 import { session } from "../session/session";
 import { forget, isUnderWay, note } from "./progress";
 import { Frames } from "./sse";
@@ -35,6 +36,7 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
   /** Progress comes many times a second; a list is fetched at most once in one. */
   function refetch(event: Event): void {
     const ended = !isUnderWay(event);
+    if (ended && facts.sandbox) void cache.invalidateQueries({ queryKey: ["clock"] }); // time may have been moved
     for (const key of staleAfter(event)) {
       const name = JSON.stringify(key);
       if (ended) void cache.invalidateQueries({ queryKey: key });

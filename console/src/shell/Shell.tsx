@@ -13,6 +13,8 @@ import { session } from "../session/session";
 import { Icon, Mark } from "../ui/Icon";
 import { useClock } from "../ui/now";
 import { moment, showTimesIn, words } from "../ui/words";
+import { Banners } from "./Banners";
+import { EventsButton } from "./EventsButton";
 import { railOf } from "./rail";
 import css from "./Shell.module.css";
 import { useShortcuts } from "./shortcuts";
@@ -66,6 +68,7 @@ export function Shell() {
             <Icon name="warn" size={16} /> The connection to the server is lost. Trying again; what you see may be old.
           </p>
         )}
+        <Banners />
         <Outlet />
       </main>
       <Suspense>
@@ -157,6 +160,7 @@ function Person({ line }: { line: LineState }) {
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
+      <EventsButton />
       <ActionIcon variant="subtle" color="gray" aria-label={`Change to ${other} colours`} onClick={() => setColorScheme(other)}>
         <Icon name={shown === "dark" ? "sun" : "moon"} />
       </ActionIcon>

@@ -1,4 +1,4 @@
-/** Keys that work everywhere: `g i` goes to instances, `c` creates, `/` searches. Typing in a field is left alone. */
+/** Keys that work everywhere: `g i` goes to instances, `c` creates, `e` shows events, `/` searches. Typing in a field is left alone. */
 import { useNavigate, useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
 
@@ -6,6 +6,8 @@ import { isFree } from "../ui/keys";
 import { railOf } from "./rail";
 
 const PATIENCE = 900;
+/** Told to the window when somebody wants to see what is going on. */
+export const SHOW_EVENTS = "crofter.events";
 
 export function useShortcuts(): void {
   const navigate = useNavigate();
@@ -20,6 +22,7 @@ export function useShortcuts(): void {
       const place = goes ? places.get(key.key) : undefined;
       if (place) void navigate({ to: place });
       else if (key.key === "?" && "/help" in router.routesByPath) void navigate({ to: "/help" as string });
+      else if (key.key === "e") dispatchEvent(new CustomEvent(SHOW_EVENTS));
       else if (key.key === "c") void navigate({ to: createHere(router.state.location.pathname, router.routesByPath) });
       else if (key.key === "/") {
         key.preventDefault();

@@ -15,6 +15,8 @@ export interface May {
   change: (kind: Kind, id: number) => string | undefined;
   /** To change what belongs to the account itself: billing, users, settings. */
   account: (level?: "read_only" | "read_write") => string | undefined;
+  /** What no grant gives: only unrestricted users may. */
+  unrestricted: () => string | undefined;
 }
 
 export function useMay(): May {
@@ -36,5 +38,6 @@ export function mayOf(given: Grants | null | undefined): May {
       const held = given.global.account_access;
       return held === "read_write" || held === level ? undefined : `Your grants do not include ${level === "read_only" ? "to look at" : "to change"} the account.`;
     },
+    unrestricted: () => (given ? "Only unrestricted users of your account may do this." : undefined),
   };
 }

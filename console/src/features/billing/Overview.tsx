@@ -1,0 +1,161 @@
+import { Button, Skeleton } from "@mantine/core";
+import { useQueries, useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useState } from "react";
+
+import { Disabled } from "../../ui/Disabled";
+import { Card, Page, Trouble } from "../../ui/Page";
+import { count, day, money, perHour, words } from "../../ui/words";
+import { account, cost } from "../account/queries";
+import { cost as costOf, instances } from "../instances/queries";
+import { useMay } from "../profile/may";
+import css from "./Billing.module.css";
+import { BillingTabs } from "./BillingTabs";
+import { Pay } from "./Pay";
+
+/** The server tells the cost of one instance at a time; of more than these it would be too many questions. */
+const AT_MOST = 20;
+
+export default function Overview() {
+  const query = useQuery(account);
+  const may = useMay();
+  const [paying, setPaying] = useState(false);
+  const owed = query.data?.balance ?? 0;
+  return (
+    <Page
+      title="Billing"
+      actions={
+        <Disabled reason={may.account()}>
+          <Button onClick={() => setPaying(true)}>{owed > 0 ? `Pay ${money(owed)}` : "Make a payment"}</Button>
+        </Disabled>
+      }
+    >
+      <BillingTabs />
+      {query.isError ? (
+        <Trouble error={query.error} again={() => void query.refetch()} />
+      ) : (
+        <>
+          <Standing />
+          <Month />
+        </>
+      )}
+      {paying && <Pay amount={owed} onClose={() => setPaying(false)} />}
+    </Page>
+  );
+}
+
+function Standing() {
+  const { data } = useQuery(account);
+  if (!data) return <Skeleton height={120} radius={10} />;
+  const card = data.credit_card;
+  return (
+    <div className={css.figures}>
+      <Card title="Balance">
+        <p className={css.big} data-owed={data.balance > 0 || undefined}>
+          <strong className="figures">{money(Math.abs(data.balance))}</strong>
+        </p>
+        <p className="quiet">{data.balance > 0 ? "owed on invoices" : data.balance < 0 ? "to your credit" : "nothing is owed"}</p>
+      </Card>
+      <Card title="Not invoiced yet">
+        <p className={css.big}>
+          <strong className="figures">{money(data.balance_uninvoiced)}</strong>
+        </p>
+        <p className="quiet">on the next invoice so far</p>
+      </Card>
+      <Card title="Card">
+        <p className={css.big}>
+          <strong className="figures">{card.last_four ? `•••• ${String(card.last_four).padStart(4, "0")}` : "None"}</strong>
+        </p>
+        <p className="quiet">{card.expiry ? `charged for invoices, ends ${card.expiry}` : <Link to="/billing/payments" search={{}}>Add one, so that invoices are paid</Link>}</p>
+      </Card>
+      {data.active_promotions.map((promotion) => (
+        <Card key={promotion.summary} title="Promotion">
+          <p className={css.big}>
+            <strong className="figures">{money(Number(promotion.credit_remaining))}</strong>
+          </p>
+          <p className="quiet">
+            left of “{promotion.summary}”, {money(Number(promotion.this_month_credit_remaining))} of it this month{promotion.expire_dt && `, until ${day(promotion.expire_dt)}`}
+          </p>
+        </Card>
+      ))}
+    </div>
+  );
+}
+
+interface Line {
+  name: string;
+  to?: number;
+  so_far: number;
+  forecast: number;
+}
+
+function Month() {
+  const { data, error, refetch } = useQuery(cost);
+  if (error) return <Trouble error={error} again={() => void refetch()} />;
+  if (!data) return <Skeleton height={240} radius={10} />;
+  const share = data.forecast ? Math.min(data.month_to_date / data.forecast, 1) : 0;
+  return (
+    <>
+      <Card title="This month" aside={<span className="quiet figures">{perHour(data.hourly)} an hour now</span>}>
+        <p className={css.big}>
+          <strong className="figures">{money(data.month_to_date)}</strong> <span className="quiet">so far, {money(data.forecast)} by its end if nothing changes, before tax</span>
+        </p>
+        <div className={css.track} role="img" aria-label={`${money(data.month_to_date)} of ${money(data.forecast)}`}>
+          <div style={{ width: `${share * 100}%` }} />
+        </div>
+      </Card>
+      <div className={css.breakdowns}>
+        <Breakdown title="By sort of service" lines={data.services.map((one) => ({ name: words(one.service), so_far: one.month_to_date, forecast: one.forecast }))} />
+        <Breakdown title="By tag" note="Something with two tags counts for both" lines={data.tags.map((one) => ({ name: one.tag ?? "Without a tag", so_far: one.month_to_date, forecast: one.forecast }))} />
+        <ByInstance />
+      </div>
+    </>
+  );
+}
+
+function ByInstance() {
+  const { data } = useQuery(instances());
+  const shown = (data?.data ?? []).slice(0, AT_MOST);
+  const costs = useQueries({ queries: shown.map((one) => costOf(one.id)) });
+  const lines = shown.flatMap((one, index): Line[] => {
+    const known = costs[index]?.data;
+    return known ? [{ name: one.label, to: one.id, so_far: known.month_to_date, forecast: known.forecast }] : [];
+  });
+  const left = (data?.results ?? 0) - shown.length;
+  return <Breakdown title="By instance" lines={lines} note={left > 0 ? `Of the first ${AT_MOST}; ${count(left, "more instance")} not shown` : undefined} />;
+}
+
+function Breakdown({ title, lines, note }: { title: string; lines: Line[]; note?: string }) {
+  const most = Math.max(...lines.map((line) => line.forecast), 0.01);
+  const ordered = [...lines].sort((one, other) => other.forecast - one.forecast);
+  return (
+    <Card title={title} flush>
+      {ordered.length === 0 ? (
+        <p className={css.nothing}>Nothing has cost anything this month.</p>
+      ) : (
+        <table className={`${css.costs} figures`} aria-label={`Cost this month ${title.toLowerCase()}`}>
+          <thead>
+            <tr>
+              <th scope="col">What</th>
+              <th scope="col">So far</th>
+              <th scope="col">By its end</th>
+            </tr>
+          </thead>
+          <tbody>
+            {ordered.map((line) => (
+              <tr key={`${line.name}-${line.to}`}>
+                <th scope="row">
+                  {line.to ? <Link to="/instances/$id" params={{ id: line.to }}>{line.name}</Link> : line.name}
+                  <span className={css.share} style={{ width: `${(line.forecast / most) * 100}%` }} aria-hidden="true" />
+                </th>
+                <td>{money(line.so_far)}</td>
+                <td>{money(line.forecast)}</td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {note && <p className={css.note}>{note}</p>}
+    </Card>
+  );
+}

@@ -1,0 +1,96 @@
+/** Events one below the other, as the page and the drawer show them. */
+import { ActionIcon, CopyButton, Tooltip } from "@mantine/core";
+import { Link } from "@tanstack/react-router";
+
+import type { Event } from "../../api/client";
+import { isUnderWay } from "../../live/progress";
+import { Ago } from "../../ui/Cell";
+import { Icon } from "../../ui/Icon";
+import { placeOf } from "../../ui/places";
+import { ProgressBar } from "../../ui/Status";
+import css from "./Events.module.css";
+import { sentence } from "./sentence";
+
+interface Props {
+  events: readonly Event[];
+  /** Marks this event, and all before it, as seen; without it rows have no such button. */
+  onSeen?: (event: Event) => void;
+  /** Where the newest event lies that has been seen: a line is drawn above it. */
+  line?: number;
+  onLeave?: () => void;
+}
+
+export function EventList({ events, onSeen, line, onLeave }: Props) {
+  return (
+    <ol className={css.list}>
+      {events.map((event) => (
+        <li key={event.id} data-status={event.status} data-unseen={!event.seen || undefined} data-line={event.id === line || undefined}>
+          {event.id === line && <span className={css.line}>Seen up to here</span>}
+          <Mark event={event} />
+          <div className={css.what}>
+            <What event={event} onLeave={onLeave} />
+            <span className={css.who}>
+              {event.username ?? "system"}, <Ago time={event.created} />
+              {!isUnderWay(event) && event.duration ? `, took ${lasted(event.duration)}` : ""}
+            </span>
+            {event.message && <span className={css.message}>{event.message}</span>}
+            {isUnderWay(event) && <ProgressBar event={event} />}
+          </div>
+          <div className={css.deeds}>
+            <CopyId id={event.id} />
+            {onSeen && !event.seen && (
+              <Tooltip label="Seen up to here">
+                <ActionIcon variant="subtle" color="gray" aria-label={`Mark as seen up to event ${event.id}`} onClick={() => onSeen(event)}>
+                  <Icon name="check" size={16} />
+                </ActionIcon>
+              </Tooltip>
+            )}
+          </div>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function lasted(seconds: number): string {
+  return seconds < 90 ? `${+seconds.toFixed(seconds < 10 ? 1 : 0)} s` : `${Math.round(seconds / 60)} min`;
+}
+
+function What({ event, onLeave }: { event: Event; onLeave?: () => void }) {
+  const { before, subject, after } = sentence(event);
+  const place = event.action.endsWith("_delete") && event.status === "finished" ? undefined : placeOf(event.entity);
+  const named = subject && (place ? <Link to={place} onClick={onLeave}>{subject}</Link> : <strong>{subject}</strong>);
+  return (
+    <span className={css.sentence}>
+      {before}
+      {named}
+      {after}
+      {!event.seen && <span className="unseen"> (not seen yet)</span>}
+    </span>
+  );
+}
+
+/** A shape of its own for each way it can stand. */
+function Mark({ event }: { event: Event }) {
+  const busy = isUnderWay(event);
+  const failed = event.status === "failed";
+  return (
+    <span className={css.mark} data-tone={busy ? "busy" : failed ? "bad" : "good"} aria-hidden="true">
+      <Icon name={busy ? "clock" : failed ? "cross" : event.status === "notification" ? "pencil" : "check"} size={14} />
+    </span>
+  );
+}
+
+function CopyId({ id }: { id: number }) {
+  return (
+    <CopyButton value={String(id)} timeout={1500}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? "Copied" : `Copy id ${id}`}>
+          <ActionIcon variant="subtle" color="gray" aria-label={`Copy id ${id}`} onClick={copy}>
+            <Icon name={copied ? "check" : "copy"} size={16} />
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </CopyButton>
+  );
+}

@@ -1,0 +1,114 @@
+import { Button, Group, Modal, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useMemo, useState } from "react";
+
+import { ConfirmByLabel } from "../../ui/Confirm";
+import { Fields, useSending } from "../../ui/form";
+import { Icon } from "../../ui/Icon";
+import { Empty, Trouble } from "../../ui/Page";
+import { type Column, Table } from "../../ui/Table";
+import { TwoLines } from "../../ui/Cell";
+import { Frame } from "./Frame";
+import { addContact, changeContact, type Contact, contacts, removeContact } from "./queries";
+import { RowMenu } from "./RowMenu";
+
+const CURL = 'curl -H "Authorization: Bearer $TOKEN" $CROFTER/v4/managed/contacts \\\n  --json \'{"name": "On call", "email": "oncall@example.com", "group": "ops"}\'';
+const nameOf = (one: Contact) => one.name ?? one.email ?? `contact ${one.id}`;
+const COLUMNS: Column<Contact>[] = [
+  { key: "name", header: "Name", csv: nameOf, cell: (one) => <TwoLines under={one.email}><strong>{nameOf(one)}</strong></TwoLines> },
+  { key: "group", header: "Group", csv: (one) => one.group, cell: (one) => one.group ?? <span className="quiet">none: is never told</span> },
+  { key: "phone", header: "Phone", csv: (one) => one.phone.primary, cell: (one) => <TwoLines under={one.phone.secondary}>{one.phone.primary ?? "–"}</TwoLines> },
+];
+
+export default function Contacts() {
+  const [edited, setEdited] = useState<Contact | "new" | null>(null);
+  const add = (
+    <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setEdited("new")}>
+      Add a contact
+    </Button>
+  );
+  return (
+    <Frame actions={add}>
+      <List onEdit={setEdited} add={add} />
+      {edited && <ContactForm contact={edited === "new" ? null : edited} onClose={() => setEdited(null)} />}
+    </Frame>
+  );
+}
+
+function List({ onEdit, add }: { onEdit: (contact: Contact) => void; add: React.ReactNode }) {
+  const query = useQuery(contacts);
+  const cache = useQueryClient();
+  const [doomed, setDoomed] = useState<Contact | null>(null);
+  const actions = useMemo(() => (one: Contact) => <RowMenu label={nameOf(one)} edit={[["Change…", () => onEdit(one)]]} remove={["Delete…", () => setDoomed(one)]} />, [onEdit]);
+  return (
+    <>
+      <Table
+        name="contacts"
+        columns={COLUMNS}
+        query={query}
+        rowKey={(one) => one.id}
+        rowLabel={nameOf}
+        actions={actions}
+        empty={
+          <Empty icon="people" title="No contacts yet" command={CURL} action={add}>
+            Whom to write to, and to call, when a service fails. A service names the group that is told.
+          </Empty>
+        }
+      />
+      {doomed && (
+        <ConfirmByLabel
+          opened
+          onClose={() => setDoomed(null)}
+          verb="Delete"
+          label={nameOf(doomed)}
+          lost={<p>They are not told of outages any more.</p>}
+          onConfirm={async () => {
+            await removeContact(doomed.id);
+            await cache.invalidateQueries({ queryKey: ["managed", "contacts"] });
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+function ContactForm({ contact, onClose }: { contact: Contact | null; onClose: () => void }) {
+  const cache = useQueryClient();
+  const form = useForm({ initialValues: { name: contact?.name ?? "", email: contact?.email ?? "", group: contact?.group ?? "", phone: { primary: contact?.phone.primary ?? "", secondary: contact?.phone.secondary ?? "" } } });
+  const sending = useSending(
+    form,
+    ({ name, email, group, phone }) => {
+      const wanted = { name: name || null, email: email || null, group: group || null, phone: { primary: phone.primary || null, secondary: phone.secondary || null } };
+      return contact ? changeContact(contact.id, wanted) : addContact(wanted);
+    },
+    async () => {
+      await cache.invalidateQueries({ queryKey: ["managed", "contacts"] });
+      onClose();
+    },
+  );
+  return (
+    <Modal opened onClose={onClose} title={contact ? `Change ${nameOf(contact)}` : "Add a contact"} centered radius={12} overlayProps={{ backgroundOpacity: 0.35, blur: 2 }}>
+      <form onSubmit={sending.onSubmit} noValidate>
+        <Fields>
+          <TextInput data-autofocus label="Name" autoComplete="off" {...form.getInputProps("name")} />
+          <TextInput label="E-mail address" type="email" autoComplete="off" {...form.getInputProps("email")} />
+          <TextInput label="Group" description="Services name the group that is told" autoComplete="off" {...form.getInputProps("group")} />
+          <Fields beside>
+            <TextInput label="Phone" autoComplete="off" {...form.getInputProps("phone.primary")} />
+            <TextInput label="Second phone" autoComplete="off" {...form.getInputProps("phone.secondary")} />
+          </Fields>
+          {sending.problem !== null && <Trouble error={sending.problem} />}
+        </Fields>
+        <Group justify="flex-end" mt="lg">
+          <Button variant="default" onClick={onClose}>
+            Not now
+          </Button>
+          <Button type="submit" loading={sending.busy}>
+            Save
+          </Button>
+        </Group>
+      </form>
+    </Modal>
+  );
+}

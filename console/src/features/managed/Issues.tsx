@@ -1,0 +1,61 @@
+import { useQuery } from "@tanstack/react-query";
+import { Link } from "@tanstack/react-router";
+import { useMemo } from "react";
+
+import { Ago, Time, TwoLines } from "../../ui/Cell";
+import { Empty } from "../../ui/Page";
+import { type Column, Table } from "../../ui/Table";
+import { tickets } from "../tickets/queries";
+import { Frame } from "./Frame";
+import { type Issue, issues, services } from "./queries";
+
+const CURL = 'curl -H "Authorization: Bearer $TOKEN" $CROFTER/v4/managed/issues';
+
+export default function Issues() {
+  return (
+    <Frame>
+      <List />
+    </Frame>
+  );
+}
+
+function List() {
+  const query = useQuery(issues);
+  const names = useQuery(services).data;
+  const known = useQuery(tickets()).data;
+  const columns = useMemo((): Column<Issue>[] => {
+    const labels = new Map((names?.data ?? []).map((service) => [service.id, service.label]));
+    const states = new Map((known?.data ?? []).map((ticket) => [ticket.id, ticket.status]));
+    const affected = (one: Issue) => one.services.map((id) => labels.get(id) ?? `service ${id}, deleted`).join(", ");
+    return [
+      {
+        key: "issue",
+        header: "Issue",
+        csv: (one) => one.entity.label,
+        cell: (one) => (
+          <TwoLines under={`Ticket ${one.entity.id}${states.has(one.entity.id) ? `, ${states.get(one.entity.id)}` : ""}`}>
+            <Link to="/tickets/$id" params={{ id: one.entity.id }}>
+              {one.entity.label}
+            </Link>
+          </TwoLines>
+        ),
+      },
+      { key: "services", header: "Services", csv: affected, cell: affected },
+      { key: "created", header: "Found", csv: (one) => one.created, cell: (one) => <TwoLines under={<Time time={one.created} />}><Ago time={one.created} /></TwoLines> },
+    ];
+  }, [names, known]);
+  return (
+    <Table
+      name="issues"
+      columns={columns}
+      query={query}
+      rowKey={(one) => one.id}
+      rowLabel={(one) => one.entity.label}
+      empty={
+        <Empty icon="check" title="No issue so far" command={CURL}>
+          When a service fails, an issue is told here, with the ticket in which it is looked into.
+        </Empty>
+      }
+    />
+  );
+}

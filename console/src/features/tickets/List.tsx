@@ -1,0 +1,84 @@
+import { Button, SegmentedControl } from "@mantine/core";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+
+import { Ago, TwoLines } from "../../ui/Cell";
+import { Icon } from "../../ui/Icon";
+import { Empty, Page } from "../../ui/Page";
+import { placeOf } from "../../ui/places";
+import { type Column, Table } from "../../ui/Table";
+import { isOpen, type Ticket, tickets } from "./queries";
+import css from "./Tickets.module.css";
+
+const route = getRouteApi("/tickets");
+const CURL = 'curl -H "Authorization: Bearer $TOKEN" \\\n  $CROFTER/v4/support/tickets --json \'{"summary": "…", "description": "…"}\'';
+const STATES = [
+  { value: "", label: "All" },
+  { value: "open", label: "Open" },
+  { value: "closed", label: "Closed" },
+];
+
+export function State({ ticket }: { ticket: Ticket }) {
+  return (
+    <span className={css.state} data-open={isOpen(ticket) || undefined}>
+      <Icon name={isOpen(ticket) ? "ticket" : "check"} size={14} /> {ticket.status === "new" ? "New" : isOpen(ticket) ? "Open" : "Closed"}
+    </span>
+  );
+}
+
+const COLUMNS: Column<Ticket>[] = [
+  {
+    key: "summary",
+    header: "Ticket",
+    csv: (one) => one.summary,
+    cell: (one) => (
+      <TwoLines under={`${one.id}, opened by ${one.opened_by}`}>
+        <Link to="/tickets/$id" params={{ id: one.id }}>
+          {one.summary}
+        </Link>
+      </TwoLines>
+    ),
+  },
+  { key: "status", header: "State", width: 120, csv: (one) => one.status, cell: (one) => <State ticket={one} /> },
+  { key: "entity", header: "About", phone: "hide", csv: (one) => one.entity?.label, cell: (one) => <About ticket={one} /> },
+  { key: "opened", header: "Opened", sort: "opened", phone: "hide", csv: (one) => one.opened, cell: (one) => <Ago time={one.opened} /> },
+  { key: "updated", header: "Last written", sort: "updated", csv: (one) => one.updated, cell: (one) => <TwoLines under={one.updated_by ?? ""}><Ago time={one.updated} /></TwoLines> },
+];
+
+function About({ ticket }: { ticket: Ticket }) {
+  const place = placeOf(ticket.entity);
+  if (!ticket.entity) return <span className="quiet">–</span>;
+  return place ? <Link to={place}>{ticket.entity.label}</Link> : <>{ticket.entity.label}</>;
+}
+
+export default function List() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const query = useQuery({ ...tickets(search), placeholderData: keepPreviousData });
+  const open = (query.data?.data ?? []).filter(isOpen).length;
+  const create = (
+    <Button component={Link} to="/tickets/new" leftSection={<Icon name="plus" size={16} />}>
+      Open a ticket
+    </Button>
+  );
+  return (
+    <Page title="Tickets" wide lead={query.data && search.status !== "closed" && (open > 0 ? `${open} open` : "None is open")} actions={create}>
+      <Table
+        name="tickets"
+        columns={COLUMNS}
+        query={query}
+        rowKey={(one) => one.id}
+        rowLabel={(one) => one.summary}
+        search={search}
+        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
+        filtered={Boolean(search.status)}
+        filters={<SegmentedControl aria-label="State of tickets" data={STATES} value={search.status ?? ""} onChange={(status) => void navigate({ search: (before) => ({ ...before, status: status || undefined, page: undefined }), replace: true })} />}
+        empty={
+          <Empty icon="ticket" title="No tickets yet" command={CURL} action={create}>
+            Ask the people who run this service for help. Each ticket is a conversation, which you can follow here.
+          </Empty>
+        }
+      />
+    </Page>
+  );
+}

@@ -1,0 +1,53 @@
+/** What the account should know, above every page. On the home page it stands in a card of its own. */
+import { CloseButton } from "@mantine/core";
+import { useQuery } from "@tanstack/react-query";
+import { Link, useLocation } from "@tanstack/react-router";
+import { useState } from "react";
+
+import { nameOf, type Notification, notifications } from "../features/notifications/queries";
+import { Ago } from "../ui/Cell";
+import { Icon } from "../ui/Icon";
+import { placeOf } from "../ui/places";
+import css from "./Banners.module.css";
+
+export function Banners() {
+  const { data } = useQuery(notifications);
+  const home = useLocation({ select: (at) => at.pathname.replace(/^\/console/, "") }).length <= 1;
+  const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
+  const shown = home ? [] : (data?.data ?? []).filter((one) => one.severity !== "minor" && !closed.has(nameOf(one)));
+  if (shown.length === 0) return null;
+  return (
+    <section className={css.banners} aria-label="Notifications">
+      {shown.map((one) => (
+        <div key={nameOf(one)} className={css.banner} data-severity={one.severity}>
+          <Icon name={one.severity === "critical" ? "warn" : "bell"} size={16} />
+          <span className={css.text}>
+            <NotificationText notification={one} />
+          </span>
+          <CloseButton size="sm" variant="transparent" aria-label={`Hide: ${one.label}`} onClick={() => setClosed(new Set([...closed, nameOf(one)]))} />
+        </div>
+      ))}
+    </section>
+  );
+}
+
+export function NotificationText({ notification }: { notification: Notification }) {
+  const place = notification.type === "payment_due" ? "/billing/payments" : placeOf(notification.entity);
+  return (
+    <>
+      <strong>{notification.label}.</strong> {notification.message}
+      {notification.when && (
+        <>
+          {" "}
+          <Ago time={notification.when} />.
+        </>
+      )}
+      {place && (
+        <>
+          {" "}
+          <Link to={place}>{notification.type === "payment_due" ? "Pay now" : `Go to ${notification.entity?.label ?? "it"}`}</Link>
+        </>
+      )}
+    </>
+  );
+}
