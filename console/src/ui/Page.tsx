@@ -32,7 +32,7 @@ export function Page(props: { title: string; lead?: ReactNode; back?: { to: stri
       <header className={css.header}>
         <div className={css.titles}>
           {props.onRename ? (
-            <Rename label={props.title} disabled={props.renameHeld} onRename={props.onRename}>
+            <Rename label={props.title} held={props.renameHeld} onRename={props.onRename}>
               <h1 tabIndex={-1} ref={title}>{props.title}</h1>
             </Rename>
           ) : (

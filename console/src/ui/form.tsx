@@ -68,15 +68,15 @@ export function FormPage(props: { title: string; lead?: ReactNode; back: { to: s
   );
 }
 
-/** A form in a card of a page that holds other things too. `quiet` where another button is the page's main one. */
-export function FormCard(props: { title: string; lead?: ReactNode; sending: Sending; submit: string; disabled?: string; quiet?: boolean; children: ReactNode }) {
+/** A form in a card of a page that holds other things too. `held` says why it cannot be sent; `quiet` where another button is the page's main one. */
+export function FormCard(props: { title: string; lead?: ReactNode; sending: Sending; submit: string; held?: string; quiet?: boolean; children: ReactNode }) {
   return (
     <Card title={props.title}>
       <form onSubmit={props.sending.onSubmit} noValidate className={css.fields}>
         {props.lead && <p className="quiet">{props.lead}</p>}
         {props.children}
         {props.sending.problem !== null && <Trouble error={props.sending.problem} />}
-        <Submit sending={props.sending} disabled={props.disabled} quiet={props.quiet}>
+        <Submit sending={props.sending} held={props.held} quiet={props.quiet}>
           {props.submit}
         </Submit>
       </form>
@@ -89,10 +89,10 @@ export function Fields({ children, beside = false }: { children: ReactNode; besi
   return <div className={beside ? css.beside : css.fields}>{children}</div>;
 }
 
-function Submit({ sending, disabled, quiet, children }: { sending: Sending; disabled?: string; quiet?: boolean; children: ReactNode }) {
+function Submit({ sending, held, quiet, children }: { sending: Sending; held?: string; quiet?: boolean; children: ReactNode }) {
   return (
     <div>
-      <Disabled reason={disabled}>
+      <Disabled reason={held}>
         <Button type="submit" variant={quiet ? "default" : "filled"} loading={sending.busy}>
           {children}
         </Button>

@@ -76,7 +76,7 @@ function Contact({ one }: { one: View }) {
   });
   const known = form.values.country.toUpperCase();
   return (
-    <FormCard title="Contact" lead="Invoices are made out to it, and mail about the account goes there." sending={sending} submit="Save contact" disabled={may}>
+    <FormCard title="Contact" lead="Invoices are made out to it, and mail about the account goes there." sending={sending} submit="Save contact" held={may}>
       <Fields beside>
         <TextInput label="Company" autoComplete="organization" {...form.getInputProps("company")} />
         <TextInput label="E-mail address" type="email" autoComplete="email" {...form.getInputProps("email")} />
@@ -104,7 +104,7 @@ function Settings({ now }: { now: Schemas["SettingsView"] }) {
     notifications.show({ message: "The settings are saved", color: "croft" });
   });
   return (
-    <FormCard title="Settings" sending={sending} submit="Save settings" disabled={may} quiet>
+    <FormCard title="Settings" sending={sending} submit="Save settings" held={may} quiet>
       <Checkbox label="Back up new instances" description="Each costs what its plan says for backups" {...form.getInputProps("backups_enabled", { type: "checkbox" })} />
       <Checkbox label="Network helper" description="Configures the network of new configuration profiles at boot" {...form.getInputProps("network_helper", { type: "checkbox" })} />
       <p className="quiet">

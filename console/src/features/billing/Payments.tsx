@@ -149,7 +149,7 @@ function AddCard() {
     },
   );
   return (
-    <FormCard title="Add a card" sending={sending} submit="Add card" disabled={may} quiet>
+    <FormCard title="Add a card" sending={sending} submit="Add card" held={may} quiet>
       <TextInput label="Card number" inputMode="numeric" autoComplete="cc-number" {...form.getInputProps("card_number")} />
       <Fields beside>
         <TextInput label="Ends" placeholder="MM/YYYY" autoComplete="cc-exp" {...form.getInputProps("expiry")} />
@@ -181,7 +181,7 @@ function Promotion() {
     },
   );
   return (
-    <FormCard title="Promotion code" sending={sending} submit="Redeem" disabled={may} quiet>
+    <FormCard title="Promotion code" sending={sending} submit="Redeem" held={may} quiet>
       <TextInput label="Code" autoComplete="off" {...form.getInputProps("promo_code")} />
     </FormCard>
   );

@@ -67,7 +67,7 @@ function Enabled({ subject }: { subject: Subject }) {
   const [asked, setAsked] = useState<{ what: "snapshot" | "cancel" } | { what: "restore"; backup: Backup } | null>(null);
   const close = () => setAsked(null);
   const columns = useMemo(() => columnsWith(), []);
-  const actions = useMemo(() => (backup: Backup) => <Actions backup={backup} one={one} disabled={held} onRestore={() => setAsked({ what: "restore", backup })} />, [one, held]);
+  const actions = useMemo(() => (backup: Backup) => <Actions backup={backup} one={one} held={held} onRestore={() => setAsked({ what: "restore", backup })} />, [one, held]);
   if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
   if (!query.data) return <Skeleton height={220} radius={10} />;
   const { automatic, snapshot: slot } = query.data;
@@ -104,7 +104,7 @@ function Enabled({ subject }: { subject: Subject }) {
             <p className="quiet">There is a place for one snapshot, made when you say so.</p>
           )}
           <div className={css.actions}>
-            {slot.current && <Actions backup={slot.current} one={one} disabled={held} onRestore={() => slot.current && setAsked({ what: "restore", backup: slot.current })} />}
+            {slot.current && <Actions backup={slot.current} one={one} held={held} onRestore={() => slot.current && setAsked({ what: "restore", backup: slot.current })} />}
             <Disabled reason={held}>
               <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setAsked({ what: "snapshot" })}>
                 Take a snapshot

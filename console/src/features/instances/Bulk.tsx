@@ -93,7 +93,7 @@ function Tag({ chosen, onClose }: { chosen: Instance[]; onClose: () => void }) {
     },
   );
   return (
-    <FormDialog title={`Tag ${count(chosen.length, "instance")}`} sending={sending} submit="Add tags" onClose={onClose} disabled={form.values.tags.length === 0 && "There is no tag to add yet"}>
+    <FormDialog title={`Tag ${count(chosen.length, "instance")}`} sending={sending} submit="Add tags" onClose={onClose} held={form.values.tags.length === 0 && "There is no tag to add yet"}>
       <TagsInput label="Tags" description="Added to those they have. Enter after each." data={known} {...form.getInputProps("tags")} data-autofocus />
     </FormDialog>
   );

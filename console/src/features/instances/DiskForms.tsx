@@ -72,7 +72,7 @@ export function ResizeDisk({ one, disk, free, onClose }: { one: Instance; disk: 
   const sending = useSending(form, ({ size }) => resizeDisk(one.id, disk.id, size), useDone(one, onClose));
   const most = disk.size + Math.max(0, free);
   return (
-    <FormDialog title={`Resize ${disk.label}`} sending={sending} submit="Resize" onClose={onClose} disabled={form.values.size === disk.size && "This is its size already"}>
+    <FormDialog title={`Resize ${disk.label}`} sending={sending} submit="Resize" onClose={onClose} held={form.values.size === disk.size && "This is its size already"}>
       <NumberInput label="New size in MB" description={`Now ${disk.size} MB; up to ${most} MB fit. It cannot become smaller than its files.`} min={1} allowDecimal={false} {...form.getInputProps("size")} data-autofocus />
     </FormDialog>
   );

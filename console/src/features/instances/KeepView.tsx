@@ -8,7 +8,7 @@ export default function KeepView({ onClose, onKeep }: { onClose: () => void; onK
   const form = useForm({ initialValues: { name: "" } });
   const sending = useSending(form, ({ name }) => onKeep(name.trim()), onClose);
   return (
-    <FormDialog title="Keep this view" sending={sending} submit="Keep view" onClose={onClose} disabled={form.values.name.trim() === "" && "A view needs a name"}>
+    <FormDialog title="Keep this view" sending={sending} submit="Keep view" onClose={onClose} held={form.values.name.trim() === "" && "A view needs a name"}>
       <TextInput label="Name" placeholder="Production in Europe" autoComplete="off" {...form.getInputProps("name")} data-autofocus />
     </FormDialog>
   );

@@ -36,7 +36,7 @@ export default function Network() {
   const [adding, setAdding] = useState<"public" | "private" | null>(null);
   const [leaving, setLeaving] = useState<string | null>(null);
   const columns = useMemo(() => columnsWith(one, may), [one, may]);
-  const actions = useMemo(() => (row: Row) => <Remove row={row} disabled={held} onRemove={setLeaving} />, [held]);
+  const actions = useMemo(() => (row: Row) => <Remove row={row} held={held} onRemove={setLeaving} />, [held]);
   const rows = useMemo(() => rowsOf(query.data), [query.data]);
   const isPrivate = Boolean(query.data?.ipv4.private.length);
   if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
@@ -187,7 +187,7 @@ function Add({ one, isPublic, onClose }: { one: Instance; isPublic: boolean; onC
     },
   );
   return (
-    <FormDialog title={isPublic ? "Add a public address" : "Add a private address"} sending={sending} submit="Add address" onClose={onClose} disabled={plan.isError && "The server would refuse this"}>
+    <FormDialog title={isPublic ? "Add a public address" : "Add a private address"} sending={sending} submit="Add address" onClose={onClose} held={plan.isError && "The server would refuse this"}>
       <p>{isPublic ? `One more IPv4 address of ${one.region}, reachable from everywhere.` : `An IPv4 address for traffic among your instances in ${one.region}, which costs nothing.`}</p>
       {plan.isError ? <Trouble error={plan.error} /> : <PriceChange price={plan.data?.price} before={paid.data} stale={plan.isFetching} />}
     </FormDialog>

@@ -34,7 +34,7 @@ export function Restore({ one, backup, onClose }: { one: Instance; backup: Backu
       onClose={onClose}
       loses={wanted.overwrite}
       confirm={wanted.overwrite ? target.label : undefined}
-      disabled={plan.isError && "The server would refuse this"}
+      held={plan.isError && "The server would refuse this"}
     >
       <Select label="Into" description={`Instances in ${backup.region}`} data={others.map((other) => ({ value: String(other.id), label: other.label }))} allowDeselect={false} {...form.getInputProps("compute_id")} />
       <Checkbox label="Overwrite" description="Its disks and configurations are deleted first. Without this, those of the backup are put beside them." {...form.getInputProps("overwrite", { type: "checkbox" })} />

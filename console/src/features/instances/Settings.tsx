@@ -74,7 +74,7 @@ function General({ subject: { one, may } }: { subject: Subject }) {
     },
   );
   return (
-    <FormCard title="General" sending={sending} submit="Save settings" disabled={may}>
+    <FormCard title="General" sending={sending} submit="Save settings" held={may}>
       <div className={css.pairs}>
         <TextInput label="Name" autoComplete="off" {...form.getInputProps("label")} />
         <TagsInput label="Tags" placeholder="Enter after each" data={known} {...form.getInputProps("tags")} />

@@ -39,7 +39,7 @@ export default function Clone({ one, onClose }: Asked) {
   const said = (field: keyof typeof START) => form.errors[field] ?? (blamed.fields as Record<string, string>)[field];
   const sending = useSending(form, () => clone(one.id, wanted), useBegun(onClose, `${one.label} is being cloned`));
   return (
-    <FormDialog title={`Clone ${one.label}`} size="lg" sending={sending} submit="Clone" onClose={onClose} disabled={isWhole ? plan.isError && "The server would refuse this" : "Choose an instance to clone into"}>
+    <FormDialog title={`Clone ${one.label}`} size="lg" sending={sending} submit="Clone" onClose={onClose} held={isWhole ? plan.isError && "The server would refuse this" : "Choose an instance to clone into"}>
       <SegmentedControl
         aria-label="Where the copy goes"
         value={into}

@@ -20,7 +20,7 @@ export default function Migrate({ one, onClose }: Asked) {
   const paid = useQuery(cost(one.id));
   const sending = useSending(form, () => migrate(one.id, wanted), useBegun(onClose, `${one.label} moves to ${region}`));
   return (
-    <FormDialog title={`Move ${one.label}`} sending={sending} submit="Move" onClose={onClose} disabled={region === "" ? "Choose where to" : plan.isError && "The server would refuse this"}>
+    <FormDialog title={`Move ${one.label}`} sending={sending} submit="Move" onClose={onClose} held={region === "" ? "Choose where to" : plan.isError && "The server would refuse this"}>
       <RegionField label="To" {...form.getInputProps("region")} without={one.region} needs="Computes" />
       <Checkbox label="Upgrade its hardware on the way" description="If there is a free upgrade of its plan" {...form.getInputProps("upgrade", { type: "checkbox" })} />
       <ul className={css.lost}>

@@ -19,7 +19,7 @@ export default function Mutate({ one, onClose }: Asked) {
   const next = useQuery(types).data?.data.find((type) => type.id === old?.successor);
   const sending = useSending(form, ({ allow_auto_disk_resize }) => mutate(one.id, allow_auto_disk_resize), useBegun(onClose, `${one.label} is being upgraded`));
   return (
-    <FormDialog title={`Upgrade ${one.label}`} sending={sending} submit="Upgrade" onClose={onClose} disabled={plan.isError && "The server would refuse this"}>
+    <FormDialog title={`Upgrade ${one.label}`} sending={sending} submit="Upgrade" onClose={onClose} held={plan.isError && "The server would refuse this"}>
       {next && (
         <p>
           From {one.specs.vcpus} vCPU, {size(one.specs.memory)} and {size(one.specs.disk)} to {next.vcpus} vCPU, {size(next.memory)} and {size(next.disk)}. {one.status === "running" && "It is restarted."}

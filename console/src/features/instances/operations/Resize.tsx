@@ -22,7 +22,7 @@ export default function Resize({ one, onClose }: Asked) {
   const sending = useSending(form, (values) => resize(one.id, values), useBegun(onClose, `${one.label} is being resized`));
   const refused = !isSame && plan.isError;
   return (
-    <FormDialog title={`Resize ${one.label}`} size="xl" sending={sending} submit="Resize" onClose={onClose} disabled={isSame ? "This is its plan already" : refused && "The server would refuse this"}>
+    <FormDialog title={`Resize ${one.label}`} size="xl" sending={sending} submit="Resize" onClose={onClose} held={isSame ? "This is its plan already" : refused && "The server would refuse this"}>
       <Sorts value={sort ?? own} onChange={setSort} />
       <Plans sort={sort ?? own} value={form.values.type} onChange={(type) => form.setFieldValue("type", type)} now={one.type} />
       <Checkbox label="Let the disk grow or shrink with the plan" description="If there is one disk besides swap" {...form.getInputProps("allow_auto_disk_resize", { type: "checkbox" })} />
