@@ -63,7 +63,7 @@ def dialects(store: Store, effort: Effort, folder: Path) -> tuple[str, list[Verd
         for work in ASKED:
             makes = [work.make, _in_dialect(work.make), _in_dialect(work.make)]
             candidates = [Candidate(server, make) for server, make in zip(servers, makes, strict=True)]
-            plain, *others = microseconds(candidates, effort, numbers)
+            plain, *others = (cost.server for cost in microseconds(candidates, effort, numbers))
             judged = [Verdict(cost / plain, MOST) for cost in others]
             verdicts += judged
             figures = [cell for cost, verdict in zip(others, judged, strict=True) for cell in _cells(cost, verdict)]

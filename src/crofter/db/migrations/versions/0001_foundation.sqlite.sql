@@ -38,6 +38,10 @@ CREATE TABLE account ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, euuid TEXT
 --;
 CREATE TABLE simulated_zone ( name TEXT NOT NULL, serial INTEGER NOT NULL, lines TEXT NOT NULL, masters TEXT NOT NULL, transfers TEXT NOT NULL, CONSTRAINT pk_simulated_zone PRIMARY KEY (name) ) STRICT
 --;
+CREATE TABLE rate_window ( caller BLOB NOT NULL, taken INTEGER NOT NULL, until INTEGER NOT NULL, CONSTRAINT pk_rate_window PRIMARY KEY (caller) ) STRICT
+--;
+CREATE INDEX ix_rate_window_until ON rate_window (until)
+--;
 CREATE TABLE login_attempt ( subject BLOB NOT NULL, failures INTEGER NOT NULL, last INTEGER NOT NULL, until INTEGER NOT NULL, CONSTRAINT pk_login_attempt PRIMARY KEY (subject) ) WITHOUT ROWID, STRICT
 --;
 CREATE TABLE simulated_charge ( "key" TEXT NOT NULL, customer TEXT NOT NULL, token TEXT NOT NULL, cents INTEGER NOT NULL, paid INTEGER NOT NULL, CONSTRAINT pk_simulated_charge PRIMARY KEY ("key") ) STRICT
@@ -95,10 +99,6 @@ CREATE TABLE simulated_setting ( name TEXT NOT NULL, value TEXT NOT NULL, CONSTR
 CREATE TABLE kernel ( slug TEXT NOT NULL, position INTEGER, label TEXT NOT NULL, version TEXT NOT NULL, architecture TEXT NOT NULL, kvm INTEGER NOT NULL, xen INTEGER NOT NULL, pvops INTEGER NOT NULL, deprecated INTEGER NOT NULL, built TEXT NOT NULL, CONSTRAINT pk_kernel PRIMARY KEY (slug), CONSTRAINT uq_kernel_position UNIQUE (position) ) WITHOUT ROWID, STRICT
 --;
 CREATE TABLE hash_key ( name TEXT NOT NULL, value BLOB NOT NULL, CONSTRAINT pk_hash_key PRIMARY KEY (name) ) STRICT
---;
-CREATE TABLE rate_window ( caller BLOB NOT NULL, taken INTEGER NOT NULL, until INTEGER NOT NULL, CONSTRAINT pk_rate_window PRIMARY KEY (caller) ) STRICT
---;
-CREATE INDEX ix_rate_window_until ON rate_window (until)
 --;
 CREATE TABLE event ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, user_id INTEGER, username TEXT NOT NULL, action TEXT NOT NULL, status TEXT NOT NULL, created TEXT NOT NULL, percent INTEGER, started INTEGER, finished INTEGER, message TEXT DEFAULT '' NOT NULL, rate TEXT, remaining INTEGER, entity_type TEXT, entity_id TEXT, entity_label TEXT, entity_url TEXT, secondary_type TEXT, secondary_id TEXT, secondary_label TEXT, secondary_url TEXT, CONSTRAINT fk_event_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
