@@ -16,6 +16,7 @@ import { showTimesIn, words } from "../ui/words";
 import { railOf } from "./rail";
 import css from "./Shell.module.css";
 import { useShortcuts } from "./shortcuts";
+import { SignInAgain } from "./SignInAgain";
 
 const Palette = lazy(() => import("./Palette"));
 
@@ -68,6 +69,7 @@ export function Shell() {
         )}
         <Outlet />
       </main>
+      <SignInAgain />
       <Suspense>
         <Palette />
       </Suspense>
@@ -79,6 +81,8 @@ export function Shell() {
 function useLine(): LineState {
   const cache = useQueryClient();
   const [line, setLine] = useState<LineState>("connecting");
+  const [sessions, setSessions] = useState(0);
+  useEffect(() => session.onChange((standing) => standing === "found" && setSessions((before) => before + 1)), []);
   useEffect(
     () =>
       follow(cache, setLine, (event) => {
@@ -90,7 +94,7 @@ function useLine(): LineState {
           autoClose: false,
         });
       }),
-    [cache],
+    [cache, sessions], // each session has a stream of its own
   );
   return line;
 }
