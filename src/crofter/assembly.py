@@ -185,7 +185,7 @@ def _mounts(application: Application, control: SandboxControl | None) -> dict[st
         "openapi.json": mounts.page_at(partial(_described_at, runtime.settings)),
         "docs": mounts.page(_docs),
     }
-    opened |= console.mounts_of(console.Console(runtime.settings, runtime.rng))
+    opened |= console.mounts_of(console.Console(runtime.settings))
     opened[UPLOADS] = _uploads(application)
     opened |= dict.fromkeys(("login", "oauth", ".well-known"), _login(application))
     if control is not None:

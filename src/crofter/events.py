@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 from crofter import clock
 from crofter.context import Context
-from crofter.db import Id, Moment, Query, Time, identity, owned, query, table, unindexed
+from crofter.db import Id, Moment, Query, Time, identity, owned, partial_index, query, table, unindexed
 from crofter.db.session import Session
 from crofter.db.tally import Tally
 from crofter.kinds import Entity
@@ -59,6 +59,8 @@ event = table(
     Index("ix_event_action", "account_id", "action", "id"),
     Index("ix_event_entity_type", "account_id", "entity_type", "id"),
     Index("ix_event_entity_id", "account_id", "entity_id", "entity_type", "id"),
+    # What is under way, and what has ended lately: a stream that goes on after a break has to tell of both.
+    partial_index("ix_event_operation", "account_id", "finished", "id", where="status <> 'notification'"),
 )
 EVENTS = Tally(event)
 

@@ -82,6 +82,21 @@ def test_renewals_keep_a_session_and_idleness_ends_it(cloud: Cloud, ada: Visitor
     assert arrives(ada, console)["error"] == "login_required"
 
 
+@pytest.mark.both
+def test_a_sandbox_whose_clock_is_moved_keeps_the_console_signed_in(cloud: Cloud, ada: Visitor, console: App) -> None:
+    cloud.freeze()
+    ada.signs_in("ada", PASSWORD)
+    tokens = loads(ada, console)
+    other = cloud.token("ada", expires_in=3600)
+    cloud.advance(3 * 24 * 3600)
+    assert works(cloud, tokens)
+    assert works(cloud, console.renews(tokens["refresh_token"]).json())
+    assert arrives(ada, console)["code"]
+    assert cloud.client(other).get("/v4/profile").status_code == 401  # of whoever is no console, time is up
+    leap(cloud, 31 * 60)  # time that passes by itself
+    assert arrives(ada, console)["error"] == "login_required"
+
+
 def test_the_console_is_answered_at_the_servers_own_address_only(cloud: Cloud, ada: Visitor, console: App) -> None:
     ada.signs_in("ada", PASSWORD)
     for uri in ("https://evil.example/console/signed-in", "/console/signed-in", f"{cloud.url}/console/", None):

@@ -33,7 +33,7 @@ def owner(cloud: Cloud) -> Client:
 def test_a_person_signs_in_and_out_again(ada: Visitor) -> None:
     assert ada.goes_to("/login/").status_code == 200
     page = ada.sends(username="ada", password=PASSWORD)
-    assert (page.status_code, page.headers["location"]) == (303, "/login/")
+    assert (page.status_code, page.headers["location"]) == (303, "/console/")
     assert "You are signed in as <strong>ada</strong>" in ada.goes_to("/login/").text
     assert "Signed out" in ada.sends().text
     assert not ada.is_signed_in
@@ -251,7 +251,7 @@ def test_one_password_is_checked_at_a_time_and_twenty_wait() -> None:
 )
 def test_a_login_leads_nowhere_else(ada: Visitor, target: str) -> None:
     ada.page = ada.http.get("/login/", params={"next": target})
-    assert ada.sends(username="ada", password=PASSWORD).headers["location"] == "/login/"
+    assert ada.sends(username="ada", password=PASSWORD).headers["location"] == "/console/"
 
 
 def two_factors(cloud: Cloud) -> tuple[pyotp.TOTP, str]:

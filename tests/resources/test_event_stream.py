@@ -143,6 +143,57 @@ def test_changes_of_an_event_under_way_are_updates_without_an_id(cloud: Cloud, a
     assert finished.data["status"] == "finished"
 
 
+@pytest.mark.both
+@pytest.mark.parametrize("ends", ["before the stream is opened", "while it is open"])
+@pytest.mark.parametrize("by_header", [True, False])
+def test_who_comes_back_is_told_how_an_earlier_event_ended(
+    cloud: Cloud, alice: Client, ends: str, *, by_header: bool
+) -> None:
+    def finish() -> None:
+        with cloud.runtime.database.write() as db:
+            events.finished(db, cloud.runtime.clock.now(), _author(db, "alice").account_id, made)
+
+    made = plant(cloud, "alice", "compute_reboot", status="started")
+    last = plant(cloud, "alice")
+    if ends == "before the stream is opened":
+        finish()
+    with stream(alice, **{"last_event_id" if by_header else "after": last}) as found:
+        if ends == "while it is open":
+            assert next_event(cloud, found).data["status"] == "started"
+            assert next(found).name == "event"
+            finish()
+        told = next_event(cloud, found)
+        assert (told.id, told.name, told.data["id"], told.data["status"]) == (None, "update", made, "finished")
+        assert next(found).name == "event"  # and nothing more of the old ones
+
+
+@pytest.mark.both
+def test_a_stream_from_now_on_tells_the_end_of_what_is_under_way(cloud: Cloud, alice: Client) -> None:
+    made = plant(cloud, "alice", "compute_reboot", status="started")
+    with stream(alice) as found:
+        assert next_event(cloud, found).name == "event"
+        with cloud.runtime.database.write() as db:
+            events.finished(db, cloud.runtime.clock.now(), _author(db, "alice").account_id, made)
+        told = next_event(cloud, found)
+        assert (told.name, told.data["id"], told.data["status"]) == ("update", made, "finished")
+
+
+def test_what_had_ended_long_before_the_position_is_not_told_again(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
+    made = plant(cloud, "alice", "compute_reboot", status="started")
+    with cloud.runtime.database.write() as db:
+        events.finished(db, cloud.runtime.clock.now(), _author(db, "alice").account_id, made)
+    cloud.advance(120)
+    with stream(alice, after=plant(cloud, "alice")) as found:
+        assert next_event(cloud, found).name == "event"
+
+
+def next_event(cloud: Cloud, found: Any) -> Frame:
+    """Write one more, so that something comes next, and see what does."""
+    plant(cloud, "alice")
+    return next(found)  # type: ignore[no-any-return]
+
+
 def test_a_stream_ends_when_its_token_is_revoked(cloud: Cloud, alice: Client) -> None:
     token = cloud.token("alice")
     with stream(cloud.client(token)) as found:

@@ -1,5 +1,5 @@
 /** What surrounds every page: navigation, the way to everything, who is signed in, and how the server is doing. */
-import { ActionIcon, Kbd, Menu, Tooltip, UnstyledButton, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { ActionIcon, Kbd, Menu, UnstyledButton, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useRouter } from "@tanstack/react-router";
@@ -11,13 +11,14 @@ import { follow, type LineState } from "../live/follow";
 import { useCountUnderWay } from "../live/progress";
 import { session } from "../session/session";
 import { Icon, Mark } from "../ui/Icon";
-import { useClock } from "../ui/now";
+import { useClock, useNow } from "../ui/now";
 import { moment, showTimesIn, words } from "../ui/words";
 import { Banners } from "./Banners";
 import { EventsButton } from "./EventsButton";
 import { railOf } from "./rail";
 import css from "./Shell.module.css";
 import { useShortcuts } from "./shortcuts";
+import { SignInAgain } from "./SignInAgain";
 
 const Palette = lazy(() => import("./Palette"));
 
@@ -58,11 +59,11 @@ export function Shell() {
           ))}
         </nav>
         <div className={css.foot}>
-          {facts.sandbox && <SandboxNote />}
           <Person line={line} />
         </div>
       </aside>
       <main id="main" className={css.main} tabIndex={-1}>
+        {facts.sandbox && <SandboxBanner />}
         {line === "broken" && (
           <p className={css.broken} role="status">
             <Icon name="warn" size={16} /> The connection to the server is lost. Trying again; what you see may be old.
@@ -71,6 +72,7 @@ export function Shell() {
         <Banners />
         <Outlet />
       </main>
+      <SignInAgain />
       <Suspense>
         <Palette />
       </Suspense>
@@ -82,6 +84,8 @@ export function Shell() {
 function useLine(): LineState {
   const cache = useQueryClient();
   const [line, setLine] = useState<LineState>("connecting");
+  const [sessions, setSessions] = useState(0);
+  useEffect(() => session.onChange((standing) => standing === "found" && setSessions((before) => before + 1)), []);
   useEffect(
     () =>
       follow(cache, setLine, (event) => {
@@ -93,7 +97,7 @@ function useLine(): LineState {
           autoClose: false,
         });
       }),
-    [cache],
+    [cache, sessions], // each session has a stream of its own
   );
   return line;
 }
@@ -108,20 +112,22 @@ function UnderWay() {
   );
 }
 
-function SandboxNote() {
+/** Nobody should take a sandbox for the real thing, or its time for theirs. */
+function SandboxBanner() {
   const { data } = useClock();
+  const now = useNow();
   return (
-    <Tooltip label="Machines are simulated here, and the clock can be moved." position="right">
-      <div className={css.sandbox}>
-        <span className={css.sandboxWord}>Sandbox</span>
-        {data && (
-          <span className="figures">
-            {moment(data.now).toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric", timeZone: "UTC" })}
-            {data.mode === "frozen" && ", clock stands"}
-          </span>
-        )}
-      </div>
-    </Tooltip>
+    <div className={css.sandbox} role="status" aria-label="Sandbox">
+      <Icon name="flask" size={16} />
+      <span>
+        <strong>Sandbox</strong>: machines and money are simulated.
+      </span>
+      {data && (
+        <Link to={"/sandbox" as string} className="figures">
+          {new Date(now).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" })} UTC{data.mode === "frozen" && ", the clock stands"}
+        </Link>
+      )}
+    </div>
   );
 }
 

@@ -60,9 +60,10 @@ def folder() -> Path | None:
 
 
 class Console:
-    def __init__(self, settings: Settings, rng: Rng, place: Path | None = None) -> None:
+    def __init__(self, settings: Settings, place: Path | None = None) -> None:
         self._place = place if place is not None else folder()
-        self._rng = rng
+        # Of its own, without a seed: whoever looks at a page must not change what a seeded server does next.
+        self._rng = Rng()
         facts = json.dumps({"version": __version__, "sandbox": settings.sandbox})
         self._facts = escape(facts).encode()
         self._files = mounts.once(self._read)

@@ -29,6 +29,8 @@ REFUSED = "Too many attempts. Try again in {}."
 CROWDED = "Too many are trying to sign in with this name. Try again in {}, or add the code of your second factor."
 _COUNTED_IN_MINUTES = 60
 PROOF_LIFE = 5 * MINUTE
+CONSOLE = "/console/"
+"""Where somebody goes who was on the way to nowhere else."""
 NOTICES = {
     "password": "Your password is set. Sign in with it.",
     "changed": "Your password is changed. Every other browser is signed out.",
@@ -171,7 +173,7 @@ def _enter(
     if device is not None:
         request.set_cookie("device", device, sessions.TRUSTED // 1000)
     known_browsers.remember(request, person, anew or person.password or "")
-    return pages.redirect(request, _target(request) or "/login/")
+    return pages.redirect(request, _target(request) or CONSOLE)
 
 
 def _ask_for_code(

@@ -18,6 +18,7 @@ from crofter.engine.tables import operation
 from crofter.engine.time_travel import TimeTravel
 from crofter.errors import Invalid
 from crofter.events import event
+from crofter.login.carrying import carry
 from crofter.resources.account.store import account
 from crofter.resources.billing import cards
 from crofter.resources.tags.store import tag
@@ -121,14 +122,26 @@ class SandboxControl:
         return self.clock()
 
     def advance(self, body: Advance) -> Moved:
+        # Before the clock moves: on the way old sessions are swept.
+        self._carry(int(body.seconds * clock.SECOND))
         return self._moved(self.time_travel.advance(body.seconds))
 
     def tick(self) -> TickView:
+        before = self.runtime.clock.now()
         ticked = self.time_travel.tick()
+        self._carry(self.runtime.clock.now() - before)
         return TickView(clock.text(self.runtime.clock.now()), ticked)
 
     def settle(self, body: Settle) -> Moved:
-        return self._moved(self.time_travel.settle(body.limit))
+        before = self.runtime.clock.now()
+        moved = self.time_travel.settle(body.limit)
+        self._carry(moved[0] - before)
+        return self._moved(moved)
+
+    def _carry(self, milliseconds: int) -> None:
+        if milliseconds >= clock.SECOND:  # what a sandbox without a console never has to write
+            with self.runtime.database.write() as db:
+                carry(db, milliseconds)
 
     def _moved(self, result: tuple[int, int]) -> Moved:
         return Moved(clock.text(result[0]), result[1])

@@ -35,7 +35,7 @@ def list_events(ctx: Context, listing: Listing, after: After = None, wait: Wait 
 
 @endpoint("GET /v4/account/events/stream", scope="events:read_only", grant="any")
 def stream_events(ctx: Context, last_event_id: LastEventId = None, after: After = None) -> Stream:
-    """Follow events as Server-Sent Events; each new one once, in order, and its changes while it is under way."""
+    """Follow events as Server-Sent Events; each new one once, in order, and changes of those that are under way."""
     return rules.stream(ctx, last_event_id if last_event_id is not None else after)
 
 

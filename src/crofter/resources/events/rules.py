@@ -72,9 +72,18 @@ class Position(msgspec.Struct, frozen=True):
 
 
 def stream(ctx: Context, after: int | None) -> Stream:
-    """Events as they come, from ``after`` or from now on."""
-    start = store.latest_id(ctx) if after is None else after
-    return Stream(topic(ctx.account_id), _news, Position(start))
+    """Events as they come, from ``after`` or from now on, and how earlier ones go on that are under way.
+
+    Whoever was away since ``after`` is told how those stand that were under way then: no mark is the mark of that.
+    """
+    if after is None:
+        start = store.latest_id(ctx)
+        shown = views(ctx, store.these(ctx, store.under_way(ctx, start)))
+        under_way = {view.id: _mark(view) for view in shown}
+    else:
+        start = after
+        under_way = dict.fromkeys((*store.under_way(ctx, after), *store.ended_since(ctx, after)), b"")
+    return Stream(topic(ctx.account_id), _news, Position(start, under_way))
 
 
 def _news(ctx: Context, position: Position) -> tuple[list[Frame], Position]:

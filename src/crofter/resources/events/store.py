@@ -18,6 +18,7 @@ from sqlalchemy import (
     delete,
     exists,
     func,
+    literal_column,
     select,
     type_coerce,
 )
@@ -88,6 +89,8 @@ _FIRST = query(
 )
 NEVER = 1 << 62
 """An id that no event reaches."""
+_LATE = clock.MINUTE
+"""Whoever ends an event takes the time first, and may then wait for the account: so much earlier it may seem."""
 
 
 def _entity_id(value: Any) -> str:
@@ -125,7 +128,7 @@ def reads(*, restricted: bool) -> Reads:
         oldest_first=_collection(rows, None if restricted else TALLY, newest_first=False),
         one=query(recent.where(event.c.id == bindparam("event_id")), Event),
         following=query(rows.where(event.c.id >= bindparam("first")).order_by(event.c.id).limit(100), Event),
-        these=query(recent.where(among(event.c.id, "ids")), Event),
+        these=query(recent.where(among(event.c.id, "ids")).order_by(event.c.id), Event),
     )
 
 
@@ -143,6 +146,19 @@ def _collection(statement: Select[Any], tally: Tally | None, *, newest_first: bo
     )
 
 
+_OPERATION = (
+    event.c.account_id == bindparam("account_id"),
+    event.c.status != literal_column("'notification'"),  # said as the index has it
+    event.c.id <= bindparam("last"),
+)
+_UNDER_WAY = query(select(event.c.id).where(*_OPERATION, event.c.finished.is_(None)))
+_ENDED = query(select(event.c.id).where(*_OPERATION, event.c.finished >= bindparam("since")))
+_CREATED = query(
+    select(event.c.created)
+    .where(event.c.account_id == bindparam("account_id"), event.c.id <= bindparam("last"))
+    .order_by(event.c.id.desc())
+    .limit(1)
+)
 _LATEST = query(select(func.max(event.c.id)).where(event.c.account_id == bindparam("account_id")))
 _SEEN = query(select(event_seen.c.up_to).where(event_seen.c.user_id == bindparam("user_id")))
 _IS_READ = query(
@@ -192,6 +208,20 @@ def after(ctx: Context, last: int) -> list[Event]:
 
 def these(ctx: Context, ids: list[int]) -> list[Event]:
     return ctx.db.all(_reads(ctx).these, ids=ids, **_recent(ctx)) if ids else []
+
+
+def under_way(ctx: Context, last: int) -> list[int]:
+    """Which events up to ``last`` have not ended."""
+    return ctx.db.column(_UNDER_WAY, account_id=ctx.account_id, last=last)
+
+
+def ended_since(ctx: Context, last: int) -> list[int]:
+    """Which events up to ``last`` were under way when that one was written, and have ended."""
+    created = ctx.db.value(_CREATED, account_id=ctx.account_id, last=last)
+    if created is None:
+        return []
+    since = clock.parse(created) - _LATE
+    return ctx.db.column(_ENDED, account_id=ctx.account_id, last=last, since=since)
 
 
 def latest_id(ctx: Context) -> int:

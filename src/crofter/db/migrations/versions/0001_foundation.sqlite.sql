@@ -112,6 +112,8 @@ CREATE INDEX ix_event_entity_id ON event (account_id, entity_id, entity_type, id
 --;
 CREATE INDEX ix_event_entity_type ON event (account_id, entity_type, id)
 --;
+CREATE INDEX ix_event_operation ON event (account_id, finished, id) WHERE status <> 'notification'
+--;
 CREATE TRIGGER event_tally_delete AFTER DELETE ON event FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'event' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
 --;
 CREATE TRIGGER event_tally_move AFTER UPDATE OF account_id ON event FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'event' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('event', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
