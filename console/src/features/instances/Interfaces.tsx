@@ -8,6 +8,7 @@ import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
 import { vlans } from "./choices";
 import css from "./Interfaces.module.css";
+import { regions } from "./queries";
 
 export interface Face {
   purpose: "public" | "vlan";
@@ -22,6 +23,8 @@ export const toInterfaces = (faces: Face[]): Schemas["InterfaceBody"][] =>
 
 export function Interfaces({ region, faces, onChange, errors }: { region: string; faces: Face[]; onChange: (faces: Face[]) => void; errors: Record<string, ReactNode> }) {
   const { data } = useQuery(vlans);
+  const place = useQuery(regions).data?.data.find((each) => each.id === region);
+  const lacks = place !== undefined && !place.capabilities.includes("Vlans");
   const known = [...new Set((data?.data ?? []).filter((vlan) => vlan.region === region).map((vlan) => vlan.label))];
   const change = (place: number, part: Partial<Face>) => onChange(faces.map((face, index) => (index === place ? { ...face, ...part } : face)));
   const add = () => {
@@ -30,7 +33,7 @@ export function Interfaces({ region, faces, onChange, errors }: { region: string
     onChange(faces.length === 0 ? [{ purpose: "public", label: null, ipam_address: null }, vlan] : [...faces, vlan]);
   };
   return (
-    <fieldset className={css.group}>
+    <fieldset className={css.group} data-path="interfaces" tabIndex={-1}>
       <legend>Network interfaces</legend>
       {faces.length === 0 && <p className="quiet">One public interface, as usual. Add a VLAN for a network of your own among machines in {region}.</p>}
       {faces.map((face, place) => (
@@ -62,8 +65,13 @@ export function Interfaces({ region, faces, onChange, errors }: { region: string
           </ActionIcon>
         </div>
       ))}
+      {errors.interfaces && (
+        <p className={css.wrong} role="alert">
+          {errors.interfaces}
+        </p>
+      )}
       <div>
-        <Disabled reason={faces.length >= MOST && `There can be ${MOST} at most`}>
+        <Disabled reason={lacks ? `There are no VLANs in ${region}` : faces.length >= MOST && `There can be ${MOST} at most`}>
           <Button size="xs" variant="default" leftSection={<Icon name="plus" size={14} />} onClick={add}>
             Add a VLAN
           </Button>

@@ -46,7 +46,7 @@ export function ChartOf({ chart, seen, alerts, height = 180 }: { chart: Chart; s
   const waiting = <Skeleton height={height} />;
   return (
     <div className={css.chart}>
-      <h3>{chart.title}</h3>
+      <h2>{chart.title}</h2>
       {seen ? (
         <Suspense fallback={waiting}>
           <Series label={chart.label} lines={lines} format={chart.format} limit={limit} height={height} />

@@ -23,10 +23,10 @@ export default function Resize({ one, onClose }: Asked) {
   const refused = !isSame && plan.isError;
   return (
     <FormDialog title={`Resize ${one.label}`} size="xl" sending={sending} submit="Resize" onClose={onClose} held={isSame ? "This is its plan already" : refused && "The server would refuse this"}>
+      {refused ? <Trouble error={plan.error} /> : <PriceChange price={isSame ? { hourly: 0, monthly: 0 } : plan.data?.price} before={paid.data} stale={plan.isFetching} />}
       <Sorts value={sort ?? own} onChange={setSort} />
       <Plans sort={sort ?? own} value={form.values.type} onChange={(type) => form.setFieldValue("type", type)} now={one.type} />
       <Checkbox label="Let the disk grow or shrink with the plan" description="If there is one disk besides swap" {...form.getInputProps("allow_auto_disk_resize", { type: "checkbox" })} />
-      {refused ? <Trouble error={plan.error} /> : <PriceChange price={isSame ? { hourly: 0, monthly: 0 } : plan.data?.price} before={paid.data} stale={plan.isFetching} />}
     </FormDialog>
   );
 }
