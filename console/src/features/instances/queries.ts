@@ -22,6 +22,16 @@ export const instances = (search: Search = {}) =>
       body(api.GET("/compute/instances", { params: { query: pageOf(search), header: filter({ ...wantedOf(search), ...orderOf(search.order) }) } })),
   });
 
+/** Instances that a field offers, by what has been typed into it. */
+export const choices = (typed: string, region?: string) =>
+  queryOptions({
+    queryKey: ["instances", "list", "choices", typed, region],
+    queryFn: () => {
+      const wanted = { ...(typed ? { label: { "+contains": typed } } : {}), ...(region ? { region } : {}), "+order_by": "label" };
+      return body(api.GET("/compute/instances", { params: { query: { page_size: 100 }, header: filter(wanted) } }));
+    },
+  });
+
 export const instance = (id: number) =>
   queryOptions({
     queryKey: ["instances", "one", id, "view"],
