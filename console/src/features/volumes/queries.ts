@@ -18,6 +18,8 @@ export const volumes = (search: Search = {}) =>
   queryOptions({
     queryKey: ["volumes", "list", search],
     queryFn: () => body(api.GET("/volumes", { params: { query: pageOf(search), header: filter({ ...wantedOf(search), ...orderOf(search.order) }) } })),
+    // Resizing and cloning leave one event when they are ordered and none when they are done.
+    refetchInterval: (query) => (query.state.data?.data.some((volume) => volume.status === "resizing" || volume.status === "creating") ? 2_000 : false),
   });
 
 export const configs = (computeId: number) =>
