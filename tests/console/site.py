@@ -81,6 +81,7 @@ def look(page: Page, name: str, *, menu: bool = False, phone: bool = True) -> No
         accessible(page, menu=menu)
         page.screenshot(path=PICTURES / f"{name}-{scheme}.png")
     page.emulate_media(color_scheme="light")
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "light")
     if phone:
         page.set_viewport_size(PHONE)
         fits(page)

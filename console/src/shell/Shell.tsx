@@ -12,7 +12,7 @@ import { useCountUnderWay } from "../live/progress";
 import { session } from "../session/session";
 import { Icon, Mark } from "../ui/Icon";
 import { useClock, useNow } from "../ui/now";
-import { moment, showTimesIn, words } from "../ui/words";
+import { showTimesIn, words } from "../ui/words";
 import { Banners } from "./Banners";
 import { EventsButton } from "./EventsButton";
 import { railOf } from "./rail";

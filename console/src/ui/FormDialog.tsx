@@ -11,6 +11,8 @@ interface Props {
   title: string;
   sending: Sending;
   submit: string;
+  /** What it does, in a sentence. */
+  lead?: ReactNode;
   onClose: () => void;
   children?: ReactNode;
   size?: string | number;
@@ -22,7 +24,7 @@ interface Props {
   held?: string | false;
 }
 
-export function FormDialog({ title, sending, submit, onClose, children, size = "md", loses = false, confirm, held }: Props) {
+export function FormDialog({ title, lead, sending, submit, onClose, children, size = "md", loses = false, confirm, held }: Props) {
   const [typed, setTyped] = useState("");
   const open = confirm === undefined || typed === confirm;
   return (
@@ -35,6 +37,7 @@ export function FormDialog({ title, sending, submit, onClose, children, size = "
           else event.preventDefault();
         }}
       >
+        {lead && <div className="quiet">{lead}</div>}
         {children}
         {confirm !== undefined && <TextInput label={`Type ${confirm} to confirm`} value={typed} onChange={(change) => setTyped(change.currentTarget.value)} autoComplete="off" spellCheck={false} />}
         {sending.problem !== null && <Trouble error={sending.problem} />}

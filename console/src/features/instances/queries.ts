@@ -32,6 +32,15 @@ export const instances = (search: Search = {}) =>
 
 /** `changing` stands for all states that pass by themselves. */
 const isInState = (one: Instance, state: string | undefined) => (state === "changing" ? !["running", "offline", "stopped"].includes(one.status) : one.status === state);
+/** Instances that a field offers, by what has been typed into it. */
+export const choices = (typed: string, region?: string) =>
+  queryOptions({
+    queryKey: ["instances", "list", "choices", typed, region],
+    queryFn: () => {
+      const wanted = { ...(typed ? { label: { "+contains": typed } } : {}), ...(region ? { region } : {}), "+order_by": "label" };
+      return body(api.GET("/compute/instances", { params: { query: { page_size: 100 }, header: filter(wanted) } }));
+    },
+  });
 
 export const instance = (id: number) =>
   queryOptions({

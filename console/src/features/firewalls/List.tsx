@@ -1,0 +1,142 @@
+import { Button, TagsInput, TextInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+
+import { Ago, Tags, TwoLines } from "../../ui/Cell";
+import { ConfirmByLabel } from "../../ui/Confirm";
+import { Disabled } from "../../ui/Disabled";
+import { useSending } from "../../ui/form";
+import { FormDialog } from "../../ui/FormDialog";
+import { Icon } from "../../ui/Icon";
+import { Empty, Page } from "../../ui/Page";
+import { RowMenu } from "../../ui/RowMenu";
+import { say, sayFailed } from "../../ui/say";
+import { Status } from "../../ui/Status";
+import { type Column, Table } from "../../ui/Table";
+import { count } from "../../ui/words";
+import { useMay } from "../profile/may";
+import { type Firewall, firewalls, remove, update } from "./queries";
+
+const route = getRouteApi("/firewalls");
+const CURL = 'curl -H "Authorization: Bearer $TOKEN" \\\n  $CROFTER/v4/networking/firewalls --json \'{"label": "web", "rules": {"inbound_policy": "DROP", "outbound_policy": "ACCEPT"}}\'';
+
+export default function List() {
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const cache = useQueryClient();
+  const query = useQuery({ ...firewalls(search), placeholderData: keepPreviousData });
+  const may = useMay();
+  const [open, setOpen] = useState<{ dialog: "edit" | "delete"; firewall: Firewall } | null>(null);
+  const actions = useMemo(() => (firewall: Firewall) => <Actions firewall={firewall} onOpen={(dialog) => setOpen({ dialog, firewall })} />, []);
+  const done = (message: string) => {
+    setOpen(null);
+    say(message);
+    return cache.invalidateQueries({ queryKey: ["firewalls"] });
+  };
+  const create = (
+    <Disabled reason={may.create("add_firewalls")}>
+      <Button component={Link} to="/firewalls/new" leftSection={<Icon name="plus" size={16} />}>
+        Create firewall
+      </Button>
+    </Disabled>
+  );
+  return (
+    <Page title="Firewalls" wide lead={query.data && count(query.data.results, "firewall")} actions={create}>
+      <Table
+        name="firewalls"
+        columns={COLUMNS}
+        query={query}
+        rowKey={(firewall) => firewall.id}
+        rowLabel={(firewall) => firewall.label}
+        search={search}
+        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
+        find="Find by name or tag"
+        filtered={Boolean(search.tag)}
+        actions={actions}
+        empty={
+          <Empty icon="shield" title="No firewalls yet" command={CURL} action={create}>
+            A firewall says which traffic reaches your instances and which leaves them. One set of rules guards as many instances as you like.
+          </Empty>
+        }
+      />
+      {open?.dialog === "edit" && <EditDialog firewall={open.firewall} onClose={() => setOpen(null)} onDone={() => done(`${open.firewall.label} was changed`)} />}
+      {open?.dialog === "delete" && (
+        <ConfirmByLabel
+          opened
+          onClose={() => setOpen(null)}
+          verb="Delete"
+          label={open.firewall.label}
+          onConfirm={async () => {
+            await remove(open.firewall.id);
+            await done(`${open.firewall.label} was deleted`);
+          }}
+          lost={<p>Its rules are gone, and all traffic reaches the instances that it guards.</p>}
+        />
+      )}
+    </Page>
+  );
+}
+
+function useSwitch() {
+  const cache = useQueryClient();
+  return (firewall: Firewall) => {
+    const status = firewall.status === "enabled" ? "disabled" : "enabled";
+    update(firewall.id, { status })
+      .then(() => say(`${firewall.label} is ${status}`))
+      .then(() => cache.invalidateQueries({ queryKey: ["firewalls"] }))
+      .catch((error: unknown) => sayFailed(firewall.label, error));
+  };
+}
+
+function Actions({ firewall, onOpen }: { firewall: Firewall; onOpen: (dialog: "edit" | "delete") => void }) {
+  const change = useMay().change("firewall", firewall.id);
+  const turn = useSwitch();
+  return (
+    <RowMenu
+      label={firewall.label}
+      actions={[
+        { label: firewall.status === "enabled" ? "Disable" : "Enable", icon: "power", onClick: () => turn(firewall), reason: change },
+        { label: "Rename and tag…", icon: "pencil", onClick: () => onOpen("edit"), reason: change },
+        { label: "Delete…", icon: "trash", danger: true, onClick: () => onOpen("delete"), reason: change },
+      ]}
+    />
+  );
+}
+
+function EditDialog({ firewall, onClose, onDone }: { firewall: Firewall; onClose: () => void; onDone: () => unknown }) {
+  const form = useForm({ initialValues: { label: firewall.label, tags: firewall.tags } });
+  const sending = useSending(form, (values) => update(firewall.id, values), onDone);
+  return (
+    <FormDialog title={`Change ${firewall.label}`} sending={sending} submit="Save" onClose={onClose}>
+      <TextInput label="Name" data-autofocus autoComplete="off" {...form.getInputProps("label")} />
+      <TagsInput label="Tags" placeholder="Enter after each" {...form.getInputProps("tags")} />
+    </FormDialog>
+  );
+}
+
+const policy = (value: string) => (value === "DROP" ? "drop the rest" : "accept the rest");
+const rulesOf = (firewall: Firewall, direction: "inbound" | "outbound") => (
+  <TwoLines under={policy(firewall.rules[`${direction}_policy`])}>{count(firewall.rules[direction].length, "rule")}</TwoLines>
+);
+
+const COLUMNS: Column<Firewall>[] = [
+  {
+    key: "label",
+    header: "Name",
+    sort: "label",
+    csv: (firewall) => firewall.label,
+    cell: (firewall) => (
+      <TwoLines under={<Tags tags={firewall.tags} />}>
+        <Link to="/firewalls/$id" params={{ id: firewall.id }}>
+          {firewall.label}
+        </Link>
+      </TwoLines>
+    ),
+  },
+  { key: "status", header: "Status", csv: (firewall) => firewall.status, cell: (firewall) => <Status status={firewall.status} /> },
+  { key: "inbound", header: "Inbound", csv: (firewall) => firewall.rules.inbound.length, cell: (firewall) => rulesOf(firewall, "inbound") },
+  { key: "outbound", header: "Outbound", csv: (firewall) => firewall.rules.outbound.length, cell: (firewall) => rulesOf(firewall, "outbound") },
+  { key: "updated", header: "Changed", sort: "updated", phone: "hide", csv: (firewall) => firewall.updated, cell: (firewall) => <Ago time={firewall.updated} /> },
+];
