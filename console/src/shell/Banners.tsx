@@ -39,7 +39,7 @@ export function NotificationText({ notification }: { notification: Notification 
       {notification.when && (
         <>
           {" "}
-          <Ago time={notification.when} />.
+          (<Ago time={notification.when} />)
         </>
       )}
       {place && (

@@ -20,7 +20,7 @@ export function EventsButton() {
   return (
     <>
       <Tooltip label="What is going on (e)" position="top">
-        <Indicator label={unseen > 9 ? "9+" : unseen} disabled={unseen === 0} size={16} offset={4} color="var(--busy)" styles={{ indicator: { color: "var(--card)", fontWeight: 600 } }}>
+        <Indicator label={unseen > 9 ? "9+" : unseen} disabled={unseen === 0} size={15} offset={6} color="var(--busy)" styles={{ indicator: { color: "var(--card)", fontWeight: 600 } }}>
           <ActionIcon variant="subtle" color="gray" aria-label={unseen > 0 ? `What is going on, ${unseen} not seen` : "What is going on"} onClick={() => setState("open")}>
             <Icon name="bell" />
           </ActionIcon>

@@ -89,7 +89,7 @@ function Contact({ one }: { one: View }) {
         <TextInput label="State or province" autoComplete="address-level1" {...form.getInputProps("state")} />
         <Select label="Country" data={places} searchable {...form.getInputProps("country")} value={known || null} onChange={(code) => form.setFieldValue("country", code ?? "")} />
         <TextInput label="Phone" type="tel" autoComplete="tel" {...form.getInputProps("phone")} />
-        <TextInput label="Tax number" description="On invoices" autoComplete="off" {...form.getInputProps("tax_id")} />
+        <TextInput label="Tax number, for invoices" autoComplete="off" {...form.getInputProps("tax_id")} />
       </Fields>
     </FormCard>
   );
