@@ -225,9 +225,8 @@ def look(db: Session, op_id: int) -> OperationState | None:
 
 
 def save(db: Session, op_id: int, epoch: int, /, **changes: Any) -> None:
-    """Write columns of an operation that this transaction has fenced."""
-    if db.update(operation, {"id": op_id, "epoch": epoch}, **changes) != 1:
-        raise Fenced
+    """Write columns of an operation that this transaction has fenced, so that its row is ours until the commit."""
+    db.update_later(operation, {"id": op_id, "epoch": epoch}, **changes)
 
 
 def hasten(db: Session, op_id: int, now: int) -> None:

@@ -131,7 +131,7 @@ class Scene:
         """The operation on whose behalf things are looked for."""
         self._clock = clock
         self.now = clock.now()
-        self.world = world.load(db)
+        self._world: world.World | None = None
 
     def lock_hosts(self, hosts: Iterable[int]) -> None:
         """Keep every other writer off these hosts until the transaction ends. SQLite has one writer anyway."""
@@ -139,7 +139,14 @@ class Scene:
             for host in sorted(set(hosts)):
                 self.db.raw("SELECT pg_advisory_xact_lock(%s, %s)", (LOCKS, host))
             self.now = self._clock.now()  # time has passed and the world may have changed while this waited
-            self.world = world.load(self.db)
+            self._world = None
+
+    @property
+    def world(self) -> world.World:
+        """What is set of the world; read once, when it is first asked for."""
+        if self._world is None:
+            self._world = world.load(self.db)
+        return self._world
 
     def find(self, document: type[D], number: int) -> Thing[D] | None:
         """The thing as it is now; gone ones too."""
