@@ -67,15 +67,17 @@ export function FormPage(props: { title: string; lead?: ReactNode; back: { to: s
   );
 }
 
-/** A form in a card of a page that holds other things too. */
-export function FormCard(props: { title: string; lead?: ReactNode; sending: Sending; submit: string; children: ReactNode }) {
+/** A form in a card of a page that holds other things too; `plain` where it is one of several. */
+export function FormCard(props: { title: string; lead?: ReactNode; sending: Sending; submit: string; plain?: boolean; children: ReactNode }) {
   return (
     <Card title={props.title}>
       <form onSubmit={props.sending.onSubmit} noValidate className={css.fields}>
         {props.lead && <p className="quiet">{props.lead}</p>}
         {props.children}
         {props.sending.problem !== null && <Trouble error={props.sending.problem} />}
-        <Submit sending={props.sending}>{props.submit}</Submit>
+        <Submit sending={props.sending} plain={props.plain}>
+          {props.submit}
+        </Submit>
       </form>
     </Card>
   );
@@ -86,10 +88,10 @@ export function Fields({ children, beside = false }: { children: ReactNode; besi
   return <div className={beside ? css.beside : css.fields}>{children}</div>;
 }
 
-function Submit({ sending, children }: { sending: Sending; children: ReactNode }) {
+function Submit({ sending, plain = false, children }: { sending: Sending; plain?: boolean; children: ReactNode }) {
   return (
     <div>
-      <Button type="submit" loading={sending.busy}>
+      <Button type="submit" variant={plain ? "default" : "filled"} loading={sending.busy}>
         {children}
       </Button>
     </div>
