@@ -1,4 +1,4 @@
-"""Users and OAuth clients in the console: invited, granted, restricted, deleted; registered, with a secret shown once."""
+"""Users and OAuth clients in the console: invited, granted, deleted; registered, with a secret shown once."""
 
 from __future__ import annotations
 

@@ -15,9 +15,14 @@ export function TransitionsCard() {
   return data ? <Editor key={JSON.stringify(data)} table={data} /> : null;
 }
 
+/** One action a line. */
+function inLines(table: Transitions): string {
+  return `{\n${Object.entries(table).map(([action, rule]) => `  ${JSON.stringify(action)}: ${JSON.stringify(rule)}`).join(",\n")}\n}`;
+}
+
 function Editor({ table }: { table: Transitions }) {
   const cache = useQueryClient();
-  const form = useForm({ initialValues: { table: JSON.stringify(table, null, 2) } });
+  const form = useForm({ initialValues: { table: inLines(table) } });
   const send = async (values: { table: string }) => setTransitions(JSON.parse(values.table));
   const sending = useSending(form, send, () => cache.invalidateQueries({ queryKey: ["sandbox"] }));
   return (
