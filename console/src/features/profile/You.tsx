@@ -55,7 +55,7 @@ function Contact({ you }: { you: Profile }) {
   const form = useForm({ initialValues: { email: you.email, email_notifications: you.email_notifications } });
   const sending = useSending(form, change, () => saved("Your address is saved"));
   return (
-    <FormCard title="How to reach you" sending={sending} submit="Save">
+    <FormCard quiet title="How to reach you" sending={sending} submit="Save">
       <TextInput label="E-mail address" type="email" autoComplete="email" {...form.getInputProps("email")} />
       <Checkbox label="Tell me by e-mail" description="About what happens to your instances" {...form.getInputProps("email_notifications", { type: "checkbox" })} />
     </FormCard>
@@ -75,7 +75,7 @@ function Looks({ you }: { you: Profile }) {
   };
   const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short", dateStyle: "medium", timeZone: form.values.timezone }).format(now);
   return (
-    <FormCard title="How it looks" sending={sending} submit="Save the zone">
+    <FormCard quiet title="How it looks" sending={sending} submit="Save the zone">
       <SegmentedControl
         fullWidth
         aria-label="Colours"
@@ -101,7 +101,7 @@ function Lish({ you }: { you: Profile }) {
   };
   const sending = useSending(form, send, () => saved("The way to your consoles is saved"));
   return (
-    <FormCard title="Text consoles of instances" sending={sending} submit="Save">
+    <FormCard quiet title="Text consoles of instances" sending={sending} submit="Save">
       <Select label="Who may come in" data={LISH} allowDeselect={false} {...form.getInputProps("lish_auth_method")} />
       <Textarea label="Keys for it" description="One a line, as in authorized_keys" autosize minRows={2} maxRows={6} spellCheck={false} {...form.getInputProps("authorized_keys")} styles={{ input: { fontFamily: "var(--mono)", fontSize: 12 } }} />
     </FormCard>

@@ -15,13 +15,18 @@ export function TransitionsCard() {
   return data ? <Editor key={JSON.stringify(data)} table={data} /> : null;
 }
 
+/** One action a line. */
+function inLines(table: Transitions): string {
+  return `{\n${Object.entries(table).map(([action, rule]) => `  ${JSON.stringify(action)}: ${JSON.stringify(rule)}`).join(",\n")}\n}`;
+}
+
 function Editor({ table }: { table: Transitions }) {
   const cache = useQueryClient();
-  const form = useForm({ initialValues: { table: JSON.stringify(table, null, 2) } });
+  const form = useForm({ initialValues: { table: inLines(table) } });
   const send = async (values: { table: string }) => setTransitions(JSON.parse(values.table));
   const sending = useSending(form, send, () => cache.invalidateQueries({ queryKey: ["sandbox"] }));
   return (
-    <FormCard title="How long things take" lead="By action; * is every other one. fail makes it fail, fail_at on the way." sending={sending} submit="Use this table">
+    <FormCard quiet title="How long things take" lead="By action; * is every other one. fail makes it fail, fail_at on the way." sending={sending} submit="Use this table">
       <Textarea aria-label="Table of transitions" autosize minRows={4} maxRows={10} spellCheck={false} {...form.getInputProps("table")} styles={{ input: { fontFamily: "var(--mono)", fontSize: 12 } }} />
     </FormCard>
   );
@@ -36,7 +41,7 @@ export function Faults() {
   const form = useForm({ initialValues: { status: 503, method: "*", path: "*", times: 1 } });
   const sending = useSending(form, (values) => addFault({ kind: "http", ...values }), fresh);
   return (
-    <FormCard title="Faults" lead="The next calls that match are answered with a status of your choice." sending={sending} submit="Plant a fault">
+    <FormCard quiet title="Faults" lead="The next calls that match are answered with a status of your choice." sending={sending} submit="Plant a fault">
       {data && data.length > 0 && (
         <ul className={css.list}>
           {data.map((fault) => (
@@ -72,7 +77,7 @@ export function Accounts() {
     await cache.invalidateQueries({ queryKey: ["sandbox", "state"] });
   });
   return (
-    <FormCard title="Another account" lead="Of its own, with a token; with a password somebody can sign in to it." sending={sending} submit="Open the account">
+    <FormCard quiet title="Another account" lead="Of its own, with a token; with a password somebody can sign in to it." sending={sending} submit="Open the account">
       <Fields beside>
         <TextInput label="Username" placeholder="chosen for you" autoComplete="off" {...form.getInputProps("username")} />
         <TextInput label="Password" autoComplete="off" {...form.getInputProps("password")} />
@@ -95,7 +100,7 @@ export function Snapshots() {
   });
   const act = (order: Promise<unknown>, after: () => unknown) => order.then(after, setProblem);
   return (
-    <FormCard title="Snapshots" lead="All that there is, kept under a name, to be put back." sending={sending} submit="Take a snapshot">
+    <FormCard quiet title="Snapshots" lead="All that there is, kept under a name, to be put back." sending={sending} submit="Take a snapshot">
       {data && data.snapshots.length > 0 && (
         <ul className={css.list}>
           {data.snapshots.map((snapshot) => (

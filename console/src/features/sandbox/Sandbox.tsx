@@ -123,7 +123,10 @@ function Clock() {
         {button("Finish what is under way", settle)}
         {stands && button("Do one step", tick)}
       </div>
-      <div className={css.row} role="group" aria-label="Move forward by">
+      <div className={css.row} role="group" aria-labelledby="forward">
+        <span id="forward" className={css.forward}>
+          Move forward by
+        </span>
         {STEPS.map(([name, seconds]) => button(name, () => advance(seconds)))}
       </div>
       <p className={css.said} role="status">

@@ -79,7 +79,7 @@ function Edit({ of, you }: { of: User; you: boolean }) {
     if (saved.username !== of.username) await navigate({ to: "/users/$name", params: { name: saved.username } });
   });
   return (
-    <FormCard title="Who it is" sending={sending} submit="Save">
+    <FormCard quiet title="Who it is" sending={sending} submit="Save">
       <Fields beside>
         <TextInput label="Username" autoComplete="off" {...form.getInputProps("username")} />
         <TextInput label="E-mail address" type="email" autoComplete="off" disabled={you} description={you ? "Yours is in your profile" : undefined} {...form.getInputProps("email")} />
