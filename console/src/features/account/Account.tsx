@@ -11,7 +11,7 @@ import { Copyable } from "../../ui/Copyable";
 import { Disabled } from "../../ui/Disabled";
 import { Fields, FormCard, useSending } from "../../ui/form";
 import { Card, Page, Trouble } from "../../ui/Page";
-import { count, day, money } from "../../ui/words";
+import { day, money } from "../../ui/words";
 import { useMay } from "../profile/may";
 import css from "./Account.module.css";
 import { account, cancel, change, changeSettings, cost, settings, transfer } from "./queries";
@@ -152,7 +152,7 @@ function End({ one }: { one: View }) {
         lost={
           <>
             <p>
-              Everything that the account has is deleted for good{running && running.services.length > 0 && `, of ${count(running.services.length, "sort")} of services`}. {money(Math.max(one.balance + one.balance_uninvoiced, 0))} is charged first.
+              Everything that the account has is deleted for good{running && running.monthly > 0 && `, and ${money(running.monthly)} a month are no longer to be paid`}. {money(Math.max(one.balance + one.balance_uninvoiced, 0))} is charged first.
             </p>
             <Textarea label="Why do you leave?" description="If you like to say" value={comments} onChange={(change) => setComments(change.currentTarget.value)} autosize minRows={2} />
           </>
