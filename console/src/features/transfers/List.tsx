@@ -98,7 +98,7 @@ function CreateDialog({ onClose, onDone }: { onClose: () => void; onDone: () => 
   const sending = useSending(form, ({ entities }) => create(entities.computes.map(Number)), onDone);
   return (
     <FormDialog title="Offer instances" lead="Whoever has the token can accept the offer within 24 hours. Until then the instances are yours, and you pay for them." sending={sending} submit="Offer them" onClose={onClose}>
-      <ChooseInstances label="Instances" data-autofocus {...form.getInputProps("entities.computes")} />
+      <ChooseInstances label="Instances" {...form.getInputProps("entities.computes")} />
     </FormDialog>
   );
 }
