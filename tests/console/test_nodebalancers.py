@@ -54,7 +54,7 @@ def test_a_load_balancer_with_its_ports_and_nodes(site: Site) -> None:
         expect(page.get_by_role("heading", name="Traffic").or_(page.get_by_text("Last 24 hours"))).to_be_visible()
         look(page, "nodebalancer-graphs", phone=False)
         page.get_by_role("link", name="Settings").click()
-        page.get_by_label("Name").fill("front-2")
+        page.get_by_role("textbox", name="Name").fill("front-2")
         page.get_by_role("button", name="Save settings").click()
         expect(page.get_by_role("heading", name="front-2")).to_be_visible()
         page.get_by_role("link", name="Load balancers").last.click()

@@ -30,8 +30,8 @@ function DirectionCard({ form, at, direction, readOnly }: { form: AnyForm; at: s
       aside={
         <Menu position="bottom-end">
           <Menu.Target>
-            <Button variant="default" size="xs" disabled={readOnly} leftSection={<Icon name="plus" size={14} />}>
-              Add {direction} rule
+            <Button variant="default" size="xs" disabled={readOnly} leftSection={<Icon name="plus" size={14} />} aria-label={`Add ${direction} rule`} style={{ flex: "none" }}>
+              Add rule
             </Button>
           </Menu.Target>
           <Menu.Dropdown>

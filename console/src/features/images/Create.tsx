@@ -31,6 +31,7 @@ export default function Create() {
         <Fields beside>
           <ChooseInstance
             label="Instance"
+            description="That has the disk"
             {...form.getInputProps("compute_id")}
             onChange={(chosen) => form.setValues({ compute_id: chosen, disk_id: null })}
           />

@@ -42,7 +42,7 @@ export default function Upload() {
         <Fields>
           <Fields beside>
             <TextInput label="Name" autoComplete="off" {...form.getInputProps("label")} />
-            <Select label="Region" description="Where it is kept" allowDeselect={false} searchable data={offered.map((region) => region.id)} {...form.getInputProps("region")} />
+            <Select label="Region where it is kept" allowDeselect={false} searchable data={offered.map((region) => region.id)} {...form.getInputProps("region")} />
           </Fields>
           <Textarea label="Description" autosize minRows={3} {...form.getInputProps("description")} />
         </Fields>

@@ -46,7 +46,7 @@ export default function Create() {
       <Card title="Load balancer">
         <Fields>
           <Fields beside>
-            <TextInput label="Name" placeholder="chosen for you" autoComplete="off" {...field("label")} />
+            <TextInput label="Name" description="Chosen for you if it is empty" placeholder="web" autoComplete="off" {...field("label")} />
             <Select label="Region" description="That of the nodes behind it" allowDeselect={false} searchable data={offered.map((region) => region.id)} {...field("region")} />
           </Fields>
           <NumberInput label="New connections a second from one address" description="0 is no limit" min={0} {...field("client_conn_throttle")} />

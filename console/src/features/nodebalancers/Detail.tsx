@@ -35,7 +35,11 @@ export default function Detail() {
       </Page>
     );
   return (
-    <Page title={found.label} back={BACK} wide lead={<Copyable text={found.ipv4} what="address" />}>
+    <Page title={found.label} back={BACK} wide lead={
+        <div className={css.address}>
+          <Copyable text={found.ipv4} what="address" />
+        </div>
+      }>
       <Tabs
         label="Parts of the load balancer"
         tabs={[

@@ -103,7 +103,7 @@ const modeOf = (node: Node) => MODES.find(({ value }) => value === node.mode)?.l
 
 const COLUMNS: Column<Node>[] = [
   { key: "label", header: "Node", csv: (node) => node.label, cell: (node) => <strong>{node.label}</strong> },
-  { key: "status", header: "Health", csv: (node) => node.status, cell: (node) => <Status status={node.status} /> },
+  { key: "status", header: "Health", csv: (node) => node.status, cell: (node) => <Status status={node.status.toLowerCase()} /> },
   { key: "address", header: "Address", csv: (node) => node.address, cell: (node) => <span className="mono">{node.address}</span> },
   { key: "mode", header: "Gets", phone: "hide", csv: (node) => node.mode, cell: modeOf },
   { key: "weight", header: "Weight", align: "right", phone: "hide", csv: (node) => node.weight, cell: (node) => node.weight },

@@ -125,6 +125,8 @@ function Asks({ script }: { script: StackScript }) {
   );
 }
 
+const HAPPENED: Record<string, string> = { stackscript_create: "Written", stackscript_update: "Saved", stackscript_revise: "Text revised", stackscript_publicize: "Made public" };
+
 function Revisions({ id }: { id: number }) {
   const { data } = useQuery(revisions(id));
   if (!data?.data.length) return null;
@@ -133,7 +135,7 @@ function Revisions({ id }: { id: number }) {
       <ol className={css.history}>
         {data.data.map((event) => (
           <li key={event.id}>
-            <span>{words(event.action.replace("stackscript_", ""))}</span>
+            <span>{HAPPENED[event.action] ?? words(event.action)}</span>
             <span className="quiet">
               {event.username ?? "system"}, <Ago time={event.created} />
             </span>

@@ -1,0 +1,137 @@
+import { Button, TagsInput } from "@mantine/core";
+import { useForm } from "@mantine/form";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { getRouteApi, Link, useNavigate } from "@tanstack/react-router";
+import { useMemo, useState } from "react";
+
+import { Tags } from "../../ui/Cell";
+import { ConfirmByLabel } from "../../ui/Confirm";
+import { Disabled } from "../../ui/Disabled";
+import { useSending } from "../../ui/form";
+import { FormDialog } from "../../ui/FormDialog";
+import { Icon } from "../../ui/Icon";
+import { Empty, Page } from "../../ui/Page";
+import { RowMenu } from "../../ui/RowMenu";
+import { say, sayFailed } from "../../ui/say";
+import { type Column, Table } from "../../ui/Table";
+import { count } from "../../ui/words";
+import { profile } from "../profile/queries";
+import { type Carrier, remove, retag, tagged } from "./queries";
+
+const route = getRouteApi("/tags/$label");
+const BACK = { to: "/tags", label: "Tags" };
+
+export default function Detail() {
+  const { label } = route.useParams();
+  const search = route.useSearch();
+  const go = route.useNavigate();
+  const navigate = useNavigate();
+  const cache = useQueryClient();
+  const query = useQuery({ ...tagged(label, search), placeholderData: keepPreviousData });
+  const reason = useQuery(profile).data?.restricted ? "Only unrestricted users of your account may change tags." : undefined;
+  const [open, setOpen] = useState<Carrier | "delete" | null>(null);
+  const actions = useMemo(() => {
+    const takeOff = (carrier: Carrier) =>
+      retag(carrier, carrier.tags.filter((tag) => tag !== label))
+        .then(() => cache.invalidateQueries())
+        .then(() => say(`${carrier.name} no longer has ${label}`))
+        .catch((error: unknown) => sayFailed(carrier.name, error));
+    return (carrier: Carrier) => (
+      <RowMenu
+        label={carrier.name}
+        actions={[
+          { label: "Change its tags…", icon: "tag", onClick: () => setOpen(carrier), reason },
+          { label: `Take off ${label}`, icon: "cross", onClick: () => void takeOff(carrier), reason },
+        ]}
+      />
+    );
+  }, [label, cache, reason]);
+  return (
+    <Page
+      title={label}
+      back={BACK}
+      lead={query.data && `carried by ${count(query.data.results, "object")}`}
+      actions={
+        <Disabled reason={reason}>
+          <Button variant="default" leftSection={<Icon name="trash" size={16} />} onClick={() => setOpen("delete")}>
+            Delete tag
+          </Button>
+        </Disabled>
+      }
+    >
+      <Table
+        name="tagged objects"
+        columns={COLUMNS}
+        query={query}
+        rowKey={(carrier) => `${carrier.type} ${carrier.id}`}
+        rowLabel={(carrier) => carrier.name}
+        search={search}
+        onSearch={(change) => void go({ search: (before) => ({ ...before, ...change }), replace: true })}
+        actions={actions}
+        empty={
+          <Empty icon="tag" title="Nothing carries it">
+            Put it on an instance, a volume, a domain or a load balancer in their own settings.
+          </Empty>
+        }
+      />
+      {open === "delete" && (
+        <ConfirmByLabel
+          opened
+          onClose={() => setOpen(null)}
+          verb="Delete"
+          label={label}
+          onConfirm={async () => {
+            await remove(label);
+            say(`${label} was deleted`);
+            await navigate({ to: "/tags", search: {} });
+            await cache.invalidateQueries();
+          }}
+          lost={<p>It is taken off all that carries it. The objects themselves stay.</p>}
+        />
+      )}
+      {open && open !== "delete" && (
+        <RetagDialog
+          carrier={open}
+          onClose={() => setOpen(null)}
+          onDone={() => {
+            setOpen(null);
+            return cache.invalidateQueries();
+          }}
+        />
+      )}
+    </Page>
+  );
+}
+
+function RetagDialog({ carrier, onClose, onDone }: { carrier: Carrier; onClose: () => void; onDone: () => unknown }) {
+  const form = useForm({ initialValues: { tags: carrier.tags } });
+  const sending = useSending(form, ({ tags }) => retag(carrier, tags), onDone);
+  return (
+    <FormDialog title={`Tags of ${carrier.name}`} sending={sending} submit="Save tags" onClose={onClose}>
+      <TagsInput label="Tags" placeholder="Enter after each" data-autofocus {...form.getInputProps("tags")} error={Object.entries(form.errors).find(([key]) => key.startsWith("tags"))?.[1]} />
+    </FormDialog>
+  );
+}
+
+const KINDS: Record<string, { word: string; to: (carrier: Carrier) => string }> = {
+  compute: { word: "Instance", to: ({ id }) => `/instances/${id}` },
+  domain: { word: "Domain", to: ({ id }) => `/domains/${id}` },
+  nodebalancer: { word: "Load balancer", to: ({ id }) => `/nodebalancers/${id}` },
+  firewall: { word: "Firewall", to: ({ id }) => `/firewalls/${id}` },
+  volume: { word: "Volume", to: () => "/volumes" },
+};
+
+const COLUMNS: Column<Carrier>[] = [
+  {
+    key: "name",
+    header: "Name",
+    csv: (carrier) => carrier.name,
+    cell: (carrier) => (
+      <Link to={KINDS[carrier.type]?.to(carrier) ?? "/tags"} search={(carrier.type === "volume" ? { q: carrier.name } : {}) as never}>
+        {carrier.name}
+      </Link>
+    ),
+  },
+  { key: "type", header: "Kind", csv: (carrier) => carrier.type, cell: (carrier) => KINDS[carrier.type]?.word ?? carrier.type },
+  { key: "tags", header: "All its tags", phone: "wide", csv: (carrier) => carrier.tags.join(" "), cell: (carrier) => <Tags tags={carrier.tags} /> },
+];
