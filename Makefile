@@ -48,6 +48,7 @@ openapi: setup ## write openapi.json, COVERAGE.md and the commands anew
 
 bench: setup ## measure speed and memory against a constant-bytes ceiling
 	$(RUN)python -m bench
+	$(RUN)python -m bench speed steps mixed --database postgresql
 
 soak: setup ## everything on both databases, with long storms, in pieces of at most 30 minutes (PIECE=name runs one)
 	@sh tools/browser.sh
