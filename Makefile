@@ -76,6 +76,7 @@ openapi: setup ## write openapi.json and all that follows from it anew
 
 bench: setup ## measure speed and memory against a constant-bytes ceiling
 	$(RUN)python -m bench
+	$(RUN)python -m bench speed steps mixed --database postgresql
 
 soak: setup ## everything on both databases, with long storms, in pieces of at most 30 minutes (PIECE=name runs one)
 	@sh tools/browser.sh
