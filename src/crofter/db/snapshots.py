@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
 
 import msgspec
 from msgspec import Struct
@@ -13,7 +13,6 @@ from msgspec import Struct
 from crofter.db import sqlite_file
 from crofter.db.database import Database
 from crofter.db.tables import metadata
-from crofter.db.tally import tally
 from crofter.errors import NotFound, Unavailable
 
 if TYPE_CHECKING:
@@ -160,7 +159,10 @@ class SchemaSnapshots:
         # Others may read what was before until this is done, and write nothing that would outlast it.
         names = ", ".join(_quoted(table.name) for table in tables)
         connection.execute(f"LOCK TABLE {names} IN SHARE ROW EXCLUSIVE MODE".encode())
-        for table in (*reversed(tables), tally):  # the counts last, since the others count themselves out
+        # The counts are put back as rows. Were each deleted row counted out, one count would have thousands of versions
+        # in this transaction, and every change of it would go through them all.
+        _switch_triggers(connection, "DISABLE")
+        for table in reversed(tables):
             connection.execute(f"DELETE FROM {_quoted(table.name)}".encode())
         for table in tables:
             columns = ", ".join(_quoted(column.name) for column in table.columns)
@@ -171,6 +173,7 @@ class SchemaSnapshots:
         sequences = connection.execute(f'SELECT sequencename, last_value FROM "{schema}"."{_SEQUENCES}"'.encode())
         for sequence, last in sequences.fetchall():
             connection.execute(b"SELECT setval(%s::regclass, %s, %s)", (_quoted(sequence), last or 1, last is not None))
+        _switch_triggers(connection, "ENABLE")
 
     def delete(self, name: str) -> None:
         with self._connect() as connection, connection.transaction():
@@ -199,6 +202,18 @@ class SchemaSnapshots:
 
 
 _SEQUENCES = "sequences of a snapshot"
+
+
+def _switch_triggers(connection: Connection[Any], to: Literal["ENABLE", "DISABLE"]) -> None:
+    """Those of our own, in this transaction alone. What guards references between tables stays."""
+    found = connection.execute(
+        b"SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
+        b" WHERE n.nspname = current_schema()"
+        b" AND EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal)"
+    ).fetchall()
+    orders = "; ".join(f"ALTER TABLE {_quoted(name)} {to} TRIGGER USER" for (name,) in found)
+    if orders:
+        connection.execute(orders.encode())
 
 
 def _quoted(name: str) -> str:
