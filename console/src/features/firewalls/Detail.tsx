@@ -83,7 +83,7 @@ function RulesForm({ found, change }: { found: Firewall; change: string | undefi
   }, [found.updated]);
   const sending = useSending(
     form,
-    (values) => updateRules(found.id, toBody(values, found.rules)),
+    (values) => updateRules(found.id, toBody(values)),
     (rules) => {
       set(rules);
       say("The rules are in force");

@@ -8,11 +8,10 @@ test("what the editor holds is what the API sent", () => {
   expect(toBody(toEdited(sent as never))).toEqual(sent);
 });
 
-test("a description that the editor does not show is kept", () => {
-  const before = toBody(START) as never as Parameters<typeof toEdited>[0];
-  const [rule] = before.inbound;
-  if (rule) rule.description = "for the office";
-  expect(toBody(toEdited(before), before).inbound?.[0]?.description).toBe("for the office");
+test("a description that the editor does not show is kept, also of a rule without a name that is moved", () => {
+  const described = { action: "ACCEPT", protocol: "ICMP", addresses: { ipv4: ["0.0.0.0/0"], ipv6: [] }, description: "for the office" } as const;
+  const edited = toEdited({ ...toBody(START), inbound: [...(toBody(START).inbound ?? []), described] } as never);
+  expect(toBody({ ...edited, inbound: edited.inbound.toReversed() }).inbound?.[0]).toEqual(described);
 });
 
 test("a network is blamed by its name", () => {

@@ -10,6 +10,8 @@ export interface EditedRule {
   ports: string;
   networks: string[];
   label: string;
+  /** Not shown by the editor; it goes back as it came. */
+  description: string;
 }
 export type EditedRules = {
   inbound: EditedRule[];
@@ -19,7 +21,7 @@ export type EditedRules = {
 };
 
 const EVERYWHERE = ["0.0.0.0/0", "::/0"];
-const rule = (protocol: EditedRule["protocol"], ports: string, label: string): EditedRule => ({ action: "ACCEPT", protocol, ports, label, networks: EVERYWHERE });
+const rule = (protocol: EditedRule["protocol"], ports: string, label: string): EditedRule => ({ action: "ACCEPT", protocol, ports, label, description: "", networks: EVERYWHERE });
 
 /** What people let through most. */
 export const USUAL: { name: string; rule: EditedRule }[] = [
@@ -37,6 +39,7 @@ const edited = (one: Schemas["RuleView"]): EditedRule => ({
   protocol: one.protocol,
   ports: one.ports ?? "",
   label: one.label ?? "",
+  description: one.description ?? "",
   networks: [...(one.addresses.ipv4 ?? []), ...(one.addresses.ipv6 ?? [])],
 });
 
@@ -45,26 +48,20 @@ export const toEdited = (rules: Rules): EditedRules => ({ ...rules, inbound: rul
 const isSix = (network: string) => network.includes(":");
 export const familyOf = (networks: string[], family: "ipv4" | "ipv6") => networks.filter((network) => isSix(network) === (family === "ipv6"));
 
-function toRule(one: EditedRule, description: string | undefined): Schemas["RuleBody"] {
+function toRule(one: EditedRule): Schemas["RuleBody"] {
   return {
     action: one.action,
     protocol: one.protocol,
     addresses: { ipv4: familyOf(one.networks, "ipv4"), ipv6: familyOf(one.networks, "ipv6") },
     ...(one.ports && one.protocol !== "ICMP" ? { ports: one.ports } : {}),
     ...(one.label ? { label: one.label } : {}),
-    ...(description ? { description } : {}),
+    ...(one.description ? { description: one.description } : {}),
   };
 }
 
-/** As the API takes them. Descriptions, which the editor does not show, stay with rules of the same name. */
-export function toBody(rules: EditedRules, before?: Rules): Schemas["RulesBody"] {
-  const described = (direction: Direction, one: EditedRule) => before?.[direction].find((old) => old.label === one.label)?.description;
-  return {
-    inbound_policy: rules.inbound_policy,
-    outbound_policy: rules.outbound_policy,
-    inbound: rules.inbound.map((one) => toRule(one, described("inbound", one))),
-    outbound: rules.outbound.map((one) => toRule(one, described("outbound", one))),
-  };
+/** As the API takes them. */
+export function toBody(rules: EditedRules): Schemas["RulesBody"] {
+  return { inbound_policy: rules.inbound_policy, outbound_policy: rules.outbound_policy, inbound: rules.inbound.map(toRule), outbound: rules.outbound.map(toRule) };
 }
 
 /** What is wrong with the networks of a rule; the API names each by its place in its family. */
