@@ -8,9 +8,14 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Response
 from tools.console import CONSOLE
 
-FIRST_SCRIPTS, FIRST_STYLES, FURTHER = 230_000, 25_000, 40_000
+from tests.console.site import Site
+
+FIRST = {".js": 230_000, ".css": 25_000, ".woff2": 50_000}
+FURTHER = 40_000
+"""Bytes on the line, compressed."""
 ASSETS = CONSOLE / "dist" / "assets"
 _STATIC = re.compile(r'(?:from|import)\s*"\./([\w.-]+\.js)"')
 _LATER = re.compile(r'import\(\s*[`"]\./([\w.-]+\.js)[`"]\s*\)')
@@ -37,20 +42,32 @@ def weight(names: frozenset[str] | set[str]) -> int:
     return sum(len(gzip.compress((ASSETS / name).read_bytes(), 9)) for name in names)
 
 
-def test_a_page_loads_no_more_than_it_may() -> None:
+def test_the_first_page_loads_no_more_than_its_budget(site: Site) -> None:
+    loaded: dict[str, int] = {}
+
+    def note(response: Response) -> None:
+        if "/console/assets/" in response.url:
+            loaded[response.url] = int(response.headers["content-length"])
+
+    page = site.context.new_page()
+    page.on("response", note)
+    with page.expect_response(re.compile("/assets/Palette-")):  # the last that is fetched
+        page.goto(f"{site.cloud.url}/console/instances")
+    page.wait_for_selector("[data-signed-in]")
+    page.close()
+    sums = {kind: sum(size for url, size in loaded.items() if url.endswith(kind)) for kind in FIRST}
+    assert sums[".js"] > 100_000, loaded
+    assert all(sums[kind] <= most for kind, most in FIRST.items()), (sums, loaded)
+    assert len(loaded) <= 25
+
+
+def test_a_further_page_loads_little() -> None:
     index = (ASSETS.parent / "index.html").read_text()
     entry = needed(re.findall(r'src="[^"]*assets/([\w.-]+\.js)"', index)[0])
     later = {name for file in entry for name in _LATER.findall(text(file))}
     assert later, "no page is loaded when it is first visited"
     pages = {name: needed(name) - entry for name in later}
-    palette = next(names for name, names in pages.items() if name.startswith("Palette-"))
-    first = max(weight(entry | palette | names) for name, names in pages.items() if name.startswith("List-"))
-    assert first <= FIRST_SCRIPTS, first
     assert {name: weight(names) for name, names in pages.items() if weight(names) > FURTHER} == {}
-    styles = set(re.findall(r'href="[^"]*assets/([\w.-]+\.css)"', index))
-    assert styles
-    assert weight(styles) <= FIRST_STYLES, weight(styles)
-    print(f"first page {first / 1000:.0f} kB of scripts, {weight(styles) / 1000:.0f} kB of styles")
 
 
 def test_nothing_of_another_host_is_named() -> None:

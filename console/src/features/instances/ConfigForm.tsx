@@ -53,7 +53,7 @@ function toBody(values: ReturnType<typeof valuesOf>): Schemas["ConfigCreate"] {
   return { ...rest, devices: filled, interfaces: toInterfaces(interfaces), run_level, virt_mode } as Schemas["ConfigCreate"];
 }
 
-export function ConfigForm({ one, disks, config, onClose }: { one: Instance; disks: Disk[]; config?: Config; onClose: () => void }) {
+export default function ConfigForm({ one, disks, config, onClose }: { one: Instance; disks: Disk[]; config?: Config; onClose: () => void }) {
   const cache = useQueryClient();
   const known = useQuery(kernels).data?.data ?? [];
   const volumes = useQuery(volumesOf(one.id)).data?.data ?? [];

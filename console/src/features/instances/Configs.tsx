@@ -2,17 +2,18 @@
 import { Button } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQuery } from "@tanstack/react-query";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 
 import { ConfirmByLabel } from "../../ui/Confirm";
 import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
 import { Card, Empty } from "../../ui/Page";
-import { ConfigForm } from "./ConfigForm";
 import css from "./Disks.module.css";
 import type { Subject } from "./one";
 import { refusalOf, usePower } from "./queries";
 import { type Config, configs, type Disk, kernels, removeConfig, SLOTS, volumesOf } from "./diskQueries";
+
+const ConfigForm = lazy(() => import("./ConfigForm"));
 
 export function Configs({ subject, disks }: { subject: Subject; disks: Disk[] }) {
   const { one, may } = subject;
@@ -42,8 +43,10 @@ export function Configs({ subject, disks }: { subject: Subject; disks: Disk[] })
           </div>
         )}
       </Card>
-      {asked?.what === "add" && <ConfigForm one={one} disks={disks} onClose={close} />}
-      {asked?.what === "edit" && <ConfigForm one={one} disks={disks} config={asked.config} onClose={close} />}
+      <Suspense>
+        {asked?.what === "add" && <ConfigForm one={one} disks={disks} onClose={close} />}
+        {asked?.what === "edit" && <ConfigForm one={one} disks={disks} config={asked.config} onClose={close} />}
+      </Suspense>
       {asked?.what === "delete" && (
         <ConfirmByLabel opened onClose={close} verb="Delete" label={asked.config.label} onConfirm={() => removeConfig(one.id, asked.config.id).then(() => query.refetch())} lost={<p>The disks stay. {all.length === 1 && "It is the only one: without it the machine cannot boot."}</p>} />
       )}
