@@ -10,6 +10,7 @@ from playwright.sync_api import Browser
 from tools import console
 
 from tests.cloud import Cloud
+from tests.console import site as site_module
 from tests.console.site import USER, WIDE, Site, sign_in
 from tests.login.browser import browser
 from tests.login.visitor import give_password
@@ -34,22 +35,23 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def house(built: None) -> Iterator[Cloud]:
+def console_cloud(built: None) -> Iterator[Cloud]:
     cloud = Cloud()
     yield cloud
     cloud.close()
 
 
 @pytest.fixture(scope="package")
-def site(house: Cloud, chromium: Browser) -> Iterator[Site]:
+def site(console_cloud: Cloud, chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Site]:
     """Tests share the account: each makes what it needs, with names of its own."""
-    token = house.account(username=USER, email="ada@example.com")["token"]
-    give_password(house, USER)
+    site_module.THOROUGH = request.config.getoption("--scope") == "soak"
+    token = console_cloud.account(username=USER, email="ada@example.com")["token"]
+    give_password(console_cloud, USER)
     context = chromium.new_context(viewport=WIDE, color_scheme="light", locale="en-GB", timezone_id="UTC")
     context.set_default_timeout(20_000)
     page = context.new_page()
-    page.goto(f"{house.url}/console/")
+    page.goto(f"{console_cloud.url}/console/")
     sign_in(page)
     page.close()
-    yield Site(house, context, house.client(token))
+    yield Site(console_cloud, context, console_cloud.client(token))
     context.close()

@@ -159,7 +159,7 @@ function End({ one }: { one: View }) {
         }
         onConfirm={async () => {
           await cancel(comments);
-          session.lost();
+          await session.leaveToSignIn("/console/");
         }}
       />
     </Card>
