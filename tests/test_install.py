@@ -58,7 +58,10 @@ def test_the_wheel_has_every_file_of_the_package_and_nothing_else(wheel: Path) -
         ["git", "ls-files", "-co", "--exclude-standard", "src"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     source = {name.removeprefix("src/") for name in listed.stdout.split("\n") if name and (ROOT / name).exists()}
-    assert {name for name in names if ".dist-info/" not in name} == source
+    console = {name for name in names if name.startswith("crofter/console_files/")}
+    assert {name for name in names if ".dist-info/" not in name} - console == source
+    built = ROOT / "console" / "dist"
+    assert len(console) == sum(file.is_file() for file in built.rglob("*")), "the console is in it as it is built"
     for needed in (
         "crofter/client/commands.json",
         "crofter/resources/account/countries.json",

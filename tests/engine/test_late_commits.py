@@ -34,9 +34,14 @@ def unheard(transaction: Any) -> None:
     transaction.__exit__(None, None, None)
 
 
+_LANDINGS: list[threading.Timer] = []
+
+
 def late(transaction: Any) -> Landing:
     """The answer was lost, and the commit happens only when whoever waits for it has looked in vain."""
-    return threading.Timer(0.15, transaction.__exit__, (None, None, None)).start
+    timer = threading.Timer(0.15, transaction.__exit__, (None, None, None))
+    _LANDINGS.append(timer)
+    return timer.start
 
 
 class Faulty:
@@ -96,6 +101,8 @@ def run_with(fate: Fate, runtime: Runtime, bench: Benches, kind: Callable[[Fault
     application.write(lambda ctx: ctx.db.raw("CREATE TABLE IF NOT EXISTS effect (op BIGINT, step TEXT, pid INT)"))
     application.write(lambda ctx: enqueue(ctx, operation, Nothing(), key="k"))
     application.time_travel.settle()
+    while _LANDINGS:  # it may land after everything else has been done
+        _LANDINGS.pop().join(10)
     assert not faulty.armed
     return application
 

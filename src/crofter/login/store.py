@@ -258,7 +258,9 @@ TAKE_BACK = query(
 # At a pace, ``until`` is when the next one would be due if each had waited for the one before it.
 STEP = query(
     text(
-        "INSERT INTO login_attempt (subject, failures, last, until) VALUES (:subject, 0, :now, :now + :interval)"
+        "INSERT INTO login_attempt (subject, failures, last, until) VALUES"
+        # PostgreSQL does not add two values whose types it has to guess.
+        " (:subject, 0, :now, CAST(:now AS BIGINT) + :interval)"
         " ON CONFLICT (subject) DO UPDATE SET last = :now, until = :interval +"
         " CASE WHEN login_attempt.until < :now THEN :now ELSE login_attempt.until END"
         " RETURNING until"
