@@ -43,6 +43,7 @@ def test_every_row_is_measured_and_within_what_is_endless() -> None:
     assert lines[-1] == "all within target"
 
 
+@pytest.mark.soak
 def test_every_kind_is_viewed_listed_created_and_grown() -> None:
     done = bench("--slack", ENDLESS, "kinds")
     assert done.returncode == 0, done.stderr

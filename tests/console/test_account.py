@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.console.site import WIDE, Site, accessible, look, sign_in
 from tests.login.visitor import give_password
+
+pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
 
 def test_the_account_s_contact_and_settings(site: Site) -> None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import gzip
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.console.acting import act, choose, delete
 from tests.console.site import Site, accessible, look
+
+pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
 
 def test_an_image_comes_from_a_disk_and_is_changed_and_deleted(site: Site) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.site import Site, accessible, look
+
+pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
 
 def test_the_managed_service_from_its_price_to_an_issue(site: Site) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.console.acting import act, choose
 from tests.console.site import Site, look
+
+pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
 
 def test_addresses_are_named_and_shared_and_ranges_are_routed(site: Site) -> None:

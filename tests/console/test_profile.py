@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.console.site import Site, accessible, look
 from tests.resources.test_profile_two_factor import code
+
+pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHUe3nkdBWOz0zXzvkS8dq0lFrjQ4Z3Yv1nIvJcPsZ0L ada@croft"
 

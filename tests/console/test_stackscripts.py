@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 from tests.console.acting import act, delete
 from tests.console.site import Site, look
+
+pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
 
 def test_a_script_is_written_revised_and_deleted(site: Site) -> None:

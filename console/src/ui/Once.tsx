@@ -9,7 +9,7 @@ export function Once({ title, what, secret, onDone, children }: { title: string;
   return (
     <Modal opened={secret !== null} onClose={onDone} title={title} centered radius={12} withCloseButton={false} closeOnClickOutside={false} closeOnEscape={false}>
       <p>{children ?? `This is the only time that the ${what} is shown. Keep it where you keep passwords.`}</p>
-      <code className={css.secret} aria-label={what} tabIndex={0}>
+      <code className={css.secret} role="group" aria-label={what} tabIndex={0}>
         {secret}
       </code>
       <Group justify="flex-end" mt="lg">

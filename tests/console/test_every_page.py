@@ -1,0 +1,40 @@
+"""Every page of the console opens, is accessible in light and dark, and fits a telephone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from tools.console import CONSOLE
+
+from tests.console.site import Site, look
+
+PATHS = """
+    / /account /billing /billing/invoices /billing/payments /domains /domains/new /events /firewalls /firewalls/new
+    /help /images /images/new /images/upload /instances /instances/new /maintenance /managed /managed/contacts
+    /managed/credentials /managed/issues /networking /networking/ranges /networking/vlans /nodebalancers
+    /nodebalancers/new /oauth-clients /oauth-clients/new /profile /profile/apps /profile/devices /profile/keys
+    /profile/tokens /profile/two-factor /sandbox /stackscripts /stackscripts/new /tags /tickets /tickets/new /transfers
+    /users /users/new /volumes /volumes/new
+""".split()
+"""All that need no object; pages of one are in the tests of their features."""
+FIRST = ("/", "/instances", "/instances/new", "/billing", "/profile/tokens", "/sandbox", "/users")
+"""Tried before a change lands. The others wait for a soak: each takes some seconds."""
+
+
+def test_no_page_is_left_out() -> None:
+    texts = [file.read_text() for file in (CONSOLE / "src" / "features").glob("*/routes.tsx")]
+    under_root = r'getParentRoute: \(\) => root,\s*path: "(/[^"$]*)"'
+    named = {path for text in texts for path in re.findall(under_root, text)}
+    assert named >= {"/instances", "/billing", "/users"}
+    assert named <= set(PATHS)
+
+
+@pytest.mark.parametrize(
+    "path", [path if path in FIRST else pytest.param(path, marks=pytest.mark.soak) for path in PATHS]
+)
+def test_a_page_opens(site: Site, path: str) -> None:
+    with site.page(path) as page:
+        expect(page.get_by_role("heading", level=1)).to_be_visible()
+        look(page, f"page{path.replace('/', '-')}")
