@@ -48,7 +48,7 @@ def machine(cloud: Cloud, client: Client) -> int:
 @pytest.mark.both
 @pytest.mark.parametrize("percent", [0, 1, 40, 99, 100])
 def test_an_operation_fails_at_the_percent_that_is_told(frozen: Cloud, alice: Client, percent: int) -> None:
-    put(frozen, compute_create={"seconds": 100, "fail_at": percent, "fail": "no room"})
+    put(frozen, compute_create={"seconds": 100, "fail_at": percent, "fail": "no space"})
     create(alice, booted=False, **IMAGE)
     shown = []
     for _ in range(24):
@@ -58,7 +58,7 @@ def test_an_operation_fails_at_the_percent_that_is_told(frozen: Cloud, alice: Cl
             break
         advance(frozen, 5)
     event = newest(alice)
-    assert (event["status"], event["percent_complete"], event["message"]) == ("failed", percent, "no room")
+    assert (event["status"], event["percent_complete"], event["message"]) == ("failed", percent, "no space")
     assert max(each or 0 for each in shown) <= max(percent, 5), shown  # the first part takes no time
     assert percent <= (len(shown) - 1) * 5 <= percent + 10, shown  # not earlier than told, and soon after
 

@@ -18,7 +18,7 @@ log = logging.getLogger("crofter")
 WRITE_CHECK = "write_check"
 FRESH_SECONDS = 1.0
 """A finding is repeated for so long: asking often costs no more than asking once a second."""
-ROOM = 16_384
+WRITE_CHECK_BYTES = 16_384
 """Characters that are written for a trial and taken back: they need pages that only a disk with space left can give."""
 
 
@@ -78,7 +78,7 @@ class Readiness:
         try:
             with database.relaxed_durability(), database.write() as db:
                 db.raw("SAVEPOINT space")
-                meta.put(db, WRITE_CHECK, "x" * ROOM)
+                meta.put(db, WRITE_CHECK, "x" * WRITE_CHECK_BYTES)
                 db.raw("ROLLBACK TO SAVEPOINT space")
                 # Another value than before: SQLite writes nothing where nothing changes.
                 meta.put(db, WRITE_CHECK, [self._worker.heartbeat.id, self._count])

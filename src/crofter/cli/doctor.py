@@ -71,7 +71,7 @@ def _disk(settings: Settings) -> Finding:
     while not folder.exists():
         folder = folder.absolute().parent
     free = shutil.disk_usage(folder).free
-    do = "make room: on a full disk every write is refused"
+    do = "free some space: on a full disk every write is refused"
     return Finding("disk", free >= FREE_BYTES, f"{free // (1 << 20)} MiB free in {folder}", do)
 
 

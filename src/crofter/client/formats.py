@@ -84,9 +84,9 @@ def _plain_columns(rows: list[Any]) -> list[str]:
     return list(found)
 
 
-def _shrink(widths: list[int], room: int) -> None:
+def _shrink(widths: list[int], available: int) -> None:
     """Take from the widest column, until all of them fit or none can give more."""
-    while sum(widths) > room and max(widths) > NARROWEST:
+    while sum(widths) > available and max(widths) > NARROWEST:
         widths[widths.index(max(widths))] -= 1
 
 

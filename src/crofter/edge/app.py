@@ -154,7 +154,7 @@ class App:
         rate_status: RateLimitStatus | None = None
         self._busy += 1
         try:
-            if not self._turns.has_room(began):
+            if not self._turns.has_capacity(began):
                 with self._resting():
                     await self._turns.wait(began)
             match = self.parts.router.match(scope["method"], raw_path)

@@ -44,7 +44,7 @@ class Turns:
     def _loop(self) -> asyncio.AbstractEventLoop:
         return asyncio.get_running_loop()
 
-    def has_room(self, now: float) -> bool:
+    def has_capacity(self, now: float) -> bool:
         """Whether this turn takes the request on; else it has to ``wait``. Nobody overtakes those who wait."""
         if self._began is None:
             self._began = now
@@ -72,13 +72,13 @@ class Turns:
         self._loop.call_soon(self._next)
 
     def _take_on(self, now: float) -> None:
-        room = self._share
-        while self._waiting and room > 0:
+        left = self._share
+        while self._waiting and left > 0:
             one = self._waiting.popleft()
             if one.taken_on.done():  # its client has gone
                 continue
             in_time = now - one.since <= MAX_WAIT_SECONDS
-            room -= 1 if in_time else 1 / REFUSALS
+            left -= 1 if in_time else 1 / REFUSALS
             one.taken_on.set_result(in_time)
 
 

@@ -62,7 +62,7 @@ _LEFT = (
     .where(
         address_block.c.region == bindparam("region"),
         address_block.c.public == bindparam("public"),
-        address_block.c.used < bindparam("room"),
+        address_block.c.used < bindparam("capacity"),
     )
     .order_by(address_block.c.part)
     .limit(1)
@@ -102,10 +102,10 @@ def draw(ctx: Context, region: str, *, public: bool) -> str:
     """The next address of the region's block; when that is used up one that came back, or the first of a new block."""
     key = ("addresses", region, public)
     drawn = ctx.db.deferred(key, TakenAddress)
-    if drawn is not None and drawn.used >= _room(public=public):
+    if drawn is not None and drawn.used >= _capacity(public=public):
         drawn.write(ctx.db)  # this transaction goes on in another part
         drawn = None
-    part = drawn or _part_with_room(ctx, region, public=public)
+    part = drawn or _part_with_free_addresses(ctx, region, public=public)
     if part is None:
         rested: str | None = ctx.db.value(_RESTED, region=region, public=public, now=ctx.now)
         if rested is not None:
@@ -115,12 +115,12 @@ def draw(ctx: Context, region: str, *, public: bool) -> str:
         part = _new_block(ctx, region, public=public)
     ctx.db.deferred_writes[key] = TakenAddress(region, public, part.part, part.number, part.used + 1)
     first = _PUBLIC_BEGINS + (part.number << 32 - BLOCK) if public else _PRIVATE_BEGINS
-    return _numbered(first, part.part * _room(public=public) + part.used)
+    return _numbered(first, part.part * _capacity(public=public) + part.used)
 
 
-def _part_with_room(ctx: Context, region: str, *, public: bool) -> Part | None:
+def _part_with_free_addresses(ctx: Context, region: str, *, public: bool) -> Part | None:
     """A part that nobody else draws from just now; if there is none, the first that somebody is through with."""
-    wanted = {"region": region, "public": public, "room": _room(public=public)}
+    wanted = {"region": region, "public": public, "capacity": _capacity(public=public)}
     part = ctx.db.maybe(_UNUSED_BY_OTHERS, **wanted)
     while part is None and ctx.db.maybe(_ANY, **wanted) is not None:
         part = ctx.db.maybe(_WAITED_FOR, **wanted)
@@ -130,7 +130,7 @@ def _part_with_room(ctx: Context, region: str, *, public: bool) -> Part | None:
 def _new_block(ctx: Context, region: str, *, public: bool) -> Part:
     """The first part of a block that no region has had. Private ones are the same everywhere."""
     ctx.db.lock(Lock.ADDRESS_POOLS)
-    part = _part_with_room(ctx, region, public=public)
+    part = _part_with_free_addresses(ctx, region, public=public)
     if part is not None:
         return part  # somebody else was quicker
     number = int(ctx.db.value(_LAST_BLOCK)) + 1 if public else 0
@@ -143,7 +143,7 @@ def _new_block(ctx: Context, region: str, *, public: bool) -> Part:
     return Part(0, number, 0)
 
 
-def _room(*, public: bool) -> int:
+def _capacity(*, public: bool) -> int:
     """How many addresses of a part can be given out."""
     return (1 << 24 - (BLOCK if public else PRIVATE.prefixlen)) * PER_24 // PARTS
 
