@@ -28,7 +28,7 @@ COPIED: tuple[str, ...] = (
     "Makefile",
     "README.md",
 )
-COPIED += ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE")
+COPIED += ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "uv.lock")
 BLOCK = re.compile(r"^(?:<!-- (\w+) ?(\S*) -->\n\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BYTECODE = str(Path(tempfile.gettempdir()) / "crofter-tests-pages")
 """Kept between runs; what is compiled from another file than the one beside it is compiled anew."""

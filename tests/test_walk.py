@@ -14,6 +14,7 @@ INSTALLED = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 """Debian's."""
 
 
+@pytest.mark.soak
 def test_the_page_is_walked_and_every_alarm_is_seen(tmp_path: Path, postgres_server: PostgresServer) -> None:
     seen = walk(tmp_path, postgres_server.address(postgres_server.empty()), long=False)
     assert len(seen) >= len(alarms.NAMES) - 1  # all but a step past its deadline, which takes a minute

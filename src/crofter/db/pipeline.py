@@ -22,7 +22,7 @@ from psycopg.errors import error_from_result
 from crofter.db import deadlines
 from crofter.db.deadlines import DeadlineConnection, NoAnswer
 
-PREPARED = 400
+PREPARED = 384
 """Statements that a connection keeps prepared, at most. What was not used for longest is forgotten."""
 SEEN = 200
 """Texts that were sent once and are remembered: the second time a statement is prepared. Most filters never are."""

@@ -322,7 +322,7 @@ class App:
         try:
             with hub.watch(stream.topic) as waiter:
                 answer.content_type = "text/event-stream"
-                built = self._headers(endpoint, answer, self._no_limit(), request_id, _secure(scope))
+                built = self._headers(endpoint, answer, self.parts.limits.unlimited(), request_id, _secure(scope))
                 await send({"type": "http.response.start", "status": 200, "headers": built})
                 await streams.run(stream, fetch, hub, waiter, receive, send)
         except TooMany as problem:
@@ -339,9 +339,6 @@ class App:
         finally:
             self._busy += 1
 
-    def _no_limit(self) -> RateLimitStatus:
-        return self.parts.limits.unlimited()
-
     async def _send(
         self,
         endpoint: Endpoint | None,
@@ -356,7 +353,9 @@ class App:
         if size > PIECE and self._unread.full(_peer(scope)):
             answer = refused(Unavailable(), answer.actor)
             size = len(answer.body)
-        built = self._headers(endpoint, answer, rate_status or self._no_limit(), request_id, _secure(scope))
+        built = self._headers(
+            endpoint, answer, rate_status or self.parts.limits.unlimited(), request_id, _secure(scope)
+        )
         if answer.status != 204:
             built.append((b"content-length", b"%d" % size))
         too_large = isinstance(answer.problem, TooLarge)
@@ -384,9 +383,8 @@ class App:
 
         async def read(start: int) -> bytes:
             async with self._readers:
-                return await self._loop.run_in_executor(
-                    self._pool, self.parts.performer.read, download, answer.actor, start
-                )
+                reading = self.parts.performer.read
+                return await self._loop.run_in_executor(self._pool, reading, download, answer.actor, start)
 
         with self._unread.counted(peer, 2 * PIECE):
             await send_read(send, size, read)
