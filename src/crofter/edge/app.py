@@ -349,13 +349,12 @@ class App:
         send: Send,
         request_id: str,
     ) -> None:
-        size = len(answer.body) if answer.download is None else answer.download.size
+        size = answer.download.size if answer.download else len(answer.body)
         if size > PIECE and self._unread.full(_peer(scope)):
             answer = refused(Unavailable(), answer.actor)
             size = len(answer.body)
-        built = self._headers(
-            endpoint, answer, rate_status or self.parts.limits.unlimited(), request_id, _secure(scope)
-        )
+        limit = rate_status or self.parts.limits.unlimited()
+        built = self._headers(endpoint, answer, limit, request_id, _secure(scope))
         if answer.status != 204:
             built.append((b"content-length", b"%d" % size))
         too_large = isinstance(answer.problem, TooLarge)
@@ -374,8 +373,7 @@ class App:
             await self._send_long(answer, size, scope, send)
 
     async def _send_long(self, answer: Answer, size: int, scope: Scope, send: Send) -> None:
-        peer = _peer(scope)
-        download = answer.download
+        peer, download = _peer(scope), answer.download
         if download is None:
             with self._unread.counted(peer, size):
                 await send_in_pieces(send, answer.body)
