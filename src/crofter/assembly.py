@@ -13,7 +13,7 @@ from msgspec import Struct
 from sqlalchemy import select
 
 from crofter import __version__, registry, retention, rotation
-from crofter.bootstrap import FIRST_USER_KEY, FirstLogin, FirstUser, bootstrap, build_runtime, hypervisor
+from crofter.bootstrap import FIRST_USER_KEY, FirstLogin, FirstUser, bootstrap, build_runtime, hypervisor, patiently
 from crofter.config import RATE_LIMITS, Settings
 from crofter.context import Runtime
 from crofter.db import meta
@@ -36,6 +36,7 @@ from crofter.readiness import Readiness
 from crofter.resources.billing import meters
 from crofter.resources.instances.capture import receiving
 from crofter.resources.instances.capture.rules import MOUNT as UPLOADS
+from crofter.resources.instances.tending import Tender
 from crofter.resources.managed.services import rounds as managed_rounds
 from crofter.resources.users import access
 from crofter.sandbox import seeding
@@ -70,6 +71,8 @@ def build(settings: Settings) -> Application:
     runtime.hypervisor = hypervisor(runtime)
     worker = Worker(runtime, registry.OPERATIONS, {} if settings.role == "api" else POOL_SIZES)
     time_travel = TimeTravel(worker)
+    tender = Tender(runtime)
+    worker.stands_with_clock = not runtime.hypervisor.real_time
     hub = Hub(runtime.database.signals, ("events",))
     if runtime.database.reads_block:
         hub.poll = 1.0  # a hint from another process may get lost
@@ -81,7 +84,7 @@ def build(settings: Settings) -> Application:
         router=Router(registry.ENDPOINTS),
         performer=Performer(
             runtime,
-            Access(access.authenticate, access.permits, access.permits_globally),
+            Access(access.authenticate, access.authenticating, access.permits, access.permits_globally),
             lambda ctx: meters.rate_change(ctx.db, ctx.account_id),
         ),
         limits=RateLimits(runtime.clock, settings.rate_limits, RATE_LIMITS["general"], runtime.database),
@@ -90,11 +93,14 @@ def build(settings: Settings) -> Application:
         fault=faults.strike,
         reads=Reads(runtime, time_travel, cast("SimulatedHypervisor", runtime.hypervisor)) if simulated else None,
         on_start=(runtime.database.signals.start, lambda: _sweep_uploads(runtime), worker.start),
-        on_stop=(lambda: worker.stop(grace=4), lambda: retention.last_checkpoint(runtime)),
+        on_stop=(lambda: worker.stop(grace=4), time_travel.close, lambda: retention.last_checkpoint(runtime)),
         max_requests=settings.max_requests,
         threads=settings.threads,
         maintenance=settings.maintenance,
     )
+    if runtime.hypervisor.real_time and settings.role != "api":
+        parts.on_start += (tender.start,)
+        parts.on_stop = (tender.stop, *parts.on_stop)
     if runtime.database.reads_block:
         _keep_catalogue(parts, runtime)
     application = Application(runtime, _app(parts), worker, time_travel, first_login, Readiness(runtime, worker))
@@ -138,7 +144,7 @@ def _first_start(runtime: Runtime) -> FirstLogin | None:
     to_be_seeded = runtime.settings.seed_file is not None
     if seeding.was_cut_short(runtime):
         empty(runtime.database)
-    return bootstrap(runtime, to_be_seeded=to_be_seeded)
+    return patiently(lambda: bootstrap(runtime, to_be_seeded=to_be_seeded))
 
 
 def _control(application: Application, faults: Faults) -> SandboxControl:
@@ -170,7 +176,7 @@ def _keep_catalogue(parts: Parts, runtime: Runtime) -> None:
     kept = MemoryCopy(*(select(*table.columns).where(table.c.position.is_not(None)) for table in tables))
     reading = copy(runtime)
     reading.database = cast("Database", kept)
-    nobody = Access(lambda *_: None, access.permits, access.permits_globally)
+    nobody = Access(lambda *_: None, lambda *_: lambda: None, access.permits, access.permits_globally)
     parts.last_known = Performer(reading, nobody)
     parts.on_start += (lambda: kept.keep_fresh(runtime.database),)
     parts.on_stop += (kept.stop,)
@@ -183,7 +189,7 @@ def _mounts(application: Application, control: SandboxControl | None) -> dict[st
         "version": mounts.version(),
         "metrics": mounts.metrics(lambda: numbers(application)),
         "openapi.json": mounts.page_at(partial(_described_at, runtime.settings)),
-        "docs": mounts.page(_docs),
+        "docs": mounts.page(mounts.once(partial(_docs, runtime.settings.sandbox))),
     }
     opened |= console.mounts_of(console.Console(runtime.settings))
     opened[UPLOADS] = _uploads(application)
@@ -253,11 +259,10 @@ def _described_at(settings: Settings, origin: str) -> tuple[Any, ...]:
     return 200, _description().replace(f'"{openapi.ADDRESS}/', f'"{address}/').encode(), "application/json"
 
 
-@mounts.once
-def _docs() -> tuple[Any, ...]:
+def _docs(sandbox: bool) -> tuple[Any, ...]:
     from crofter.edge import docspage, openapi  # noqa: PLC0415
 
-    page = docspage.page(openapi.document(registry.ENDPOINTS, __version__))
+    page = docspage.page(openapi.document(registry.ENDPOINTS, __version__), trying=sandbox)
     return 200, page, HTML, (b"content-security-policy", docspage.CSP.encode())
 
 

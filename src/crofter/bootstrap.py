@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -13,7 +15,8 @@ from crofter import rotation
 from crofter.clock import Clock
 from crofter.config import Settings
 from crofter.context import Context, Runtime
-from crofter.db import Lock, Query, Session, meta, open_database
+from crofter.db import Database, Lock, Query, Session, meta, open_database
+from crofter.db.database import LockTaken, TransactionConflict
 from crofter.db.schema import is_ready, prepare
 from crofter.keyring import Keyring, from_text, read_masters
 from crofter.rng import Rng
@@ -25,9 +28,18 @@ if TYPE_CHECKING:
 # only a server or some command needs is imported where it is made.
 
 FIRST_USER = "admin"
+FIRST_REGION = "us-east"
+"""Where the machine itself is a host, if there is such a region."""
 FIRST_USER_KEY, STARTS = "first_user", "starts"
 MASTERS = "secret.key"
 """The file of master keys in the data folder, where none is given in the settings."""
+
+
+START_SECONDS = 120.0
+"""That a process waits for others that start at the same time."""
+PAUSE_SECONDS = 0.1
+
+T = TypeVar("T")
 
 
 class FirstLogin(Struct, frozen=True):
@@ -48,9 +60,7 @@ def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
         prepare(database)
     current, *former = _masters(settings, rng)
     keyring = Keyring(current, rng, tuple(former))
-    with database.write() as db:
-        db.lock(Lock.SYSTEM)
-        rotation.adopt_hash_keys(keyring, db)
+    patiently(lambda: _adopt_hash_keys(keyring, database))
     runtime = Runtime(settings, database, Clock(), rng, keyring)
     runtime.later(
         kinds=_kinds,
@@ -63,6 +73,26 @@ def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
         probes=_probes,
     )
     return runtime
+
+
+def _adopt_hash_keys(keyring: Keyring, database: Database) -> None:
+    with database.write() as db:
+        db.lock(Lock.SYSTEM)
+        rotation.adopt_hash_keys(keyring, db)
+
+
+def patiently(start: Callable[[], T]) -> T:
+    """Do what one process at a time does at its start. Others that start too may hold it for longer than a request
+    would wait: then it is tried again, for as long as anybody may wait for a server.
+    """
+    until = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            return start()
+        except (LockTaken, TransactionConflict):
+            if time.monotonic() > until:
+                raise
+            time.sleep(PAUSE_SECONDS)
 
 
 def _kinds(_runtime: Runtime) -> Any:
@@ -129,7 +159,30 @@ def hypervisor(runtime: Runtime) -> Hypervisor:
 
     with runtime.database.read() as db:
         slugs = regions.slugs(db)
-    return SimulatedHypervisor(runtime.database, runtime.clock, slugs)
+    real = runtime.settings.real_regions(slugs)
+    simulated = SimulatedHypervisor(runtime.database, runtime.clock, [slug for slug in slugs if slug not in real])
+    if not real:
+        return simulated
+    driver = _libvirt(runtime, FIRST_REGION if FIRST_REGION in real else min(real))
+    if len(real) == len(slugs):
+        return driver
+    from crofter.drivers.hypervisor.regional import RegionalHypervisor  # noqa: PLC0415
+
+    return RegionalHypervisor(simulated, driver, real)
+
+
+def _libvirt(runtime: Runtime, region: str) -> Hypervisor:
+    """Real machines. Where no host was added, the machine itself is one, in this region."""
+    from crofter.drivers.hypervisor.libvirt import first_host  # noqa: PLC0415
+    from crofter.drivers.hypervisor.libvirt.hypervisor import LibvirtHypervisor  # noqa: PLC0415
+
+    settings = runtime.settings
+    driver = LibvirtHypervisor(runtime.database, runtime.clock, settings.media_folder)
+    driver.must_have_media()
+    if settings.sandbox and settings.folder is not None:
+        allowed = settings.allow_emulation is not False
+        first_host.add(runtime.database, region, settings.folder, emulation=allowed)
+    return driver
 
 
 def _probe_certificates(settings: Settings) -> list[str]:

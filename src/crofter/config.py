@@ -7,7 +7,7 @@ import ipaddress
 import re
 import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -37,6 +37,15 @@ class SettingsError(Exception):
     """The settings cannot be served. The text says what to change."""
 
 
+Driver = Literal["simulated", "libvirt"]
+
+
+class RegionSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a region has of its own, in the file as ``[regions.eu-west]``."""
+
+    driver: Driver
+
+
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
     host: str = "127.0.0.1"
     port: Annotated[int, Meta(ge=0, le=65535)] = 8420
@@ -45,6 +54,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     database: str | None = None
     """``postgresql://…`` instead of SQLite."""
     driver: str = "simulated"
+    """``libvirt``: real machines, on the hosts that `crofter admin hosts add` has added."""
+    regions: dict[str, RegionSettings] = {}
+    """Regions that have another driver than the rest; only in the file."""
+    media: str | None = None
+    """Folder of images, kernels and the helper system for real machines; ``media`` in the data folder, if not set."""
+    allow_emulation: bool | None = None
+    """Whether tenants' machines may run on a host without KVM, where nothing keeps them apart. A sandbox allows it."""
     mode: Literal["sandbox", "production"] | None = None
     role: Literal["all", "api", "worker"] = "all"
     workers: Positive = 1
@@ -114,6 +130,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         scheme = "https" if self.tls_certificate else "http"
         return f"{scheme}://{f'[{self.host}]' if ':' in self.host else self.host}:{self.port}"
 
+    def real_regions(self, slugs: Iterable[str]) -> frozenset[str]:
+        """Those of these regions whose machines are real."""
+        drivers = {slug: self.regions[slug].driver if slug in self.regions else self.driver for slug in slugs}
+        return frozenset(slug for slug, driver in drivers.items() if driver == "libvirt")
+
+    @property
+    def media_folder(self) -> Path:
+        return Path(self.media) if self.media else Path(self.data) / "media"
+
     @property
     def sandbox(self) -> bool:
         return self.mode == "sandbox"
@@ -158,39 +183,39 @@ def load(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
 
 def gather(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Gathered:
     """Each setting from the first place that says something about it."""
-    found = Gathered({}, {}, {}, [])
+    gathered = Gathered({}, {}, {}, [])
     file = flags.get("config") or environ.get(_PREFIX + "CONFIG")
     if file:
         for name, value in _from_file(Path(file)).items():
-            _put(found, name, value, str(file))
+            _put(gathered, name, value, str(file))
     for name, value in environ.items():
         key = name.removeprefix(_PREFIX).lower()
         if not name.startswith(_PREFIX) or name in NO_SETTINGS:
             continue
         if key.startswith(_RATE):
-            _put(found, "rate_limits", {key.removeprefix(_RATE): value}, name)
+            _put(gathered, "rate_limits", {key.removeprefix(_RATE): value}, name)
         elif key in Settings.__struct_fields__:
-            _put(found, key, value, name)
+            _put(gathered, key, value, name)
         else:
-            found.unknown.append(name)
+            gathered.unknown.append(name)
     for name, value in flags.items():
         if value is not None and name != "config":
-            _put(found, name, value, f"--{name.replace('_', '-')}")
-    return found
+            _put(gathered, name, value, f"--{name.replace('_', '-')}")
+    return gathered
 
 
-def _put(found: Gathered, name: str, value: Any, origin: str) -> None:
+def _put(gathered: Gathered, name: str, value: Any, origin: str) -> None:
     if name == "rate_limits" and isinstance(value, Mapping):
-        found.rates.update(value)
-        found.origins.update(dict.fromkeys((_RATE + limit for limit in value), origin))
+        gathered.rates.update(value)
+        gathered.origins.update(dict.fromkeys((_RATE + limit for limit in value), origin))
     else:
-        found.values[name] = value
-        found.origins[name] = origin
+        gathered.values[name] = value
+        gathered.origins[name] = origin
 
 
 def complaints(environ: Mapping[str, str]) -> list[str]:
     """A line for each variable that looks like a setting and is none, with the setting that may have been meant."""
-    names = [_PREFIX + name.upper() for name in Settings.__struct_fields__ if name != "rate_limits"]
+    names = [_PREFIX + name.upper() for name in Settings.__struct_fields__ if name not in ("rate_limits", "regions")]
     names += [_PREFIX + (_RATE + limit).upper() for limit in RATE_LIMITS]
     lines = []
     for name in gather({}, {key: value for key, value in environ.items() if key != _PREFIX + "CONFIG"}).unknown:
@@ -272,8 +297,11 @@ def _check_outside(settings: Settings) -> None:
     if settings.probe_certificates and not Path(settings.probe_certificates).is_file():
         raise SettingsError(f"probe_certificates is a file, and there is no {settings.probe_certificates}")
     _check_dns(settings)
-    if settings.driver != "simulated":
-        raise SettingsError(f"there is no driver {settings.driver!r}; there is: simulated")
+    if settings.driver not in ("simulated", "libvirt"):
+        raise SettingsError(f"there is no driver {settings.driver!r}; there are: simulated, libvirt")
+    real = settings.driver == "libvirt" or any(region.driver == "libvirt" for region in settings.regions.values())
+    if real and settings.folder is None:
+        raise SettingsError("real machines outlive the server: --driver libvirt needs a data folder, not :memory:")
 
 
 def _check_dns(settings: Settings) -> None:

@@ -42,6 +42,10 @@ class Bench(Protocol):
     """A driver with a fleet of at least two regions of two hosts, and the means to meddle with it."""
 
     regions: tuple[str, str]
+    counts_traffic: bool
+    """Whether bytes are counted: not on a network that QEMU makes up for a user without privileges."""
+    keeps_to_the_books: bool
+    """Whether all is done at the foreseen moment and to the last byte: real machines take what they need."""
 
     def start(self) -> Hypervisor:
         """A new driver object on the same store, as after a crash of the old one."""

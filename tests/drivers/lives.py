@@ -7,6 +7,7 @@ from pathlib import Path
 from crofter.clock import Clock
 from crofter.db import Database, open_database
 from crofter.drivers.hypervisor import DiskRef, DiskSpec, DomainRef, DomainSpec, Empty, Order, Seed
+from crofter.drivers.hypervisor.libvirt import tables as libvirt_tables
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, tables
 
 REGIONS = ("us-east",)
@@ -19,6 +20,7 @@ def create_store(database: Database) -> None:
 
     engine = engine_for(database)
     made = [tables.thing, tables.work, tables.read_count, tables.change, tables.setting]
+    made += [libvirt_tables.host, libvirt_tables.job, libvirt_tables.sample]
     tables.thing.metadata.create_all(engine, tables=made)
     engine.dispose()
 

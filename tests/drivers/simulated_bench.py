@@ -13,6 +13,8 @@ NOON = 1_772_366_400_000
 
 class SimulatedBench:
     regions = ("us-east", "eu-west")
+    counts_traffic = True
+    keeps_to_the_books = True
 
     def __init__(self, database: Database, driver: type[SimulatedHypervisor] = SimulatedHypervisor) -> None:
         self.database = database

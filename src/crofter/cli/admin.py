@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from typing import Any
 
 PLACES: tuple[tuple[str, str], ...] = (
@@ -107,6 +108,44 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
     ),
     "operations retry": ("do an operation now that waits for its next try", (("id", {"type": int}),)),
     "operations cancel": ("end an operation, or let it stop at its next step", (("id", {"type": int}),)),
+    "hosts add": (
+        "add a host for real machines",
+        (
+            ("region", {}),
+            ("uri", {"help": "qemu+tls://host/system?pkipath=…, or qemu:///session"}),
+            ("--pool", {"default": "/var/lib/libvirt/images/crofter", "help": "folder on the host for disks"}),
+            ("--volumes", {"metavar": "FOLDER", "help": "folder that all hosts of the region share, for volumes"}),
+            ("--network", {"default": "user", "help": "user, or bridge:NAME (user)"}),
+            ("--forward", {"type": int, "metavar": "PORT", "help": "user network: SSH of instance N on PORT+N"}),
+            ("--memory", {"type": int, "metavar": "MB", "help": "for machines (nine tenths of what there is)"}),
+            ("--disk", {"type": int, "metavar": "MB", "required": True, "help": "for disks, backups and images"}),
+            ("--allow-emulation", {"action": "store_true", "help": "also without KVM, which keeps no tenants apart"}),
+        ),
+    ),
+    "hosts list": ("list hosts, and whether they answer", ()),
+    "hosts drain": (
+        "shut down the machines of a host, and start none, until it is over",
+        (("id", {"type": int}), ("--over", {"action": "store_true", "help": "start those again that were on"})),
+    ),
+    "hosts fence": (
+        "declare a host dead: nothing of it is waited for any more",
+        (("id", {"type": int}), ("--is-off", {"action": "store_true", "help": "the machine is off, and stays so"})),
+    ),
+    "hosts remove": ("forget a host on which nothing is left", (("id", {"type": int}),)),
+    "hosts certificate": (
+        "make the certificates for the line to a host",
+        (("name", {"help": "name or address of the host"}), ("--to", {"required": True, "metavar": "FOLDER"})),
+    ),
+    "images import": (
+        "take in an image of the catalogue for real machines",
+        (
+            ("file", {"metavar": "FILE", "help": "qcow2 or raw"}),
+            ("--id", {"required": True, "help": "compute/debian12"}),
+            ("--sum", {"required": True, "help": "SHA-256 or SHA-512, as its publisher tells it"}),
+            ("--architecture", {"choices": ("x86_64", "aarch64"), "default": os.uname().machine}),
+        ),
+    ),
+    "images list": ("list images that were taken in", ()),
     "hosts reconcile": ("report what hosts and books disagree about; changes nothing", ()),
     "backup": ("write all of the database into a new file", (("file", {"metavar": "FILE"}),)),
     "restore": (

@@ -1,15 +1,28 @@
-"""What whoever runs the hosts does: sees whether they and the books agree. Works beside a running server."""
+"""What whoever runs the hosts does: adds them, takes them out of service, and sees whether they and the books agree.
+
+Works beside a running server, which hears of it with its next look at the table of hosts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from crofter.bootstrap import hypervisor
 from crofter.cli.operators import Arguments, Rows
 from crofter.context import Runtime
+from crofter.drivers.hypervisor import DriverError
+from crofter.drivers.hypervisor.libvirt import fleet, tables
+from crofter.drivers.hypervisor.libvirt.fleet import HostEntry
+from crofter.drivers.hypervisor.simulated.fleet import BLOCK, code_of
 from crofter.resources.instances import sweeping
+from crofter.resources.regions import store as regions
+
+if TYPE_CHECKING:
+    from crofter.drivers.hypervisor.libvirt.hypervisor import LibvirtHypervisor
 
 MEANINGS = {
     "orphans": "on a host, and in no book",
@@ -18,13 +31,149 @@ MEANINGS = {
     "stuck": "an instance that nobody is at work on; the server will look at it",
     "unreachable": "a host that does not answer",
 }
+NETWORKS = ("user", "bridge:NAME")
 
 
 def reconcile(runtime: Runtime, arguments: Arguments) -> Rows:
     """Only reported. What to do about an orphan is for people to decide."""
     runtime.hypervisor = hypervisor(runtime)
     report = msgspec.structs.asdict(sweeping.compare(runtime))
-    return [{"what": name, "which": one, "meaning": MEANINGS[name]} for name in MEANINGS for one in report[name]]
+    return [{"what": name, "which": which, "meaning": MEANINGS[name]} for name in MEANINGS for which in report[name]]
 
 
-LOOKING: dict[str, Callable[[Runtime, Arguments], Rows]] = {"hosts reconcile": reconcile}
+def add(runtime: Runtime, arguments: Arguments) -> Rows:
+    """What the host has is read from it, as far as it is not said."""
+    region, network = arguments["region"], arguments["network"]
+    with runtime.database.read() as db:
+        if region not in regions.slugs(db):
+            raise ValueError(f"there is no region {region}")
+        taken = {entry.id for entry in fleet.load(db).entries.values()}
+    if network != "user" and not network.startswith("bridge:"):
+        raise ValueError(f"a network is one of {', '.join(NETWORKS)}")
+    for folder in (arguments["pool"], arguments["volumes"]):
+        if folder is not None and not Path(folder).is_absolute():
+            raise ValueError(f"{folder} is a folder of the host, and so begins with a slash")
+    entry = _read(runtime, arguments, next(n for n in range(code_of(region) * BLOCK + 1, 2**62) if n not in taken))
+    with runtime.database.write() as db:
+        db.insert(tables.host, **msgspec.structs.asdict(entry))
+    return [_row(entry, "up")]
+
+
+def _read(runtime: Runtime, arguments: Arguments, number: int) -> HostEntry:
+    from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt  # noqa: PLC0415 - may not be installed
+    from crofter.drivers.hypervisor.libvirt.host import read_platform  # noqa: PLC0415
+
+    try:
+        connection = virt.open(arguments["uri"])
+    except LibvirtError as error:
+        raise ValueError(f"the host does not answer: {error}") from None
+    platform = read_platform(connection)
+    if not platform.kvm and not arguments["allow_emulation"]:
+        raise ValueError(
+            "the host has no KVM. Without it nothing keeps tenants apart; --allow-emulation takes it all the same"
+        )
+    _, memory, processors, *_ = connection.getInfo()
+    connection.close()
+    return HostEntry(
+        id=number,
+        region=arguments["region"],
+        uri=arguments["uri"],
+        pool=arguments["pool"],
+        volumes=arguments["volumes"],
+        network=arguments["network"],
+        forward=arguments["forward"],
+        architecture=platform.architecture,
+        vcpus=processors,
+        memory=arguments["memory"] or memory * 9 // 10,
+        disk=arguments["disk"],
+        state="up",
+        emulation=arguments["allow_emulation"],
+    )
+
+
+def show(runtime: Runtime, arguments: Arguments) -> Rows:
+    """All hosts that were added, and which of them answer."""
+    with runtime.database.read() as db:
+        entries = fleet.load(db).entries
+    if not entries:
+        return []
+    seen = {host.id: host.state for host in _driver(runtime).hosts()}
+    return [_row(entry, seen[entry.id] if entry.state != "lost" else "lost") for entry in entries.values()]
+
+
+def _row(entry: HostEntry, state: str) -> dict[str, object]:
+    return {
+        "id": entry.id,
+        "region": entry.region,
+        "state": state,
+        "architecture": entry.architecture,
+        "vcpus": entry.vcpus,
+        "memory": entry.memory,
+        "disk": entry.disk,
+        "network": entry.network,
+        "uri": entry.uri,
+    }
+
+
+def drain(runtime: Runtime, arguments: Arguments) -> Rows:
+    """Guests are asked to shut down; those that were on come on again when it is over."""
+    try:
+        _driver(runtime).maintenance(arguments["id"], begins=not arguments["over"])
+    except DriverError as error:
+        raise ValueError(error.reason) from None
+    return show(runtime, arguments)
+
+
+def fence(runtime: Runtime, arguments: Arguments) -> Rows:
+    if not arguments["is_off"]:
+        raise ValueError("turn the machine off first, for good, and say so: --is-off. Else what ran there runs twice")
+    try:
+        _driver(runtime).declare_lost(arguments["id"])
+    except DriverError as error:
+        raise ValueError(error.reason) from None
+    return show(runtime, arguments)
+
+
+def remove(runtime: Runtime, arguments: Arguments) -> Rows:
+    number = arguments["id"]
+    listed = _driver(runtime).list(number)
+    here = [*listed.domains, *listed.disks, *listed.backups, *listed.images]
+    with runtime.database.read() as db:
+        entry = fleet.load(db).entries.get(number)
+    if entry is None:
+        raise ValueError(f"there is no host {number}")
+    if listed.unreachable and entry.state != "lost":
+        raise ValueError("the host does not answer, so nobody knows what is there; fence it first")
+    if here:
+        raise ValueError(f"{len(here)} things are on the host: {', '.join(ref.name for ref in here[:10])}")
+    with runtime.database.write() as db:
+        db.delete(tables.host, id=number)
+    return show(runtime, arguments)
+
+
+def _driver(runtime: Runtime) -> LibvirtHypervisor:
+    try:
+        from crofter.drivers.hypervisor.libvirt.hypervisor import LibvirtHypervisor  # noqa: PLC0415
+    except DriverError as error:
+        raise ValueError(error.reason) from None
+    return LibvirtHypervisor(runtime.database, runtime.clock, runtime.settings.media_folder)
+
+
+def certificate(runtime: Runtime, arguments: Arguments) -> Rows:
+    from crofter.cli import host_certificates  # noqa: PLC0415
+
+    folder = runtime.settings.folder
+    if folder is None:
+        raise ValueError("certificates are kept in the data folder")
+    return host_certificates.make(folder / "hosts", arguments["name"], Path(arguments["to"]))
+
+
+LOOKING: dict[str, Callable[[Runtime, Arguments], Rows]] = {
+    "hosts add": add,
+    "hosts certificate": certificate,
+    "hosts drain": drain,
+    "hosts fence": fence,
+    "hosts list": show,
+    "hosts reconcile": reconcile,
+    "hosts remove": remove,
+}

@@ -92,7 +92,9 @@ def work_goes_on_behind_a_broken_line(yard: Yard) -> None:
     yard.bench.wait(begun.remaining + 0.001)
     assert yard.power(machine.domain) == "unknown"
     yard.bench.plug(machine.domain.host)
-    assert yard.driver.ensure_running(machine.domain, order).done
+    if yard.bench.keeps_to_the_books:
+        assert yard.driver.ensure_running(machine.domain, order).done
+    yard.done(lambda: yard.driver.ensure_running(machine.domain, order))
     assert yard.power(machine.domain) == "on"
 
 
@@ -144,7 +146,9 @@ def counters_start_with_the_machine_and_grow(yard: Yard) -> None:
     yard.bench.wait(300)
     second = yard.driver.statistics(machine.domain)
     assert second.cpu > first.cpu > 0
-    assert second.ipv4_out > first.ipv4_out > 0
+    assert second.io >= first.io
+    if yard.bench.counts_traffic:
+        assert second.ipv4_out > first.ipv4_out > 0
     yard.shut_down(machine.domain)
     assert yard.driver.statistics(machine.domain).cpu == 0
     yard.boot(machine.domain)
@@ -167,6 +171,14 @@ def a_history_adds_up_and_is_silent_while_the_machine_is_off(yard: Yard) -> None
     yard.bench.wait(1800)
     points = yard.driver.history(machine.domain, born, went + 1_500_000, 300_000)
     whole = yard.driver.history(machine.domain, born, went + 1_500_000, 10**9)
-    assert sum(point.ipv4_in for point in points) == whole[0].ipv4_in > 0
-    assert all(point.ipv4_in == 0 for point in points if point.start >= went)
-    assert all(point.ipv4_in > 0 for point in points if point.start < went)
+    assert sum(point.cpu for point in points) == whole[0].cpu > 0
+    assert all(point.cpu == 0 for point in points if point.start >= went)
+    # The last point before the end may hold nothing where figures are taken now and then.
+    before = [
+        point for point in points if (point.start < went if yard.bench.keeps_to_the_books else point.stop <= went)
+    ]
+    assert all(point.cpu > 0 for point in before)
+    if yard.bench.counts_traffic:
+        assert sum(point.ipv4_in for point in points) == whole[0].ipv4_in > 0
+        assert all(point.ipv4_in == 0 for point in points if point.start >= went)
+        assert all(point.ipv4_in > 0 for point in before)

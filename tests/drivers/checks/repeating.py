@@ -53,9 +53,12 @@ def each_verb_is_finished_by_a_driver_that_did_not_begin_it(yard: Yard, verb: Se
     yard.bench.wait(begun.remaining / 2)
     half = ordered.call(yard.bench.start(), replace(order, fence=2))
     assert half.done or half.percent > begun.percent, "after the crash it began again"
-    yard.bench.wait(half.remaining + 0.001)
+    if yard.bench.keeps_to_the_books:
+        yard.bench.wait(half.remaining + 0.001)
+        assert ordered.call(yard.bench.start(), replace(order, fence=3)).done
+    yard.done(lambda: ordered.call(yard.bench.start(), replace(order, fence=3)))
     before = yard.picture()
-    assert ordered.call(yard.bench.start(), replace(order, fence=3)).done
+    assert ordered.call(yard.bench.start(), replace(order, fence=4)).done
     assert yard.picture() == before
     assert ordered.holds()
 

@@ -153,10 +153,10 @@ class _Copy:
         asked = self._asked
         if asked.literal is not None:
             return [judge(asked.literal, asked.allowed)]
-        found = ["127.0.0.1", "::1"] if asked.host == "localhost" else _resolved(asked.host)
-        if not found:
+        addresses = ["127.0.0.1", "::1"] if asked.host == "localhost" else _resolved(asked.host)
+        if not addresses:
             raise NotCopied("The name of the name server is not known")
-        return [judge(address, asked.allowed) for address in found]
+        return [judge(address, asked.allowed) for address in addresses]
 
     # ---- listening to it --------------------------------------------------------------------------------------------
 
@@ -264,11 +264,11 @@ def _email(mailbox: dns.name.Name) -> str:
 
 def _resolved(host: str) -> Sequence[str]:
     """The addresses of a name. Asked with a deadline of its own, which the system's way to ask does not have."""
-    found: list[str] = []
+    addresses: list[str] = []
     for family in ("A", "AAAA"):
         try:
             answer = dns.resolver.resolve(host, family, lifetime=_RESOLVE_SECONDS, search=False)
         except dns.exception.DNSException:
             continue
-        found += [str(one) for one in answer]
-    return found[:8]
+        addresses += [str(record) for record in answer]
+    return addresses[:8]

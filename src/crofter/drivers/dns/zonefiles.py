@@ -35,7 +35,7 @@ def _bind(zone: Zone, file: Path) -> Iterator[str]:
         yield f'  file "{file}";'
         yield "  check-integrity no;"
     yield "  check-names ignore;"  # the interface allows names that no host could have
-    yield f"  allow-transfer {{ {' '.join(f'{one};' for one in zone.transfers) or 'none;'} }};"
+    yield f"  allow-transfer {{ {' '.join(f'{address};' for address in zone.transfers) or 'none;'} }};"
     yield "};"
 
 
@@ -125,8 +125,8 @@ class ZoneFiles:
 
     def names(self, most: int = 1000) -> list[str]:
         """The first zones that are served, in the order of their names."""
-        found = sorted(unquote(path.name.removesuffix(PIECE)) for path in self._folder.glob(f"*{PIECE}"))
-        return found[:most]
+        names = sorted(unquote(path.name.removesuffix(PIECE)) for path in self._folder.glob(f"*{PIECE}"))
+        return names[:most]
 
     def _paths(self, name: str) -> tuple[Path, Path]:
         plain = quote(name, safe="")  # a zone may be called *.example.org
@@ -151,13 +151,13 @@ class ZoneFiles:
 
 def commands(reload: str) -> list[list[str]]:
     """The words of each command; raises ValueError where quotes are left open."""
-    found: list[list[str]] = [[]]
+    split: list[list[str]] = [[]]
     for word in shlex.split(reload):
         if word == ";":
-            found.append([])
+            split.append([])
         else:
-            found[-1].append(word)
-    return [words for words in found if words]
+            split[-1].append(word)
+    return [words for words in split if words]
 
 
 def _run(words: list[str]) -> None:
@@ -195,10 +195,10 @@ def _complaining(name: str) -> Iterator[None]:
 def _serial(piece: Path) -> int | None:
     try:
         with piece.open() as lines:
-            found = _SERIAL.match(lines.readline())
+            match = _SERIAL.match(lines.readline())
     except FileNotFoundError:
         return None
-    return int(found[1]) if found else None
+    return int(match[1]) if match else None
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:

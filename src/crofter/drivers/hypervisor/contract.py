@@ -11,6 +11,11 @@ The server decides what should be; a driver makes it so, and tells what is. Four
 - **Unknown is not off.** A host that does not answer makes verbs raise Unreachable and observations
   ``unknown``.
 
+A driver with real machines works in real time, whatever the service clock does. What it says remains is then an
+estimate, but ``percent`` never falls. What shows only inside a disk comes as a failure, with the disk as it was.
+Whether an order still holds is asked again at the last moment: a worker that stood still before it acted must not
+start a machine that was switched off meanwhile, nor replace bytes that others rely on by now.
+
 Refused is permanent, raised before anything was touched; a Progress with a failure is work that was begun and
 went wrong. Verbs must be called outside any transaction: a driver may keep its own tables in the same database.
 """
@@ -71,6 +76,15 @@ class Order(Struct, frozen=True):
 
 class Hypervisor(Protocol):
     """A fleet of hosts that run virtual machines."""
+
+    real_time: bool
+    """Whether any of its machines are real, so that neither they nor work on them stand still with the clock."""
+
+    def tend(self) -> float:
+        """Its own regular work: notice what changed, take samples, clear up after processes that died.
+
+        Called again after so many real seconds; never, if they are infinite. Raises nothing.
+        """
 
     def hosts(self) -> tuple[Host, ...]:
         """The fleet, in order of id."""

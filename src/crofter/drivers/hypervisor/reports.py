@@ -30,6 +30,8 @@ class Progress(Struct, frozen=True):
     """Why it will never be done."""
     reached: int | None = None
     """Percent of the whole operation beyond which it will not come, of work that fails on the way."""
+    real_time: bool = False
+    """It goes on while the service clock stands, and ``remaining`` is an estimate."""
 
 
 class ObservedDomain(Struct, frozen=True):
@@ -73,6 +75,8 @@ class SavedDisk(Struct, frozen=True):
     used: int
     filesystem: Filesystem
     content: str | None = None
+    image: str | None = None
+    """The image of the catalogue that the disk began as."""
 
 
 class ObservedBackup(Struct, frozen=True):

@@ -121,8 +121,8 @@ class SimulatedGateway:
 
     def _claim(self, db: Session, payment_id: str, key: str, customer: str, cents: int) -> bool:
         """Whether a staged payment is this charge's to take: nobody took it, and it was staged like this."""
-        found = db.maybe(_STAGED, payment_id=payment_id)
-        if found != _Staged(customer, cents, None):
+        kept = db.maybe(_STAGED, payment_id=payment_id)
+        if kept != _Staged(customer, cents, None):
             return False
         return db.update(staged, {"payment_id": payment_id}, executed=key) > 0
 

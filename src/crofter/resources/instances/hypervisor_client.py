@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable
 from math import inf
 
@@ -34,6 +35,9 @@ ASK_AGAIN, ASK_SELDOM = 5.0, 300.0
 
 NEWS = 1.0
 """Seconds of service time after which the owner hears how far it is."""
+
+STANDING_POLL = 0.25
+"""Real seconds between two looks at real work while the service clock stands."""
 
 SEEN_AS = {"rescue_reboot": "compute_reboot", "rescue_boot": "compute_boot", "backups_automatic": "compute_snapshot"}
 """Operations whose owner sees them as something else."""
@@ -101,7 +105,14 @@ def carry_out(work: StepContext, calls: Iterable[Call]) -> Sleep | None:
     left = _whole(work, percent, slowest.remaining) if foreseen else None
     limits = [report.reached for report in reports if report.reached is not None]
     work.progress(percent, rate, left, at_most=min(limits, default=100))
-    return Sleep(_pause(slowest.remaining))
+    return _waiting(work, slowest)
+
+
+def _waiting(work: StepContext, slowest: Progress) -> Sleep:
+    pause = _pause(slowest.remaining)
+    if slowest.real_time and work.runtime.clock.setting.mode == "frozen":
+        time.sleep(min(pause, STANDING_POLL))  # due again at once, which would keep a processor busy
+    return Sleep(pause, real_time=slowest.real_time)
 
 
 def _whole(work: StepContext, percent: float, remaining: float) -> float:

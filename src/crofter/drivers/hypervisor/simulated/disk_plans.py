@@ -45,7 +45,7 @@ def _copied(scene: Scene, spec: DiskSpec, source: Source) -> Disk:
         case FromImage(kept=ImageRef() as kept):
             image = image_plans.ready(scene, kept)
             _fits(spec, image.size)
-            return Disk(spec.size, spec.filesystem, image.used, image.content)
+            return Disk(spec.size, spec.filesystem, image.used, image.content, image=image.image)
         case Empty():
             _fits(spec, 1)
             return fresh_disk(spec, source)
@@ -54,11 +54,11 @@ def _copied(scene: Scene, spec: DiskSpec, source: Source) -> Disk:
             if copied is None or not copied.ready:
                 raise Refused(f"Disk {source.disk.id} is not ready.")
             _fits(spec, copied.size)
-            return Disk(spec.size, spec.filesystem, copied.used, copied.content)
+            return Disk(spec.size, spec.filesystem, copied.used, copied.content, image=copied.image)
         case FromBackup():
             saved = _saved(scene, source)
             _fits(spec, saved.used)
-            return Disk(spec.size, spec.filesystem, saved.used, saved.content or "")
+            return Disk(spec.size, spec.filesystem, saved.used, saved.content or "", image=saved.image)
         case _:
             raise Refused("There is nothing to make the disk from.")
 
@@ -119,7 +119,7 @@ def save(refs: tuple[DiskRef, ...]) -> Planner[Backup]:
             disk = scene.get(Disk, ref).doc
             if disk is None or not disk.ready:
                 raise Refused(f"Disk {ref.id} is not ready.")
-            saved.append(SavedDisk(ref.id, disk.size, disk.used, disk.filesystem, disk.content))
+            saved.append(SavedDisk(ref.id, disk.size, disk.used, disk.filesystem, disk.content, disk.image))
         backup = Backup(tuple(saved))
         effect = Effect(Backup, replace(thing, doc=backup), replace(backup, ready=True))
         return Plan((effect,), amount=sum(disk.used for disk in saved))

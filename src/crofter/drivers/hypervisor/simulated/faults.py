@@ -100,10 +100,10 @@ class Faults:
 
 
 def _there(scene: Scene, domain: int) -> Thing[Domain]:
-    found = scene.find(Domain, domain)
-    if found is None or found.doc is None:
+    thing = scene.find(Domain, domain)
+    if thing is None or thing.doc is None:
         raise Absent(f"There is no domain {domain}.")
-    return found
+    return thing
 
 
 def _host_leaves(scene: Scene, thing: Thing[Domain]) -> None:
@@ -119,7 +119,7 @@ def _host_leaves(scene: Scene, thing: Thing[Domain]) -> None:
         asked_off = thing.due is not None and (becomes is None or not becomes.on)
         _switch(scene, thing, doc.stopped(scene.now, "host", resumes=not asked_off))
     else:
-        _tell(scene, thing, doc)
+        tell(scene, thing, doc)
 
 
 def _host_returns(scene: Scene, thing: Thing[Domain]) -> None:
@@ -127,17 +127,17 @@ def _host_returns(scene: Scene, thing: Thing[Domain]) -> None:
     if thing.doc.resumes:
         _switch(scene, thing, thing.doc.started(scene.now))
     else:
-        _tell(scene, thing, thing.doc)
+        tell(scene, thing, thing.doc)
 
 
 def _switch(scene: Scene, thing: Thing[Domain], doc: Domain) -> None:
     """A machine changes by itself; of the work under way only the definition and the deletion are left."""
     becomes = thing.becomes if thing.becomes is None else replace(doc, spec=thing.becomes.spec)
     scene.save(Domain, replace(thing, doc=doc, becomes=becomes))
-    _tell(scene, thing, doc)
+    tell(scene, thing, doc)
 
 
-def _tell(scene: Scene, thing: Thing[Domain], doc: Domain) -> None:
+def tell(scene: Scene, thing: Thing[Domain], doc: Domain) -> None:
     scene.db.insert(
         tables.change,
         domain=thing.id,

@@ -46,15 +46,23 @@ class Fleet:
         return host // BLOCK * BLOCK
 
     def hosts(self, world: World) -> tuple[Host, ...]:
-        found = []
+        hosts = []
         for code, region in sorted(self._names.items()):
             for number in range(1, self._size + 1):
                 host = code * BLOCK + number
                 if not self.reachable(world, host):
-                    found.append(Host(host, region, "unreachable"))
+                    hosts.append(Host(host, region, "unreachable"))
                 else:
-                    found.append(Host(host, region, "maintenance" if host in world.maintenance else "up"))
-        return tuple(found)
+                    hosts.append(Host(host, region, "maintenance" if host in world.maintenance else "up"))
+        return tuple(hosts)
+
+    def away(self, world: World) -> set[int]:
+        """The hosts that do not answer. Told from what is wrong, since in most cases that is nothing."""
+        hosts = {host for host in world.unreachable if host % BLOCK and self.region(host) is not None}
+        for region in world.outages & self.regions:
+            first = self._codes[region] * BLOCK + 1
+            hosts.update(range(first, first + self._size))
+        return hosts
 
     def reachable(self, world: World, host: int) -> bool:
         return host not in world.unreachable and self.region(host) not in world.outages

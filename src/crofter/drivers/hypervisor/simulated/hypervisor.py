@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 from typing import overload
 
 from msgspec.structs import replace
@@ -66,12 +67,16 @@ HOSTS_PER_REGION = 200
 
 class SimulatedHypervisor:
     scene: type[Scene] = Scene
+    real_time = False
 
     def __init__(
         self, database: Database, clock: Clock, regions: Iterable[str], hosts_per_region: int = HOSTS_PER_REGION
     ) -> None:
         self._transactions = Transactions(database, clock, Fleet(regions, hosts_per_region), self.scene)
         self.faults = Faults(self._transactions)
+
+    def tend(self) -> float:
+        return inf  # it tells of changes at once, and computes what it would have sampled
 
     def hosts(self) -> tuple[Host, ...]:
         with self._transactions.reading() as scene:
@@ -175,6 +180,7 @@ class SimulatedHypervisor:
         self, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef
     ) -> ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume | ObservedImage:
         with self._transactions.reading() as scene:
+            world.ask_ahead(scene.db)  # whether its host answers is always asked
             if isinstance(ref, VolumeRef):
                 return looking.volume(scene, ref, self._stored(ref))
             if isinstance(ref, DomainRef):

@@ -28,7 +28,7 @@ def _of_disk(scene: Scene, source: FromDisk) -> Image:
     disk = scene.get(Disk, source.disk).doc
     if disk is None or not disk.ready:
         raise Refused(f"Disk {source.disk.id} is not ready.")
-    return Image(disk.size, disk.used, disk.content)
+    return Image(disk.size, disk.used, disk.content, image=disk.image)
 
 
 def _of_file(source: FromUpload) -> Image:

@@ -47,111 +47,113 @@ _AFTER = query(
 )
 
 
-def _seen(scene: Scene, found: Thing[D] | None, ref: Ref) -> Thing[D] | Presence:
+def _seen(scene: Scene, thing: Thing[D] | None, ref: Ref) -> Thing[D] | Presence:
     """The thing, or why there is nothing to tell about it. A host that is away hides even what is not there."""
-    there = found is not None and found.doc is not None
-    host = found.host if found is not None and there else ref.host
+    there = thing is not None and thing.doc is not None
+    host = thing.host if thing is not None and there else ref.host
     if not scene.fleet.reachable(scene.world, host):
         return "unknown"
-    return found if found is not None and there else "absent"
+    return thing if thing is not None and there else "absent"
 
 
 def domain(scene: Scene, ref: DomainRef) -> ObservedDomain:
-    found = _seen(scene, scene.find(Domain, ref.id), ref)
-    if not isinstance(found, Thing):
-        return ObservedDomain(ref, "unknown" if found == "unknown" else "absent")
-    doc = found.doc
+    seen = _seen(scene, scene.find(Domain, ref.id), ref)
+    if not isinstance(seen, Thing):
+        return ObservedDomain(ref, "unknown" if seen == "unknown" else "absent")
+    doc = seen.doc
     assert doc is not None
     return ObservedDomain(
-        replace(ref, host=found.host),
+        replace(ref, host=seen.host),
         "on" if doc.on else "off",
         doc.reason,
         doc.since,
         doc.spec,
         doc.active,
         doc.resumes,
-        found.host in scene.world.maintenance,
-        found.due is not None,
+        seen.host in scene.world.maintenance,
+        seen.due is not None,
         doc.plugged,
     )
 
 
 def disk(scene: Scene, ref: DiskRef) -> ObservedDisk:
-    found = _seen(scene, scene.find(Disk, ref.id), ref)
-    if not isinstance(found, Thing):
-        return ObservedDisk(ref, found)
-    doc = found.doc
+    seen = _seen(scene, scene.find(Disk, ref.id), ref)
+    if not isinstance(seen, Thing):
+        return ObservedDisk(ref, seen)
+    doc = seen.doc
     assert doc is not None
     return ObservedDisk(
-        replace(ref, host=found.host),
-        _presence(found, ready=doc.ready),
+        replace(ref, host=seen.host),
+        _presence(seen, ready=doc.ready),
         doc.size,
         doc.used,
         doc.filesystem,
-        scene.user(found) is not None,
+        scene.user(seen) is not None,
         doc.content if doc.ready else None,
-        found.due is not None,
+        seen.due is not None,
     )
 
 
 def backup(scene: Scene, ref: BackupRef) -> ObservedBackup:
-    found = _seen(scene, scene.find(Backup, ref.id), ref)
-    if not isinstance(found, Thing):
-        return ObservedBackup(ref, found)
-    doc = found.doc
+    seen = _seen(scene, scene.find(Backup, ref.id), ref)
+    if not isinstance(seen, Thing):
+        return ObservedBackup(ref, seen)
+    doc = seen.doc
     assert doc is not None
-    return ObservedBackup(replace(ref, host=found.host), _presence(found, ready=doc.ready), doc.disks)
+    return ObservedBackup(replace(ref, host=seen.host), _presence(seen, ready=doc.ready), doc.disks)
 
 
 def volume(scene: Scene, ref: VolumeRef, at: VolumeAt) -> ObservedVolume:
-    found = _seen(scene, scene.find(Volume, at.id), at)
-    if not isinstance(found, Thing):
-        return ObservedVolume(ref, found)
-    doc, user = found.doc, scene.volume_user(found)
+    seen = _seen(scene, scene.find(Volume, at.id), at)
+    if not isinstance(seen, Thing):
+        return ObservedVolume(ref, seen)
+    doc, user = seen.doc, scene.volume_user(seen)
     assert doc is not None
     return ObservedVolume(
         ref,
-        _presence(found, ready=doc.ready),
+        _presence(seen, ready=doc.ready),
         doc.size,
         None if user is None else user.id,
         doc.content if doc.ready else None,
-        found.due is not None,
+        seen.due is not None,
     )
 
 
 def image(scene: Scene, ref: ImageRef) -> ObservedImage:
-    found = _seen(scene, scene.find(Image, ref.id), ref)
-    if not isinstance(found, Thing):
-        return ObservedImage(ref, found)
-    doc = found.doc
+    seen = _seen(scene, scene.find(Image, ref.id), ref)
+    if not isinstance(seen, Thing):
+        return ObservedImage(ref, seen)
+    doc = seen.doc
     assert doc is not None
     content = doc.content if doc.ready else None
-    return ObservedImage(replace(ref, host=found.host), _presence(found, ready=doc.ready), doc.size, content)
+    return ObservedImage(replace(ref, host=seen.host), _presence(seen, ready=doc.ready), doc.size, content)
 
 
-def _presence(found: Thing[D], *, ready: bool) -> Presence:
-    if found.due is not None and found.becomes is None:
+def _presence(thing: Thing[D], *, ready: bool) -> Presence:
+    if thing.due is not None and thing.becomes is None:
         return "leaving"
     return "ready" if ready else "making"
 
 
 def inventory(scene: Scene, host: int | None) -> Inventory:
-    away = {one.id for one in scene.fleet.hosts(scene.world) if one.state == "unreachable" and host in (None, one.id)}
+    away = scene.fleet.away(scene.world)
+    if host is not None:
+        away &= {host}
     return Inventory(
-        tuple(DomainRef(one.host, one.id) for one in scene.all(Domain, host) if one.host not in away),
-        tuple(DiskRef(one.host, one.id) for one in scene.all(Disk, host) if one.host not in away),
-        tuple(BackupRef(one.host, one.id) for one in scene.all(Backup, host) if one.host not in away),
+        tuple(DomainRef(thing.host, thing.id) for thing in scene.all(Domain, host) if thing.host not in away),
+        tuple(DiskRef(thing.host, thing.id) for thing in scene.all(Disk, host) if thing.host not in away),
+        tuple(BackupRef(thing.host, thing.id) for thing in scene.all(Backup, host) if thing.host not in away),
         tuple(sorted(away)),
         () if host is not None else tuple(_volumes(scene)),
-        tuple(ImageRef(one.host, one.id) for one in scene.all(Image, host) if one.host not in away),
+        tuple(ImageRef(thing.host, thing.id) for thing in scene.all(Image, host) if thing.host not in away),
     )
 
 
 def _volumes(scene: Scene) -> Iterator[VolumeRef]:
-    for one in scene.all(Volume):
-        region = scene.fleet.region(one.host)
-        if region is not None and scene.fleet.reachable(scene.world, one.host):
-            yield VolumeRef(region, one.id)
+    for thing in scene.all(Volume):
+        region = scene.fleet.region(thing.host)
+        if region is not None and scene.fleet.reachable(scene.world, thing.host):
+            yield VolumeRef(region, thing.id)
 
 
 def changes(scene: Scene, after: int, limit: int) -> tuple[Change, ...]:
@@ -160,14 +162,14 @@ def changes(scene: Scene, after: int, limit: int) -> tuple[Change, ...]:
 
 
 def statistics(scene: Scene, ref: DomainRef) -> Usage:
-    doc = _measured(scene, ref)
+    doc = measured(scene, ref)
     if not doc.on:
         return Usage(scene.now, scene.now)
     return series.usage(ref.id, doc.spec.vcpus, [(doc.since, scene.now)], doc.since, scene.now)
 
 
 def history(scene: Scene, ref: DomainRef, start: int, stop: int, step: int) -> tuple[Usage, ...]:
-    doc = _measured(scene, ref)
+    doc = measured(scene, ref)
     stop = min(stop, scene.now)
     if step < 1 or (stop - start) // step > POINTS:
         raise Refused("The history would have too many points.")
@@ -177,9 +179,9 @@ def history(scene: Scene, ref: DomainRef, start: int, stop: int, step: int) -> t
     )
 
 
-def _measured(scene: Scene, ref: DomainRef) -> Domain:
-    found = scene.find(Domain, ref.id)
-    scene.fleet.must_reach(scene.world, ref.host if found is None else found.host)
-    if found is None or found.doc is None:
+def measured(scene: Scene, ref: DomainRef) -> Domain:
+    thing = scene.find(Domain, ref.id)
+    scene.fleet.must_reach(scene.world, ref.host if thing is None else thing.host)
+    if thing is None or thing.doc is None:
         raise Absent(f"There is no domain {ref.id}.")
-    return found.doc
+    return thing.doc

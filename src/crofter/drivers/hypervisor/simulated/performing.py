@@ -48,6 +48,7 @@ def perform(transactions: Transactions, task: Task) -> Progress:
 
 def _perform(transactions: Transactions, task: Task) -> Progress:
     with transactions.reading() as scene:  # most calls are polls, and a poll writes nothing
+        scene.ask_ahead(task.document, task.ref.id, task.verb, task.order)
         known = scene.find(task.document, task.ref.id)
         if known is not None and (known.operation, known.fence) == (task.order.operation, task.order.fence):
             work = _begun(scene, task)
@@ -60,13 +61,16 @@ def _perform(transactions: Transactions, task: Task) -> Progress:
         hosts.add(transactions.fleet.storage_beside(task.ref.host))
     with transactions.writing() as scene:
         scene.lock_hosts(hosts)
+        scene.ask_ahead(task.document, task.ref.id, task.verb, task.order)
+        scene.ask_timing(task.order)
         known = scene.find(task.document, task.ref.id)
         scene.admit(task.document, known, task.order)
         work = _begun(scene, task)
         if work is not None and known is not None:
             scene.save(task.document, replace(known, fence=task.order.fence))
             return _poll(scene, task, known, work)
-        return _begin(scene, task, known, hosts)
+        _, work = begin(scene, task, known, hosts)
+        return work.progress(scene.now)
 
 
 def _begun(scene: Scene, task: Task) -> StepContext | None:
@@ -75,15 +79,16 @@ def _begun(scene: Scene, task: Task) -> StepContext | None:
 
 def _poll(scene: Scene, task: Task, known: Thing[Any], work: StepContext) -> Progress:
     if known.doc is not None:
-        scene.fleet.must_reach(scene.world, _whereabouts(task, known))
+        scene.fleet.must_reach(scene.world, whereabouts(task, known))
     return work.progress(scene.now)
 
 
-def _whereabouts(task: Task, known: Thing[Any]) -> int:
+def whereabouts(task: Task, known: Thing[Any]) -> int:
     return task.ref.host if task.document is Wiring else known.host
 
 
-def _begin(scene: Scene, task: Task, known: Thing[Any] | None, hosts: set[int]) -> Progress:
+def begin(scene: Scene, task: Task, known: Thing[Any] | None, hosts: set[int]) -> tuple[Plan, StepContext]:
+    """Plan the work, and write down that it was begun; or raise, with nothing written."""
     scene.reach(known if task.anywhere else None, hosts)
     scene.serving = task.order.operation
     thing = _subject(scene, task, known)
@@ -93,7 +98,7 @@ def _begin(scene: Scene, task: Task, known: Thing[Any] | None, hosts: set[int]) 
         timing = Timing(scene.now)
     work = StepContext(scene.now, timing.ends, plan.amount, timing.failure, timing.reached)
     _write_down(scene, task, plan, work)
-    return work.progress(scene.now)
+    return plan, work
 
 
 def _subject(scene: Scene, task: Task, known: Thing[Any] | None) -> Thing[Any]:
@@ -106,7 +111,7 @@ def _subject(scene: Scene, task: Task, known: Thing[Any] | None) -> Thing[Any]:
     removes = task.verb == "gone"
     if known.doc is None and not removes:
         raise Absent(f"The {ref.kind} {ref.id} was deleted.")
-    if known.doc is not None and _whereabouts(task, known) != ref.host and not task.anywhere:
+    if known.doc is not None and whereabouts(task, known) != ref.host and not task.anywhere:
         raise Absent(f"The {ref.kind} {ref.id} is not on host {ref.host}.")
     taken: Thing[Any] = scene.take(task.document, known, order, anew=removes)
     return taken

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import and_, bindparam, delete, exists, func, or_, select
+from sqlalchemy import and_, bindparam, delete, exists, func, or_, select, text
 
 from crofter.clock import Clock
-from crofter.db import Row, Session, query
+from crofter.db import Query, Row, Session, query
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.errors import Absent, Stale, Unreachable
 from crofter.drivers.hypervisor.reports import Progress
@@ -107,6 +107,14 @@ _BEGUN = query(
     ),
     StepContext,
 )
+_SAVED = [column.name for column in _COLUMNS if column.name != "id"]
+_SAVE: Query[Any] = query(
+    text(
+        f"INSERT INTO simulated_thing (kind, id, {', '.join(_SAVED)})"
+        f" VALUES (:kind, :id, {', '.join(f':{name}' for name in _SAVED)})"
+        f" ON CONFLICT (kind, id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _SAVED)}"
+    ).bindparams(*(bindparam(name, type_=_things[name].type) for name in ("doc", "becomes")))
+)
 _SERVED = query(select(func.count()).select_from(tables.work).where(*_ON_THING))
 _FIRST = query(select(func.min(_work.begun)).where(_work.operation == bindparam("operation")))
 _FAILURES = query(select(func.count(_work.failure)).where(_work.operation == bindparam("operation")))
@@ -130,16 +138,33 @@ class Scene:
         self.serving: int | None = None
         """The operation on whose behalf things are looked for."""
         self._clock = clock
-        self.now = clock.now()
+        self._now: int | None = None
         self._world: world.World | None = None
 
     def lock_hosts(self, hosts: Iterable[int]) -> None:
         """Keep every other writer off these hosts until the transaction ends. SQLite has one writer anyway."""
         if self.db.dialect == "postgresql":
             for host in sorted(set(hosts)):
-                self.db.raw("SELECT pg_advisory_xact_lock(%s, %s)", (LOCKS, host))
-            self.now = self._clock.now()  # time has passed and the world may have changed while this waited
-            self._world = None
+                self.db.raw_later("SELECT pg_advisory_xact_lock(%s, %s)", (LOCKS, host))
+            # Time will have passed, and the world may have changed, when the first statement after it is answered.
+            self._now = self._world = None
+
+    @property
+    def now(self) -> int:
+        """The same through the whole transaction."""
+        if self._now is None:
+            self._now = self._clock.now()
+        return self._now
+
+    def ask_ahead(self, document: type[D], number: int, verb: str, order: Order) -> None:
+        """What all who perform a verb ask first: the thing, whether it was begun, and what is set of the world."""
+        self.db.ask_ahead(_ONE, kind=document.kind, id=number)
+        self.db.ask_ahead(_BEGUN, **_work_of(document.kind, number, verb, order))
+        world.ask_ahead(self.db)
+
+    def ask_timing(self, order: Order) -> None:
+        """What they ask who begin it."""
+        self.db.ask_ahead(_FIRST, operation=order.operation)
 
     @property
     def world(self) -> world.World:
@@ -155,13 +180,13 @@ class Scene:
 
     def get(self, document: type[D], ref: Ref) -> Thing[D]:
         """The thing on the host where it was put, or Absent; NotYet while its own operation is still at it."""
-        found = self.find(document, ref.id)
-        if found is None or found.doc is None or found.host != ref.host:
+        thing = self.find(document, ref.id)
+        if thing is None or thing.doc is None or thing.host != ref.host:
             raise Absent(f"There is no {document.kind} {ref.id} on host {ref.host}.")
         self.fleet.must_reach(self.world, ref.host)
-        if found.due is not None and found.operation == self.serving:
-            raise NotYet(found.due)
-        return found
+        if thing.due is not None and thing.operation == self.serving:
+            raise NotYet(thing.due)
+        return thing
 
     def all(self, document: type[D], host: int | None = None) -> list[Thing[D]]:
         """What is there, in order of number."""
@@ -170,13 +195,12 @@ class Scene:
         else:
             records = self.db.all(_ON_HOST, kind=document.kind, host=host)
         things = [_thing(document, record).at(self.now) for record in records]
-        return [one for one in things if one.doc is not None and host in (None, one.host)]
+        return [thing for thing in things if thing.doc is not None and host in (None, thing.host)]
 
     def save(self, document: type[D], changed: Thing[D]) -> None:
         values = msgspec.structs.asdict(changed)
         number = values.pop("id")
-        if not self.db.update(tables.thing, {"kind": document.kind, "id": number}, **values):
-            self.db.insert(tables.thing, kind=document.kind, id=number, **values)
+        self.db.run_later(_SAVE, kind=document.kind, id=number, **values)
 
     def user(self, disk: Thing[Disk]) -> Thing[Domain] | None:
         """The machine that uses a disk now, or is about to."""
@@ -201,7 +225,7 @@ class Scene:
         return domain if any(state is not None and volume.id in state.plugged for state in states) else None
 
     def begun(self, kind: str, number: int, verb: str, order: Order) -> StepContext | None:
-        return self.db.maybe(_BEGUN, kind=kind, id=number, verb=verb, operation=order.operation, step=order.step)
+        return self.db.maybe(_BEGUN, **_work_of(kind, number, verb, order))
 
     def admit(self, document: type[D], known: Thing[D] | None, order: Order) -> None:
         """Refuse a worker that has lost its operation, and an operation that another one has followed."""
@@ -264,6 +288,10 @@ class Scene:
             raise Unreachable("It is being moved.")  # between the first look and the lock: the next call finds it
         for host in sorted(held):
             self.fleet.must_reach(self.world, host)
+
+
+def _work_of(kind: str, number: int, verb: str, order: Order) -> dict[str, Any]:
+    return {"kind": kind, "id": number, "verb": verb, "operation": order.operation, "step": order.step}
 
 
 def _thing(document: type[D], record: Record) -> Thing[D]:

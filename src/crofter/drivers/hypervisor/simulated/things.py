@@ -49,6 +49,8 @@ class Disk(Struct, frozen=True):
     ready: bool = False
     user: int | None = None
     """The machine that booted with it last. Whether it still uses it is that machine's to say."""
+    image: str | None = None
+    """The image of the catalogue that it began as, which says how its system boots."""
 
 
 class Backup(Struct, frozen=True):
@@ -74,6 +76,7 @@ class Image(Struct, frozen=True):
     used: int
     content: str
     ready: bool = False
+    image: str | None = None
 
 
 class Wiring(Struct, frozen=True):
@@ -121,7 +124,8 @@ def fresh_disk(spec: DiskSpec, source: Empty | FromImage) -> Disk:
     """A disk with its content and the space its files need, the same in every run."""
     if isinstance(source, FromImage):
         share = 50 + int(digest(source.image)[:8], 16) % 36
-        return Disk(spec.size, spec.filesystem, max(1, source.minimum * share // 100), digest("image", source.image))
+        used, content = max(1, source.minimum * share // 100), digest("image", source.image)
+        return Disk(spec.size, spec.filesystem, used, content, image=source.image)
     return Disk(spec.size, spec.filesystem, _needed(spec), digest("empty", spec.filesystem))
 
 

@@ -28,17 +28,17 @@ class Transactions:
 
     @contextmanager
     def reading(self) -> Iterator[Scene]:
-        with _store_faults(), self._database.read() as db:
+        with store_faults(), self._database.read() as db:
             yield self._scene(db, self._clock, self.fleet)
 
     @contextmanager
     def writing(self) -> Iterator[Scene]:
-        with _store_faults(), self._database.write() as db:
+        with store_faults(), self._database.write() as db:
             yield self._scene(db, self._clock, self.fleet)
 
 
 @contextmanager
-def _store_faults() -> Iterator[None]:
+def store_faults() -> Iterator[None]:
     try:
         yield
     except Unavailable as error:

@@ -52,13 +52,13 @@ def grow(size: int) -> Planner[Volume]:
 def attach(volume: VolumeAt) -> Planner[Domain]:
     def plan(scene: Scene, thing: Thing[Domain], _ends: int) -> Plan:
         assert thing.doc is not None
-        found = idle_volume(scene, volume, user=thing.id)
+        attached = idle_volume(scene, volume, user=thing.id)
         if not thing.doc.on:
             return one(Domain, thing, thing.doc)  # it takes its time all the same: the owner has asked for something
         if volume.id in thing.doc.plugged:
             return already(Domain, thing)
         becomes = replace(thing.doc, plugged=(*thing.doc.plugged, volume.id))
-        return Plan((Effect(Domain, thing, becomes),), marks=(plugged_in(found, thing.id),))
+        return Plan((Effect(Domain, thing, becomes),), marks=(plugged_in(attached, thing.id),))
 
     return plan
 

@@ -84,6 +84,10 @@ class World(Struct, frozen=True):
 _VALUE = query(select(setting.c.value).where(setting.c.name == bindparam("name")))
 
 
+def ask_ahead(db: Session) -> None:
+    db.ask_ahead(_VALUE, name="world")
+
+
 def load(db: Session) -> World:
     stored: Any = db.value(_VALUE, name="world")
     return World() if stored is None else msgspec.convert(stored, World)

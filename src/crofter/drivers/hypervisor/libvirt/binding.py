@@ -1,0 +1,92 @@
+"""Finds libvirt's Python module, starts its event loop, and sorts its errors.
+
+It is the extra ``crofter[libvirt]``, which needs libvirt's headers to be built. Where Debian's own package is
+installed and fits this Python, that one serves: a host or a laptop then needs no compiler.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import sysconfig
+import threading
+from pathlib import Path
+from typing import Any
+
+from crofter.drivers.hypervisor.errors import DriverError
+
+DEBIAN = Path("/usr/lib/python3/dist-packages")
+MISSING = (
+    "the libvirt driver needs libvirt's Python module: apt install python3-libvirt, if crofter runs on Debian's own"
+    " Python, or apt install libvirt-dev pkg-config gcc and pip install 'crofter[libvirt]'"
+)
+
+
+class Away(Exception):
+    """The host went away in the middle of a call: nobody knows what became of it."""
+
+
+def _import() -> Any:
+    try:
+        return importlib.import_module("libvirt")
+    except ImportError:
+        pass
+    suffix = sysconfig.get_config_var("EXT_SUFFIX") or ""
+    if not (DEBIAN / f"libvirtmod{suffix}").exists():
+        raise DriverError(MISSING)
+    # Only these two names are taken from there: other packages of Debian would hide what is installed here.
+    for name, file in (("libvirtmod", f"libvirtmod{suffix}"), ("libvirt", "libvirt.py")):
+        spec = importlib.util.spec_from_file_location(name, DEBIAN / file)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+    return sys.modules["libvirt"]
+
+
+def _load() -> Any:
+    module = _import()
+    module.registerErrorHandler(lambda *_: None, None)
+    module.virEventRegisterDefaultImpl()
+    return module
+
+
+def _run_events() -> None:
+    while True:
+        try:
+            virt.virEventRunDefaultImpl()
+        except virt.libvirtError:
+            continue
+
+
+virt = _load()
+LibvirtError: type[Exception] = virt.libvirtError
+# Keep-alive messages are sent and heard by this loop; without it, a host that falls silent is waited for without end.
+threading.Thread(target=_run_events, name="libvirt events", daemon=True).start()
+
+
+def code(error: Any) -> int:
+    found: int = error.get_error_code()
+    return found
+
+
+def is_broken_line(error: Any) -> bool:
+    """Whether a call failed because its host went away, and not because of what was asked."""
+    if error.get_error_domain() in (virt.VIR_FROM_RPC, virt.VIR_FROM_REMOTE):
+        return True
+    if code(error) in (virt.VIR_ERR_NO_CONNECT, virt.VIR_ERR_RPC, virt.VIR_ERR_INVALID_CONN):
+        return True
+    words = str(error).lower()
+    return any(sign in words for sign in ("end of file", "connection closed", "cannot recv", "cannot write"))
+
+
+def is_passing(error: Any) -> bool:
+    """Whether the same call may succeed a moment later.
+
+    After an upload libvirt reads the volume again in a thread of its own, and while it builds one volume it refuses
+    to look for others.
+    """
+    passing = (virt.VIR_ERR_NO_STORAGE_VOL, virt.VIR_ERR_INVALID_STORAGE_VOL)
+    return code(error) in passing or "asynchronous jobs running" in str(error)

@@ -1,0 +1,178 @@
+"""What the driver knows by itself: things, orders and fences, kept and judged as the simulated hypervisor does it.
+
+What a verb may do and what it will change is the same for both drivers, so the same plans decide it. There, the
+change comes when its time has come; here, when a job on a host has brought it about. Until then its moment is NEVER.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+from sqlalchemy import bindparam, select, update
+
+from crofter.clock import Clock, machine_now
+from crofter.db import Database, Row, Session, query
+from crofter.drivers.hypervisor.contract import Order
+from crofter.drivers.hypervisor.libvirt import fleet, tables
+from crofter.drivers.hypervisor.libvirt.fleet import RealFleet
+from crofter.drivers.hypervisor.simulated import tables as shared
+from crofter.drivers.hypervisor.simulated.scene import Scene, Timing
+from crofter.drivers.hypervisor.simulated.things import Backup, D, Disk, Domain, Image, Thing, Volume, Wiring
+from crofter.drivers.hypervisor.simulated.transactions import store_faults
+from crofter.drivers.hypervisor.simulated.world import World
+
+NEVER = 253_402_300_799_998
+"""The moment at which work ends that is under way: later than any clock here goes."""
+LEASE = 15.0
+"""Real seconds without a sign of life after which the process that had a job counts as dead."""
+DOCUMENTS: dict[str, Any] = {document.kind: document for document in (Backup, Disk, Domain, Image, Volume, Wiring)}
+
+Key = tuple[str, int]
+"""A thing by kind and number."""
+
+
+class JobRow(Row):
+    """A piece of work that some process is at."""
+
+    id: int
+    operation: int
+    kind: str
+    thing: int
+    step: str
+    verb: str
+    changes: Any
+    """The things that it changes, each as kind and number."""
+    reads: Any
+    """Those whose bytes it copies."""
+    owner: str
+    begun: int
+    beat: int
+    expected: int
+    """Milliseconds that it should take."""
+    state: str
+    """``running``; or ``dropping`` when another operation has taken its thing over, and it has still to notice."""
+
+    @property
+    def alive(self) -> bool:
+        return machine_now() - self.beat < LEASE * 1000
+
+    def meets(self, changes: set[Key], reads: set[Key]) -> bool:
+        own = {(kind, number) for kind, number in self.changes}
+        copied = {(kind, number) for kind, number in self.reads}
+        return bool(own & (changes | reads) or copied & changes)
+
+
+_jobs, _work = tables.job.c, shared.work.c
+_JOBS = query(select(*_jobs).order_by(_jobs.id), JobRow)
+_JOB = query(select(*_jobs).where(_jobs.id == bindparam("id")), JobRow)
+_OF_WORK = query(
+    select(*_jobs).where(
+        _jobs.operation == bindparam("operation"),
+        _jobs.kind == bindparam("kind"),
+        _jobs.thing == bindparam("thing"),
+        _jobs.step == bindparam("step"),
+        _jobs.verb == bindparam("verb"),
+    ),
+    JobRow,
+)
+BEAT = query(update(tables.job).where(_jobs.owner == bindparam("me")).values(beat=bindparam("now")))
+
+
+class Books(Scene):
+    """One transaction. Which hosts answer was found out before it began: no host is ever waited for inside one."""
+
+    fleet: RealFleet
+
+    def __init__(self, db: Session, clock: Clock, fleet: RealFleet, away: frozenset[int] = frozenset()) -> None:
+        super().__init__(db, clock, fleet)
+        self._world = World(maintenance=fleet.closed, unreachable=away)
+
+    def lock_hosts(self, hosts: Iterable[int]) -> None:
+        known = self._world
+        super().lock_hosts(hosts)
+        self._world = known
+
+    def timing(self, order: Order) -> Timing:
+        return Timing(NEVER)
+
+    def find(self, document: type[D], number: int) -> Thing[D] | None:
+        found = super().find(document, number)
+        if found is not None and found.host in self.fleet.lost:
+            return replace(found, doc=None, due=None, becomes=None, heading=None)
+        return found
+
+    def all(self, document: type[D], host: int | None = None) -> list[Thing[D]]:
+        found = super().all(document, host)
+        own = {*self.fleet.entries, *(self.fleet.storage(region) for region in self.fleet.regions)}
+        return [thing for thing in found if thing.host in own and thing.host not in self.fleet.lost]
+
+    # ---- jobs -------------------------------------------------------------------------------------------------------
+
+    def jobs(self) -> list[JobRow]:
+        return self.db.all(_JOBS)
+
+    def job(self, number: int) -> JobRow | None:
+        return self.db.maybe(_JOB, id=number)
+
+    def job_of(self, kind: str, thing: int, verb: str, order: Order) -> JobRow | None:
+        return self.db.maybe(_OF_WORK, operation=order.operation, kind=kind, thing=thing, step=order.step, verb=verb)
+
+    def end(self, job: JobRow, failure: str | None, becomes: dict[Key, Any], *, over: bool) -> None:
+        """What the work was to change has changed, or has stayed as it was. ``over``: and nothing is left to do."""
+        for kind, number in job.changes:
+            document = DOCUMENTS[kind]
+            thing = self.find(document, number)
+            if thing is None or thing.due != NEVER or thing.operation != job.operation:
+                continue
+            if failure is None:
+                after = becomes.get((kind, number), thing.becomes)
+                thing = replace(thing, due=self.now, becomes=dated(after, self.now)).at(self.now)
+            else:
+                thing = replace(thing, due=None, becomes=None, heading=None)
+            self.save(document, thing)
+        if not over:
+            return
+        key = {"operation": job.operation, "kind": job.kind, "id": job.thing, "step": job.step, "verb": job.verb}
+        self.db.update(shared.work, key, ends=self.now, failure=failure)
+        self.db.delete(tables.job, id=job.id)
+
+
+def dated(document: Any, now: int) -> Any:
+    """With the true moment wherever the end of the work was noted down."""
+    if document is None:
+        return None
+    plain = _dated(msgspec.to_builtins(document), now)
+    return msgspec.convert(plain, type(document))
+
+
+def _dated(part: Any, now: int) -> Any:
+    if isinstance(part, dict):
+        return {name: _dated(value, now) for name, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_dated(value, now) for value in part]
+    return now if part == NEVER else part
+
+
+class Store:
+    """Opens transactions, short ones of the driver's own."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    def now(self) -> int:
+        return self._clock.now()
+
+    @contextmanager
+    def reading(self, away: frozenset[int] = frozenset()) -> Iterator[Books]:
+        with store_faults(), self._database.read() as db:
+            yield Books(db, self._clock, fleet.load(db), away)
+
+    @contextmanager
+    def writing(self, away: frozenset[int] = frozenset()) -> Iterator[Books]:
+        with store_faults(), self._database.write() as db:
+            yield Books(db, self._clock, fleet.load(db), away)

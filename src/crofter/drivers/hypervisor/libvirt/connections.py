@@ -1,0 +1,92 @@
+"""Lines to hosts: opened when they are needed, watched, and opened again. Nobody waits long for a silent host."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Any
+
+from crofter.drivers.hypervisor.errors import Unreachable
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
+
+PATIENCE = 5.0
+"""Real seconds that a caller waits for a host to answer."""
+BACKOFF, LONGEST_BACKOFF = 2.0, 60.0
+SLOW = 1.0
+"""A try that fails more quickly than this, such as at a socket that is not there, may be repeated at once."""
+KEEP_ALIVE = (5, 3)
+"""Seconds between two messages, and how many may stay unanswered before a line counts as broken."""
+
+
+class Line:
+    """One connection. What is tried on it at a time is one thing, whoever waits for it."""
+
+    def __init__(self, uri: str) -> None:
+        self._uri = uri
+        self._lock = threading.Lock()
+        self._connection: Any = None
+        self._trying: Future[Any] | None = None
+        self._retry_at = 0.0
+        self._failures = 0
+
+    def get(self, patience: float = PATIENCE) -> Any:
+        """A connection that has just answered, or Unreachable."""
+        with self._lock:
+            trying = self._trying
+            if trying is None or trying.done():
+                if time.monotonic() < self._retry_at:
+                    raise Unreachable("The host does not answer.")
+                trying = self._trying = _started(self._answering)
+        try:
+            return trying.result(patience)
+        except (TimeoutError, LibvirtError):
+            raise Unreachable("The host does not answer.") from None
+
+    def _answering(self) -> Any:
+        if self._connection is not None:
+            try:
+                self._connection.getLibVersion()
+                return self._connection
+            except LibvirtError:
+                self._connection = None
+        begun = time.monotonic()
+        try:
+            opened = virt.open(self._uri)
+            opened.setKeepAlive(*KEEP_ALIVE)
+        except LibvirtError:
+            self._failed(time.monotonic() - begun)
+            raise
+        self._connection, self._failures, self._retry_at = opened, 0, 0.0
+        return opened
+
+    def _failed(self, took: float) -> None:
+        if took >= SLOW:
+            self._failures += 1
+            wait = min(LONGEST_BACKOFF, BACKOFF * 2 ** min(self._failures, 6))
+            self._retry_at = time.monotonic() + wait
+
+
+def _started(work: Callable[[], Any]) -> Future[Any]:
+    """In a thread that no exit of the process waits for: a line may hang for minutes."""
+    future: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    threading.Thread(target=run, name="libvirt line", daemon=True).start()
+    return future
+
+
+_lines: dict[tuple[str, str], Line] = {}
+_lines_lock = threading.Lock()
+
+
+def line(uri: str, purpose: str = "look") -> Line:
+    """The line to a host. Looks have one of their own, so that they need not wait behind work that takes long."""
+    with _lines_lock:
+        return _lines.setdefault((uri, purpose), Line(uri))

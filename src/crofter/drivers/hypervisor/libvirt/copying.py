@@ -1,0 +1,120 @@
+"""Copies of disks: of those that nothing uses, and of those that a running machine writes to."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from crofter.drivers.hypervisor.libvirt import names
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
+from crofter.drivers.hypervisor.libvirt.host import HostClient, carry
+from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
+from crofter.drivers.hypervisor.libvirt.media import MB
+from crofter.drivers.hypervisor.simulated.things import Disk, Domain
+from crofter.drivers.hypervisor.specs import DiskRef
+
+
+class CopyBroke(Exception):
+    """QEMU gave up copying."""
+
+
+def user_of(job: JobContext, disk: int) -> int | None:
+    """The machine that has the disk open now."""
+    with job.hosts.store.reading() as scene:
+        thing = scene.find(Disk, disk)
+        user = None if thing is None else scene.user(thing)
+    if user is None:
+        return None
+    found = job.host(user.host).domain(user.id)
+    return user.id if found is not None and found.isActive() else None
+
+
+def copy_disk(job: JobContext, disk: DiskRef, target: HostClient, name: str, size: int) -> None:
+    """The disk's bytes as they are now, in a new volume on any host."""
+    source, user = job.host(disk.host), user_of(job, disk.id)
+    if user is None:
+        carry(source, target, names.disk(disk.id), name, size * MB, job.check)
+        return
+    if source.entry.id == target.entry.id:
+        push(job, source, user, {disk.id: target.path(name)})
+        made = target.volume(name)
+        if made.info()[1] < size * MB:
+            made.resize(size * MB)
+        return
+    part = names.scratch(job.number, names.disk(disk.id))
+    push(job, source, user, {disk.id: source.path(part)})
+    try:
+        carry(source, target, part, name, size * MB, job.check)
+    finally:
+        source.drop(part)
+
+
+def push(job: JobContext, host: HostClient, user: int, targets: dict[int, str], *, volumes: bool = False) -> None:
+    """Copy disks, or volumes, of a running machine into files, all as they are at one moment."""
+    for path in targets.values():
+        host.drop(path.rpartition("/")[2], volumes=volumes)
+    domain = host.domain(user)
+    with job.hosts.store.reading() as scene:
+        machine = scene.find(Domain, user)
+    if machine is None or machine.doc is None or machine.doc.active is None:
+        raise Dropped
+    described = _described(domain, host, targets, volumes=volumes)
+    frozen = _freeze(domain)
+    try:
+        domain.backupBegin(described, None)
+    finally:
+        if frozen:
+            domain.fsThaw()
+    _await_copy(job, domain)
+    pool = host.pool(host.work, volumes=volumes)
+    pool.refresh()
+
+
+def _described(domain: Any, host: HostClient, targets: dict[int, str], *, volumes: bool) -> str:
+    """libvirt's word for a backup: which of the machine's drives go where."""
+    wanted = {}
+    for number, path in targets.items():
+        file = f"{host.volume_folder}/{names.volume(number)}" if volumes else host.path(names.disk(number))
+        wanted[file] = path
+    drives = ""
+    for target, file in drives_of(domain):
+        if file in wanted:
+            drives += f"<disk name='{target}' type='file'><target file='{wanted[file]}'/><driver type='qcow2'/></disk>"
+        else:
+            drives += f"<disk name='{target}' backup='no'/>"
+    return f"<domainbackup><disks>{drives}</disks></domainbackup>"
+
+
+def drives_of(domain: Any) -> list[tuple[str, str]]:
+    """Each drive that a machine has now: its name inside, and its file."""
+    from xml.etree import ElementTree  # noqa: PLC0415 - only jobs need it
+
+    described = ElementTree.fromstring(domain.XMLDesc(0))
+    found = []
+    for element in described.findall("./devices/disk"):
+        target, source = element.find("target"), element.find("source")
+        if target is not None and source is not None:
+            found.append((target.get("dev", ""), source.get("file", "")))
+    return found
+
+
+def _freeze(domain: Any) -> bool:
+    """Have the guest write down what it holds in memory. Without an agent the copy is as after a power cut."""
+    try:
+        domain.fsFreeze()
+        return True
+    except LibvirtError:
+        return False
+
+
+def _await_copy(job: JobContext, domain: Any) -> None:
+    while domain.jobInfo()[0] != virt.VIR_DOMAIN_JOB_NONE:
+        try:
+            job.check()
+        except Dropped:
+            domain.abortJob()
+            raise
+        time.sleep(0.05)
+    done = domain.jobStats(virt.VIR_DOMAIN_JOB_STATS_COMPLETED)
+    if done.get("type") not in (None, virt.VIR_DOMAIN_JOB_COMPLETED):
+        raise CopyBroke(str(done.get("errmsg", done)))

@@ -1,0 +1,83 @@
+"""The packet filter in front of a machine, in libvirt's words."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable
+
+from crofter.drivers.hypervisor.specs import Network, Rule
+
+MAIL_PORTS = "25,465,587"
+PROTOCOLS = {"TCP": ("tcp", "tcp-ipv6"), "UDP": ("udp", "udp-ipv6"), "ICMP": ("icmp", "icmpv6")}
+
+
+def filter_xml(name: str, identity: str, mac: str, network: Network) -> str:
+    """Nothing but the machine's own addresses may come from it; then its owner's rules, the first match decides."""
+    rules = [
+        f"<rule action='drop' direction='out' priority='-500'><mac match='no' srcmacaddr='{mac}'/></rule>",
+        *_own_addresses(network.addresses, mac),
+        *(
+            f"<rule action='drop' direction='out' priority='10'><{tcp} dstportstart='{port}'/></rule>"
+            for port in MAIL_PORTS.split(",")
+            for tcp in ("tcp", "tcp-ipv6")
+        ),
+    ]
+    for place, rule in enumerate(network.rules):
+        rules += _rule(rule, 20 + place)
+    return f"<filter name='{name}' chain='root'><uuid>{identity}</uuid>{''.join(rules)}</filter>"
+
+
+def _own_addresses(addresses: Iterable[str], mac: str) -> list[str]:
+    """Let pass what comes from an address of the machine, and drop the rest."""
+    rules = []
+    for text in addresses:
+        network = ipaddress.ip_network(text, strict=False)
+        kind = "ip" if network.version == 4 else "ipv6"
+        source = f"srcipaddr='{network.network_address}' srcipmask='{network.prefixlen}'"
+        rules.append(f"<rule action='return' direction='out' priority='-400'><{kind} {source}/></rule>")
+        if kind == "ip":
+            own = f"arpsrcmacaddr='{mac}' arpsrcipaddr='{network.network_address}'"
+            rules.append(f"<rule action='accept' direction='out' priority='-400'><arp {own}/></rule>")
+    # A guest without an address yet asks for one from none, and IPv6 looks for its neighbours from a link-local one.
+    asking = "<ip srcipaddr='0.0.0.0' protocol='udp' dstportstart='67'/>"
+    for kind in (asking, "<ipv6 srcipaddr='fe80::' srcipmask='10'/>"):
+        rules.append(f"<rule action='return' direction='out' priority='-400'>{kind}</rule>")
+    rules.append("<rule action='accept' direction='in' priority='-400'><arp/></rule>")
+    drops = ("<ip/>", "<ipv6/>", "<arp/>", "<rarp/>")
+    return rules + [f"<rule action='drop' direction='out' priority='-300'>{kind}</rule>" for kind in drops]
+
+
+def _rule(rule: Rule, priority: int) -> list[str]:
+    direction = "in" if rule.direction == "inbound" else "out"
+    action = "accept" if rule.action == "ACCEPT" else "drop"
+    head = f"<rule action='{action}' direction='{direction}' priority='{priority}'>"
+    kinds = PROTOCOLS.get(rule.protocol or "", ("all", "all-ipv6"))
+    found = []
+    for kind in kinds:
+        version = 6 if kind.endswith("v6") else 4
+        for address in _addresses(rule, direction, version):
+            for ports in _ports(rule.ports):
+                found.append(f"{head}<{kind}{address}{ports}/></rule>")
+    return found
+
+
+def _addresses(rule: Rule, direction: str, version: int) -> list[str]:
+    if not rule.addresses:
+        return [""]
+    side = "src" if direction == "in" else "dst"
+    networks = [ipaddress.ip_network(text, strict=False) for text in rule.addresses]
+    return [
+        f" {side}ipaddr='{network.network_address}' {side}ipmask='{network.prefixlen}'"
+        for network in networks
+        if network.version == version
+    ]
+
+
+def _ports(ports: str) -> list[str]:
+    if not ports:
+        return [""]
+    found = []
+    for part in ports.replace(" ", "").split(","):
+        first, _, last = part.partition("-")
+        found.append(f" dstportstart='{first}' dstportend='{last or first}'")
+    return found

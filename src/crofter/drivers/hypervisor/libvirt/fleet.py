@@ -1,0 +1,105 @@
+"""The hosts that an operator has added: where they are, what they have, and whether they take machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Literal
+
+from sqlalchemy import select
+
+from crofter.db import Row, Session, query
+from crofter.drivers.hypervisor.errors import Refused, Unreachable
+from crofter.drivers.hypervisor.libvirt import tables
+from crofter.drivers.hypervisor.reports import Host
+from crofter.drivers.hypervisor.simulated.fleet import BLOCK, Fleet, code_of
+from crofter.drivers.hypervisor.simulated.world import World
+
+State = Literal["up", "maintenance", "lost"]
+
+
+class HostEntry(Row):
+    """A host as it was added. Its number tells its region, as that of a simulated one does."""
+
+    id: int
+    region: str
+    uri: str
+    pool: str
+    """Folder on the host for disks, images and backups; each installation has one of its own in it."""
+    volumes: str | None
+    """Folder for block storage volumes, which every host of the region reaches under the same name; None has none."""
+    network: str
+    """``user``: QEMU's own network, for a user without privileges. ``bridge:NAME``: a bridge of the host."""
+    forward: int | None
+    """On a user network, the port of the host's loopback address to which the SSH port of machine 0 would be bound."""
+    architecture: str
+    vcpus: int
+    memory: int
+    """MB for machines."""
+    disk: int
+    """MB for disks, backups and images."""
+    state: State
+    emulation: bool
+    """Whether machines may run here without the processor's own virtualization, which keeps no tenants apart."""
+
+    @property
+    def bridge(self) -> str | None:
+        return self.network.removeprefix("bridge:") if self.network.startswith("bridge:") else None
+
+
+HOSTS = query(select(*tables.host.c).order_by(tables.host.c.id), HostEntry)
+
+
+def load(db: Session) -> RealFleet:
+    return RealFleet(db.all(HOSTS))
+
+
+class RealFleet(Fleet):
+    def __init__(self, entries: Iterable[HostEntry]) -> None:
+        self.entries = {entry.id: entry for entry in entries}
+        self._codes = {entry.region: code_of(entry.region) for entry in self.entries.values()}
+        self._names = {code: region for region, code in self._codes.items()}
+        self.regions = frozenset(self._codes)
+
+    @property
+    def lost(self) -> frozenset[int]:
+        """Hosts that a person has declared dead: nothing runs there, and nothing is left there."""
+        return frozenset(entry.id for entry in self.entries.values() if entry.state == "lost")
+
+    @property
+    def closed(self) -> frozenset[int]:
+        return frozenset(entry.id for entry in self.entries.values() if entry.state == "maintenance")
+
+    def region(self, host: int) -> str | None:
+        known = host in self.entries or host % BLOCK == 0
+        return self._names.get(host // BLOCK) if known else None
+
+    def of_region(self, region: str) -> list[HostEntry]:
+        return [entry for entry in self.entries.values() if entry.region == region and entry.state != "lost"]
+
+    def beside(self, storage: int) -> list[HostEntry]:
+        """The hosts that reach a region's storage."""
+        return [entry for entry in self.of_region(self._names.get(storage // BLOCK, "")) if entry.volumes is not None]
+
+    def hosts(self, world: World) -> tuple[Host, ...]:
+        found = []
+        for entry in self.entries.values():
+            state: Literal["up", "maintenance", "unreachable"] = "up"
+            if not self.reachable(world, entry.id):
+                state = "unreachable"
+            elif entry.state != "up":
+                state = "maintenance"
+            found.append(Host(entry.id, entry.region, state))
+        return tuple(found)
+
+    def candidates(self, region: str, domain: int, avoid: int | None) -> list[HostEntry]:
+        """The hosts of a region in the order in which a machine tries them: neighbours spread, a repeat agrees."""
+        own = self.of_region(region)
+        if not own:
+            raise Refused(f"There is no host in region {region}.")
+        if len(own) == 1:
+            avoid = None  # there is no other: a machine that becomes larger does so where it is
+        turned = [own[(domain + turn) % len(own)] for turn in range(len(own))]
+        able = [entry for entry in turned if entry.id != avoid and entry.state == "up"]
+        if not able:
+            raise Unreachable(f"No host of region {region} takes a machine now.")
+        return able

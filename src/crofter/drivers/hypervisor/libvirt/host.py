@@ -1,0 +1,306 @@
+"""One host, spoken to: its volumes and its machines. Every call here may raise Unreachable, and takes its time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from crofter.drivers.hypervisor.errors import Refused, Unreachable
+from crofter.drivers.hypervisor.libvirt import domain_xml
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, is_passing, virt
+from crofter.drivers.hypervisor.libvirt.connections import line
+from crofter.drivers.hypervisor.libvirt.domain_xml import Platform
+from crofter.drivers.hypervisor.libvirt.fleet import HostEntry
+from crofter.drivers.hypervisor.libvirt.media import File
+from crofter.drivers.hypervisor.libvirt.names import Names, scratch
+from crofter.drivers.hypervisor.reports import Power, Reason
+
+AT_ONCE = 4
+"""Jobs that a host has at a time: each copies disks or boots a machine. A daemon answers five calls of a line."""
+BLOCK = 1 << 18
+UNDEFINE = virt.VIR_DOMAIN_UNDEFINE_NVRAM | virt.VIR_DOMAIN_UNDEFINE_CHECKPOINTS_METADATA
+
+Check = Callable[[], None]
+"""Raises when the work is not wanted any more."""
+
+
+class Seen(NamedTuple):
+    """What libvirt says about a machine."""
+
+    power: Power
+    reason: Reason | None = None
+    unfinished: bool = False
+    """Started by somebody who has not let it run yet."""
+
+
+_turns: dict[str, threading.Semaphore] = {}
+_uploads: dict[str, threading.Lock] = {}
+_platforms: dict[str, Platform] = {}
+_shared = threading.Lock()
+
+
+class HostClient:
+    def __init__(self, entry: HostEntry, names: Names) -> None:
+        self.entry = entry
+        self.names = names
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """One of the few jobs that this process has on the host at a time."""
+        with _shared:
+            turns = _turns.setdefault(self.entry.uri, threading.Semaphore(AT_ONCE))
+        with turns:
+            yield
+
+    @property
+    def look(self) -> Any:
+        return line(self.entry.uri).get()
+
+    @property
+    def work(self) -> Any:
+        return line(self.entry.uri, "work").get(60)
+
+    @property
+    def platform(self) -> Platform:
+        """What machines of this host are made for. Refused without KVM, unless the operator has allowed that."""
+        known = _platforms.get(self.entry.uri)
+        if known is None:
+            known = _platforms[self.entry.uri] = read_platform(self.work)
+        if not known.kvm and not self.entry.emulation:
+            raise Refused("The host has no KVM, and does not allow emulation.")
+        return known
+
+    # ---- volumes ----------------------------------------------------------------------------------------------------
+
+    @property
+    def folder(self) -> str:
+        return f"{self.entry.pool}/{self.names.installation}"
+
+    @property
+    def volume_folder(self) -> str:
+        if self.entry.volumes is None:
+            raise Refused("The hosts of this region have no storage for volumes.")
+        return f"{self.entry.volumes}/{self.names.installation}"
+
+    def path(self, name: str) -> str:
+        return f"{self.folder}/{name}"
+
+    def pool(self, connection: Any, *, volumes: bool = False) -> Any:
+        name = self.names.volume_pool if volumes else self.names.pool
+        try:
+            found = connection.storagePoolLookupByName(name)
+        except LibvirtError as error:
+            if code(error) != virt.VIR_ERR_NO_STORAGE_POOL:
+                raise
+            found = self._define_pool(connection, name, self.volume_folder if volumes else self.folder)
+        if not found.isActive():
+            found.create()
+        return found
+
+    def _define_pool(self, connection: Any, name: str, folder: str) -> Any:
+        with _shared:  # two jobs may need it for the first time
+            try:
+                return connection.storagePoolLookupByName(name)
+            except LibvirtError:
+                made = connection.storagePoolDefineXML(domain_xml.pool(name, folder))
+                made.build()
+                made.setAutostart(1)
+                return made
+
+    def volume(self, name: str, *, volumes: bool = False) -> Any:
+        """The volume, or None."""
+        pool = self.pool(self.work, volumes=volumes)
+        for fresh in (False, True):
+            if fresh:
+                _refresh(pool)
+            try:
+                return pool.storageVolLookupByName(name)
+            except LibvirtError as error:
+                if code(error) != virt.VIR_ERR_NO_STORAGE_VOL:
+                    raise
+        return None
+
+    def listed(self, *, volumes: bool = False) -> list[str]:
+        pool = self.pool(self.look, volumes=volumes)
+        _refresh(pool)
+        return [found.name() for found in pool.listAllVolumes()]
+
+    def drop(self, name: str, *, volumes: bool = False) -> None:
+        found = self.volume(name, volumes=volumes)
+        if found is not None:
+            found.delete()
+
+    def create(self, name: str, capacity: int, format: str = "qcow2", *, volumes: bool = False) -> Any:
+        self.drop(name, volumes=volumes)
+        return self.pool(self.work, volumes=volumes).createXML(domain_xml.volume(name, capacity, format))
+
+    def copy(self, source: str, name: str, capacity: int, *, volumes: bool = False) -> None:
+        """A full copy, sparse where the source is, and perhaps larger."""
+        self.drop(name, volumes=volumes)
+        pool = self.pool(self.work, volumes=volumes)
+        found = self.volume(source, volumes=volumes)
+        if found is None:
+            raise Refused("What was to be copied is not on its host any more.")
+        made = pool.createXMLFrom(domain_xml.volume(name, capacity), found, 0)
+        if made.info()[1] < capacity:
+            made.resize(capacity)
+
+    def send(self, name: str, content: Callable[[int], bytes], length: int, format: str, capacity: int) -> None:
+        """Write a volume from here. ``content`` gives as many bytes as it is asked for, and nothing at the end."""
+        made = self.create(name, capacity, format)
+        stream = self.work.newStream()
+        made.upload(stream, 0, length)
+        try:
+            stream.sendAll(lambda _stream, count, _opaque: content(count), None)
+            stream.finish()
+        except BaseException:
+            _aborted(stream)
+            raise
+        _refresh(self.pool(self.work))
+
+    def send_bytes(self, name: str, content: bytes) -> None:
+        left = memoryview(content)
+
+        def take(count: int) -> bytes:
+            nonlocal left
+            part, left = left[:count], left[count:]
+            return bytes(part)
+
+        self.send(name, take, len(content), "raw", len(content))
+
+    def receive(self, name: str, take: Callable[[bytes], None]) -> None:
+        found = self.volume(name)
+        stream = self.work.newStream()
+        found.download(stream, 0, 0)
+        try:
+            while chunk := stream.recv(BLOCK):
+                take(chunk)
+            stream.finish()
+        except BaseException:
+            _aborted(stream)
+            raise
+
+    def have(self, file: File, format: str = "raw", capacity: int | None = None) -> str:
+        """A file of the operator is on the host, whole, under the name that its content gives it."""
+        with _shared:
+            lock = _uploads.setdefault(self.entry.uri + file.name, threading.Lock())
+        with lock:
+            found = self.volume(file.name)
+            if found is None:
+                self._upload(file, format, capacity)
+            else:
+                self._must_be_whole(found)
+        return file.name
+
+    def _must_be_whole(self, found: Any) -> None:
+        """A process that died may have had it made, and the host be still at it: libvirt lets nobody read it then."""
+        stream = self.work.newStream()
+        try:
+            found.download(stream, 0, 1)
+        except LibvirtError as error:
+            if code(error) == virt.VIR_ERR_OPERATION_INVALID:
+                raise Unreachable("A file is still being copied to the host.") from None
+            raise
+        _aborted(stream)
+
+    def _upload(self, file: File, format: str, capacity: int | None) -> None:
+        # libvirt cannot rename a volume, and one that is there in part would be taken for the whole.
+        part, size = scratch(0, file.name), Path(file.path).stat().st_size
+        with Path(file.path).open("rb") as content:
+            self.send(part, content.read, size, format, capacity or size)
+        made = domain_xml.volume(file.name, capacity or size, format)
+        self.pool(self.work).createXMLFrom(made, self.volume(part), 0)
+        self.drop(part)
+
+    # ---- machines ---------------------------------------------------------------------------------------------------
+
+    def domain(self, number: int, connection: Any = None) -> Any:
+        """The machine, or None."""
+        return self.named(self.names.domain(number), connection)
+
+    def named(self, name: str, connection: Any = None) -> Any:
+        try:
+            return (connection or self.work).lookupByName(name)
+        except LibvirtError as error:
+            if code(error) == virt.VIR_ERR_NO_DOMAIN:
+                return None
+            raise
+
+    def seen(self, number: int) -> Seen:
+        found = self.domain(number, self.look)
+        if found is None:
+            return Seen("absent")
+        state, why = found.state()
+        if state in (virt.VIR_DOMAIN_SHUTOFF, virt.VIR_DOMAIN_CRASHED):
+            itself = state == virt.VIR_DOMAIN_SHUTOFF and why == virt.VIR_DOMAIN_SHUTOFF_SHUTDOWN
+            return Seen("off", "guest" if itself else "crashed")
+        if is_unfinished(state, why):
+            return Seen("off", "ours", unfinished=True)
+        return Seen("on")
+
+    def undefine(self, number: int) -> None:
+        found = self.domain(number)
+        if found is None:
+            return
+        if found.isActive():
+            found.destroy()
+        found.undefineFlags(UNDEFINE)
+
+
+def is_unfinished(state: int, why: int) -> bool:
+    """Started, and not let run: whoever did that has still to ask whether it is wanted. Nobody else pauses machines."""
+    return state == virt.VIR_DOMAIN_PAUSED and why in (virt.VIR_DOMAIN_PAUSED_USER, virt.VIR_DOMAIN_PAUSED_STARTING_UP)
+
+
+def carry(source: HostClient, target: HostClient, name: str, new: str, capacity: int, check: Check) -> None:
+    """Copy a volume, to another host through this process: libvirt has no other way for one that no machine uses."""
+    if source.entry.id == target.entry.id:
+        source.copy(name, new, capacity)
+        return
+    found = source.volume(name)
+    length = found.infoFlags(virt.VIR_STORAGE_VOL_GET_PHYSICAL)[2]
+    stream = source.work.newStream()
+    found.download(stream, 0, length)
+
+    def take(count: int) -> bytes:
+        check()
+        received: bytes = stream.recv(count)
+        return received
+
+    try:
+        target.send(new, take, length, "qcow2", capacity)
+        stream.finish()
+    except BaseException:
+        _aborted(stream)
+        raise
+    made = target.volume(new)
+    if made.info()[1] < capacity:
+        made.resize(capacity)
+
+
+def read_platform(connection: Any) -> Platform:
+    capabilities = connection.getCapabilities()
+    architecture: str = connection.getInfo()[0]
+    return Platform(architecture, "<domain type='kvm'" in capabilities)
+
+
+def _refresh(pool: Any) -> None:
+    for _ in range(20):
+        try:
+            pool.refresh()
+            return
+        except LibvirtError as error:
+            if not is_passing(error):
+                raise
+            time.sleep(0.05)  # it is at work on a volume
+
+
+def _aborted(stream: Any) -> None:
+    try:
+        stream.abort()
+    except LibvirtError:
+        pass

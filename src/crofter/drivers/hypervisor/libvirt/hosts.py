@@ -1,0 +1,75 @@
+"""The hosts of the fleet, to speak to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+from crofter.drivers.hypervisor.errors import Refused, Unreachable
+from crofter.drivers.hypervisor.libvirt.books import Store
+from crofter.drivers.hypervisor.libvirt.connections import line
+from crofter.drivers.hypervisor.libvirt.fleet import HostEntry, RealFleet
+from crofter.drivers.hypervisor.libvirt.host import HostClient
+from crofter.drivers.hypervisor.libvirt.media import Media
+from crofter.drivers.hypervisor.libvirt.names import Names
+from crofter.drivers.hypervisor.simulated.fleet import BLOCK
+
+
+class Hosts:
+    def __init__(self, store: Store, names: Names, media: Media) -> None:
+        self.store = store
+        self.names = names
+        self.media = media
+
+    def fleet(self) -> RealFleet:
+        with self.store.reading() as scene:
+            return scene.fleet
+
+    def client(self, number: int) -> HostClient:
+        entry = self.fleet().entries.get(number)
+        if entry is None:
+            raise Refused(f"There is no host {number}.")
+        return HostClient(entry, self.names)
+
+    def storage(self, number: int) -> HostClient:
+        """A host that answers, to reach the volumes of its region by."""
+        beside = self.fleet().beside(number)
+        if not beside:
+            raise Refused("The hosts of this region have no storage for volumes.")
+        for entry in beside:
+            if self._answers(entry):
+                return HostClient(entry, self.names)
+        raise Unreachable("No host of the region answers.")
+
+    def near(self, number: int) -> HostClient:
+        """The host, or one beside the storage that has this number."""
+        return self.storage(number) if number % BLOCK == 0 else self.client(number)
+
+    def away(self, numbers: Iterable[int]) -> frozenset[int]:
+        """Which of these hosts and storages do not answer."""
+        fleet = self.fleet()
+        asked = {number: self._entries(fleet, number) for number in set(numbers)}
+        entries = {entry.id: entry for group in asked.values() for entry in group}
+        answers = self._ask(list(entries.values()))
+        return frozenset(
+            number for number, group in asked.items() if group and not any(answers[entry.id] for entry in group)
+        )
+
+    def _entries(self, fleet: RealFleet, number: int) -> list[HostEntry]:
+        if number % BLOCK == 0:
+            return fleet.beside(number)
+        entry = fleet.entries.get(number)
+        return [] if entry is None or entry.state == "lost" else [entry]
+
+    def _ask(self, entries: list[HostEntry]) -> dict[int, bool]:
+        if len(entries) < 2:
+            return {entry.id: self._answers(entry) for entry in entries}
+        with ThreadPoolExecutor(min(32, len(entries))) as pool:  # one silent host must not delay the others
+            return dict(zip((entry.id for entry in entries), pool.map(self._answers, entries), strict=True))
+
+    def _answers(self, entry: HostEntry) -> bool:
+        try:
+            line(entry.uri).get()
+            return True
+        except Unreachable:
+            return False

@@ -1,0 +1,303 @@
+"""The libvirt driver: the contract's verbs, each as a plan for the books and a job for a host."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, overload
+
+from msgspec.structs import replace
+from sqlalchemy import bindparam, select
+
+from crofter.clock import Clock
+from crofter.db import Database, query
+from crofter.drivers.hypervisor.contract import PATIENCE, Order
+from crofter.drivers.hypervisor.errors import DriverError, Refused, Unreachable
+from crofter.drivers.hypervisor.libvirt import disk_jobs, machine_jobs, networks, planning, sampling, volume_jobs
+from crofter.drivers.hypervisor.libvirt.books import Key, Store
+from crofter.drivers.hypervisor.libvirt.hosts import Hosts
+from crofter.drivers.hypervisor.libvirt.listing import inventory
+from crofter.drivers.hypervisor.libvirt.maintenance import GRACE, Maintenance
+from crofter.drivers.hypervisor.libvirt.media import Media
+from crofter.drivers.hypervisor.libvirt.names import Names
+from crofter.drivers.hypervisor.libvirt.noticing import Noticing
+from crofter.drivers.hypervisor.libvirt.performing import Performer
+from crofter.drivers.hypervisor.libvirt.sampling import Sampling
+from crofter.drivers.hypervisor.libvirt.tending import Tending
+from crofter.drivers.hypervisor.reports import (
+    Change,
+    Host,
+    Inventory,
+    ObservedBackup,
+    ObservedDisk,
+    ObservedDomain,
+    ObservedImage,
+    ObservedVolume,
+    Progress,
+    Usage,
+)
+from crofter.drivers.hypervisor.simulated import disk_plans, image_plans, looking, plans, volume_plans
+from crofter.drivers.hypervisor.simulated.performing import Task
+from crofter.drivers.hypervisor.simulated.scene import VolumeAt
+from crofter.drivers.hypervisor.simulated.tables import setting
+from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Domain, Image, Volume, Wiring
+from crofter.drivers.hypervisor.specs import (
+    BackupRef,
+    DiskRef,
+    DiskSpec,
+    DomainRef,
+    DomainSpec,
+    FromBackup,
+    FromDisk,
+    FromImage,
+    FromVolume,
+    ImageRef,
+    ImageSource,
+    Network,
+    Seed,
+    Source,
+    VolumeRef,
+    VolumeSource,
+)
+
+INSTALLATION = "installation"
+_VALUE = query(select(setting.c.value).where(setting.c.name == bindparam("name")))
+COPY_RATE = 400
+"""MB per second that a copy is foreseen to make; what is foreseen need not come true."""
+HELPER = 10.0
+"""Seconds that the helper system is foreseen to take."""
+
+
+class LibvirtHypervisor:
+    real_time = True
+
+    def __init__(self, database: Database, clock: Clock, media: Path) -> None:
+        self._store = Store(database, clock)
+        self.hosts_client = Hosts(self._store, Names(_installation(database)), Media(media))
+        self._noticing = Noticing(self.hosts_client)
+        self._sampling = Sampling(self.hosts_client)
+        self._performer = Performer(self.hosts_client, self._noticing)
+        self._tending = Tending(self.hosts_client, self._noticing, self._sampling, self._performer.owner)
+
+    def must_have_media(self) -> None:
+        """Without the helper system nothing can be deployed, so a server does not start."""
+        try:
+            _ = self.hosts_client.media.helper
+        except Refused:
+            folder = self.hosts_client.media.folder
+            raise DriverError(f"there is no helper system in {folder}: build it with tools/guest/build.sh") from None
+
+    def maintenance(self, host: int, *, begins: bool, grace: float = GRACE) -> None:
+        """What an operator does: nothing runs on the host until it ends."""
+        Maintenance(self.hosts_client, self._noticing).change(host, begins=begins, grace=grace)
+
+    def declare_lost(self, host: int) -> None:
+        Maintenance(self.hosts_client, self._noticing).declare_lost(host)
+
+    def tend(self) -> float:
+        try:
+            return self._tending.tend()
+        except DriverError:
+            return 5.0
+
+    def hosts(self) -> tuple[Host, ...]:
+        with self._store.reading(self._away()) as scene:
+            return scene.fleet.hosts(scene.world)
+
+    def place(self, region: str, domain: int, spec: DomainSpec, *, avoid: int | None = None) -> int:
+        away = self._away()
+        with self._store.reading(away) as scene:
+            return planning.place(scene, region, domain, spec, avoid)
+
+    # ---- machines ---------------------------------------------------------------------------------------------------
+
+    def ensure_domain(self, ref: DomainRef, spec: DomainSpec, order: Order) -> Progress:
+        task = Task("domain", Domain, ref, order, planning.define(spec), creates=True)
+        return self._performer.perform(task, machine_jobs.define(ref), 0.5, heavy=False)
+
+    def ensure_network(self, ref: DomainRef, network: Network, order: Order) -> Progress:
+        task = Task("network", Wiring, ref, order, plans.wire(ref, network), creates=True)
+        return self._performer.perform(task, networks.apply(ref), 0.3, heavy=False)
+
+    def ensure_running(self, ref: DomainRef, order: Order) -> Progress:
+        task = Task("running", Domain, ref, order, plans.start, storage=True)
+        return self._performer.perform(task, machine_jobs.start(ref), 1.5, heavy=False)
+
+    def ensure_off(self, ref: DomainRef, order: Order, *, grace: int = 0) -> Progress:
+        task = Task("off", Domain, ref, order, plans.stop)
+        job = machine_jobs.stop(ref, grace, self._sampling)
+        return self._performer.perform(task, job, 4.0 if grace else 0.5, heavy=False)
+
+    def ensure_moved(self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order) -> Progress:
+        task = Task("moved", Domain, ref, order, plans.move(ref, to, disks), anywhere=True, also=(to,))
+        return self._performer.perform(task, machine_jobs.move(ref, to, disks), 3.0 * max(1, len(disks)))
+
+    # ---- disks, backups, images -------------------------------------------------------------------------------------
+
+    def ensure_disk(self, ref: DiskRef, spec: DiskSpec, source: Source, order: Order) -> Progress:
+        also: tuple[int, ...] = ()
+        reads: list[Key] = []
+        if isinstance(source, FromDisk):
+            also, reads = (source.disk.host,), [(Disk.kind, source.disk.id)]
+        elif isinstance(source, FromBackup):
+            also, reads = (source.backup.host,), [(Backup.kind, source.backup.id)]
+        elif isinstance(source, FromImage) and source.kept is not None:
+            also, reads = (source.kept.host,), [(Image.kind, source.kept.id)]
+        planner = planning.make_disk(self.hosts_client.media, ref, spec, source)
+        task = Task("disk", Disk, ref, order, planner, creates=True, also=also)
+        expected = 1.0 + spec.size / COPY_RATE / 10
+        return self._performer.perform(task, disk_jobs.make(ref, spec, source), expected, reads=reads)
+
+    def ensure_size(self, ref: DiskRef, size: int, order: Order) -> Progress:
+        task = Task("size", Disk, ref, order, planning.free(disk_plans.resize(size)))
+        return self._performer.perform(task, disk_jobs.resize(ref, size), HELPER)
+
+    def ensure_seed(self, ref: DiskRef, seed: Seed, order: Order) -> Progress:
+        task = Task("seed", Disk, ref, order, planning.free(disk_plans.seed(seed, order.token)))
+        return self._performer.perform(task, disk_jobs.seed(ref, seed), HELPER)
+
+    def ensure_backup(self, ref: BackupRef, disks: tuple[DiskRef, ...], order: Order) -> Progress:
+        task = Task("backup", Backup, ref, order, disk_plans.save(disks), True, also=tuple(disk.host for disk in disks))
+        reads = [(Disk.kind, disk.id) for disk in disks]
+        return self._performer.perform(task, disk_jobs.save(ref), 2.0, reads=reads)
+
+    def ensure_image(self, ref: ImageRef, source: ImageSource, order: Order) -> Progress:
+        copied = source.disk if isinstance(source, FromDisk) else None
+        also, reads = ((), []) if copied is None else ((copied.host,), [(Disk.kind, copied.id)])
+        task = Task("image", Image, ref, order, image_plans.make(source), creates=True, also=also)
+        return self._performer.perform(task, disk_jobs.make_image(ref, source), 3.0, reads=reads)
+
+    # ---- volumes ----------------------------------------------------------------------------------------------------
+
+    def ensure_volume(self, ref: VolumeRef, size: int, source: VolumeSource, order: Order) -> Progress:
+        copied = self._stored(source.volume) if isinstance(source, FromVolume) else None
+        stored = self._stored(ref)
+        also = () if copied is None else (copied.host,)
+        task = Task("volume", Volume, stored, order, volume_plans.make(size, copied), True, also=also)
+        reads = [] if copied is None else [(Volume.kind, copied.id)]
+        return self._performer.perform(task, volume_jobs.make(stored, size, copied), 1.0, reads=reads)
+
+    def ensure_grown(self, ref: VolumeRef, size: int, order: Order) -> Progress:
+        stored = self._stored(ref)
+        task = Task("grown", Volume, stored, order, volume_plans.grow(size))
+        return self._performer.perform(task, volume_jobs.grow(stored, size), 0.5)
+
+    def ensure_attached(self, ref: DomainRef, volume: VolumeRef, order: Order) -> Progress:
+        stored = self._stored(volume)
+        task = Task(f"attached {volume.name}", Domain, ref, order, volume_plans.attach(stored), also=(stored.host,))
+        reads = [(Volume.kind, volume.id)]
+        return self._performer.perform(task, volume_jobs.attach(ref, stored), 0.5, reads=reads, heavy=False)
+
+    def ensure_detached(self, ref: DomainRef, volume: VolumeRef, order: Order) -> Progress:
+        stored = self._stored(volume)
+        task = Task(f"detached {volume.name}", Domain, ref, order, volume_plans.detach(stored))
+        return self._performer.perform(task, volume_jobs.detach(ref, stored), 3.0, heavy=False)
+
+    def _stored(self, ref: VolumeRef) -> VolumeAt:
+        fleet = self.hosts_client.fleet()
+        stored = VolumeAt(fleet.storage(ref.region), ref.id)
+        if not fleet.beside(stored.host):
+            raise Refused(f"The hosts of region {ref.region} have no storage for volumes.")
+        return stored
+
+    # ---- the end ----------------------------------------------------------------------------------------------------
+
+    def ensure_gone(self, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef, order: Order) -> Progress:
+        at: Any = self._stored(ref) if isinstance(ref, VolumeRef) else ref
+        document, plan, job = self._removal(ref, at)
+        task = Task("gone", document, at, order, plan, creates=True, anywhere=True)
+        return self._performer.perform(task, job, 0.5, heavy=False)
+
+    def _removal(self, ref: Any, at: Any) -> tuple[Any, Any, Any]:
+        if isinstance(ref, VolumeRef):
+            return Volume, volume_plans.remove, volume_jobs.remove(at)
+        if isinstance(ref, DomainRef):
+            return Domain, plans.remove, machine_jobs.remove(ref)
+        if isinstance(ref, DiskRef):
+            return Disk, disk_plans.remove, disk_jobs.remove(ref)
+        if isinstance(ref, ImageRef):
+            return Image, image_plans.remove, disk_jobs.remove_image(ref)
+        return Backup, disk_plans.remove_backup, disk_jobs.remove_backup(ref)
+
+    # ---- looking ----------------------------------------------------------------------------------------------------
+
+    @overload
+    def observe(self, ref: DomainRef) -> ObservedDomain: ...
+    @overload
+    def observe(self, ref: DiskRef) -> ObservedDisk: ...
+    @overload
+    def observe(self, ref: BackupRef) -> ObservedBackup: ...
+    @overload
+    def observe(self, ref: VolumeRef) -> ObservedVolume: ...
+    @overload
+    def observe(self, ref: ImageRef) -> ObservedImage: ...
+    def observe(
+        self, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef
+    ) -> ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume | ObservedImage:
+        at: Any = self._stored(ref) if isinstance(ref, VolumeRef) else ref
+        document = _DOCUMENTS[type(ref)]
+        with self._store.reading() as scene:
+            known = scene.find(document, ref.id)
+        hosts = {at.host} | ({known.host} if known is not None and known.doc is not None else set())
+        away = self.hosts_client.away(hosts)
+        if not away:
+            self._noticing.refresh([(document.kind, ref.id)])
+        with self._store.reading(away) as scene:
+            if isinstance(ref, VolumeRef):
+                return replace(looking.volume(scene, ref, at), content=None)
+            if isinstance(ref, DomainRef):
+                return looking.domain(scene, ref)
+            if isinstance(ref, DiskRef):
+                return replace(looking.disk(scene, ref), content=None)
+            if isinstance(ref, ImageRef):
+                return replace(looking.image(scene, ref), content=None)
+            return planning.without_content(looking.backup(scene, ref))
+
+    def list(self, host: int | None = None) -> Inventory:
+        return inventory(self.hosts_client, host)
+
+    def changes(self, after: int, limit: int = 100) -> tuple[Change, ...]:
+        self._tending.notice()
+        with self._store.reading() as scene:
+            return looking.changes(scene, after, limit)
+
+    def statistics(self, ref: DomainRef) -> Usage:
+        with self._store.reading(self._away((ref.host,))) as scene:
+            doc = looking.measured(scene, ref)
+            now = scene.now
+        counters = self._sampling.now(ref.host, ref.id)
+        return Usage(now, now) if counters is None else Usage(doc.since, now, **counters)
+
+    def history(
+        self, ref: DomainRef, start: int, stop: int, step: int, *, timeout: float = PATIENCE
+    ) -> tuple[Usage, ...]:
+        if timeout <= 0:
+            raise Unreachable("No time is left to ask.")
+        return self._sampling.history(ref.id, start, stop, step)
+
+    def prune(self, before: int) -> int:
+        with self._store.writing() as scene:
+            return scene.forget(before) + scene.db.run(sampling.OLD, before=before)
+
+    def _away(self, hosts: Iterable[int] | None = None) -> frozenset[int]:
+        return self.hosts_client.away(self.hosts_client.fleet().entries if hosts is None else hosts)
+
+
+_DOCUMENTS: dict[type, Any] = {
+    DomainRef: Domain,
+    DiskRef: Disk,
+    BackupRef: Backup,
+    VolumeRef: Volume,
+    ImageRef: Image,
+}
+
+
+def _installation(database: Database) -> str:
+    """What tells the things of this database from those of any other on the same hosts. Made once."""
+    with database.write() as db:
+        stored = db.value(_VALUE, name=INSTALLATION)
+        if stored is None:
+            stored = secrets.token_hex(4)
+            db.insert(setting, name=INSTALLATION, value=stored)
+        return str(stored)

@@ -1,0 +1,58 @@
+"""What a job has at hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from crofter.drivers.hypervisor.contract import Order
+from crofter.drivers.hypervisor.libvirt.books import Key
+from crofter.drivers.hypervisor.libvirt.host import HostClient
+from crofter.drivers.hypervisor.libvirt.hosts import Hosts
+from crofter.drivers.hypervisor.libvirt.media import Media
+from crofter.drivers.hypervisor.simulated.things import D, Thing
+
+
+class Dropped(Exception):
+    """Another operation has taken the thing over, or another process the job."""
+
+
+class Settle(Protocol):
+    def __call__(self, number: int, becomes: dict[Key, Any], *, over: bool) -> None: ...
+
+
+class JobContext:
+    def __init__(self, hosts: Hosts, number: int, order: Order, check: Callable[[], None], settle: Settle) -> None:
+        self.hosts = hosts
+        self.number = number
+        self.order = order
+        self.check = check
+        """Raises Dropped if the work is not wanted any more."""
+        self._settle = settle
+        self.becomes: dict[Key, Any] = {}
+        """What things become, where that is known better now than when the work was planned."""
+
+    @property
+    def media(self) -> Media:
+        return self.hosts.media
+
+    def host(self, number: int) -> HostClient:
+        return self.hosts.client(number)
+
+    def thing(self, document: type[D], number: int) -> Thing[D]:
+        with self.hosts.store.reading() as scene:
+            found = scene.find(document, number)
+        if found is None:
+            raise Dropped
+        return found
+
+    def planned(self, document: type[D], number: int) -> D:
+        """What the thing becomes by this job."""
+        found = self.thing(document, number).becomes
+        if found is None:
+            raise Dropped
+        return found
+
+    def settle_now(self) -> None:
+        """What was to change has changed; what is left to do is only clearing up."""
+        self._settle(self.number, self.becomes, over=False)

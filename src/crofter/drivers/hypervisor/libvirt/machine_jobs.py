@@ -1,0 +1,188 @@
+"""What the verbs about machines do on hosts."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from crofter.drivers.hypervisor.errors import Refused
+from crofter.drivers.hypervisor.libvirt import domain_xml, names, networks
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
+from crofter.drivers.hypervisor.libvirt.domain_xml import Boot, Drive, MachineXml
+from crofter.drivers.hypervisor.libvirt.host import HostClient, carry, is_unfinished
+from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
+from crofter.drivers.hypervisor.libvirt.media import MB
+from crofter.drivers.hypervisor.libvirt.performing import Work
+from crofter.drivers.hypervisor.libvirt.sampling import Sampling
+from crofter.drivers.hypervisor.simulated.things import Disk, Domain
+from crofter.drivers.hypervisor.specs import DiskRef, DomainRef, DomainSpec
+
+ASK_AGAIN = 2.0
+"""Seconds until a guest is asked again to shut down: one that is still booting does not hear the first time."""
+RUN_LEVELS = {"default": "", "single": " single", "binbash": " init=/bin/sh"}
+_DEAF = (virt.VIR_ERR_OPERATION_INVALID, virt.VIR_ERR_AGENT_UNRESPONSIVE)
+
+
+def define(ref: DomainRef) -> Work:
+    def work(job: JobContext) -> None:
+        put_definition(job, job.host(ref.host), ref.id, job.planned(Domain, ref.id).spec)
+
+    return work
+
+
+def put_definition(job: JobContext, host: HostClient, number: int, spec: DomainSpec) -> Any:
+    """The machine as libvirt is to start it next time, with the network that it has by now."""
+    platform = host.platform
+    cards = networks.cards(job, host, number, spec)
+    networks.put_filter(job, host, number)
+    wanted = MachineXml(
+        host.names.domain(number),
+        host.names.identity(number),
+        number,
+        platform,
+        spec.memory,
+        spec.vcpus,
+        _drives(host, spec),
+        _boot(job, host, spec),
+        cards,
+    )
+    return host.work.defineXML(domain_xml.machine(wanted))
+
+
+def _drives(host: HostClient, spec: DomainSpec) -> tuple[Drive, ...]:
+    drives = []
+    for device in spec.devices:
+        if device.disk is not None:
+            drives.append(Drive(host.path(names.disk(device.disk)), device.slot))
+        elif device.volume is not None:
+            drives.append(Drive(f"{host.volume_folder}/{names.volume(device.volume)}", device.slot))
+    return tuple(drives)
+
+
+def _boot(job: JobContext, host: HostClient, spec: DomainSpec) -> Boot | None:
+    """A kernel of the operator, for a disk that is one file system; else what the disk has itself."""
+    if spec.rescue:
+        system = job.media.helper
+        return _given(host, system.kernel, system.initrd, "crofter.rescue")
+    if not spec.disks or spec.kernel == "compute/direct-disk":
+        return None
+    doc = job.thing(Disk, spec.disks[0]).doc
+    image = None if doc is None or doc.image is None else job.media.image(doc.image)
+    if image is not None and image.boot == "firmware":
+        return None
+    kernel = job.media.kernel(spec.kernel)
+    if kernel is None:
+        return None
+    root = spec.root_device.replace("/dev/sd", "/dev/vd", 1)
+    return _given(host, kernel.kernel, kernel.initrd, f"root={root} rw quiet panic=10{RUN_LEVELS[spec.run_level]}")
+
+
+def _given(host: HostClient, kernel: Any, initrd: Any, arguments: str) -> Boot:
+    return Boot(host.path(host.have(kernel)), host.path(host.have(initrd)), arguments)
+
+
+def start(ref: DomainRef) -> Work:
+    def work(job: JobContext) -> None:
+        host = job.host(ref.host)
+        found = host.domain(ref.id)
+        if found is not None and found.isActive():
+            if not is_unfinished(*found.state()):
+                return
+            found.destroy()  # of a process that died over this job; it may be of an older definition
+        doc = job.thing(Domain, ref.id).doc
+        if doc is None:
+            raise Dropped
+        found = put_definition(job, host, ref.id, doc.spec)
+        job.check()
+        # This process may stand still here for any time, and the machine be switched off meanwhile by somebody who
+        # sees that it is off. So it is started without running, and runs only if it is still wanted.
+        found.createWithFlags(virt.VIR_DOMAIN_START_PAUSED)
+        try:
+            job.check()
+        except Dropped:
+            _destroy_unfinished(found)
+            raise
+        found.resume()
+
+    return work
+
+
+def _destroy_unfinished(found: Any) -> None:
+    try:
+        if is_unfinished(*found.state()):
+            found.destroy()
+    except LibvirtError as error:
+        if code(error) not in (virt.VIR_ERR_NO_DOMAIN, virt.VIR_ERR_OPERATION_INVALID):
+            raise
+
+
+def stop(ref: DomainRef, grace: float, sampling: Sampling) -> Work:
+    def work(job: JobContext) -> None:
+        host = job.host(ref.host)
+        found = host.domain(ref.id)
+        if found is None:
+            return
+        sampling.last(host, ref.id, found)  # its counters go with it
+        ends, again = time.monotonic() + grace, 0.0
+        while found.isActive():
+            job.check()
+            now = time.monotonic()
+            if now >= ends:
+                _ignoring_deaf(found.destroy)
+            elif now >= again:
+                again = now + ASK_AGAIN
+                _ignoring_deaf(found.shutdown)
+            time.sleep(0.1)
+
+    return work
+
+
+def _ignoring_deaf(call: Any) -> None:
+    try:
+        call()
+    except LibvirtError as error:
+        if code(error) not in _DEAF:
+            raise
+
+
+def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...]) -> Work:
+    def work(job: JobContext) -> None:
+        target = job.host(to)
+        if job.thing(Domain, ref.id).host != to:
+            source = job.host(ref.host)
+            if source.platform.architecture != target.platform.architecture:
+                raise Refused("The two hosts have different processors.")
+            try:
+                for disk in disks:
+                    size = _size(job, disk.id)
+                    carry(source, target, names.disk(disk.id), names.disk(disk.id), size * MB, job.check)
+                put_definition(job, target, ref.id, job.planned(Domain, ref.id).spec)
+                job.settle_now()  # from here on it is there
+            except Dropped:
+                _leave(target, ref, disks)
+                raise
+        _leave(job.host(ref.host), ref, disks)
+
+    return work
+
+
+def _size(job: JobContext, disk: int) -> int:
+    doc = job.thing(Disk, disk).doc
+    if doc is None:
+        raise Dropped
+    return doc.size
+
+
+def _leave(host: HostClient, ref: DomainRef, disks: tuple[DiskRef, ...]) -> None:
+    host.undefine(ref.id)
+    for disk in disks:
+        host.drop(names.disk(disk.id))
+
+
+def remove(ref: DomainRef) -> Work:
+    def work(job: JobContext) -> None:
+        host = job.host(job.thing(Domain, ref.id).host)
+        host.undefine(ref.id)
+        networks.drop_filter(host, ref.id)
+
+    return work

@@ -1,0 +1,89 @@
+"""What happens to machines by itself: seen on hosts, and written into the books."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from msgspec.structs import replace
+
+from crofter.drivers.hypervisor.errors import DriverError
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
+from crofter.drivers.hypervisor.libvirt.books import Books, Key
+from crofter.drivers.hypervisor.libvirt.host import Seen
+from crofter.drivers.hypervisor.libvirt.hosts import Hosts
+from crofter.drivers.hypervisor.simulated import faults
+from crofter.drivers.hypervisor.simulated.things import Disk, Domain, Thing, Volume
+
+
+class Noticing:
+    def __init__(self, hosts: Hosts) -> None:
+        self._hosts = hosts
+        self._store = hosts.store
+
+    def refresh(self, keys: Iterable[Key]) -> None:
+        """The books are right about the machines that these things are, or are used by."""
+        with self._store.reading() as scene:
+            numbers = {number for key in keys for number in _machines(scene, key)}
+        for number in sorted(numbers):
+            self.look(number)
+
+    def look(self, number: int) -> None:
+        with self._store.reading() as scene:
+            known = scene.find(Domain, number)
+        if known is None or known.doc is None or known.due is not None:
+            return  # of a machine that is worked on, the work tells
+        try:
+            seen = self._hosts.client(known.host).seen(number)
+        except (DriverError, LibvirtError):
+            return
+        if seen.unfinished:
+            self._stop_unfinished(known)
+        elif (seen.power == "on") != known.doc.on:
+            self._note(known, seen)
+
+    def _note(self, known: Thing[Domain], seen: Seen) -> None:
+        with self._store.writing() as scene:
+            scene.lock_hosts((known.host,))
+            again = scene.find(Domain, known.id)
+            if again is None or again != known or again.doc is None:
+                return  # somebody has worked on it since
+            if seen.power == "on":
+                doc = again.doc.started(scene.now)
+            else:
+                doc = again.doc.stopped(scene.now, seen.reason or "crashed")
+            scene.save(Domain, replace(again, doc=doc))
+            faults.tell(scene, again, doc)
+
+    def _stop_unfinished(self, known: Thing[Domain]) -> None:
+        """A process died, or was overtaken, between starting a machine and letting it run."""
+        with self._store.reading() as scene:
+            again = scene.find(Domain, known.id)
+            working = [job for job in scene.jobs() if job.meets({(Domain.kind, known.id)}, set()) and job.alive]
+        if again != known or working:
+            return
+        try:
+            host = self._hosts.client(known.host)
+            found = host.domain(known.id)
+            if found is not None and host.seen(known.id).unfinished:
+                found.destroy()
+        except (DriverError, LibvirtError):
+            return
+
+
+def _machines(scene: Books, key: Key) -> list[int]:
+    kind, number = key
+    if kind == Domain.kind:
+        domain = scene.find(Domain, number)
+        spec = None if domain is None or domain.doc is None else domain.doc.spec
+        if spec is None:
+            return [number]
+        needed = [(Disk.kind, disk) for disk in spec.disks] + [(Volume.kind, volume) for volume in spec.volumes]
+        return [number, *(user for one in needed for user in _machines(scene, one))]
+    thing: Any = None
+    if kind == Disk.kind:
+        thing = scene.find(Disk, number)
+    elif kind == Volume.kind:
+        thing = scene.find(Volume, number)
+    user = None if thing is None or thing.doc is None else thing.doc.user
+    return [] if user is None else [user]

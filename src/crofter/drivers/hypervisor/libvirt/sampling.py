@@ -1,0 +1,137 @@
+"""What machines use up: counters read from hosts now and then, kept as what they grew by."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlalchemy import bindparam, delete, select
+
+from crofter.db import Row, query
+from crofter.drivers.hypervisor.errors import Absent, DriverError, Refused
+from crofter.drivers.hypervisor.libvirt import tables
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
+from crofter.drivers.hypervisor.libvirt.host import HostClient
+from crofter.drivers.hypervisor.libvirt.hosts import Hosts
+from crofter.drivers.hypervisor.reports import Usage
+from crofter.drivers.hypervisor.simulated.looking import POINTS
+from crofter.drivers.hypervisor.simulated.things import Disk, Domain
+
+STATS = virt.VIR_DOMAIN_STATS_CPU_TOTAL | virt.VIR_DOMAIN_STATS_BLOCK | virt.VIR_DOMAIN_STATS_INTERFACE
+MEASURES = ("cpu", "io", "swap", "ipv4_in", "ipv4_out")
+
+Counters = dict[str, int]
+
+
+class Sample(Row):
+    at: int
+    since: int
+    counters: Any
+    grown: Any
+
+
+_samples = tables.sample.c
+_COLUMNS = (_samples.at, _samples.since, _samples.counters, _samples.grown)
+_OF = select(*_COLUMNS).where(_samples.domain == bindparam("domain"))
+_LAST = query(_OF.order_by(_samples.at.desc()).limit(1), Sample)
+_BETWEEN = query(
+    _OF.where(_samples.at > bindparam("start"), _samples.at <= bindparam("stop")).order_by(_samples.at), Sample
+)
+OLD = query(delete(tables.sample).where(_samples.at < bindparam("before")))
+
+
+class Sampling:
+    def __init__(self, hosts: Hosts) -> None:
+        self._hosts = hosts
+        self._store = hosts.store
+
+    def last(self, host: HostClient, number: int, domain: Any) -> None:
+        """Before a machine goes off, as far as it can still be read."""
+        try:
+            if domain.isActive():
+                self._keep(number, self._read(number, domain))
+        except LibvirtError:
+            return
+
+    def take_all(self) -> None:
+        """One sample of each machine that is on. A host that is away is passed over."""
+        with self._store.reading() as scene:
+            running = [(thing.id, thing.host) for thing in scene.all(Domain) if thing.doc is not None and thing.doc.on]
+        for number, host in running:
+            try:
+                domain = self._hosts.client(host).domain(number, self._hosts.client(host).look)
+                if domain is not None and domain.isActive():
+                    self._keep(number, self._read(number, domain))
+            except (DriverError, LibvirtError):
+                continue
+
+    def now(self, host: int, number: int) -> Counters | None:
+        """The counters of a machine as they are; None for one that is off."""
+        client = self._hosts.client(host)
+        domain = client.domain(number, client.look)
+        if domain is None or not domain.isActive():
+            return None
+        return self._read(number, domain)
+
+    def _read(self, number: int, domain: Any) -> Counters:
+        connection = domain.connect()
+        found = connection.domainListGetStats([domain], STATS, 0)
+        stats: dict[str, Any] = found[0][1] if found else {}
+        counters = dict.fromkeys(MEASURES, 0)
+        counters["cpu"] = int(stats.get("cpu.time", 0)) // 1_000_000
+        swaps = self._swap_slots(number)
+        for place in range(int(stats.get("block.count", 0))):
+            requests = int(stats.get(f"block.{place}.rd.reqs", 0)) + int(stats.get(f"block.{place}.wr.reqs", 0))
+            counters["swap" if stats.get(f"block.{place}.name") in swaps else "io"] += requests
+        for place in range(int(stats.get("net.count", 0))):
+            # A host counts what passes the card, whatever family of addresses it has.
+            counters["ipv4_in"] += int(stats.get(f"net.{place}.rx.bytes", 0))
+            counters["ipv4_out"] += int(stats.get(f"net.{place}.tx.bytes", 0))
+        return counters
+
+    def _swap_slots(self, number: int) -> set[str]:
+        with self._store.reading() as scene:
+            thing = scene.find(Domain, number)
+            spec = None if thing is None or thing.doc is None else thing.doc.active
+            found = set()
+            for device in () if spec is None else spec.devices:
+                disk = None if device.disk is None else scene.find(Disk, device.disk)
+                if disk is not None and disk.doc is not None and disk.doc.filesystem == "swap":
+                    found.add("vd" + device.slot[2:])
+        return found
+
+    def _keep(self, number: int, counters: Counters) -> None:
+        with self._store.writing() as scene:
+            thing = scene.find(Domain, number)
+            if thing is None or thing.doc is None:
+                return
+            last = scene.db.maybe(_LAST, domain=number)
+            if last is not None and last.at >= scene.now:
+                return
+            same = last is not None and last.since == thing.doc.since and last.counters["cpu"] <= counters["cpu"]
+            before = last.counters if last is not None and same else {}
+            grown = {name: max(0, counters[name] - before.get(name, 0)) for name in MEASURES}
+            scene.db.insert(
+                tables.sample,
+                domain=number,
+                at=scene.now,
+                since=thing.doc.since,
+                counters=counters,
+                grown=grown,
+            )
+
+    def history(self, number: int, start: int, stop: int, step: int) -> tuple[Usage, ...]:
+        """From samples alone: no host is asked, so it is known of a machine whose host is away too."""
+        with self._store.reading() as scene:
+            stop = min(stop, scene.now)
+            if step < 1 or (stop - start) // step > POINTS:
+                raise Refused("The history would have too many points.")
+            known = scene.find(Domain, number)
+            if known is None or known.doc is None:
+                raise Absent(f"There is no domain {number}.")
+            samples = scene.db.all(_BETWEEN, domain=number, start=start, stop=stop)
+        points = []
+        for begin in range(start, stop, step):
+            end = min(begin + step, stop)
+            within = [sample.grown for sample in samples if begin < sample.at <= end]
+            points.append(Usage(begin, end, **{name: sum(grown[name] for grown in within) for name in MEASURES}))
+        return tuple(points)

@@ -1,0 +1,73 @@
+"""What the helper system is told to do. Texts of tenants are data in it, encoded, and never words of the script."""
+
+from __future__ import annotations
+
+import base64
+import secrets
+
+from crofter.drivers.hypervisor.libvirt.password_hash import crypted
+from crofter.drivers.hypervisor.specs import Seed
+
+CHECK = 'e2fsck -fp "$D_sda" || [ $? -lt 4 ]'
+"""Replays the journal of a guest that was cut off, and mends what can be mended without asking."""
+
+
+def resize_script(megabytes: int, *, grows: bool) -> str:
+    """Make the file system so large, and tell what its files need at least.
+
+    A disk with partitions only becomes larger as a disk, and its system takes the space itself; it never shrinks.
+    """
+    told = 'resize2fs -P "$D_sda"\ndumpe2fs -h "$D_sda" | grep \'^Block size\'\n'
+    if grows:
+        return f'if is_flat "$D_sda"; then\ngrow_flat\n{told}fi\n'
+    return f'{CHECK}\nresize2fs "$D_sda" {megabytes}M\n{told}'
+
+
+def make_script(filesystem: str) -> str:
+    if filesystem == "swap":
+        return 'mkswap "$D_sda"\n'
+    return f'mke2fs -q -F -t {filesystem} "$D_sda"\n'
+
+
+def seed_script(seed: Seed) -> str:
+    """Write password, keys, name and script onto the root file system, wherever on the disk that is."""
+    lines = ['if is_flat "$D_sda"; then grow_flat; fi', "open_root"]
+    if seed.password is not None:
+        lines.append(f"set_password {_encoded(crypted(seed.password))}")
+        lines.append(_put("/etc/ssh/sshd_config.d/10-crofter.conf", "PermitRootLogin yes\n", "644", folder="/etc/ssh"))
+    if seed.keys:
+        lines.append(_put("/root/.ssh/authorized_keys", "".join(f"{key}\n" for key in seed.keys), "600", append=True))
+        lines.append('chmod 700 "$R/root/.ssh"')
+    if seed.hostname is not None:
+        lines.append(_put("/etc/hostname", f"{seed.hostname}\n", "644"))
+    if seed.script is not None:
+        lines.append(_put("/etc/firstboot.sh", seed.script, "755"))
+    lines.append(_cloud_init(seed))
+    lines.append("close_root")
+    return "\n".join(lines) + "\n"
+
+
+def _cloud_init(seed: Seed) -> str:
+    """For images with cloud-init: where it looks for its instructions without any network."""
+    name = seed.hostname or "localhost"
+    # A new identity makes it run again; the same one would leave a restored disk with what it had.
+    meta = f"instance-id: {secrets.token_hex(8)}\nlocal-hostname: {name}\n"
+    user = "#cloud-config\ndisable_root: false\nssh_pwauth: true\n"
+    if seed.script is not None:
+        user += "runcmd:\n  - [sh, -c, 'test -x /etc/firstboot.sh && /etc/firstboot.sh; rm -f /etc/firstboot.sh']\n"
+    folder = "/var/lib/cloud/seed/nocloud"
+    return "\n".join(
+        _put(f"{folder}/{file}", text, "600", folder="/etc/cloud")
+        for file, text in (("meta-data", meta), ("user-data", user))
+    )
+
+
+def _put(path: str, text: str, mode: str, *, append: bool = False, folder: str | None = None) -> str:
+    """Write a file; only where ``folder`` is there, if it is given."""
+    verb = "append" if append else "put"
+    line = f"{verb} {path} {mode} {_encoded(text)}"
+    return line if folder is None else f'[ ! -d "$R{folder}" ] || {line}'
+
+
+def _encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

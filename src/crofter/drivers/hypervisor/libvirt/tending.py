@@ -1,0 +1,113 @@
+"""The driver's regular work: notice, sample, and clear away what nobody needs any more."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+
+from msgspec import Struct
+from sqlalchemy import bindparam, select
+
+from crofter.clock import machine_now
+from crofter.db import query
+from crofter.drivers.hypervisor.errors import DriverError
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
+from crofter.drivers.hypervisor.libvirt.host import HostClient
+from crofter.drivers.hypervisor.libvirt.hosts import Hosts
+from crofter.drivers.hypervisor.libvirt.noticing import Noticing
+from crofter.drivers.hypervisor.libvirt.sampling import Sampling
+from crofter.drivers.hypervisor.simulated.tables import setting
+from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Domain, Image
+
+log = logging.getLogger("crofter")
+
+EVERY = 2.0
+SAMPLE_EVERY, TIDY_EVERY = 60.0, 300.0
+TURN = "hypervisor_tender"
+HOLD = 10_000
+"""Milliseconds that a process keeps the work, if it gives no sign of life."""
+KEPT = (("d", Disk), ("bk", Backup), ("im", Image))
+_VALUE = query(select(setting.c.value).where(setting.c.name == bindparam("name")))
+_SCRATCH = re.compile(r"tmp(\d+)-.*")
+_NUMBERED = re.compile(r"(d|bk|im)(\d+)(-d\d+)?\.qcow2")
+
+
+class Turn(Struct, frozen=True):
+    owner: str
+    until: int
+
+
+class Tending:
+    def __init__(self, hosts: Hosts, noticing: Noticing, sampling: Sampling, owner: str) -> None:
+        self._hosts = hosts
+        self._store = hosts.store
+        self._noticing = noticing
+        self._sampling = sampling
+        self._owner = owner
+        self._sampled = self._tidied = 0.0
+
+    def tend(self) -> float:
+        if not self._has_turn():
+            return EVERY
+        self.notice()
+        now = time.monotonic()
+        if now - self._sampled >= SAMPLE_EVERY:
+            self._sampled = now
+            self._sampling.take_all()
+        if now - self._tidied >= TIDY_EVERY:
+            self._tidied = now
+            self.tidy()
+        return EVERY
+
+    def notice(self) -> None:
+        with self._store.reading() as scene:
+            numbers = [thing.id for thing in scene.all(Domain)]
+        for number in numbers:
+            self._noticing.look(number)
+
+    def _has_turn(self) -> bool:
+        """One process tends at a time; another one when that has fallen silent."""
+        with self._store.writing() as scene:
+            stored = scene.db.value(_VALUE, name=TURN)
+            now = machine_now()
+            if stored is not None and stored["owner"] != self._owner and stored["until"] > now:
+                return False
+            turn = Turn(self._owner, now + HOLD)
+            if not scene.db.update(setting, {"name": TURN}, value=turn):
+                scene.db.insert(setting, name=TURN, value=turn)
+            return True
+
+    def tidy(self) -> None:
+        for number, entry in self._hosts.fleet().entries.items():
+            if entry.state == "lost":
+                continue
+            try:
+                self._tidy_host(self._hosts.client(number))
+            except (DriverError, LibvirtError) as error:
+                log.info("host %s was not tidied: %s", number, error)
+
+    def _tidy_host(self, host: HostClient) -> None:
+        """Files of jobs that are over, what has moved away, and media that were replaced."""
+        listed = host.listed()
+        media = self._hosts.media.files()
+        with self._store.reading() as scene:
+            jobs = {job.id for job in scene.jobs()}
+            busy = {(kind, number) for job in scene.jobs() for kind, number in (*job.changes, *job.reads)}
+            places = {kind.kind: {thing.id: thing.host for thing in scene.all(kind)} for _, kind in KEPT}  # type: ignore[type-var]
+        kinds = {prefix: kind.kind for prefix, kind in KEPT}
+        for name in listed:
+            scratch, numbered = _SCRATCH.fullmatch(name), _NUMBERED.fullmatch(name)
+            if scratch is not None:
+                stale = int(scratch[1]) not in jobs and (int(scratch[1]) > 0 or not jobs)
+            elif name.startswith("file-"):
+                stale = name not in media and not jobs
+            elif numbered is not None:
+                key = (kinds[numbered[1]], int(numbered[2]))
+                place = places[key[0]].get(key[1])
+                stale = place is not None and place != host.entry.id and key not in busy
+            else:
+                stale = False
+            if stale:
+                log.info("host %s: %s is needed no more", host.entry.id, name)
+                host.drop(name)

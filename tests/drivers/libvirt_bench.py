@@ -1,0 +1,84 @@
+"""The libvirt driver under test, on daemons of its own; and hands to meddle with them."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from crofter.clock import Clock
+from crofter.db import Database
+from crofter.drivers.hypervisor import DiskRef, DomainRef, VolumeRef
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
+from crofter.drivers.hypervisor.libvirt.hypervisor import LibvirtHypervisor
+from crofter.drivers.hypervisor.libvirt.names import disk, volume
+from tests.drivers.libvirt_fleet import Daemons, fingerprint
+from tests.drivers.real import MEDIA
+
+LONGEST = float(os.environ.get("CROFTER_TEST_LONGEST_WAIT", "4"))
+"""Seconds for which a check is let wait that would see the simulated clock run for minutes."""
+
+
+class LibvirtBench:
+    regions = ("us-east", "eu-west")
+    counts_traffic = False
+    keeps_to_the_books = False
+
+    def __init__(self, database: Database, daemons: Daemons) -> None:
+        self.database = database
+        self.daemons = daemons
+        self.clock = Clock()
+        self._hand = self.start()
+
+    def start(self) -> LibvirtHypervisor:
+        return LibvirtHypervisor(self.database, self.clock, MEDIA)
+
+    def wait(self, seconds: float) -> None:
+        if seconds < 300:
+            time.sleep(min(seconds, LONGEST))
+            return
+        for _ in range(3):  # counters should have grown
+            time.sleep(LONGEST / 3)
+            self._hand._sampling.take_all()
+
+    def _file(self, ref: DiskRef | VolumeRef) -> Path:
+        names = self._hand.hosts_client.names
+        if isinstance(ref, VolumeRef):
+            return self.daemons.volumes(ref.region) / names.installation / volume(ref.id)
+        return self.daemons.pool(ref.host) / names.installation / disk(ref.id)
+
+    def content(self, disk: DiskRef | VolumeRef) -> str:
+        return fingerprint(self._file(disk))
+
+    def _domain(self, ref: DomainRef) -> Any:
+        return self._hand.hosts_client.client(ref.host).domain(ref.id)
+
+    def shut_down_inside(self, domain: DomainRef) -> None:
+        found, ends = self._domain(domain), time.monotonic() + 120
+        while found.isActive():
+            assert time.monotonic() < ends, "the guest does not listen"
+            try:
+                found.shutdown()
+            except LibvirtError:
+                pass  # it is still booting
+            for _ in range(10):
+                if not found.isActive():
+                    return
+                time.sleep(0.1)
+
+    def kill(self, domain: DomainRef) -> None:
+        name = self._hand.hosts_client.names.domain(domain.id)
+        os.kill(self.daemons.process_of(domain.host, name), 9)
+        found, ends = self._domain(domain), time.monotonic() + 10
+        while found.isActive() and time.monotonic() < ends:
+            time.sleep(0.05)
+
+    def unplug(self, host: int) -> None:
+        self.daemons.unplug(host)
+
+    def plug(self, host: int) -> None:
+        self.daemons.plug(host)
+
+    def maintenance(self, host: int, *, begins: bool) -> None:
+        self._hand.maintenance(host, begins=begins, grace=0)

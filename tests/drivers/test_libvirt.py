@@ -1,0 +1,119 @@
+"""The libvirt driver keeps the contract, on real machines without KVM: all of it in a soak, the quick part always."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from crofter.db import Database, open_database
+from crofter.drivers.hypervisor.libvirt import tables
+from tests.drivers.bench import Yard
+from tests.drivers.contract import CHECKS
+from tests.drivers.lives import create_store
+from tests.drivers.real import MEDIA, short_folder, why_not
+
+pytestmark = pytest.mark.skipif(why_not() is not None, reason=why_not() or "")
+QUICK = (
+    "a_machine_is_placed_in_its_region",
+    "a_number_that_is_taken_is_not_made_otherwise",
+    "a_list_tells_which_hosts_it_could_not_see",
+    "no_machine_is_placed_where_it_could_not_run",
+    "what_is_not_there_cannot_be_switched",
+)
+"""Without KVM a guest takes a quarter of a minute to boot. These boot none; the rest is for a soak."""
+
+if why_not() is None:
+    from crofter.drivers.hypervisor.libvirt import machine_jobs
+    from tests.drivers.libvirt_bench import LibvirtBench
+    from tests.drivers.libvirt_fleet import Daemons, import_tiny
+
+
+@pytest.fixture(scope="module")
+def daemons() -> Iterator[Daemons]:
+    import_tiny(MEDIA)
+    folder = short_folder()
+    running = Daemons(folder, LibvirtBench.regions, 2)
+    try:
+        yield running
+    finally:
+        running.stop()
+
+
+@pytest.fixture
+def store() -> Iterator[Database]:
+    opened = open_database(None, None)
+    create_store(opened)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def yard(store: Database, daemons: Daemons) -> Iterator[Yard]:
+    daemons.write_down(store)
+    yield Yard(LibvirtBench(store, daemons))
+    daemons.clear()
+
+
+@pytest.mark.parametrize(
+    "check", [check if check in QUICK else pytest.param(check, marks=pytest.mark.soak) for check in CHECKS]
+)
+def test_the_libvirt_driver_keeps_the_contract(yard: Yard, check: str) -> None:
+    CHECKS[check](yard)
+
+
+@pytest.mark.soak
+def test_a_worker_that_stands_still_before_it_starts_a_machine_starts_none_that_was_switched_off(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between its last look at the books and libvirt's call any time may pass, as when a process is stopped."""
+    machine, boot = yard.machine(), yard.order("boot")
+    reached, go_on = threading.Event(), threading.Event()
+    defined = machine_jobs.put_definition
+
+    class Slow:
+        def __init__(self, domain: Any) -> None:
+            self._domain = domain
+
+        def createWithFlags(self, flags: int) -> Any:  # noqa: N802 - libvirt's name
+            reached.set()
+            assert go_on.wait(60)
+            return self._domain.createWithFlags(flags)
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._domain, name)
+
+    monkeypatch.setattr(machine_jobs, "put_definition", lambda *parts: Slow(defined(*parts)))
+    late = yard.bench.start()
+    late.ensure_running(machine.domain, boot)
+    assert reached.wait(30)
+    with yard.bench.database.write() as db:  # type: ignore[attr-defined]
+        db.update(tables.job, {"verb": "running"}, beat=0)  # its process is taken for dead
+    yard.shut_down(machine.domain)
+    go_on.set()
+    ends = time.monotonic() + 20
+    while yard.driver.observe(machine.domain).busy and time.monotonic() < ends:
+        time.sleep(0.1)
+    time.sleep(2)
+    host = late.hosts_client.client(machine.domain.host)  # type: ignore[attr-defined]
+    assert not host.domain(machine.domain.id).isActive(), "it was started and destroyed, and never ran"
+    assert yard.power(machine.domain) == "off"
+    assert yard.driver.changes(0) == ()
+
+
+@pytest.mark.soak
+def test_what_a_dead_process_has_left_on_hosts_is_cleared_away(yard: Yard) -> None:
+    driver: Any = yard.bench.start()
+    kept = yard.empty_disk(yard.host())
+    host = driver.hosts_client.client(kept.host)
+    host.send_bytes("tmp4711-script", b"a password hash")
+    host.send_bytes("file-0123456789abcdef", b"a kernel of last year")
+    other = driver.hosts_client.client(yard.host(yard.other_region))
+    other.send_bytes(f"d{kept.id}.qcow2", b"moved away from here")
+    driver._tending.tidy()
+    assert [name for name in host.listed() if not name.startswith("file-")] == [f"d{kept.id}.qcow2"]
+    assert "file-0123456789abcdef" not in host.listed()
+    assert f"d{kept.id}.qcow2" not in other.listed()
