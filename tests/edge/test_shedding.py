@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from crofter.edge import app, mounts, turns, write_queue
+from crofter.edge import group_reads, mounts, turns, write_queue
 from crofter.edge.perform import Performer
 from crofter.edge.protocol import BoundedProtocol
 from tests.cloud import ADMIN, Cloud
@@ -124,7 +124,7 @@ def test_a_queue_of_writes_that_is_late_lets_nobody_in(slow_cloud: Cloud, monkey
 def test_whoever_waits_for_a_thread_for_too_long_is_sent_away(
     slow_cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(app, "MAX_QUEUED", 2 * WORK)
+    monkeypatch.setattr(group_reads, "MAX_QUEUE_SECONDS", 2 * WORK)
     heard = burst(slow_cloud, request("GET", "/v4/account", token=ADMIN))
     assert heard[200, ""]
     assert heard[503, "1"]

@@ -33,7 +33,7 @@ class Queue:
 
     def __init__(self, cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
         self._cloud = cloud
-        self._write_queue = cloud.application.app._write_queue
+        self._write_queue = cloud.application.app.threads.writes
         self.batches: list[int] = []
         self.statements: list[str] = []
         answers = self._write_queue._answers
@@ -111,7 +111,7 @@ def test_a_token_that_is_revoked_in_the_same_commit_is_no_good_any_more(
 ) -> None:
     token = own_cloud.admin.post("/v4/profile/tokens", json={"label": "short", "scopes": "*"}).json()
     write_queue, visitor, taken = (
-        own_cloud.application.app._write_queue,
+        own_cloud.application.app.threads.writes,
         own_cloud.client(token["token"]),
         threading.Event(),
     )

@@ -1,7 +1,7 @@
 """The database: SQLAlchemy Core describes tables and statements, the drivers run them."""
 
 from crofter.db.database import Database
-from crofter.db.locks import Lock
+from crofter.db.locks import Lock, try_lock_account
 from crofter.db.opening import open_database
 from crofter.db.query import Query, among, json_list, query, unindexed
 from crofter.db.session import Duplicate, Session
@@ -29,5 +29,6 @@ __all__ = [
     "partial_index",
     "query",
     "table",
+    "try_lock_account",
     "unindexed",
 ]

@@ -8,7 +8,7 @@ import time
 import psycopg
 from psycopg import errors as pg
 
-from crofter.db.database import TransactionConflict
+from crofter.db.database import LockTaken, TransactionConflict
 from crofter.db.deadlines import NoAnswer
 from crofter.errors import Unavailable
 
@@ -22,6 +22,8 @@ def raise_storage_fault(error: BaseException | None) -> None:
     """A server that is away, or a transaction that lost against another, is no bug."""
     if isinstance(error, (pg.SerializationFailure, pg.DeadlockDetected)):
         raise TransactionConflict from error
+    if isinstance(error, pg.LockNotAvailable):
+        raise LockTaken from error
     if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError, *_INTERNAL)):
         raise Unavailable from error
 

@@ -8,6 +8,11 @@ from typing import Protocol
 
 from crofter.db.session import Session
 from crofter.db.signals import Signals
+from crofter.errors import Unavailable
+
+
+class LockTaken(Unavailable):
+    """Somebody else holds what was wanted, for longer than one waits. The database itself is well."""
 
 
 class TransactionConflict(Exception):
@@ -60,6 +65,9 @@ class Database(Protocol):
         Each write still stands or falls alone; none is done before the block has ended. Raises Unavailable.
         ``optimistic`` ones cost less, but if one fails late the block raises BatchAborted, and all are done again.
         """
+
+    def reading_together(self) -> AbstractContextManager[Batch]:
+        """All that this thread reads in the block is of one moment, which comes after the block was entered."""
 
     @property
     def holds_writer_lock(self) -> bool:

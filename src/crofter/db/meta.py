@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, Text, bindparam, select
+from sqlalchemy import Column, Text, bindparam, select, text
 
-from crofter.db.query import query
+from crofter.db.query import Query, query
 from crofter.db.session import Session
 from crofter.db.tables import Json, table
 
@@ -20,6 +20,12 @@ def get(db: Session, name: str, default: Any = None) -> Any:
     return default if value is None else value
 
 
+_PUT: Query[Any] = query(
+    text(
+        "INSERT INTO meta (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+    ).bindparams(bindparam("value", type_=Json()))
+)
+
+
 def put(db: Session, name: str, value: Any) -> None:
-    if not db.update(meta, {"name": name}, value=value):
-        db.insert(meta, name=name, value=value)
+    db.run_later(_PUT, name=name, value=value)

@@ -124,6 +124,8 @@ class PipelineConnection:
         self.connection = connection
         self.until: float | None = None
         """When the transaction under way has to be over, if it has a limit of its own."""
+        self.relaxed = False
+        """Whether its commits do not wait for the disk."""
         self._pg = connection.pgconn
         self._pg.nonblocking = 1
         self._pg.enter_pipeline_mode()

@@ -17,14 +17,14 @@ from crofter.db.database import Batch, LockFirst
 from crofter.db.deadlines import DeadlineConnection
 from crofter.db.durability import RelaxedDurability
 from crofter.db.journal import Journal
+from crofter.db.locks import ACCOUNTS
 from crofter.db.pipeline import BEGIN_READ, BEGIN_WRITE, PipelineConnection
 from crofter.db.pool import Pool
 from crofter.db.postgres_batch import TRY_LOCK, PostgresBatch
+from crofter.db.postgres_reads import PostgresReads
 from crofter.db.postgres_signals import PostgresSignals
 from crofter.db.session import Driver, Session
 
-ACCOUNTS = 1
-"""The class of advisory locks that hold accounts."""
 ALIVE: dict[str, Any] = {
     "connect_timeout": deadlines.CONNECT_SECONDS,
     "keepalives_idle": 5,
@@ -38,6 +38,8 @@ LOCK_TIMEOUT = "3s"
 """Shorter than a caller's deadline: then the server says that a lock is taken, and the connection can be used again."""
 IDLE_TIMEOUT = "15s"
 """A process that is stopped inside a transaction must not keep its locks from the others for ever."""
+RELAXED_CONNECTIONS = 4
+"""For what a time traveller writes, in two threads of its own."""
 PLANNING = "-c random_page_cost=1.1 -c jit=off"
 """Our statements find a few rows by an index, on disks that do not seek. By its defaults the server reads a small table
 as a whole for each row of a list, and may compile a statement that takes less time than that.
@@ -62,21 +64,26 @@ class PostgresDatabase:
         self._relaxed = RelaxedDurability()
         self._answering = Answering()
         self._pool = Pool(self._connect, pool)
+        self._relaxed_pool = Pool(lambda: self._connect("-c synchronous_commit=off"), RELAXED_CONNECTIONS)
         self._of_thread = threading.local()
 
-    def _connect(self) -> PipelineConnection:
+    def _connect(self, *more: str) -> PipelineConnection:
         options = (
             f"-c statement_timeout={STATEMENT_TIMEOUT} -c lock_timeout={LOCK_TIMEOUT}"
-            f" -c idle_in_transaction_session_timeout={IDLE_TIMEOUT} {PLANNING}"
+            f" -c idle_in_transaction_session_timeout={IDLE_TIMEOUT} {PLANNING} {' '.join(more)}"
         )
         return PipelineConnection(DeadlineConnection.connect(self.address, autocommit=True, options=options, **ALIVE))
 
-    def take(self) -> tuple[PipelineConnection, bool]:
-        """A connection for one transaction, and whether it is the one that tries a server that was silent."""
+    def take(self, *, relaxed: bool = False) -> tuple[PipelineConnection, bool]:
+        """A connection for one transaction, and whether it is the one that tries a server that was silent.
+
+        ``relaxed``: its commits do not wait for the disk.
+        """
         trial = self._answering.enter()
         connection: PipelineConnection | None = None
         try:
-            connection = self._pool.take()
+            connection = (self._relaxed_pool if relaxed else self._pool).take()
+            connection.relaxed = relaxed
             if trial:
                 connection.until = time.monotonic() + deadlines.CONNECT_SECONDS
                 connection.execute("SELECT 1")
@@ -84,7 +91,7 @@ class PostgresDatabase:
             connection.until = deadlines.of_transaction()
         except BaseException as error:
             if connection is not None:
-                self._pool.give_back(connection)
+                self._pool_of(connection).give_back(connection)
             self._answering.leave(error, trial=trial)
             raise_storage_fault(error)
             raise
@@ -92,12 +99,17 @@ class PostgresDatabase:
 
     def give_back(self, connection: PipelineConnection, error: BaseException | None, *, trial: bool) -> None:
         """After the transaction, with what went wrong; raises what that means to those who asked for it."""
-        self._pool.give_back(connection)
+        self._pool_of(connection).give_back(connection)
         self._answering.leave(error, trial=trial)
         raise_storage_fault(error)
 
+    def _pool_of(self, connection: PipelineConnection) -> Pool:
+        return self._relaxed_pool if connection.relaxed else self._pool
+
     def read(self) -> AbstractContextManager[Session]:
-        batch: PostgresBatch | None = getattr(self._of_thread, "batch", None)
+        batch: PostgresBatch | PostgresReads | None = getattr(self._of_thread, "batch", None)
+        if batch is None:
+            batch = getattr(self._of_thread, "reads", None)
         return _Reading(self) if batch is None else batch.reading()
 
     def write(self) -> AbstractContextManager[Session]:
@@ -108,6 +120,13 @@ class PostgresDatabase:
         if not optimistic:
             return nullcontext(Batch())  # each stands or falls alone, so each has a commit of its own
         return PostgresBatch(self, _DRIVER, accounts, ACCOUNTS)
+
+    def reading_together(self) -> AbstractContextManager[Batch]:
+        return PostgresReads(self, _DRIVER)
+
+    def open_reads(self, reads: PostgresReads | None) -> None:
+        """What this thread reads from now on is of this moment; what it writes is not."""
+        self._of_thread.reads = reads
 
     def open_batch(self, batch: PostgresBatch | None) -> None:
         """What this thread reads and writes from now on belongs to this batch, or to none."""
@@ -133,6 +152,7 @@ class PostgresDatabase:
     def close(self) -> None:
         self.signals.stop()
         self._pool.close()
+        self._relaxed_pool.close()
 
 
 # Blocks are classes here: each request opens one or two, and a generator costs several times as much.
@@ -149,7 +169,8 @@ class _Reading:
     def __enter__(self) -> Session:
         self._connection, self._trial = self._database.take()
         self._connection.begin(BEGIN_READ)
-        return Session(_DRIVER, self._connection.execute, _account_locks(self._connection))
+        connection = self._connection
+        return Session(_DRIVER, connection.execute, _account_locks(connection), None, connection.execute_later)
 
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         failure = error
@@ -173,11 +194,9 @@ class _Writing:
         self._relaxed = relaxed
 
     def __enter__(self) -> Session:
-        connection, self._trial = self._database.take()
+        connection, self._trial = self._database.take(relaxed=self._relaxed)
         self._connection = connection
         connection.begin(BEGIN_WRITE)
-        if self._relaxed:
-            connection.execute_later("SET LOCAL synchronous_commit TO off")
         self._session = Session(
             _DRIVER, connection.execute, _account_locks(connection), Journal(), connection.execute_later
         )
@@ -188,7 +207,10 @@ class _Writing:
         try:
             if failure is None:
                 self._session.before_commit()
-                self._connection.commit()
+                if self._session.changes_nothing:
+                    self._connection.commit_unwatched()
+                else:
+                    self._connection.commit()
         except BaseException as broken:
             failure = broken
             raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from functools import lru_cache
+from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 from sqlalchemy import Table, and_, bindparam, delete, insert, update
@@ -47,11 +48,13 @@ class Session:
     """Statements on one connection inside one transaction, and what to do once it has committed."""
 
     __slots__ = (
+        "_ahead",
         "_driver",
         "_execute",
         "_execute_later",
         "_lock_account",
         "after",
+        "changes_nothing",
         "deferred_writes",
         "dialect",
         "events",
@@ -74,6 +77,8 @@ class Session:
         self._execute = execute
         self._execute_later = execute_later or execute
         self._lock_account = lock_account
+        self._ahead: dict[Any, Any] | None = None if execute_later is None else {}
+        """Answers that were asked for before they are wanted, by question."""
         self.journal = journal
         """What a transaction that may write has read and written so far, for the audit log."""
         self.topics: set[str] = set()
@@ -84,6 +89,8 @@ class Session:
         self.price_changes: list[tuple[int, int, int]] = []
         """Who pays how much more, by the hour and by the month, for what was started and stopped; for a plan."""
         self.after: list[Callable[[], None]] = []
+        self.changes_nothing = False
+        """Said by whoever found nothing to write: then nobody waits for the end of the transaction."""
         self.deferred_writes: dict[Hashable, DeferredWrite] = {}
         """What is still to be written, by what it is the latest of."""
 
@@ -139,6 +146,30 @@ class Session:
             return None
         assert statement.row_type is not None
         return statement.row_type(*compiled.row(raw))
+
+    def ask_ahead(self, statement: Query[Any], **values: Any) -> None:
+        """Send a question that will be asked next, with the same words: several travel together.
+
+        It is answered as of now: not for what is changed before it is asked.
+        """
+        if self._ahead is not None:  # where every statement is a journey
+            compiled = statement.compiled(self.dialect)
+            bound = compiled.values(values)
+            self._ahead[_question(compiled, bound)] = self._execute_later(compiled.sql, bound)
+
+    def maybe_later(self, statement: Query[R], **values: Any) -> Callable[[], R | None]:
+        """The row, when it is asked for: the statement travels with the next one that is waited for."""
+        compiled = statement.compiled(self.dialect)
+        result = self._execute_later(compiled.sql, compiled.values(values))
+
+        def fetch() -> R | None:
+            raw = result.fetchone()
+            if self.journal is not None:
+                self.journal.reads.append(raw)
+            assert statement.row_type is not None
+            return None if raw is None else statement.row_type(*compiled.row(raw))
+
+        return fetch
 
     def all(self, statement: Query[R], **values: Any) -> list[R]:
         compiled = statement.compiled(self.dialect)
@@ -210,9 +241,18 @@ class Session:
         named = {f"old_{name}": value for name, value in where.items()}
         self._write_later(_update(changed, tuple(where), tuple(values)).compiled(self.dialect), {**named, **values})
 
+    def delete_later(self, source: Table, **where: Any) -> None:
+        """Delete the rows whose columns equal ``where``, if there are any."""
+        compiled = _delete(source, tuple(where)).compiled(self.dialect)
+        self._write_later(compiled, {f"old_{name}": value for name, value in where.items()})
+
     def raw(self, sql: str, values: Any = ()) -> Any:
         """SQL in the database's own words, for scheduled work of the database itself."""
         return self._execute(sql, values)
+
+    def raw_later(self, sql: str, values: Any = ()) -> None:
+        """The same, sent along with the next statement that is waited for."""
+        self._execute_later(sql, values)
 
     def _write(self, compiled: Compiled, values: dict[str, Any]) -> Any:
         bound = compiled.values(values)
@@ -227,7 +267,12 @@ class Session:
         self._execute_later(compiled.sql, bound)
 
     def _run(self, compiled: Compiled, values: dict[str, Any]) -> Any:
-        return self._bound(compiled.sql, compiled.values(values))
+        bound = compiled.values(values)
+        if self._ahead:
+            asked = self._ahead.pop(_question(compiled, bound), None)
+            if asked is not None:
+                return asked
+        return self._bound(compiled.sql, bound)
 
     def _bound(self, sql: str, values: Any) -> Any:
         try:
@@ -236,6 +281,10 @@ class Session:
             if "unique" in str(error).lower():
                 raise Duplicate(str(error)) from error
             raise
+
+
+def _question(compiled: Compiled, bound: Any) -> Any:
+    return compiled.key, tuple(sorted(bound.items(), key=itemgetter(0)))
 
 
 @lru_cache(maxsize=1024)

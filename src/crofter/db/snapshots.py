@@ -206,12 +206,12 @@ _SEQUENCES = "sequences of a snapshot"
 
 def _switch_triggers(connection: Connection[Any], to: Literal["ENABLE", "DISABLE"]) -> None:
     """Those of our own, in this transaction alone. What guards references between tables stays."""
-    found = connection.execute(
+    triggers = connection.execute(
         b"SELECT c.relname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace"
         b" WHERE n.nspname = current_schema()"
         b" AND EXISTS (SELECT 1 FROM pg_trigger t WHERE t.tgrelid = c.oid AND NOT t.tgisinternal)"
     ).fetchall()
-    orders = "; ".join(f"ALTER TABLE {_quoted(name)} {to} TRIGGER USER" for (name,) in found)
+    orders = "; ".join(f"ALTER TABLE {_quoted(name)} {to} TRIGGER USER" for (name,) in triggers)
     if orders:
         connection.execute(orders.encode())
 

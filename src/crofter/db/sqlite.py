@@ -126,6 +126,9 @@ class SqliteDatabase:
     def batch(self, *, optimistic: bool = False, accounts: Collection[int] = ()) -> AbstractContextManager[Batch]:
         return SharedTransaction(self, optimistic=optimistic)
 
+    def reading_together(self) -> AbstractContextManager[Batch]:
+        return nullcontext(Batch())  # reads cost nothing to begin
+
     @property
     def holds_writer_lock(self) -> bool:
         return self._shared is not None and self._shared.thread == threading.get_ident()

@@ -46,9 +46,9 @@ def check(connection: apsw.Connection) -> None:
     until = time.monotonic() + CHECK_SECONDS
     connection.set_progress_handler(lambda: time.monotonic() > until, 1000)
     try:
-        for (found,) in connection.execute("PRAGMA quick_check(1)"):
-            if found != "ok":
-                raise apsw.CorruptError(" ".join(str(found).split()))
+        for (verdict,) in connection.execute("PRAGMA quick_check(1)"):
+            if verdict != "ok":
+                raise apsw.CorruptError(" ".join(str(verdict).split()))
     except apsw.InterruptError:
         pass  # so much of it is whole
     finally:

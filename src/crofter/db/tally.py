@@ -133,8 +133,8 @@ class Tally:
             rows, descending = total - 1 - rows, not descending
         place = db.one(_PLACES[descending], counted=self.name, owner=owner, rows=rows)
         edge = ((place.block + 1) << BLOCK_BITS) - 1 if descending else place.block << BLOCK_BITS
-        found: int | None = db.value(self._rows[descending], owner=owner, edge=edge, passed=rows - int(place.passed))
-        return found
+        row_id: int | None = db.value(self._rows[descending], owner=owner, edge=edge, passed=rows - int(place.passed))
+        return row_id
 
 
 def _install(counted: Table, owner: str, number: str, only: str | None) -> None:

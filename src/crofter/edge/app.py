@@ -7,7 +7,6 @@ import itertools
 import logging
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, Protocol
@@ -15,10 +14,9 @@ from urllib.parse import parse_qs
 
 from msgspec import Struct
 
-from crofter.edge import headers, planning, streams, unplanned
+from crofter.edge import headers, streams, unplanned
 from crofter.edge.arguments import Request
 from crofter.edge.endpoint import Endpoint
-from crofter.edge.group_writes import GroupWrites
 from crofter.edge.hub import Hub
 from crofter.edge.limits import RateLimits, RateLimitStatus
 from crofter.edge.observe import Observer
@@ -29,8 +27,8 @@ from crofter.edge.receiving import Gone, discard, read_body
 from crofter.edge.repeats import Repeats
 from crofter.edge.router import Router
 from crofter.edge.sending import PIECE, Unread, part, send_in_pieces, send_read
+from crofter.edge.threads import Threads
 from crofter.edge.turns import Turns
-from crofter.edge.write_queue import WriteQueue
 from crofter.errors import NotFound, Problem, TooMany, Unavailable, UnderWay
 
 log = logging.getLogger("crofter")
@@ -43,8 +41,6 @@ ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 MAX_WAIT = 60
 READERS = 2
 """Files that are read at the same moment: with more, those who download would keep the event loop to themselves."""
-MAX_QUEUED = 1.0
-"""Seconds that a request waits for a thread before its caller is told to come back later."""
 
 
 class CountsReads(Protocol):
@@ -86,11 +82,8 @@ class App:
 
     def __init__(self, parts: Parts) -> None:
         self.parts = parts
-        database = parts.performer.runtime.database
-        self._pool = ThreadPoolExecutor(parts.threads, "request", initializer=database.answers_callers)
+        self.threads = Threads(parts.performer, parts.threads)
         self._proxied = parts.performer.runtime.settings.behind_proxy
-        self._inline = not database.reads_block
-        self._write_queue = WriteQueue(parts.performer) if self._inline else GroupWrites(parts.performer, self._pool)
         self._boot = parts.performer.runtime.rng.hex(8)
         self._serial = itertools.count(1)
         self._busy = 0
@@ -129,7 +122,7 @@ class App:
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()
         self.parts.hub.open()
-        self._write_queue.open()
+        self.threads.open()
         loop = asyncio.get_running_loop()
         for action in self.parts.on_start:
             await loop.run_in_executor(None, action)
@@ -138,8 +131,7 @@ class App:
         self.parts.hub.close()
         for action in self.parts.on_stop:
             await loop.run_in_executor(None, action)
-        self._write_queue.close()
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        self.threads.close()
         await send({"type": "lifespan.shutdown.complete"})
 
     async def _http(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -245,38 +237,12 @@ class App:
             answer = await self._repeats.answer(answer, lambda: self._perform(endpoint, values, request))
         if answer.two_phase is not None or answer.read_after is not None:
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._pool, self.parts.performer.finish, endpoint, request, answer)
+            return await loop.run_in_executor(self.threads.pool, self.parts.performer.finish, endpoint, request, answer)
         return answer
 
     async def _perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
-        """Reads of SQLite are quicker than a change of thread; whatever may wait or take long goes to one.
-
-        How long a filter takes is up to who sends it, and to how much they have.
-        """
-        if self._queues(endpoint, request):
-            return await self._write_queue.perform(endpoint, values, request)
-        if self._inline and not (endpoint.writes or endpoint.slow or b"x-filter" in request.headers):
-            return self.parts.performer.perform(endpoint, values, request)
-        since = time.monotonic()
-
-        def perform() -> Answer:
-            if time.monotonic() - since > MAX_QUEUED:
-                return refused(Unavailable(), None)
-            return self.parts.performer.perform(endpoint, values, request)
-
-        performed = self._loop.run_in_executor(self._pool, perform)
-        if endpoint.catalogue and self._is_known(endpoint, bearer(request.headers.get(b"authorization"))):
-            await asyncio.wait((performed,), timeout=MAX_QUEUED)
-            if not performed.done():  # there is an answer in memory: nobody need wait for a database that is away
-                performed.cancel()
-                return refused(Unavailable(), None)
-        return await performed
-
-    def _queues(self, endpoint: Endpoint, request: Request) -> bool:
-        """Whether it may share a commit: no file, which takes long, and on PostgreSQL no plan, which is undone."""
-        if not endpoint.writes or endpoint.upload is not None:
-            return False
-        return self._inline or not planning.wanted(request.headers)
+        known = endpoint.catalogue and self._is_known(endpoint, bearer(request.headers.get(b"authorization")))
+        return await self.threads.perform(endpoint, values, request, elsewhere=bool(known))
 
     async def _wait(self, endpoint: Endpoint, values: dict[str, Any], request: Request, receive: Receive) -> Answer:
         """A long poll: answered as soon as the list is not empty, or when the time is up."""
@@ -316,7 +282,7 @@ class App:
 
         async def fetch(position: Any) -> Any:
             presented = bearer(dict(scope["headers"]).get(b"authorization")) or ""
-            return await loop.run_in_executor(self._pool, streams.fetch, performer, stream, presented, position)
+            return await loop.run_in_executor(self.threads.pool, streams.fetch, performer, stream, presented, position)
 
         hub = self.parts.hub
         try:
@@ -382,7 +348,7 @@ class App:
         async def read(start: int) -> bytes:
             async with self._readers:
                 reading = self.parts.performer.read
-                return await self._loop.run_in_executor(self._pool, reading, download, answer.actor, start)
+                return await self._loop.run_in_executor(self.threads.pool, reading, download, answer.actor, start)
 
         with self._unread.counted(peer, 2 * PIECE):
             await send_read(send, size, read)

@@ -7,7 +7,7 @@ from concurrent.futures import Executor
 from crofter.db.database import Batch, BatchAborted, TransactionConflict
 from crofter.edge.perform import Answer, Performer, refused
 from crofter.edge.problems import Fault
-from crofter.edge.write_queue import Job, WriteQueue, deliver, log
+from crofter.edge.write_queue import Job, WriteQueue, deliver, log, waiting
 from crofter.errors import Problem, Unavailable
 
 MOST = 16
@@ -27,7 +27,7 @@ class GroupWrites(WriteQueue):
         self._performer.runtime.database.answers_callers()
         while (first := self._jobs.get()) is not None:
             jobs = [first]
-            while len(jobs) < MOST and (job := self._waiting()) is not None:
+            while len(jobs) < MOST and (job := waiting(self._jobs)) is not None:
                 jobs.append(job)
             late = [job for job in jobs if self._is_late(job)]
             if late:

@@ -34,6 +34,8 @@ class Access(msgspec.Struct, frozen=True):
     """How the server knows its people. The edge asks; the resources answer."""
 
     authenticate: Callable[[Runtime, Session, str], Actor | None]
+    authenticating: Callable[[Runtime, Session, str], Callable[[], Actor | None]]
+    """The same, asked now and answered when it is called: several travel together."""
     permits: Callable[[Context, str, int, str], bool]
     permits_globally: Callable[..., bool]
 
@@ -75,12 +77,22 @@ class Performer:
         self.rate_change = rate_change
         self._accounts = TokenAccounts()
 
-    def perform(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> Answer:
+    def perform(
+        self,
+        endpoint: Endpoint,
+        values: dict[str, Any],
+        request: Request,
+        actor_of: Callable[[Request], Actor | None] | None = None,
+    ) -> Answer:
+        """``actor_of``: who a read's token stands for at the moment that is read, if that was looked up already."""
         caller = Caller()
         try:
             if not endpoint.writes:
                 with self.runtime.database.read() as db:
-                    actor = caller.actor = self._actor(endpoint, request, db)
+                    if actor_of is None:
+                        actor = caller.actor = self._actor(endpoint, request, db)
+                    else:
+                        actor = caller.actor = _required(endpoint, actor_of(request))
                     _admit(endpoint, actor)
                     return self._run(endpoint, values, request, self._context(db, actor, request), None)
             caller.account_id = self._accounts.of(request) if self.runtime.database.reads_block else None
@@ -152,10 +164,7 @@ class Performer:
 
     def _actor(self, endpoint: Endpoint, request: Request, db: Session) -> Actor | None:
         presented = bearer(request.headers.get(b"authorization"))
-        actor = self.access.authenticate(self.runtime, db, presented) if presented else None
-        if actor is None and not endpoint.public:
-            raise Unauthenticated
-        return actor
+        return _required(endpoint, self.access.authenticate(self.runtime, db, presented) if presented else None)
 
     def _write(
         self,
@@ -181,10 +190,10 @@ class Performer:
                         caller.account_id = None
                         raise LockFirst(actor.account_id)
             ctx = self._context(db, actor, request)
+            key = None if actor is None else self._key(endpoint, request)
             if actor is not None and planning.wanted(request.headers):
                 run = partial(self._run, endpoint, values, request, ctx, body)
                 raise planning.Undone(planning.plan(ctx, endpoint, lambda: run().two_phase, self.rate_change))
-            key = None if actor is None else self._key(endpoint, request)
             if key is None:
                 return self._change(endpoint, values, request, ctx, body)
             replayed = _replayed(idempotency.earlier(ctx, key), actor)
@@ -321,6 +330,12 @@ class Performer:
 def _number(part: int | str) -> int:
     """The number that grants know an object by; images are called ``private/7`` in a path."""
     return part if isinstance(part, int) else int(part.rpartition("/")[2])
+
+
+def _required(endpoint: Endpoint, actor: Actor | None) -> Actor | None:
+    if actor is None and not endpoint.public:
+        raise Unauthenticated
+    return actor
 
 
 def _admit(endpoint: Endpoint, actor: Actor | None) -> None:

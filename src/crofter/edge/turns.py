@@ -74,12 +74,12 @@ class Turns:
     def _take_on(self, now: float) -> None:
         left = self._share
         while self._waiting and left > 0:
-            one = self._waiting.popleft()
-            if one.taken_on.done():  # its client has gone
+            waiting = self._waiting.popleft()
+            if waiting.taken_on.done():  # its client has gone
                 continue
-            in_time = now - one.since <= MAX_WAIT_SECONDS
+            in_time = now - waiting.since <= MAX_WAIT_SECONDS
             left -= 1 if in_time else 1 / REFUSALS
-            one.taken_on.set_result(in_time)
+            waiting.taken_on.set_result(in_time)
 
 
 def _correction(turn: float) -> float:

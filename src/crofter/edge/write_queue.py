@@ -84,19 +84,10 @@ class WriteQueue:
     def _optimistically(self, jobs: list[Job]) -> list[Answer]:
         with self._performer.runtime.database.batch(optimistic=True) as turn:
             answers = [self._perform(jobs[0])]
-            while len(jobs) < MOST and not turn.aborted and (job := self._waiting()) is not None:
+            while len(jobs) < MOST and not turn.aborted and (job := waiting(self._jobs)) is not None:
                 jobs.append(job)
                 answers.append(self._perform(job))
             return answers
-
-    def _waiting(self) -> Job | None:
-        try:
-            job = self._jobs.get_nowait()
-        except Empty:
-            return None
-        if job is None:
-            self._jobs.put(None)  # the end is for the next round
-        return job
 
     def _is_late(self, job: Job) -> bool:
         self._waited = time.monotonic() - job.since
@@ -106,6 +97,17 @@ class WriteQueue:
         if self._is_late(job):
             return refused(Unavailable(), None)
         return self._performer.perform(job.endpoint, job.values, job.request)
+
+
+def waiting(jobs: SimpleQueue[Job | None]) -> Job | None:
+    """The next one, if there is one. The end of the queue stays where it is."""
+    try:
+        job = jobs.get_nowait()
+    except Empty:
+        return None
+    if job is None:
+        jobs.put(None)  # the end is for the next round
+    return job
 
 
 def deliver(jobs: list[Job], answers: list[Answer]) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from crofter import clock, scopes
 from crofter.context import Actor, Context, Runtime
 from crofter.db import Session
@@ -10,7 +12,18 @@ from crofter.resources.users import store
 
 def authenticate(runtime: Runtime, db: Session, presented: str) -> Actor | None:
     """The actor behind a token that is known, not expired, and of an open account."""
-    row = db.maybe(store.BEARER, digest=runtime.keyring.digest(presented), moment=clock.text(runtime.clock.now()))
+    digest, moment = runtime.keyring.digest(presented), clock.text(runtime.clock.now())
+    return _actor(db.maybe(store.BEARER, digest=digest, moment=moment))
+
+
+def authenticating(runtime: Runtime, db: Session, presented: str) -> Callable[[], Actor | None]:
+    """The same, asked now and answered when it is called."""
+    digest, moment = runtime.keyring.digest(presented), clock.text(runtime.clock.now())
+    found = db.maybe_later(store.BEARER, digest=digest, moment=moment)
+    return lambda: _actor(found())
+
+
+def _actor(row: store.Bearer | None) -> Actor | None:
     if row is None:
         return None
     return Actor(row.account_id, row.user_id, row.username, row.restricted, row.token_id, scopes.held(row.scopes))

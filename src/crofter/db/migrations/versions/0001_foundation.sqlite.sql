@@ -38,6 +38,12 @@ CREATE TABLE account ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, euuid TEXT
 --;
 CREATE TABLE simulated_zone ( name TEXT NOT NULL, serial INTEGER NOT NULL, lines TEXT NOT NULL, masters TEXT NOT NULL, transfers TEXT NOT NULL, CONSTRAINT pk_simulated_zone PRIMARY KEY (name) ) STRICT
 --;
+CREATE TABLE hypervisor_host ( id INTEGER NOT NULL, region TEXT NOT NULL, uri TEXT NOT NULL, pool TEXT NOT NULL, volumes TEXT, network TEXT NOT NULL, forward INTEGER, architecture TEXT NOT NULL, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, state TEXT NOT NULL, emulation INTEGER DEFAULT '0' NOT NULL, CONSTRAINT pk_hypervisor_host PRIMARY KEY (id) ) STRICT
+--;
+CREATE TABLE hypervisor_job ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, operation INTEGER NOT NULL, kind TEXT NOT NULL, thing INTEGER NOT NULL, step TEXT NOT NULL, verb TEXT NOT NULL, changes TEXT NOT NULL, reads TEXT NOT NULL, owner TEXT NOT NULL, begun INTEGER NOT NULL, beat INTEGER NOT NULL, expected INTEGER NOT NULL, state TEXT NOT NULL ) STRICT
+--;
+CREATE TABLE hypervisor_sample ( domain INTEGER NOT NULL, at INTEGER NOT NULL, since INTEGER NOT NULL, counters TEXT NOT NULL, grown TEXT NOT NULL, CONSTRAINT pk_hypervisor_sample PRIMARY KEY (domain, at) ) STRICT
+--;
 CREATE TABLE rate_window ( caller BLOB NOT NULL, taken INTEGER NOT NULL, until INTEGER NOT NULL, CONSTRAINT pk_rate_window PRIMARY KEY (caller) ) STRICT
 --;
 CREATE INDEX ix_rate_window_until ON rate_window (until)

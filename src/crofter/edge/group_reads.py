@@ -1,0 +1,124 @@
+"""Reads of PostgreSQL that come at once share a transaction, a connection and one hand-over between threads."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Executor
+from queue import SimpleQueue
+from typing import Any
+
+from crofter.context import Actor
+from crofter.db import Session
+from crofter.edge.arguments import Request
+from crofter.edge.endpoint import Endpoint
+from crofter.edge.perform import Answer, Performer, bearer, refused
+from crofter.edge.problems import Fault
+from crofter.edge.write_queue import Job, deliver, log, waiting
+from crofter.errors import Problem, Unavailable
+
+THREADS = 2
+"""While one waits for the database the other makes answers."""
+MOST = 8
+"""Reads at one moment. The last of them waits for all others."""
+MAX_QUEUE_SECONDS = 1.0
+"""Seconds that a request waits for a thread before its caller is told to come back later."""
+TOLD_SECONDS = 0.01
+"""After so long answers that are there are sent, even if others are still to come."""
+
+
+class GroupReads:
+    """What waits is taken together, before the moment that is read begins: so nobody misses what they have written."""
+
+    def __init__(self, performer: Performer, pool: Executor) -> None:
+        self._performer = performer
+        self._pool = pool
+        self._jobs: SimpleQueue[Job | None] = SimpleQueue()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    def open(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        for number in range(THREADS):
+            threading.Thread(target=self._serve, name=f"reads-{number}", daemon=True).start()
+
+    def close(self) -> None:
+        for _ in range(THREADS):
+            self._jobs.put(None)
+
+    def submit(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> asyncio.Future[Answer]:
+        assert self._loop is not None
+        answered: asyncio.Future[Answer] = self._loop.create_future()
+        self._jobs.put(Job(endpoint, values, request, answered, time.monotonic()))
+        return answered
+
+    def _serve(self) -> None:
+        self._performer.runtime.database.answers_callers()
+        while (first := self._jobs.get()) is not None:
+            jobs = [first]
+            # Half of what waits is for the other thread, which would have nothing to do otherwise.
+            while len(jobs) < min(MOST, self._jobs.qsize() + 1) and (job := waiting(self._jobs)) is not None:
+                jobs.append(job)
+            self._together(jobs)
+
+    def _together(self, jobs: list[Job]) -> None:
+        earliest = time.monotonic() - MAX_QUEUE_SECONDS
+        late = [job for job in jobs if job.since < earliest]
+        if late:
+            self._tell(late, [refused(Unavailable(), None) for _ in late])
+            jobs = [job for job in jobs if job.since >= earliest]
+        try:
+            told = self._answer(jobs) if jobs else 0
+        except Problem as problem:  # no connection: the same for all of them
+            self._tell(jobs, [refused(problem, None) for _ in jobs])
+            return
+        except Exception:
+            log.exception("%d reads failed together", len(jobs))
+            self._tell(jobs, [refused(Fault(), None) for _ in jobs])
+            return
+        for job in jobs[told:]:
+            self._pool.submit(self._alone, job)
+
+    def _answer(self, jobs: list[Job]) -> int:
+        """Answer them in their order; how many were answered before the connection failed, if it did."""
+        performer = self._performer
+        answers: list[Answer] = []
+        told, since = 0, time.monotonic()
+        with performer.runtime.database.reading_together() as batch:
+            with performer.runtime.database.read() as db:
+                actors = _Actors(performer, db, jobs)
+            for job in jobs:
+                answers.append(performer.perform(job.endpoint, job.values, job.request, actors.of))
+                if batch.aborted:
+                    break
+                if time.monotonic() - since > TOLD_SECONDS:
+                    self._tell(jobs[told : len(answers)], answers[told:])
+                    told, since = len(answers), time.monotonic()
+        self._tell(jobs[told : len(answers)], answers[told:])
+        return len(answers)
+
+    def _alone(self, job: Job) -> None:
+        self._tell([job], [self._performer.perform(job.endpoint, job.values, job.request)])
+
+    def _tell(self, jobs: list[Job], answers: list[Answer]) -> None:
+        if jobs:
+            assert self._loop is not None
+            self._loop.call_soon_threadsafe(deliver, jobs, answers)
+
+
+class _Actors:
+    """Who the tokens stand for at the moment that is read: each is looked up once, all of them on one journey."""
+
+    def __init__(self, performer: Performer, db: Session, jobs: list[Job]) -> None:
+        self._looked_up: dict[bytes, Callable[[], Actor | None]] = {}
+        for job in jobs:
+            header = job.request.headers.get(b"authorization")
+            if header is not None and header not in self._looked_up:
+                presented = bearer(header)
+                if presented:
+                    self._looked_up[header] = performer.access.authenticating(performer.runtime, db, presented)
+
+    def of(self, request: Request) -> Actor | None:
+        looked_up = self._looked_up.get(request.headers.get(b"authorization", b""))
+        return None if looked_up is None else looked_up()
