@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import signal
@@ -10,10 +11,13 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
+from unittest import mock
 
 import httpx2
+
+from crofter.cli import main
 
 CROFTER = str(Path(sys.executable).with_name("crofter"))
 TOKEN = "a-token-that-was-set-by-hand"
@@ -42,6 +46,27 @@ def run(
         timeout=60,
         check=False,
     )
+
+
+def run_here(*flags: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    """A command that ends before it serves, in this process: a start of another one costs a second."""
+    out, err = io.StringIO(), io.StringIO()
+    hangup = signal.getsignal(signal.SIGHUP)
+    try:
+        with (
+            mock.patch.dict(os.environ, environment(**(env or {})), clear=True),
+            redirect_stdout(out),
+            redirect_stderr(err),
+        ):
+            main(flags)
+        code = 0
+    except SystemExit as ended:
+        code = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        if isinstance(ended.code, str):
+            print(ended.code, file=err)  # as the interpreter does when it ends
+    finally:
+        signal.signal(signal.SIGHUP, hangup)
+    return subprocess.CompletedProcess(flags, code, out.getvalue(), err.getvalue())
 
 
 class Process:
@@ -97,6 +122,7 @@ class Process:
                 self.ended()
             except subprocess.TimeoutExpired:
                 self.kill()
+                raise
         self._log.close()
 
 

@@ -9,6 +9,7 @@ import shutil
 import signal
 import socket
 import sqlite3
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -22,7 +23,7 @@ from crofter.db import sqlite_file
 from tests.databases import PostgresServer, children
 from tests.edge.answers import connect, receive, request
 from tests.resources.followers import eventually, stream
-from tests.served import TOKEN, Process, run, serving
+from tests.served import TOKEN, Process, run, run_here, serving
 
 STOP_SECONDS = 60
 """Until a test that waits for an end gives up. Never a measure of anything."""
@@ -99,7 +100,7 @@ def test_a_second_process_on_the_same_folder_is_refused_in_words(kept: Path) -> 
 def test_a_port_that_is_taken_is_refused_in_words() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        refused = run("serve", "--port", str(port), "--data", ":memory:")
+        refused = run_here("serve", "--port", str(port), "--data", ":memory:")
     assert refused.returncode == 1
     assert refused.stderr.startswith("crofter: ")
     assert f"cannot listen on port {port} of 127.0.0.1: " in refused.stderr
@@ -110,7 +111,7 @@ def test_a_port_that_is_taken_is_refused_in_words() -> None:
 @pytest.mark.parametrize("command", [("serve", "--port", "0"), ("migrate",)])
 def test_a_file_that_is_no_database_is_refused_in_words(tmp_path: Path, command: tuple[str, ...]) -> None:
     (tmp_path / "crofter.db").write_bytes(b"something else" * 1000)
-    refused = run(*command, "--data", str(tmp_path))
+    refused = run_here(*command, "--data", str(tmp_path))
     assert refused.returncode == 1
     assert f"cannot use the database {tmp_path / 'crofter.db'}: file is not a database" in refused.stderr
     assert "Traceback" not in refused.stderr
@@ -121,7 +122,7 @@ def test_a_database_that_was_emptied_is_refused_in_words(kept: Path, tmp_path: P
     """Else a new service would begin in its place, as if there had never been anything."""
     folder = shutil.copytree(kept, tmp_path / "emptied")
     (folder / "crofter.db").write_bytes(b"")
-    refused = run(*command, "--data", str(folder))
+    refused = run_here(*command, "--data", str(folder))
     assert refused.returncode == 1
     assert refused.stderr.startswith(f"crofter: the database {folder / 'crofter.db'} is empty, but secret.key beside")
     assert refused.stderr.count("\n") == 1
@@ -130,7 +131,7 @@ def test_a_database_that_was_emptied_is_refused_in_words(kept: Path, tmp_path: P
 
 def test_an_empty_file_in_an_otherwise_empty_folder_is_a_new_database(tmp_path: Path) -> None:
     (tmp_path / "crofter.db").touch()
-    assert run("migrate", "--data", str(tmp_path)).returncode == 0
+    assert run_here("migrate", "--data", str(tmp_path)).returncode == 0
 
 
 @pytest.mark.parametrize("command", [("serve", "--port", "0"), ("migrate",)])
@@ -144,7 +145,7 @@ def test_a_damaged_database_is_refused_in_words(
         for start in range(page * 4, size, page * 2):  # the schema's own pages stay whole
             file.seek(start)
             file.write(bytes(page) if damage == "zeroes" else bytes((start * 31 + n * n) % 251 for n in range(page)))
-    refused = run(*command, "--data", str(folder))
+    refused = run_here(*command, "--data", str(folder))
     assert refused.returncode == 1
     assert refused.stderr.startswith(f"crofter: cannot use the database {folder / 'crofter.db'}: it is damaged (")
     assert refused.stderr.count("\n") == 1
@@ -169,7 +170,7 @@ def test_a_newer_schema_is_refused_in_words(kept: Path, tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "newer" / "crofter.db") as connection:
         connection.execute("UPDATE alembic_version SET version_num = '9999'")
     connection.close()
-    refused = run("serve", "--port", "0", "--data", str(tmp_path / "newer"))
+    refused = run_here("serve", "--port", "0", "--data", str(tmp_path / "newer"))
     assert refused.returncode == 1
     assert "the database has schema 9999, which is newer than this release knows" in refused.stderr
     assert "Traceback" not in refused.stderr
@@ -189,7 +190,7 @@ def test_a_newer_schema_is_refused_in_words(kept: Path, tmp_path: Path) -> None:
     ],
 )
 def test_settings_that_cannot_be_are_refused_in_words(flags: tuple[str, ...], env: dict[str, str], words: str) -> None:
-    refused = run("serve", *flags, env={"CROFTER_PORT": "0", **env})
+    refused = run_here("serve", *flags, env={"CROFTER_PORT": "0", **env})
     assert refused.returncode != 0
     assert words in refused.stderr
     assert "Traceback" not in refused.stderr
@@ -197,10 +198,10 @@ def test_settings_that_cannot_be_are_refused_in_words(flags: tuple[str, ...], en
 
 
 def test_the_command_says_what_it_can_do() -> None:
-    shown = run("--help")
+    shown = run_here("--help")
     assert shown.returncode == 0
     assert "serve" in shown.stdout
-    assert run("--version").stdout.startswith("crofter ")
+    assert run_here("--version").stdout.startswith("crofter ")
 
 
 # ---- stopping -------------------------------------------------------------------------------------------------------
@@ -261,6 +262,25 @@ def _takes_nobody_in(server: Process) -> bool:
     except ConnectionRefusedError:
         return True
     return False
+
+
+STUCK = """
+import signal, threading
+from crofter.cli import main, stopping
+from crofter.engine.worker import Worker
+stopping.MOST_SECONDS = 0.5
+Worker.stop = lambda self, grace: threading.Event().wait()
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+main()
+"""
+
+
+def test_a_stop_ends_though_a_part_never_does_and_says_where_it_stood() -> None:
+    """The signal was held back by whoever started the server, which must hear it all the same."""
+    with serving("--data", ":memory:", program=(sys.executable, "-c", STUCK)) as server:
+        server.terminate()
+        assert server.ended(STOP_SECONDS) == 1
+        assert "lambda" in server.log()
 
 
 # ---- the log --------------------------------------------------------------------------------------------------------

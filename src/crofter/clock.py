@@ -64,6 +64,8 @@ class Clock:
         self.wall, self.steady = read_wall, time.monotonic_ns
         self.era = 0
         """Grows when time is put back on purpose, with everything else. 0: not begun yet."""
+        self.held = False
+        """Whether nobody but this process can set the clock now: then all agree with what it says here."""
         self._shared: int | None = None
         """Nanoseconds from the steady clock to the one that all processes share, if this machine's differs from it."""
         self._latest = 0
@@ -71,6 +73,7 @@ class Clock:
         self._noted = (0, 0)
         """A moment not long before it, and what the steady clock showed then."""
         self._running_on = threading.Lock()
+        self._changing_era = threading.Lock()
 
     def now(self) -> int:
         setting = self.setting
@@ -116,6 +119,24 @@ class Clock:
     def raise_to(self, moment: int) -> None:
         """From now on, no earlier machine time than this is told."""
         if moment > self.machine():
+            self.restart(moment)
+
+    def join(self, era: int, moment: int) -> None:
+        """Take up what another process has told: it was ``moment`` in this era.
+
+        At once with the look at our own era: a thread that has read the mark of the era before, and goes on only now,
+        would bring that time into the new one, and no process would ever leave it again.
+        """
+        with self._changing_era:
+            if era > self.era > 0:
+                self.era = era
+                self.restart(moment)
+            elif era >= self.era:
+                self.raise_to(moment)
+
+    def begin_era(self, era: int, moment: int) -> None:
+        with self._changing_era:
+            self.era = era
             self.restart(moment)
 
     def restart(self, moment: int) -> None:

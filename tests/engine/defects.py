@@ -6,13 +6,14 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import bindparam, func, literal_column, select, update
+from sqlalchemy import bindparam, false, func, literal_column, select, update
 
 from crofter.context import Context
 from crofter.db import Database, Query, Session, query
 from crofter.engine import queue
+from crofter.engine.queue import Won
 from crofter.engine.step_context import StepContext
-from crofter.engine.tables import CLAIMED, Claimed, operation
+from crofter.engine.tables import CLAIMED, operation
 from tests.engine import deeds
 
 
@@ -69,7 +70,7 @@ def effect_late(database: Database) -> None:
     deeds.leave = leave_later
 
 
-def claim_without_order() -> Query[Claimed]:
+def claim_without_order() -> Query[Won]:
     """The quick claim that does not ask what is ahead of it on the key."""
     one, held = operation.alias("one"), operation.alias("held")
     taken = select(held.c.key).where(held.c.state.in_(_words("running", "waiting")), held.c.key.is_not(None))
@@ -95,15 +96,15 @@ def no_exclusion(_: Database) -> None:
     queue.CLAIM_QUEUE = _claim(ready.order_by(one.c.due, one.c.id))
 
 
-def _claim(ready: Any) -> Query[Claimed]:
+def _claim(ready: Any) -> Query[Won]:
     first = ready.limit(1).with_for_update(skip_locked=True).cte("first")
     slowly = func.pg_sleep(0.002).is_not(None)  # between taking the row and writing it: the window, made wide
     return query(
         update(operation)
         .where(operation.c.id.in_(select(first.c.id)), slowly)
         .values(state="running", owner=bindparam("me"), epoch=operation.c.epoch + 1)
-        .returning(*CLAIMED),
-        Claimed,
+        .returning(*CLAIMED, false().label("held")),
+        Won,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -245,6 +246,29 @@ def test_processes_whose_machines_disagree_tell_the_time_of_their_database(
     finally:
         one.close()
         two.close()
+
+
+def test_a_mark_that_was_read_before_time_was_put_back_is_not_taken_over_into_the_new_era(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The thread that has read it stands still just before it raises the clock, while another one begins the era."""
+    clock = Clock()
+    clock.begin_era(1, 0)
+    ahead = clock.machine() + HOUR
+    begun = threading.Event()
+    other = threading.Thread(target=lambda: (clock.begin_era(2, 0), begun.set()))
+    right = Clock.raise_to
+
+    def stands_still(self: Clock, moment: int) -> None:
+        other.start()
+        begun.wait(0.2)
+        right(self, moment)
+
+    monkeypatch.setattr(Clock, "raise_to", stands_still)
+    clock.join(1, ahead)
+    other.join()
+    assert clock.era == 2
+    assert clock.machine() < ahead
 
 
 def test_when_the_databases_clock_is_set_back_all_go_on_from_the_mark(pair: tuple[Cloud, Cloud]) -> None:

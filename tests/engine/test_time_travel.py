@@ -250,3 +250,42 @@ def test_a_long_way_is_stopped_on_for_what_may_be_missed_only_where_something_ha
     seen.clear()
     application.time_travel.advance(15)
     assert seen == [("look", "2026-11-17T12:01:00")]
+
+
+class RealWork:
+    """Something outside that is done after some looks, however little service time passes."""
+
+    def __init__(self, looks: int) -> None:
+        self.looks = looks
+        self.moments: list[int] = []
+
+    @property
+    def operation(self) -> Operation:
+        @step()
+        def wait(work: StepContext) -> Sleep | None:
+            self.moments.append(work.runtime.clock.now())
+            return Sleep(5, real_time=True) if len(self.moments) < self.looks else None
+
+        return Operation(kind="t.real", args=Nothing, steps=(wait,))
+
+
+def test_work_in_real_time_goes_on_while_the_clock_stands(bench: Benches) -> None:
+    real = RealWork(4)
+    application = bench(real.operation, pool_sizes={"std": 1}, poll=0.05)
+    application.worker.stands_with_clock = False
+    at_noon(application)
+    application.write(lambda ctx: enqueue(ctx, real.operation, Nothing()))
+    deadline = machine_now() + 20 * SECOND
+    while application.states() != ["done"]:
+        assert machine_now() < deadline, application.states()
+        threading.Event().wait(0.02)
+    assert real.moments == [parse(START)] * 4
+
+
+def test_settling_waits_for_work_in_real_time_and_spends_no_service_time_on_it(bench: Benches) -> None:
+    real = RealWork(4)
+    application = bench(real.operation)
+    at_noon(application)
+    application.write(lambda ctx: enqueue(ctx, real.operation, Nothing()))
+    assert application.time_travel.settle(60) == (parse(START), 1)
+    assert application.states() == ["done"]

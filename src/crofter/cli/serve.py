@@ -20,12 +20,13 @@ from crofter import __version__
 from crofter.assembly import Application, build, check_dialect
 from crofter.bootstrap import FirstLogin, bootstrap, build_runtime
 from crofter.catalogue import CatalogueError
-from crofter.cli import announcement, first_login, logs, reloading
+from crofter.cli import announcement, first_login, logs, reloading, stopping
 from crofter.cli.metrics_server import MetricsServer
 from crofter.cli.workers import Workers
 from crofter.config import Settings
 from crofter.db.schema import SchemaError
 from crofter.dialect import DialectError
+from crofter.drivers.hypervisor import DriverError
 from crofter.edge.server import configured
 from crofter.errors import Unavailable
 from crofter.sandbox.seed import SeedError
@@ -72,6 +73,8 @@ class ApplicationServer(uvicorn.Server):
     def _stop(self) -> None:
         if self.should_exit:
             self.force_exit = True  # asked twice
+        else:
+            stopping.end_within(stopping.MOST_SECONDS)
         self.should_exit = True
         self._service.app.parts.hub.close()
 
@@ -95,6 +98,7 @@ class Start:
 def serve(settings: Settings, read_settings: Callable[[], Settings] | None = None, *, print_json: bool = False) -> int:
     """``read_settings`` reads them anew when a signal asks for it."""
     reloading.hold_back()
+    stopping.hear_signals({signal.SIGINT, signal.SIGTERM})
     logs.begin(settings)
     start = Start(settings, read_settings or (lambda: settings), print_json=print_json)
     try:
@@ -107,7 +111,7 @@ def serve(settings: Settings, read_settings: Callable[[], Settings] | None = Non
     except (SeedError, DialectError) as error:
         print(error, file=sys.stderr)
         return 1
-    except (SchemaError, CatalogueError, Unavailable, OSError, *DAMAGE) as error:
+    except (SchemaError, CatalogueError, DriverError, Unavailable, OSError, *DAMAGE) as error:
         return _refused(error)
 
 
@@ -233,6 +237,7 @@ def _work(start: Start) -> int:
         print(f"  {start.kept}", flush=True)
     while signal.sigwait(heeded) == signal.SIGHUP:
         reloading.reload(start.read_settings, None)
+    stopping.end_within(stopping.MOST_SECONDS)
     for action in application.app.parts.on_stop:
         action()
     if metrics is not None:

@@ -7,13 +7,15 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from msgspec.structs import replace
+
 from crofter import clock, events
 from crofter.context import Context, Runtime
 from crofter.db import Session
 from crofter.db.database import TransactionConflict
 from crofter.engine import queue, timekeeping
 from crofter.engine.metrics import Metrics
-from crofter.engine.queue import Fenced
+from crofter.engine.queue import Fenced, Won
 from crofter.engine.step_context import actor_of
 from crofter.engine.tables import Claimed, operation
 from crofter.errors import Unavailable
@@ -29,6 +31,15 @@ Change = Callable[[Context, bool], After]
 log = logging.getLogger("crofter.engine")
 
 
+def begin(db: Session, row: Won, now: int) -> Won:
+    """Tell in the claim's own transaction that it has begun, since nobody else had the account."""
+    queue.save(db, row.id, row.epoch, started=now)
+    assert row.account_id is not None
+    assert row.event_id is not None
+    events.started(db, now, row.account_id, row.event_id)
+    return replace(row, started=now)
+
+
 class Lost(Exception):
     """The operation is not ours any more; whatever we were about to write stays unwritten."""
 
@@ -41,6 +52,8 @@ class Claim:
         self.metrics = metrics
         self.over = threading.Event()
         """Set when the thread has let go of the operation, or the operation was taken from the thread."""
+        self.asks_time = True
+        """Whether the change under way will ask what time it is."""
         self.taken = False
         """Whether it was taken from the thread, which then ends, since another thread has its place in the pool."""
 
@@ -70,6 +83,9 @@ class Claim:
     def fence(self, db: Session, cursor: str) -> bool:
         if self.row.account_id is not None:
             db.lock_account(self.row.account_id)  # before the row, as everywhere: two locks in one order
+        if self.asks_time:
+            queue.ask_fence(db, self.row.id, self.row.epoch, cursor)
+            timekeeping.ask_ahead(self.runtime, db)
         return queue.fence(db, self.row.id, self.row.epoch, cursor)
 
     def context(self, db: Session) -> Context:

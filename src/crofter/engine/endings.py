@@ -30,7 +30,7 @@ def done(ctx: Context, work: StepContext) -> None:
         changes = {"state": "done", "vars": work.vars, "owner": None, "finished": now, "error": None}
         queue.save(ctx.db, work.id, work.epoch, **changes, **_without_secrets(kind, work))
     else:
-        ctx.db.delete(operation, id=work.id)
+        ctx.db.delete_later(operation, id=work.id)
     if work.event_id is not None and work.account_id is not None:
         events.finished(ctx.db, now, work.account_id, work.event_id)
 

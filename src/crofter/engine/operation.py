@@ -22,6 +22,8 @@ class Sleep(Struct, frozen=True):
     """Returned by a step: run me again after this much service time. The key stays taken meanwhile."""
 
     seconds: float
+    real_time: bool = False
+    """What it waits for goes on while the service clock stands: then it is due again at once."""
 
 
 class Failed(Exception):

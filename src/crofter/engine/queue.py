@@ -12,6 +12,7 @@ from sqlalchemy import (
     bindparam,
     case,
     exists,
+    false,
     func,
     literal_column,
     or_,
@@ -23,7 +24,7 @@ from sqlalchemy import (
 
 from crofter import clock
 from crofter.context import Context, Runtime
-from crofter.db import Id, Query, Row, Session, query
+from crofter.db import Id, Query, Row, Session, query, try_lock_account
 from crofter.engine import timekeeping
 from crofter.engine.operation import Operation
 from crofter.engine.tables import CLAIMED, Claimed, operation, worker
@@ -149,8 +150,22 @@ def _first(*, one_queue: bool = False, only: bool = False) -> Any:
     return ready.order_by(one.c.due, one.c.id).limit(1).with_for_update(skip_locked=True).cte("first")
 
 
-def _claim(first: Any) -> Query[Claimed]:
-    # With an event, the start is told in a transaction of its own: that one holds the account first.
+class Won(Claimed):
+    """The same, and whether its account is held, so that its owner can be told here and now that it begins.
+
+    Operations wait for their account before they hold their row. Here it is the other way round: so nobody waits.
+    """
+
+    held: bool
+
+
+_HELD = case(
+    (operation.c.event_id.is_not(None) & operation.c.started.is_(None), try_lock_account(operation.c.account_id)),
+    else_=false(),
+).label("held")
+
+
+def _claim(first: Any) -> Query[Won]:
     started = case(
         (operation.c.event_id.is_(None), func.coalesce(operation.c.started, bindparam("now"))),
         else_=operation.c.started,
@@ -159,8 +174,8 @@ def _claim(first: Any) -> Query[Claimed]:
         update(operation)
         .where(operation.c.id.in_(select(first.c.id)), state_in(operation, "queued", "waiting"))
         .values(state="running", owner=bindparam("me"), epoch=operation.c.epoch + 1, started=started)
-        .returning(*CLAIMED),
-        Claimed,
+        .returning(*CLAIMED, _HELD),
+        Won,
     )
 
 
@@ -168,21 +183,26 @@ CLAIM_QUEUE = _claim(_first(one_queue=True))
 CLAIM_ANY = _claim(_first())
 CLAIM_ONE = _claim(_first(only=True))
 # Held until the claim commits: whoever wants to reap this worker waits, and then sees what it claimed.
-_ALIVE = query(select(worker.c.id).where(worker.c.id == bindparam("me")).with_for_update(read=True, key_share=True))
+_ALIVE = query(
+    select(worker.c.id).where(worker.c.id == bindparam("me")).with_for_update(read=True, key_share=True), int
+)
 
 
-def claim(db: Session, me: int, now: int, queue: str | None = None, only: int | None = None) -> Claimed | None:
+def claim(db: Session, me: int, now: int, queue: str | None = None, only: int | None = None) -> Won | None:
     """The next operation, now ours; of one queue, or of any. Raises Duplicate when a race for a key was lost.
 
     ``only``: this operation or none.
     """
-    if db.value(_ALIVE, me=me) is None:
-        raise Unregistered
+    alive = db.maybe_later(_ALIVE, me=me)
     if only is not None:
-        return db.maybe(CLAIM_ONE, me=me, now=now, only=only)
-    if queue is None:
-        return db.maybe(CLAIM_ANY, me=me, now=now)
-    return db.maybe(CLAIM_QUEUE, me=me, now=now, queue=queue)
+        row = db.maybe(CLAIM_ONE, me=me, now=now, only=only)
+    elif queue is None:
+        row = db.maybe(CLAIM_ANY, me=me, now=now)
+    else:
+        row = db.maybe(CLAIM_QUEUE, me=me, now=now, queue=queue)
+    if alive() is None:
+        raise Unregistered  # and with that, nothing is claimed
+    return row
 
 
 FENCE = query(
@@ -195,6 +215,11 @@ FENCE = query(
     )
     .with_for_update()
 )
+
+
+def ask_fence(db: Session, op_id: int, epoch: int, cursor: str) -> None:
+    """``fence`` will be asked for."""
+    db.ask_ahead(FENCE, id=op_id, epoch=epoch, cursor=cursor)
 
 
 def fence(db: Session, op_id: int, epoch: int, cursor: str) -> bool:
@@ -237,17 +262,17 @@ def hasten(db: Session, op_id: int, now: int) -> None:
 
 # ---- looking at the whole -----------------------------------------------------------------------------------------
 
-_NEXT = select(func.min(operation.c.due)).where(
+NEXT = select(func.min(operation.c.due)).where(
     state_in(operation, "queued", "waiting"), operation.c.due > bindparam("now")
 )
-_NEXT_ANY = query(_NEXT)
-_NEXT_IN_QUEUE = query(_NEXT.where(operation.c.queue == bindparam("queue")))
+_NEXT_IN_QUEUE = query(NEXT.where(operation.c.queue == bindparam("queue")))
 _LISTED = query(select(worker.c.id).where(worker.c.id == bindparam("id")))
-_ELSEWHERE = query(
+ELSEWHERE = (
     select(operation.c.id)
     .where(state_in(operation, "running"), operation.c.owner.is_distinct_from(bindparam("me", type_=Id)))
     .limit(1)
 )
+"""Something that a process other than this one is at work on."""
 # Two questions, each with an index that holds nothing of the past.
 _UNDER_WAY = query(select(operation.c.id).where(state_in(operation, "running", "waiting")).limit(1))
 _DUE = query(
@@ -275,15 +300,10 @@ _PRUNE: Query[Any] = query(
 )
 
 
-def next_due(db: Session, now: int, queue: str | None = None) -> int | None:
-    """The first moment after ``now`` at which an operation falls due."""
-    due: int | None = db.value(_NEXT_ANY, now=now) if queue is None else db.value(_NEXT_IN_QUEUE, now=now, queue=queue)
+def next_due(db: Session, now: int, queue: str) -> int | None:
+    """The first moment after ``now`` at which an operation of this queue falls due."""
+    due: int | None = db.value(_NEXT_IN_QUEUE, now=now, queue=queue)
     return due
-
-
-def running_elsewhere(db: Session, me: int) -> bool:
-    """Whether a process other than ``me`` is at work."""
-    return db.value(_ELSEWHERE, me=me) is not None
 
 
 def lives(db: Session, worker_id: int) -> bool:
@@ -298,8 +318,8 @@ def any_with_event(db: Session) -> bool:
 
 def next_quiet(db: Session, key: str, now: int) -> int | None:
     """What the server has to do next for this key, of which no owner hears."""
-    found: int | None = db.value(_QUIET, key=key, now=now)
-    return found
+    moment: int | None = db.value(_QUIET, key=key, now=now)
+    return moment
 
 
 def unsettled(db: Session, now: int) -> bool:

@@ -121,6 +121,7 @@ class Runner(Claim):
 
     def _checkpoint(self, work: StepContext, step: Step, outcome: Sleep | None) -> Change:
         following = work.operation.after(step)
+        self.asks_time = outcome is not None or following is None
 
         def change(ctx: Context, cancelled: bool) -> After:
             if step.external:
@@ -151,7 +152,9 @@ class Runner(Claim):
 
     def _asleep(self, ctx: Context, work: StepContext, sleep: Sleep) -> After:
         # At least a millisecond: a step that polls must not keep a standing clock from moving on.
-        due = timekeeping.now(ctx.runtime, ctx.db) + max(1, round(sleep.seconds * clock.SECOND))
+        due = timekeeping.now(ctx.runtime, ctx.db)
+        if not (sleep.real_time and ctx.runtime.clock.setting.mode == "frozen"):
+            due += max(1, round(sleep.seconds * clock.SECOND))
         self.save(ctx, state="waiting", due=due, vars=work.vars, attempt=0, owner=None)
         return "waiting", self.cursor
 
@@ -236,6 +239,11 @@ class Runner(Claim):
             told |= {"account": self.row.account_id, "event": self.row.event_id, "error": error}
             words = f"operation {self.row.id} ({self.row.kind}) {what} after {seconds:.1f} s"
             log.log(LEVELS[what], "%s", words + (f": {error}" if error else ""), extra={"fields": told})
+
+
+def may_begin(kind: Operation | None, row: Claimed) -> bool:
+    """Whether steps of it will be done, so that its owner may be told that it has begun."""
+    return kind is not None and kind.step_at(row.cursor) is not None and row.crashes < CRASH_CAP and not row.cancel
 
 
 def _counted_as(state: str, operation: Operation) -> str:

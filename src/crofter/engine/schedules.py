@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, func, select
 
 from crofter.clock import DAY, MINUTE, SECOND
 from crofter.context import Context, Runtime
-from crofter.db import Row, Session, among, query
+from crofter.db import Row, among, query
 from crofter.engine import timekeeping
 from crofter.engine.claim import log
 from crofter.engine.operation import Operation, operations_of
@@ -142,26 +142,21 @@ _DUE = (
     .limit(BATCH)
     .with_for_update(skip_locked=True)
 )
-_NEXT = select(func.min(schedule.c.next_due)).where(schedule.c.next_due > bindparam("now"))
+NEXT = select(func.min(schedule.c.next_due)).where(schedule.c.next_due > bindparam("now"))
 _MISSED = schedule.c.catchup != "none"
 """Schedules whose occurrences would be missed; those of the others may be passed over."""
 _DUE_BY_NEED = {False: query(_DUE, Scheduled), True: query(_DUE.where(_MISSED), Scheduled)}
 _ANY_DUE = query(select(schedule.c.name).where(schedule.c.next_due <= bindparam("now")).limit(1))
-_NEXT_BY_NEED = {False: query(_NEXT), True: query(_NEXT.where(_MISSED))}
+NEXT_NEEDED = NEXT.where(_MISSED)
 
 
-def next_due(db: Session, now: int, *, only_needed: bool = False) -> int | None:
-    """The first moment after ``now`` at which a schedule falls due."""
-    due: int | None = db.value(_NEXT_BY_NEED[only_needed], now=now)
-    return due
-
-
-def enqueue_due(runtime: Runtime, *, only_needed: bool = False) -> int:
-    """Turn every occurrence that is due into an operation; how many were made."""
+def enqueue_due(runtime: Runtime, *, only_needed: bool = False, known: bool = False) -> int:
+    """Turn every occurrence that is due into an operation; how many were made. ``known``: some are due."""
     made, kinds = 0, operations_of(runtime).kinds
-    with runtime.database.read() as db:  # most looks find nothing, and keep no writer waiting
-        if not db.value(_ANY_DUE, now=timekeeping.now(runtime, db)):
-            return 0
+    if not known:
+        with runtime.database.read() as db:  # most looks find nothing, and keep no writer waiting
+            if not db.value(_ANY_DUE, now=timekeeping.now(runtime, db)):
+                return 0
     while True:
         with runtime.database.write() as db:
             ctx = Context(runtime, db)
@@ -195,5 +190,5 @@ def _advance(ctx: Context, scheduled: Scheduled, now: int) -> int:
             log.info("%s was left out: its object is busy", scheduled.name)
             continue
         made += operation_id is not None
-    ctx.db.update(schedule, {"name": scheduled.name}, next_due=upcoming)
+    ctx.db.update_later(schedule, {"name": scheduled.name}, next_due=upcoming)
     return made

@@ -8,23 +8,18 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
 
 from msgspec import Struct
+from sqlalchemy import select
 
 from crofter import events
 from crofter.clock import HOUR, SECOND, Setting
-from crofter.db import Database
+from crofter.db import Database, Row, Session, query
 from crofter.engine import queue, schedules, timekeeping
-from crofter.engine.heartbeat import TIME_TRAVEL
 from crofter.engine.runner import Runner
+from crofter.engine.travel_lock import TravelLock
 from crofter.engine.worker import Worker
-from crofter.errors import Invalid, Unavailable
-
-if TYPE_CHECKING:
-    from psycopg import Connection
-
-    from crofter.db.postgres import PostgresDatabase
+from crofter.errors import Invalid
 
 LOOK_AGAIN = 0.02
 """Seconds between two looks at work that other processes have not put down yet."""
@@ -42,11 +37,17 @@ class TimeTravel:
         self._worker = worker
         self._runtime = worker.runtime
         self._sole_thread = threading.Lock()
+        self._sole_process = TravelLock(worker.runtime.database)
         self._runs_again = False
         """Whether the clock that stands now is to run on afterwards."""
         self._step_thread = StepThread(worker.runtime.database)
+        self._coming: Coming | None = None
+        """What was seen to come next, as long as nothing has been done since."""
         self.release: Callable[[], list[int]] = list
         """Ends all waiting for what is no matter of time; which operations waited for it."""
+
+    def close(self) -> None:
+        self._sole_process.close()
 
     # ---- what the sandbox API offers -------------------------------------------------------------------------------
 
@@ -65,8 +66,7 @@ class TimeTravel:
             if target - now > FAR:
                 self._go_far(target)
             while (moment := self._next_moment()) is not None and moment <= target:
-                self._jump(moment)
-                self._do_all_due()
+                self._do_all_due(at=moment)
             self._jump(target)
             count = ended()
         return self._runtime.clock.now(), count
@@ -75,8 +75,7 @@ class TimeTravel:
         """Up to the target, past what may be missed: that is done once after anything else, and once at the end."""
         quiet = False
         while (moment := self._next_moment(only_needed=quiet)) is not None and moment <= target:
-            self._jump(moment)
-            news = self._do_all_due(only_needed=quiet)
+            news = self._do_all_due(at=moment, only_needed=quiet)
             if news and quiet:
                 self._do_all_due()  # what was passed over until now, since it may be answered differently now
             quiet = not news
@@ -89,8 +88,7 @@ class TimeTravel:
             target = self._runtime.clock.now() + round(limit_seconds * SECOND)
             self._do_all_due()
             while self._unsettled() and (moment := self._next_moment()) is not None and moment <= target:
-                self._jump(moment)
-                self._do_all_due()
+                self._do_all_due(at=moment)
             count = ended()
         return self._runtime.clock.now(), count
 
@@ -138,13 +136,13 @@ class TimeTravel:
 
     def freeze(self) -> int:
         """Make the clock stand; background workers do nothing until it runs or is moved."""
-        with self._sole_thread, self._sole_process(), self._worker.paused():
+        with self._alone(), self._worker.paused():
             timekeeping.put(self._runtime, self._runtime.clock.frozen())
         return self._runtime.clock.now()
 
     def thaw(self) -> int:
         """Let the clock run on from where it stands."""
-        with self._sole_thread, self._sole_process():
+        with self._alone():
             timekeeping.running_from(self._runtime, self._runtime.clock.now())
         return self._runtime.clock.now()
 
@@ -156,21 +154,32 @@ class TimeTravel:
 
         ``then_as_stored``: the caller brings back a clock as well, which runs on from where it was, if it ran.
         """
-        with self._sole_thread, self._sole_process(), self._worker.paused():
+        with self._alone(), self._worker.paused():
             before = self._runtime.clock.setting
             self._runs_again = before.mode == "real"
             # Every claim reads the clock, so a standing one stops the workers of the other processes too.
-            self._jump(self._runtime.clock.now())
+            now = self._runtime.clock.now()
+            timekeeping.put(self._runtime, Setting("frozen", 0, now), time_travelling=self._runs_again)
+            self._runtime.clock.held = True
             try:
                 while self._others_are_busy():
                     time.sleep(LOOK_AGAIN)
                 yield
             finally:
+                self._runtime.clock.held = False
                 with self._runtime.database.read() as db:
                     still_held = timekeeping.held(db)
                 if still_held:
                     least = None if then_as_stored else before
                     timekeeping.running_from(self._runtime, self._runtime.clock.now(), least=least)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other thread or process travels meanwhile."""
+        with self._sole_thread, self._sole_process.held():
+            if self._runtime.database.dialect != "sqlite":
+                timekeeping.load(self._runtime)  # another process may have moved it while we waited
+            yield
 
     @contextmanager
     def _travelling(self) -> Iterator[Ended]:
@@ -180,39 +189,22 @@ class TimeTravel:
                 yield ended
             self._jump(self._runtime.clock.now())  # and with it, all that was done is on disk
 
-    @contextmanager
-    def _sole_process(self) -> Iterator[None]:
-        """One time traveller at a time among all processes. Freed by the server if this one dies."""
-        if self._runtime.database.dialect == "sqlite":
-            yield
-            return
-        connection = self._take_lock()
-        try:
-            timekeeping.load(self._runtime)  # another one may have moved it while we waited
-            yield
-        finally:
-            connection.close()
-
-    def _take_lock(self) -> Connection[Any]:
-        import psycopg  # noqa: PLC0415 - only PostgreSQL has other processes
-
-        try:
-            connection = cast("PostgresDatabase", self._runtime.database).connect()
-            connection.execute("SELECT pg_advisory_lock(%s, 1)", (TIME_TRAVEL,))
-        except psycopg.OperationalError as error:
-            raise Unavailable from error
-        return connection
-
     # ---- moving -----------------------------------------------------------------------------------------------------
 
     def _jump(self, moment: int) -> None:
-        timekeeping.put(self._runtime, Setting("frozen", 0, moment), time_travelling=self._runs_again)
+        timekeeping.put(self._runtime, Setting("frozen", 0, moment), time_travelling=None)
 
     def _next_moment(self, *, only_needed: bool = False) -> int | None:
-        now = self._runtime.clock.now()
-        with self._runtime.database.read() as db:
-            moments = [queue.next_due(db, now), schedules.next_due(db, now, only_needed=only_needed)]
+        coming = self._coming
+        if coming is None:
+            with self._runtime.database.read() as db:
+                coming = self._look_ahead(db)
+        moments = (coming.operation, coming.scheduled(only_needed=only_needed))
         return min((moment for moment in moments if moment is not None), default=None)
+
+    def _look_ahead(self, db: Session) -> Coming:
+        self._coming = db.one(_COMING, now=self._runtime.clock.now(), me=self._worker.heartbeat.id)
+        return self._coming
 
     def _next_moment_of_event(self) -> int | None:
         with self._runtime.database.read() as db:
@@ -221,6 +213,7 @@ class TimeTravel:
         return self._next_moment()
 
     def _step_of_one(self) -> Ticked | None:
+        self._coming = None
         while (run := self._worker.claim()[0]) is not None:
             step = run.cursor
             self._step_thread.do(run, one_step=run.row.event_id is not None)
@@ -235,17 +228,31 @@ class TimeTravel:
         with self._runtime.database.read() as db:
             return queue.unsettled(db, self._runtime.clock.now())
 
-    def _do_all_due(self, *, only_needed: bool = False) -> bool:
-        """Whether that was more than routine: more than what schedules bring about by themselves."""
-        schedules.enqueue_due(self._runtime, only_needed=only_needed)
+    def _do_all_due(self, *, at: int | None = None, only_needed: bool = False) -> bool:
+        """Whether that was more than routine: more than what schedules bring about by themselves.
+
+        ``at``: the moment to go to before; what was seen to come there decides whether schedules are looked at.
+        """
+        coming, self._coming = self._coming, None
+        first = None if coming is None else coming.scheduled(only_needed=only_needed)
+        scheduled = at is None or coming is None or (first is not None and first <= at)
+        jump: Callable[[Session], None] | None = None
+        if at is not None and scheduled:
+            self._jump(at)
+        elif at is not None:
+            jump = partial(timekeeping.move, self._runtime, moment=at)
+        if scheduled:
+            schedules.enqueue_due(self._runtime, only_needed=only_needed, known=at is not None and coming is not None)
         news = False
         while True:
-            run, _ = self._worker.claim()
+            run, _ = self._worker.claim(before=jump, ahead=self._look_ahead)
+            jump = None
             if run is not None:
+                self._coming = None
                 news = news or schedules.OCCURRENCE not in run.row.vars
                 self._step_thread.do(run)
                 self._worker.let_go(run)
-            elif self._others_are_busy():
+            elif self._others_are_busy(self._coming):
                 time.sleep(LOOK_AGAIN)
             elif not self._release():
                 return news
@@ -253,16 +260,46 @@ class TimeTravel:
     def _release(self) -> bool:
         released = self.release()
         if released:
+            self._coming = None
             with self._runtime.database.write() as db:
                 for op_id in released:
                     queue.hasten(db, op_id, self._runtime.clock.now())
         return bool(released)
 
-    def _others_are_busy(self) -> bool:
+    def _others_are_busy(self, coming: Coming | None = None) -> bool:
         if self._runtime.database.dialect == "sqlite":
             return False  # there are no others
-        with self._runtime.database.read() as db:
-            return queue.running_elsewhere(db, self._worker.heartbeat.id)
+        if coming is None:
+            with self._runtime.database.read() as db:
+                coming = self._look_ahead(db)
+        return coming.elsewhere is not None
+
+
+class Coming(Row):
+    """What there is to come, seen at one moment."""
+
+    elsewhere: int | None
+    """An operation that another process is still at work on."""
+    operation: int | None
+    """When the next operation falls due."""
+    any_schedule: int | None
+    """When the next schedule does."""
+    needed_schedule: int | None
+    """The same, of those whose occurrences would be missed."""
+
+    def scheduled(self, *, only_needed: bool) -> int | None:
+        return self.needed_schedule if only_needed else self.any_schedule
+
+
+_COMING = query(
+    select(
+        queue.ELSEWHERE.scalar_subquery().label("elsewhere"),
+        queue.NEXT.scalar_subquery().label("operation"),
+        schedules.NEXT.scalar_subquery().label("any_schedule"),
+        schedules.NEXT_NEEDED.scalar_subquery().label("needed_schedule"),
+    ),
+    Coming,
+)
 
 
 class Ticked(Struct, frozen=True):

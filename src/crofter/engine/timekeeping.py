@@ -61,7 +61,7 @@ def machine(db: Session) -> int:
 
 def now(runtime: Runtime, db: Session) -> int:
     """Service time in milliseconds, by the clock that all processes on this database share."""
-    if db.dialect == "sqlite":
+    if db.dialect == "sqlite" or runtime.clock.held:
         return runtime.clock.now()
     setting = _follow(runtime, db)
     return setting.frozen_at if setting.mode == "frozen" else runtime.clock.machine() + setting.offset
@@ -72,12 +72,8 @@ def _follow(runtime: Runtime, db: Session) -> Setting:
     reading = db.one(_SHARED)
     mark = _mark(reading.mark)
     clock = runtime.clock
-    if mark.era > clock.era > 0:
-        clock.era = mark.era
-        clock.restart(mark.machine)
+    clock.join(mark.era, mark.machine)
     clock.correct(reading.machine)
-    if clock.era <= mark.era:  # else it was read before time was put back
-        clock.raise_to(mark.machine)
     return _adopt(runtime, reading.setting)
 
 
@@ -89,11 +85,12 @@ def begin(runtime: Runtime, db: Session) -> None:
     """Take up setting and mark: at the start of a process, or after the whole database was put back."""
     clock, mark = runtime.clock, _mark(meta.get(db, MARK))
     starting = clock.era == 0
-    clock.era = max(1, mark.era) if starting else max(mark.era, clock.era) + 1
+    era = max(1, mark.era) if starting else max(mark.era, clock.era) + 1
     shared = None if db.dialect == "sqlite" else machine(db)
     real = clock.wall() // 1_000_000 if shared is None else shared
     killed = starting and not mark.final
-    clock.restart(max(shared or 0, mark.machine + _UNMARKED if killed and real < mark.machine else mark.machine))
+    least = mark.machine + _UNMARKED if killed and real < mark.machine else mark.machine
+    clock.begin_era(era, max(shared or 0, least))
     if shared is not None:
         clock.correct(shared)
     clock.setting = msgspec.convert(meta.get(db, CLOCK, {}), Setting)
@@ -137,11 +134,25 @@ def _adopt(runtime: Runtime, stored: Any) -> Setting:
     return setting
 
 
-def put(runtime: Runtime, setting: Setting, *, time_travelling: bool = False) -> None:
-    """Set the clock, for this process and, through the database, for all others."""
+def ask_ahead(runtime: Runtime, db: Session) -> None:
+    """``now`` will be asked for in this transaction: it travels with the next statement."""
+    if db.dialect != "sqlite" and not runtime.clock.held:
+        db.ask_ahead(_SHARED)
+
+
+def put(runtime: Runtime, setting: Setting, *, time_travelling: bool | None = False) -> None:
+    """Set the clock, for this process and, through the database, for all others.
+
+    ``time_travelling``: whether it is to run on afterwards; None: that was said before.
+    """
     with runtime.database.write() as db:
         setting = _store(runtime, db, setting, time_travelling=time_travelling)
     runtime.clock.setting = setting
+
+
+def move(runtime: Runtime, db: Session, moment: int) -> None:
+    """Set a clock that this process holds, in a transaction under way. Nobody else looks at it meanwhile."""
+    runtime.clock.setting = _store(runtime, db, Setting("frozen", 0, moment), time_travelling=None)
 
 
 def put_back(runtime: Runtime, db: Session) -> None:
@@ -162,20 +173,21 @@ def running_from(runtime: Runtime, moment: int, least: Setting | None = None) ->
 
 def _real(runtime: Runtime, db: Session) -> int:
     """What a running clock is ahead of, or behind."""
-    if db.dialect != "sqlite":
+    if db.dialect != "sqlite" and not runtime.clock.held:
         runtime.clock.correct(db.one(_SHARED).machine)
     return runtime.clock.machine()
 
 
-def _store(runtime: Runtime, db: Session, setting: Setting, *, time_travelling: bool) -> Setting:
+def _store(runtime: Runtime, db: Session, setting: Setting, *, time_travelling: bool | None) -> Setting:
     # By the time of day, so that it grows even over a reset of the whole server.
     serial = max(runtime.clock.setting.serial + 1, _real(runtime, db))
     setting = msgspec.structs.replace(setting, serial=serial)
     meta.put(db, CLOCK, msgspec.to_builtins(setting))
-    if meta.get(db, TIME_TRAVELLING, False) != time_travelling:
+    if time_travelling is not None:
         meta.put(db, TIME_TRAVELLING, time_travelling)
     db.signal(CLOCK)
-    db.signal("operations")
+    if setting.mode == "real":
+        db.signal("operations")  # while time stands, there is nothing to take up
     return setting
 
 

@@ -8,14 +8,15 @@ from contextlib import contextmanager, suppress
 
 from crofter.clock import SECOND
 from crofter.context import Runtime
-from crofter.db import Duplicate
+from crofter.db import Duplicate, Session
 from crofter.engine import queue, schedules, timekeeping
-from crofter.engine.claim import STORAGE, log
+from crofter.engine.claim import STORAGE, begin, log
 from crofter.engine.heartbeat import Heartbeat
 from crofter.engine.metrics import Metrics
 from crofter.engine.operation import Operation, Operations
 from crofter.engine.queue import TOPIC, Unregistered
-from crofter.engine.runner import Runner
+from crofter.engine.runner import Runner, may_begin
+from crofter.engine.tables import Claimed
 from crofter.errors import Unavailable
 
 POOL_SIZES: dict[str, int] = {"std": 4, "probe": 2, "billing": 1, "bulk": 2}
@@ -61,6 +62,8 @@ class Worker:
         self._paused = 0
         self._runs: dict[Runner, WorkerPool | None] = {}
         self._threads: list[threading.Thread] = []
+        self.stands_with_clock = True
+        """Whether nothing is claimed while the clock stands. Machines that are real do not stand still with it."""
         self._stop_listening: list[Callable[[], None]] = []
 
     # ---- its life ---------------------------------------------------------------------------------------------------
@@ -159,7 +162,8 @@ class Worker:
 
     def _yielding(self) -> bool:
         """Whether work under way is to be put down at its next checkpoint."""
-        return self._barred() or self.runtime.clock.setting.mode == "frozen"
+        standing = self.stands_with_clock and self.runtime.clock.setting.mode == "frozen"
+        return self._barred() or standing
 
     def _barred(self) -> bool:
         return self._paused > 0 or self._stopping.is_set()
@@ -204,22 +208,37 @@ class Worker:
 
     # ---- claiming ---------------------------------------------------------------------------------------------------
 
-    def claim(self, pool: WorkerPool | None = None, *, only: int | None = None) -> tuple[Runner | None, float]:
+    def claim(
+        self,
+        pool: WorkerPool | None = None,
+        *,
+        only: int | None = None,
+        before: Callable[[Session], None] | None = None,
+        ahead: Callable[[Session], object] | None = None,
+    ) -> tuple[Runner | None, float]:
         """The next operation, of one queue or, for a time traveller, of any; or how many seconds there is none.
 
-        ``only``: this operation or none.
+        ``only``: this operation or none. ``before`` is done in the same transaction, as is ``ahead`` if there is none.
         """
         while True:
             if self._stopping.is_set():
                 raise Unavailable
             try:
                 with self.runtime.database.write() as db:
+                    if before is not None:
+                        before(db)
                     now = timekeeping.now(self.runtime, db)
-                    if pool is not None and self.runtime.clock.setting.mode == "frozen":
-                        return None, self._poll  # time stands: only a time traveller moves things
+                    if pool is not None and self._only_travellers(db):
+                        return None, self._poll
                     name = pool.name if pool else None
                     row = queue.claim(db, self.heartbeat.id, now, name, only)
-                    due = None if row or pool is None else queue.next_due(db, now, name)
+                    if row is not None and row.held and may_begin(self._kind_of(row), row):
+                        db.journal = None
+                        row = begin(db, row, now)
+                    due = None if row or name is None else queue.next_due(db, now, name)
+                    if row is None and ahead is not None:
+                        ahead(db)
+                    db.changes_nothing = row is None and before is None
                 break
             except Duplicate:
                 continue  # a race for a key was lost, and the index has said so
@@ -227,11 +246,20 @@ class Worker:
                 self.heartbeat.sign_in()
         if row is None:
             return None, self._poll if due is None else min(self._poll, (due - now) / SECOND)
-        run = Runner(self.runtime, self.operations.find(row.kind, row.version), row, self.metrics)
+        run = Runner(self.runtime, self._kind_of(row), row, self.metrics)
         with self._gate:
             self._runs[run] = pool
         self.metrics.add("claimed")
         return run, 0.0
+
+    def _kind_of(self, row: Claimed) -> Operation | None:
+        return self.operations.find(row.kind, row.version)
+
+    def _only_travellers(self, db: Session) -> bool:
+        """Time stands, or is being moved: only a time traveller moves things."""
+        if self.runtime.clock.setting.mode != "frozen":
+            return False
+        return self.stands_with_clock or timekeeping.held(db)
 
     def let_go(self, run: Runner) -> WorkerPool | None:
         """The thread that had claimed it is through with it. The pool that lacks a thread now, if it was of one."""
