@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from httpx2 import Client
 
-from crofter.drivers.hypervisor import BackupRef, DiskRef, DiskSpec, DomainRef, DomainSpec, Empty, Order
+from crofter.drivers.hypervisor import BackupRef, DiskRef, DiskSpec, DomainRef, DomainSpec, Empty, Order, VolumeRef
 from crofter.resources.instances import hypervisor_client, sweeping
 from crofter.resources.instances.store import instance
 from tests.cloud import Cloud
@@ -107,3 +107,20 @@ def test_an_instance_that_somebody_is_at_work_on_is_let_be(cloud: Cloud, alice: 
     act(alice, own, "reboot")
     assert sweeping.repair(cloud.runtime) == []
     assert status(alice, own) == "rebooting"
+
+
+@pytest.mark.both
+def test_volumes_that_only_one_side_knows_are_reported(cloud: Cloud, alice: Client) -> None:
+    volumes = [alice.post("/v4/volumes", json={"label": label, "region": "us-east"}).json()["id"] for label in "abc"]
+    assert sweeping.reconcile(cloud.runtime) == sweeping.Report()  # while they are being made
+    cloud.settle()
+    cloud.freeze()
+    assert alice.delete(f"/v4/volumes/{volumes[2]}").status_code == 200
+    assert sweeping.reconcile(cloud.runtime) == sweeping.Report()  # while one is being erased
+    cloud.settle()
+    driver = hypervisor_client.hypervisor(cloud.runtime)
+    driver.ensure_volume(VolumeRef("us-east", 4711), 10, Empty(), NOBODY)
+    driver.ensure_gone(VolumeRef("us-east", volumes[0]), NOBODY)
+    cloud.advance(60)
+    report = sweeping.reconcile(cloud.runtime)
+    assert (report.orphans, report.missing) == (["v4711 in region us-east"], [f"v{volumes[0]} in region us-east"])

@@ -7,11 +7,21 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from crofter.context import Context
-from crofter.drivers.hypervisor import Rule
+from crofter.db import Session
+from crofter.drivers.hypervisor import Rule, VolumeRef
 from crofter.errors import Reason
 from crofter.resources.instances.store import Instance
 
 Devices = dict[str, dict[str, int | None]]
+
+
+class InStorage(Struct, frozen=True):
+    """What a resource has in the storage of regions."""
+
+    expected: frozenset[VolumeRef] = frozenset()
+    """Must be there."""
+    known: frozenset[VolumeRef] = frozenset()
+    """May be there: with what is being made, changed or erased at this moment."""
 
 
 class Neighbour(Struct, frozen=True):
@@ -33,6 +43,8 @@ class Neighbour(Struct, frozen=True):
     """The instance is deleted in this transaction, so it is referred to no more. It still has its addresses."""
     left: Callable[[Context, Instance], None] = lambda _ctx, _instance: None
     """The instance leaves its region in this transaction, and its addresses there. It still has them."""
+    in_storage: Callable[[Session], InStorage] = lambda _db: InStorage()
+    """All that it has in storage, of all accounts, for the sweeper."""
 
 
 _registered: list[Neighbour] = []
@@ -74,3 +86,10 @@ def deleted(ctx: Context, instance: Instance) -> None:
 def left(ctx: Context, instance: Instance) -> None:
     for neighbour in _registered:
         neighbour.left(ctx, instance)
+
+
+def in_storage(db: Session) -> InStorage:
+    parts = [neighbour.in_storage(db) for neighbour in _registered]
+    return InStorage(
+        frozenset().union(*(part.expected for part in parts)), frozenset().union(*(part.known for part in parts))
+    )

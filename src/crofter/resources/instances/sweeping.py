@@ -11,13 +11,13 @@ from sqlalchemy import select, text
 
 from crofter.context import Context, Runtime
 from crofter.db import Row, Session, query
-from crofter.drivers.hypervisor import BackupRef, DiskRef, DomainRef, ImageRef, ObservedDomain
+from crofter.drivers.hypervisor import BackupRef, DiskRef, DomainRef, ImageRef, ObservedDomain, VolumeRef
 from crofter.engine import Nothing, Operation, Sleep, StepContext, admit, enqueue, step
 from crofter.engine.queue import state_in
 from crofter.engine.tables import operation
 from crofter.errors import Busy
 from crofter.resources.images.store import image
-from crofter.resources.instances import delete, hypervisor_client, states, store, watchdog
+from crofter.resources.instances import delete, hypervisor_client, neighbours, states, store, watchdog
 from crofter.resources.instances.backups.store import backup
 from crofter.resources.instances.capture import receiving
 from crofter.resources.instances.capture.operations import DELETE as DELETE_IMAGE
@@ -128,9 +128,15 @@ def compare(runtime: Runtime) -> Report:
             Inventories(ImageRef, "available", _by_id(db.all(_IMAGES)), images, hosts.images, IMAGES.key),
         )
         busy = set(db.column(_BUSY))
+        stored = neighbours.in_storage(db)
         report = Report(unreachable=list(hosts.unreachable), stuck=_stuck(db, busy))
     for both in kinds:
         _compare(runtime, report, both, busy)
+    listed = set(hosts.volumes)
+    strays = [ref for ref in sorted(listed - stored.known) if _is_there(runtime, ref)]
+    lost = [ref for ref in sorted(stored.expected - listed) if not _is_there(runtime, ref)]
+    report.orphans += [f"{ref.name} in region {ref.region}" for ref in strays]
+    report.missing += [f"{ref.name} in region {ref.region}" for ref in lost]
     return report
 
 
@@ -154,7 +160,7 @@ def _compare(runtime: Runtime, report: Report, both: Inventories, busy: set[str]
             report.missing.append(f"{ref.name} on host {ref.host}")
 
 
-def _is_there(runtime: Runtime, ref: hypervisor_client.Ref) -> bool:
+def _is_there(runtime: Runtime, ref: hypervisor_client.Ref | VolumeRef) -> bool:
     """Looked at once more: it may have come or gone since it was listed."""
     seen = hypervisor_client.hypervisor(runtime).observe(ref)
     return (seen.power if isinstance(seen, ObservedDomain) else seen.presence) != "absent"

@@ -217,7 +217,7 @@ def _take(ctx: Context, volume: Volume, instance: Instance) -> None:
 def redeployed(ctx: Context, instance: Instance, config_id: int | None) -> None:
     """The volumes stay with an instance whose profiles were replaced, in the first free slots of the new one."""
     for volume in store.attached(ctx, instance.id):
-        config = next((one for one in configs.of(ctx, instance.id) if one.id == config_id), None)
+        config = next((candidate for candidate in configs.of(ctx, instance.id) if candidate.id == config_id), None)
         slot = free_slot(config) if config is not None and volume.persistent else None
         if volume.status not in READY:
             continue  # it is still being made, and attached after that

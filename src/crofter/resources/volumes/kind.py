@@ -9,7 +9,7 @@ from crofter.errors import Reason
 from crofter.kinds import kind_of
 from crofter.resources.instances.neighbours import Neighbour
 from crofter.resources.instances.store import Instance
-from crofter.resources.volumes import attaching, operations, store
+from crofter.resources.volumes import attaching, operations, store, sweeping
 
 
 def _remove(ctx: Context, volume_id: int) -> None:
@@ -49,5 +49,6 @@ NEIGHBOUR = Neighbour(
     booting=attaching.booting,
     redeployed=attaching.redeployed,
     deleted=_deleted,
+    in_storage=sweeping.in_storage,
 )
 """Volumes, as instances see them."""

@@ -143,7 +143,9 @@ def _has(ctx: Context, volume: Volume, size: int) -> None:
 def _cost(ctx: Context, args: ResizeArgs) -> tuple[int, int]:
     price = prices.VOLUME.times(args.size)
     running = meters.running(ctx.db, prices.VOLUMES, args.volume_id)
-    return sum(price.hourly - one.hourly for one in running), sum(price.monthly - one.monthly for one in running)
+    return sum(price.hourly - meter.hourly for meter in running), sum(
+        price.monthly - meter.monthly for meter in running
+    )
 
 
 @step(weight=1)

@@ -166,7 +166,7 @@ def _about_attaching(
         if instance.status == "offline":
             yield Reason("The Compute must be running", "persist_across_boots")
         return
-    if sum(one.persistent for one in held) >= FEW:
+    if sum(volume.persistent for volume in held) >= FEW:
         yield Reason(f"A Compute can have at most {FEW} volumes attached", "compute_id")
     if config is None and config_id is None:
         yield Reason("No configuration profile could be chosen. Specify config_id.", "config_id")

@@ -35,6 +35,7 @@ VolumeLabel = Annotated[
         description="Name of the volume, by which it is found in the instance.",
         examples=["data"],
         extra={"check": label_complaint},
+        extra_json_schema={"pattern": "^[A-Za-z][A-Za-z0-9_-]*$"},
     ),
 ]
 Size = Annotated[int, Meta(ge=SMALLEST, le=LARGEST, description="GB.", examples=[20])]
@@ -97,4 +98,13 @@ class VolumeClone(Body):
 
 
 class VolumeResize(Body):
-    size: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1, description="GB, more than it has.", examples=[30])]
+    size: Annotated[
+        int,
+        Meta(
+            ge=-(2**31),
+            le=2**31 - 1,
+            description="GB, more than it has.",
+            examples=[30],
+            extra_json_schema={"minimum": SMALLEST, "maximum": LARGEST},
+        ),
+    ]
