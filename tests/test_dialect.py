@@ -64,6 +64,7 @@ to = "/compute/types"
 path = "/v5/boxes/{id}/restart"
 to = "/v4/compute/instances/{computeId}/reboot"
 """
+METHODS = ("get", "post", "put", "delete")
 INSTANCE = {"type": "g6-nanode-1", "region": "us-east"}
 DEPLOYED = {**INSTANCE, "image": "wug/debian11", "root_pass": "a-long-Winding-r0ad"}
 
@@ -220,13 +221,41 @@ def test_an_alias_leads_to_what_it_stands_for_and_to_all_below(client: httpx2.Cl
 def test_the_description_and_the_login_service_are_in_its_words(cloud: Cloud) -> None:
     described = cloud.sandbox.get("/openapi.json")
     assert "/wug/instances/{wugId}" in described.json()["paths"]
-    assert not re.search("compute(?!d)", described.text, re.IGNORECASE)
+    written = '"type": "compute"'  # by whoever wrote the dialect, and shown as it was
+    assert not re.search("compute(?!d)", described.text.replace(written, ""), re.IGNORECASE)
     page = cloud.sandbox.get("/docs").text
     assert "/wug/instances" in page
     assert not re.search("compute(?!d)", page, re.IGNORECASE)
     told = cloud.sandbox.get("/.well-known/oauth-authorization-server").json()
     assert "wugs:read_only" in told["scopes_supported"]
     assert "computes:read_only" not in told["scopes_supported"]
+
+
+def test_the_description_shows_what_rules_change_and_where_aliases_lead(cloud: Cloud) -> None:
+    document = cloud.sandbox.get("/openapi.json").json()
+    paths = document["paths"]
+
+    def answer(path: str, method: str = "get") -> dict[str, Any]:
+        return dict(paths[path][method]["responses"]["200"]["content"]["application/json"]["schema"])
+
+    instance = answer("/wug/instances/{wugId}")["properties"]
+    assert instance["placement"]["properties"]["group"]["const"] == {"id": 7, "type": "compute"}
+    assert "growing" in instance["status"]["enum"]
+    assert "`growing` while wug_resize is under way" in instance["status"]["description"]
+    listed = answer("/wug/instances")["properties"]["data"]["items"]["properties"]
+    assert listed["lke_cluster_id"]["const"] == 0
+    assert "growing" in listed["status"]["enum"]
+    assert "growing" not in document["components"]["schemas"]["InstanceView"]["properties"]["status"]["enum"]
+    done = answer("/wug/instances/{wugId}", "put")["oneOf"][1]
+    assert "placement" in done["properties"]
+    assert answer("/wug/instances/{wugId}/ips")["properties"]["ipv6"]["properties"]["global"]["type"] == "array"
+    assert paths["/machines/{wugId}/boot"]["post"]["operationId"] == "boot_instance_at_machines"
+    assert [server["url"] for server in paths["/machines"]["servers"]] == [f"{cloud.url}/v4"]
+    assert [server["url"] for server in paths["/machinery"]["servers"]] == [f"{cloud.url}/v4", f"{cloud.url}/v4beta"]
+    assert [part["name"] for part in paths["/boxes/{id}/restart"]["parameters"]] == ["id"]
+    assert "/boxes/{id}" not in paths
+    names = [item[method]["operationId"] for item in paths.values() for method in item if method in METHODS]
+    assert len(names) == len(set(names))
 
 
 def test_no_answer_has_the_interfaces_own_word_in_it(cloud: Cloud) -> None:

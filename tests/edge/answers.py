@@ -10,6 +10,22 @@ from urllib.parse import urlsplit
 CLOSED = 0
 """In place of a status: the server hung up without a word."""
 
+FIXED = {
+    "x-spec-version": "4.115.0",
+    "vary": "Authorization, X-Filter",
+    "access-control-allow-origin": "*",
+    "access-control-allow-methods": "HEAD, GET, OPTIONS, POST, PUT, DELETE",
+    "access-control-allow-headers": "Authorization, Origin, X-Requested-With, Content-Type, Accept, X-Filter, "
+    "Idempotency-Key, Prefer, If-Match, If-None-Match, Last-Event-ID",
+    "access-control-expose-headers": "X-OAuth-Scopes, X-Accepted-OAuth-Scopes, X-Status, ETag, X-Request-Id, "
+    "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Event-Id, Idempotent-Replayed",
+    "x-frame-options": "DENY",
+    "x-content-type-options": "nosniff",
+    "x-xss-protection": "1; mode=block",
+    "content-security-policy": "default-src 'none'",
+}
+"""Headers that every answer has."""
+
 
 class Raw(NamedTuple):
     status: int

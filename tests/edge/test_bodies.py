@@ -266,3 +266,10 @@ def test_thousands_of_mistakes_are_one_hundred() -> None:
     found = problems(GOOD | {"tags": [], "nodes": [{}] * 5000})
     assert found[:2] == [("nodes[0].address", "address is required"), ("nodes[1].address", "address is required")]
     assert len(found) == bodies.MOST_REASONS
+
+
+def test_a_whole_number_with_a_point_is_an_integer() -> None:
+    """As JSON schemas have it: some languages know no other way to write one."""
+    read = read_json(b'{"size": 20.0, "share": 0.5, "far": 1e300}')
+    assert read == {"size": 20, "share": 0.5, "far": 1e300}
+    assert [type(value) for value in read.values()] == [int, float, float]

@@ -242,11 +242,11 @@ def test_a_filter_that_takes_long_holds_nobody_up(
     performer = cloud.application.app.parts.performer
     begun, over = threading.Event(), threading.Event()
 
-    def perform(endpoint: Any, values: Any, request: Any) -> Any:
+    def perform(endpoint: Any, values: Any, request: Any, *more: Any) -> Any:
         if b"x-filter" in request.headers:
             begun.set()
             assert over.wait(20)
-        return real(endpoint, values, request)
+        return real(endpoint, values, request, *more)
 
     real = performer.perform
     monkeypatch.setattr(performer, "perform", perform)

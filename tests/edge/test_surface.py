@@ -6,24 +6,13 @@ import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
-from tests.edge.answers import request, send
+from tests.edge.answers import FIXED, request, send
 from tests.told import errors
 
 ALWAYS = {
     "content-type": "application/json",
-    "x-spec-version": "4.115.0",
     "cache-control": "private, max-age=0, s-maxage=0, no-cache, no-store",
-    "vary": "Authorization, X-Filter",
-    "access-control-allow-origin": "*",
-    "access-control-allow-methods": "HEAD, GET, OPTIONS, POST, PUT, DELETE",
-    "access-control-allow-headers": "Authorization, Origin, X-Requested-With, Content-Type, Accept, X-Filter, "
-    "Idempotency-Key, Prefer, If-Match, If-None-Match, Last-Event-ID",
-    "access-control-expose-headers": "X-OAuth-Scopes, X-Accepted-OAuth-Scopes, X-Status, ETag, X-Request-Id, "
-    "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Event-Id, Idempotent-Replayed",
-    "x-frame-options": "DENY",
-    "x-content-type-options": "nosniff",
-    "x-xss-protection": "1; mode=block",
-    "content-security-policy": "default-src 'none'",
+    **FIXED,
 }
 NUMBERS = ("x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset", "retry-after")
 

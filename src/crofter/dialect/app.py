@@ -59,7 +59,7 @@ class DialectApp(App):
         return super().takes_upload(method, self.own_path(raw_path))
 
     def mounted(self, mounts: Mapping[str, ASGIApp]) -> Mapping[str, ASGIApp]:
-        return mounts if self._dialect.words is None else mounted.in_words(mounts, self._words)
+        return mounted.mounted(mounts, self._dialect)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
@@ -136,10 +136,10 @@ class DialectApp(App):
         if not tree.actions or answer.actor is None:
             return {}
         database, account_id = self.parts.performer.runtime.database, answer.actor.account_id
-        if self._inline:
+        if self.threads.inline:
             return addresses(database, account_id, tree.actions)
         return await asyncio.get_running_loop().run_in_executor(
-            self._pool, addresses, database, account_id, tree.actions
+            self.threads.pool, addresses, database, account_id, tree.actions
         )
 
     # ---- what is known of an endpoint -------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date, datetime, time
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, Literal, NoReturn, cast
+from typing import Any, Literal, NamedTuple, NoReturn, cast
 
 import msgspec
 from msgspec import Raw, Struct
@@ -26,6 +26,13 @@ _WORD = re.compile(r"[a-z]{2,32}")
 METHODS = ("GET", "POST", "PUT", "DELETE")
 
 
+class Alias(NamedTuple):
+    """A path that callers send, and the one of the interface that it stands for; both with the version."""
+
+    path: str
+    to: str
+
+
 class Dialect(Struct):
     """What a file says, ready for use."""
 
@@ -33,6 +40,7 @@ class Dialect(Struct):
     paths: Paths
     rules: dict[str, list[Rule]]
     """By the names of the endpoints whose answers they change."""
+    aliases: list[Alias] = []
 
 
 def load(file: str, endpoints: Sequence[Endpoint]) -> Dialect:
@@ -64,9 +72,10 @@ class _Checked:
         added: set[tuple[str, tuple[str, ...]]] = set()
         for place, entry in enumerate(self._tables(said, "answers")):
             self._answer(entry, ("answers", place), words, rules, added)
+        aliases: list[Alias] = []
         for place, entry in enumerate(self._tables(said, "aliases")):
-            self._alias(entry, ("aliases", place), paths)
-        return Dialect(words, paths, rules)
+            aliases += self._alias(entry, ("aliases", place), paths)
+        return Dialect(words, paths, rules, aliases)
 
     def _known(self, entry: Mapping[str, Any], names: Sequence[str], *where: str | int) -> None:
         for name in entry:
@@ -157,7 +166,7 @@ class _Checked:
             self._refuse(f"{name} is JSON, which has no dates: write it as a text", *where, name)
         return Raw(msgspec.json.encode(entry[name]))
 
-    def _alias(self, entry: Mapping[str, Any], where: tuple[str, int], paths: Paths) -> None:
+    def _alias(self, entry: Mapping[str, Any], where: tuple[str, int], paths: Paths) -> list[Alias]:
         self._known(entry, ("path", "to"), *where)
         path, to = self._text(entry, "path", *where), self._text(entry, "to", *where)
         for name, value in (("path", path), ("to", to)):
@@ -174,6 +183,7 @@ class _Checked:
             if paths.hides(version + path) or taken_apart(version + path)[0] in MOUNTED:
                 self._refuse(f"{path} is a path already, which the alias would hide", *where, "path")
             paths.alias(version + path, version + to)
+        return [Alias(version + path, version + to) for version in leading]
 
 
 MOUNTED = (

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from crofter.dialect import answers
+from crofter.dialect.file import Dialect
 from crofter.dialect.words import OWN, Words
 from crofter.edge.app import ASGIApp, Receive, Scope, Send
 
@@ -17,8 +18,23 @@ PAGES = ("openapi.json", "docs")
 LOGIN = ("login", "oauth", ".well-known")
 
 
-def in_words(mounts: Mapping[str, ASGIApp], words: Words) -> dict[str, ASGIApp]:
-    """The same applications, in the dialect's words."""
+def mounted(mounts: Mapping[str, ASGIApp], dialect: Dialect) -> Mapping[str, ASGIApp]:
+    """The same applications, as the dialect has them."""
+    if dialect.words is not None:
+        mounts = _in_words(mounts, dialect.words)
+    if not (dialect.rules or dialect.aliases):
+        return mounts
+
+    @lru_cache(8)
+    def changed(body: bytes) -> bytes:
+        from crofter.dialect.described import described  # noqa: PLC0415 - few ever ask
+
+        return described(body.decode(), dialect).encode()
+
+    return {**mounts, "openapi.json": _changed(mounts["openapi.json"], changed)}
+
+
+def _in_words(mounts: Mapping[str, ASGIApp], words: Words) -> dict[str, ASGIApp]:
     login = {name: _LoginInWords(mounts[name], words) for name in LOGIN}
     return {**mounts} | login | {name: _described(mounts[name], words) for name in PAGES}
 

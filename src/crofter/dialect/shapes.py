@@ -54,14 +54,14 @@ class Reader:
 
     def of(self, *annotations: Any) -> Shape | None:
         """The shape of one of several types."""
-        found = Shape(names=True)
+        read = Shape(names=True)
         for info in (info for annotation in annotations for info in plain_types(annotation)):
             shape = self._read(info, None)
             if shape is not None and not shape.names:
                 return shape
             if shape is not None:
-                found.fields |= shape.fields
-        return found if found.fields else None
+                read.fields |= shape.fields
+        return read if read.fields else None
 
     def _read(self, info: inspect.Type, mark: WordMark | None) -> Shape | None:
         if isinstance(info, inspect.Metadata):

@@ -1,9 +1,8 @@
-"""The docs page: the OpenAPI document as HTML that needs no script and nothing from elsewhere."""
+"""The docs page: the OpenAPI document as HTML that can be read without a script and needs nothing from elsewhere."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
+import json
 from collections.abc import Iterable, Sequence
 from html import escape
 from pathlib import Path
@@ -11,13 +10,16 @@ from typing import Any
 
 from crofter.edge import openapi
 from crofter.edge.docsfields import Line, Reader
+from crofter.edge.docstrying import SCRIPT, SEARCH, TOKEN, button, digest
 from crofter.edge.openapi.examples import curl
 from crofter.edge.openapi.planned import done_of
 
 STYLE = Path(__file__).with_name("docs.css").read_text(encoding="utf-8")
-_DIGEST = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
-CSP = f"default-src 'none'; style-src 'sha256-{_DIGEST}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
-"""The Content-Security-Policy that the page needs: its own style and nothing else."""
+CSP = (
+    f"default-src 'none'; style-src {digest(STYLE)}; script-src {digest(SCRIPT)}; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""The Content-Security-Policy that the page needs: its own style, its own script, and nothing but this server."""
 
 Operation = dict[str, Any]
 
@@ -36,10 +38,11 @@ the order as <code>+order_by</code> and <code>+order</code>.</p>
 <code>{"errors": [{"reason": "Length must be 3-50 characters", "field": "label"}]}</code></p>"""
 
 
-def page(document: dict[str, Any]) -> bytes:
+def page(document: dict[str, Any], *, trying: bool = False) -> bytes:
+    """The whole page; ``trying`` adds a form to each operation that sends it to this server."""
     info = document["info"]
     operations = _by_tag(document)
-    main = "\n".join(_section(document, tag, operations[tag["name"]]) for tag in document["tags"])
+    main = "\n".join(_section(document, tag, operations[tag["name"]], trying) for tag in document["tags"])
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -54,6 +57,8 @@ def page(document: dict[str, Any]) -> bytes:
 <h1>{escape(info["title"])}: the interface</h1>
 <p>{escape(info["summary"])} Version {escape(info["version"])}, interface {escape(info["x-spec-version"])}.
 For programs: <a href="/openapi.json">openapi.json</a>.</p>
+{SEARCH}
+{TOKEN if trying else ""}
 </header>
 <nav aria-label="Operations by tag">
 {_contents(document, operations)}
@@ -65,6 +70,7 @@ For programs: <a href="/openapi.json">openapi.json</a>.</p>
 {main}
 </main>
 <footer><p>Generated from the endpoints that this server runs.</p></footer>
+<script>{SCRIPT}</script>
 </body>
 </html>
 """.encode()
@@ -106,9 +112,11 @@ def _title(tag: str) -> str:
     return tag.replace("_", " ").capitalize()
 
 
-def _section(document: dict[str, Any], tag: dict[str, str], operations: Iterable[tuple[str, str, Operation]]) -> str:
+def _section(
+    document: dict[str, Any], tag: dict[str, str], operations: Iterable[tuple[str, str, Operation]], trying: bool
+) -> str:
     name = escape(tag["name"])
-    listed = "\n".join(_operation(document, *operation) for operation in operations)
+    listed = "\n".join(_operation(document, *operation, trying) for operation in operations)
     return f"""<section aria-labelledby="tag-{name}">
 <h2 id="tag-{name}">{escape(_title(tag["name"]))}</h2>
 <p>{_words(tag["description"])}</p>
@@ -116,7 +124,7 @@ def _section(document: dict[str, Any], tag: dict[str, str], operations: Iterable
 </section>"""
 
 
-def _operation(document: dict[str, Any], method: str, path: str, operation: Operation) -> str:
+def _operation(document: dict[str, Any], method: str, path: str, operation: Operation, trying: bool) -> str:
     reader = Reader(document)
     name = escape(operation["operationId"])
     old = ' class="old"' if operation.get("deprecated") else ""
@@ -132,6 +140,7 @@ def _operation(document: dict[str, Any], method: str, path: str, operation: Oper
         _answer(reader, operation, name),
         f'<h4>Example</h4>\n<pre tabindex="0" role="region" aria-label="Example of {name}">'
         f"{escape(curl(document, method, path, version))}</pre>",
+        button(document, method, path, version) if trying else "",
         "</article>",
     ]
     return "\n".join(part for part in parts if part)
@@ -202,7 +211,11 @@ def _answer(reader: Reader, operation: Operation, name: str) -> str:
     rows = [_row(line, "filterable" if line.filterable else "") for line in shown]
     table = _table(f"Fields of the answer of {name}", ("Field", "Type", "Marks", "Notes"), rows)
     words = "A page; fields of each item" if item else "Fields"
-    return f"<h4>Answer</h4>\n<details><summary>{words} ({len(rows)})</summary>\n{table}</details>"
+    example = json.dumps(content["application/json"]["example"], indent=2, ensure_ascii=False)
+    return f"""<h4>Answer</h4>
+<details><summary>{words} ({len(rows)})</summary>\n{table}</details>
+<details><summary>An answer</summary>
+<pre tabindex="0" role="region" aria-label="An answer of {name}">{escape(example)}</pre></details>"""
 
 
 def _fields(reader: Reader, content: dict[str, Any]) -> list[Line]:

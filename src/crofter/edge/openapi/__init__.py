@@ -41,7 +41,7 @@ ADDRESS = "http://127.0.0.1:8420"
 def render(endpoints: Sequence[Endpoint], address: str = ADDRESS) -> str:
     """The document as it is committed and served: indented, with what is short on one line."""
     text = json.dumps(document(endpoints, __version__, address), indent=2, ensure_ascii=False)
-    return SHORT.sub(lambda found: _one_line(found[0]), text) + "\n"
+    return SHORT.sub(lambda match: _one_line(match[0]), text) + "\n"
 
 
 def _one_line(text: str) -> str:
@@ -107,8 +107,8 @@ def _paths(endpoints: Sequence[Endpoint], schemas: Schemas, address: str) -> dic
         if endpoint.beta:
             # Clients know one server for all operations of a path.
             item["servers"] = _servers(address, "v4beta")
-        if parts := parts_of(endpoint):
-            item["parameters"] = parts
+        if endpoint.parts and "parameters" not in item:
+            item["parameters"] = parts_of(endpoint)
         item[endpoint.method.lower()] = _operation(endpoint, endpoints, schemas)
     return paths
 

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
+from msgspec import UNSET
+
 from crofter import SPEC_VERSION, errors
 from crofter.edge.endpoint import Endpoint
 from crofter.edge.openapi.examples import example
 from crofter.edge.openapi.field_words import FIELDS
 from crofter.edge.openapi.planned import or_plan, plannable
+from crofter.edge.openapi.recorded import recorded
 from crofter.edge.openapi.schemas import PREFIX, Schema, Schemas, answered
 from crofter.edge.problems import STATUSES, TooLarge, UnsupportedMediaType
 from crofter.errors import Problem
@@ -115,13 +118,18 @@ def request_body(endpoint: Endpoint, schemas: Schemas) -> Schema | None:
         required = bool(schemas.resolved(schema).get("required"))
         return {
             "required": required,
-            "content": {JSON: {"schema": schema, "example": example(schema, schemas.components)}},
+            "content": {JSON: {"schema": schema, "example": _sent(endpoint, schema, schemas)}},
         }
     if endpoint.upload is None:
         return None
     content = {kind: {"schema": _uploaded(kind)} for kind in endpoint.accepts or (BINARY,)}
     required = JSON not in content  # no JSON at all is taken for an empty object
     return {"required": required, "description": f"At most {endpoint.max_body} bytes.", "content": content}
+
+
+def _sent(endpoint: Endpoint, schema: Schema, schemas: Schemas) -> Any:
+    """What was sent when the operation was recorded, or else a body that is made up."""
+    return recorded(endpoint.name).request or example(schema, schemas.components)
 
 
 def _uploaded(content_type: str) -> Schema:
@@ -139,32 +147,31 @@ def answers_of(endpoint: Endpoint, endpoints: Sequence[Endpoint], schemas: Schem
     more += ["Deprecation", "Warning"] if endpoint.deprecated else []
     more += ["Preference-Applied"] if plannable(endpoint) else []
     made: dict[str, Schema] = {}
-    for shape in answered(endpoint):
-        if shape is NoContent:
-            made[NOTHING] = {"description": HTTPStatus.NO_CONTENT.phrase, "headers": _headers(*more)}
-        else:
-            content = _content(endpoint, shape, endpoints, schemas)
-            made[OK] = {"description": HTTPStatus.OK.phrase, "headers": _headers(*more), "content": content}
+    shapes = answered(endpoint)
+    if NoContent in shapes:
+        made[NOTHING] = {"description": HTTPStatus.NO_CONTENT.phrase, "headers": _headers(*more)}
+    if shown := [shape for shape in shapes if shape is not NoContent]:
+        content = _content(endpoint, shown, endpoints, schemas)
+        made[OK] = {"description": HTTPStatus.OK.phrase, "headers": _headers(*more), "content": content}
     for kind in _refused_with(endpoint):
         made[str(STATUSES[kind])] = {"$ref": f"#/components/responses/{kind.__name__}"}
     return dict(sorted(made.items()))
 
 
-def _content(endpoint: Endpoint, shape: Any, endpoints: Sequence[Endpoint], schemas: Schemas) -> dict[str, Schema]:
-    if shape is Stream:
+def _content(
+    endpoint: Endpoint, shapes: Sequence[Any], endpoints: Sequence[Endpoint], schemas: Schemas
+) -> dict[str, Schema]:
+    if shapes[0] is Stream:
         return {"text/event-stream": {"schema": {"type": "string", "description": "Server-Sent Events."}}}
-    if shape is Reply:
+    if shapes[0] is Reply:
         stored = next((other.accepts for other in endpoints if _stores_for(other, endpoint)), ())
         kinds = endpoint.replies or endpoint.accepts or stored or (BINARY,)
         return {kind: {"schema": {"type": "string", "contentMediaType": kind}} for kind in kinds}
-    if shape is None or shape is type(None):
-        return _json(endpoint, {"$ref": PREFIX + "Empty"}, schemas)
-    return _json(endpoint, schemas.of(shape), schemas)
-
-
-def _json(endpoint: Endpoint, done: Schema, schemas: Schemas) -> dict[str, Schema]:
-    shown = example(done, {**schemas.components, **SCHEMAS})
-    return {JSON: {"schema": or_plan(endpoint, done), "example": shown}}
+    options = [{"$ref": PREFIX + "Empty"} if shape in (None, type(None)) else schemas.of(shape) for shape in shapes]
+    shown = recorded(endpoint.name).answer
+    if shown is UNSET:
+        shown = example(options[0], {**schemas.components, **SCHEMAS})
+    return {JSON: {"schema": or_plan(endpoint, options), "example": shown}}
 
 
 def _stores_for(other: Endpoint, endpoint: Endpoint) -> bool:

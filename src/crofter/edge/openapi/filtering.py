@@ -29,7 +29,7 @@ def filterable(schema: Schema, schemas: Schemas) -> Iterator[tuple[str, Schema]]
             continue
         for option in (field, *field.get("anyOf", ())):
             if "$ref" in option:
-                yield from ((f"{name}.{inner}", found) for inner, found in filterable(option, schemas))
+                yield from ((f"{name}.{inner}", inner_schema) for inner, inner_schema in filterable(option, schemas))
 
 
 def name_of(endpoint: Endpoint, schemas: Schemas) -> str | None:

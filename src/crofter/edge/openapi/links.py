@@ -14,7 +14,7 @@ _PART = re.compile(r"{(\w+)(:path)?}")
 
 def path_of(endpoint: Endpoint) -> str:
     """``/images/{imageId}`` of ``images/{image_id:path}``; the version before it is in the address of the server."""
-    return "/" + _PART.sub(lambda found: f"{{{camel(found[1])}}}", endpoint.path)
+    return "/" + _PART.sub(lambda match: f"{{{camel(match[1])}}}", endpoint.path)
 
 
 def camel(name: str) -> str:

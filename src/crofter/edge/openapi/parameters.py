@@ -14,6 +14,7 @@ from crofter.edge.openapi.examples import example
 from crofter.edge.openapi.filtering import fields_of, name_of
 from crofter.edge.openapi.links import camel
 from crofter.edge.openapi.planned import plannable
+from crofter.edge.openapi.recorded import recorded
 from crofter.edge.openapi.schemas import PREFIX, Schema, Schemas, tidy, types_of
 from crofter.edge.openapi.words import part_words
 from crofter.edge.protocol import MAX_HEAD
@@ -82,7 +83,8 @@ def _part(endpoint: Endpoint, name: str, kind: Any) -> Schema:
     if f"{{{name}:path}}" in endpoint.path:
         words += " May hold a slash, as it is or as %2F."
     made: Schema = {"name": camel(name), "in": "path", "required": True, "description": words}
-    return {**made, "schema": schema, "example": example(schema, {}, name)}
+    shown = recorded(endpoint.name).parts.get(name) or example(schema, {}, name)
+    return {**made, "schema": schema, "example": shown}
 
 
 def _page_size(endpoint: Endpoint) -> Schema:

@@ -7,7 +7,7 @@ import re
 import types
 import typing
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import msgspec
@@ -21,6 +21,7 @@ from crofter.results import NoContent, Reply, Stream
 Schema = dict[str, Any]
 
 PREFIX = "#/components/schemas/"
+_REFERENCE = re.compile(rf'"{PREFIX}(\w+)"')
 INTEGERS = ({"integer"}, {"integer", "null"})
 INT64 = {"format": "int64"}
 MOMENT = {
@@ -37,22 +38,34 @@ class Schemas:
 
     def __init__(self, endpoints: Sequence[Endpoint]) -> None:
         shapes = list(dict.fromkeys([PlanView, *(shape for endpoint in endpoints for shape in _shapes(endpoint))]))
-        found, components = msgspec.json.schema_components(shapes, ref_template=PREFIX + "{name}")
+        schemas, components = msgspec.json.schema_components(shapes, ref_template=PREFIX + "{name}")
         names = _names(components)
-        renamed = json.loads(_renamed(json.dumps([list(found), components]), names))
+        renamed = json.loads(_renamed(json.dumps([list(schemas), components]), names))
         self._by_shape = {shape: tidy(schema) for shape, schema in zip(shapes, renamed[0], strict=True)}
         self.components: dict[str, Schema] = {names[name]: tidy(schema) for name, schema in renamed[1].items()}
         sent_to: dict[type, list[str]] = {}
         for endpoint in sorted(endpoints, key=lambda endpoint: endpoint.name):
             if endpoint.body is not None:
                 sent_to.setdefault(endpoint.body, []).append(endpoint.name)
+        shown = self._reached(shape for endpoint in endpoints for shape in answered(endpoint))
+        for name in self._reached(sent_to) - shown:
+            _optional_may_be_null(self.components[name])
         for body, operations in sent_to.items():
-            _optional_may_be_null(self.resolved(self.of(body)))
             self.resolved(self.of(body)).setdefault("description", f"What is sent to {' and '.join(operations)}.")
         describe(self.components)
         for name, schema in self.components.items():
             if schema.get("type") == "object" and "examples" not in schema and not name.endswith("Page"):
                 schema["examples"] = [example(schema, self.components, name)]
+
+    def _reached(self, shapes: Iterable[Any]) -> set[str]:
+        """The components that these shapes consist of."""
+        found: set[str] = set()
+        todo = [self._by_shape[shape] for shape in shapes if shape in self._by_shape]
+        while todo:
+            names = set(_REFERENCE.findall(json.dumps(todo.pop()))) - found
+            found |= names
+            todo += [self.components[name] for name in names]
+        return found
 
     def of(self, shape: Any) -> Schema:
         return self._by_shape[shape]
