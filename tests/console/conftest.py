@@ -44,10 +44,12 @@ def console_cloud(built: None) -> Iterator[Cloud]:
 @pytest.fixture(scope="package")
 def site(console_cloud: Cloud, chromium: Browser, request: pytest.FixtureRequest) -> Iterator[Site]:
     """Tests share the account: each makes what it needs, with names of its own."""
-    site_module.THOROUGH = request.config.getoption("--scope") == "soak"
+    site_module.LOOKING.thorough = request.config.getoption("--scope") == "soak"
     token = console_cloud.account(username=USER, email="ada@example.com")["token"]
     give_password(console_cloud, USER)
-    context = chromium.new_context(viewport=WIDE, color_scheme="light", locale="en-GB", timezone_id="UTC")
+    context = chromium.new_context(
+        viewport=WIDE, color_scheme="light", reduced_motion="reduce", locale="en-GB", timezone_id="UTC"
+    )
     context.set_default_timeout(20_000)
     page = context.new_page()
     page.goto(f"{console_cloud.url}/console/")

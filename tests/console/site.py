@@ -2,32 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import httpx2
-from axe_playwright_python.sync_playwright import Axe
-from msgspec import Struct
+from msgspec import Struct, field
 from playwright.sync_api import BrowserContext, Page, ViewportSize, expect
 
 from tests.cloud import Cloud
+from tests.console.looking import Looking, contrast
 from tests.login.visitor import PASSWORD
 
 PICTURES = Path(os.environ.get("CROFTER_PICTURES") or Path(__file__).parents[2] / "build" / "pictures" / "console")
 USER = "ada"
 WIDE = ViewportSize(width=1360, height=900)
 PHONE = ViewportSize(width=390, height=844)
-_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 _STICKS_OUT = """[...document.querySelectorAll("body *")]
     .filter((element) => element.getBoundingClientRect().right > innerWidth)
     .map((element) => element.outerHTML.slice(0, 120)).slice(0, 8)"""
-THOROUGH = False
-"""Whether axe looks for everything each time, as in a soak, or in the dark for what only colours change."""
+LOOKING = Looking()
 expect.set_options(timeout=20_000)
+
+
+class Tab(Struct):
+    """One that stays open: the next test goes on in it, as a person would, and nothing is loaded again."""
+
+    page: Page
+    complaints: list[str]
 
 
 class Site(Struct):
@@ -35,28 +41,85 @@ class Site(Struct):
     context: BrowserContext
     api: httpx2.Client
     """As the user who is signed in."""
+    idle: list[Tab] = field(default_factory=list)
 
     @contextmanager
-    def page(self, path: str) -> Iterator[Page]:
-        """A page of its own. What the browser complains about fails the test."""
-        page = self.context.new_page()
-        complaints: list[str] = []
-        page.on("pageerror", lambda error: complaints.append(str(error)))
-        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+    def page(self, path: str, *, fresh: bool = False) -> Iterator[Page]:
+        """A page that nobody else has; ``fresh``: loaded anew. What the browser complains about fails the test."""
+        tab = self._idle() if not fresh else None
+        if tab is None:
+            tab = self._opened()
+            self.visit(tab.page, path)
+        else:
+            go(tab.page, path)
         try:
-            self.visit(page, path)
-            yield page
-        finally:
-            page.close()
-        unexpected = [text for text in complaints if "status of 4" not in text]  # a refusal is shown on the page
+            yield tab.page
+        except BaseException:
+            tab.page.close()  # whatever is open in it is not for the next test
+            raise
+        unexpected = [text for text in tab.complaints if "status of 4" not in text]  # a refusal is shown on the page
+        tab.complaints.clear()
+        if tab.page.is_closed() or fresh:
+            tab.page.close()
+        else:
+            self.idle.append(tab)
         assert not unexpected, unexpected
 
+    def without(self, path: str, **wanted: object) -> None:
+        """Remove what other tests have left of some kind, for one that begins with an empty list."""
+        left = self.api.get(path, headers={"X-Filter": json.dumps(wanted)} if wanted else {})
+        for each in left.json()["data"]:
+            if each.get("compute_id"):  # a volume
+                self.api.post(f"{path}/{each['id']}/detach")
+                self.cloud.settle()
+            assert self.api.delete(f"{path}/{each['id']}").status_code == 200
+        self.cloud.settle()
+
+    def close_idle(self) -> None:
+        """For a test that counts streams, or breaks them: the first tab holds the one of all."""
+        while self.idle:
+            self.idle.pop().page.close()
+
+    def _idle(self) -> Tab | None:
+        """One that is signed in still; a test may have ended the session, and moved time for all."""
+        while self.idle:
+            tab = self.idle.pop()
+            if tab.page.locator("[data-signed-in]").count() and not tab.page.get_by_role("dialog").count():
+                return tab
+            tab.page.close()
+        return None
+
+    def _opened(self) -> Tab:
+        tab = Tab(self.context.new_page(), [])
+        tab.page.on("pageerror", lambda error: tab.complaints.append(str(error)))
+        tab.page.on("console", lambda said: tab.complaints.append(said.text) if said.type == "error" else None)
+        return tab
+
     def visit(self, page: Page, path: str) -> None:
-        """Go to a page of the console, by the login page if the session has ended since."""
+        """Load a page of the console, by the login page if the session has ended since."""
         page.goto(f"{self.cloud.url}/console{path}")
         expect(page.locator("[data-signed-in], input[name=username]").first).to_be_attached()
         if page.locator("input[name=username]").count():
             sign_in(page)
+
+
+def go(page: Page, path: str) -> None:
+    """As by a link: the router listens to the history of the browser. The page before is gone when this returns."""
+    page.evaluate("path => history.pushState({}, '', path)", f"/console{path}")
+    expect(page).to_have_url(re.compile(re.escape(f"/console{path}") + "$"))
+    expect(page.locator("main")).to_have_attribute("data-page", path.partition("?")[0])
+
+
+@contextmanager
+def another_browser(site: Site) -> Iterator[BrowserContext]:
+    browser = site.context.browser
+    assert browser is not None
+    context = browser.new_context(viewport=WIDE, reduced_motion="reduce", locale="en-GB", timezone_id="UTC")
+    context.set_default_timeout(20_000)
+    try:
+        yield context
+    finally:
+        context.close()
 
 
 def sign_in(page: Page, username: str = USER, password: str = PASSWORD) -> None:
@@ -66,33 +129,38 @@ def sign_in(page: Page, username: str = USER, password: str = PASSWORD) -> None:
     expect(page.locator("[data-signed-in]")).to_be_attached()
 
 
-def accessible(page: Page, *, menu: bool = False, only: tuple[str, ...] = ()) -> None:
-    """Nothing that axe finds. A menu is drawn at the end of the page, outside of all landmarks."""
-    rules: dict[str, Any] = {"region": {"enabled": False}} if menu else {}
-    options: dict[str, Any] = {"runOnly": list(only)} if only else {"runOnly": _RULES, "rules": rules}
-    # Whatever is well would be told in full too, and take longer than to find it.
-    result = Axe().run(page, options={**options, "resultTypes": ["violations"]})
-    assert result.violations_count == 0, result.generate_report()
+def accessible(page: Page, *, menu: bool = False) -> None:
+    """Nothing that axe finds."""
+    LOOKING.accessible(page, menu=menu)
 
 
 def look(page: Page, name: str, *, menu: bool = False, phone: bool = True) -> None:
     """Light, dark and on a phone: accessible each time, nothing sticks out at the side, and a picture is kept."""
     PICTURES.mkdir(parents=True, exist_ok=True)
-    schemes: tuple[Literal["light", "dark"], ...] = ("light", "dark")
-    for scheme in schemes:
-        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-        expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", scheme)
-        accessible(page, menu=menu, only=("color-contrast",) if scheme == "dark" and not THOROUGH else ())
-        page.screenshot(path=PICTURES / f"{name}-{scheme}.png")
-    page.emulate_media(color_scheme="light")
-    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", "light")
+    LOOKING.accessible(page, menu=menu)
+    _keep(page, f"{name}-light")
+    _paint(page, "dark")
+    if LOOKING.thorough:
+        LOOKING.accessible(page, menu=menu)
+    contrast(page)
+    _keep(page, f"{name}-dark")
+    _paint(page, "light")
     if phone:
         page.set_viewport_size(PHONE)
         fits(page)
-        if THOROUGH:
-            accessible(page, menu=menu)
-        page.screenshot(path=PICTURES / f"{name}-phone.png")
+        if LOOKING.thorough:
+            LOOKING.accessible(page, menu=menu)
+        _keep(page, f"{name}-phone")
         page.set_viewport_size(WIDE)
+
+
+def _paint(page: Page, scheme: Literal["light", "dark"]) -> None:
+    page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+    expect(page.locator("html")).to_have_attribute("data-mantine-color-scheme", scheme)
+
+
+def _keep(page: Page, name: str) -> None:
+    page.screenshot(path=PICTURES / f"{name}.png")
 
 
 def fits(page: Page) -> None:

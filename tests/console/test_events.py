@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.console.site import Site, accessible, look
-
-pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
 
 def test_events_are_told_live_and_marked_as_seen(site: Site) -> None:

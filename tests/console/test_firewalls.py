@@ -8,15 +8,15 @@ from playwright.sync_api import expect
 from tests.console.acting import act, choose, delete
 from tests.console.site import Site, accessible, look
 
-pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
-
+@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_a_firewall_is_made_with_rules_and_refused_at_its_fields(site: Site) -> None:
     site.cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 0}})
     for name in ("fire-a", "fire-b"):
         body = {"type": "g6-nanode-1", "region": "eu-west", "label": name}
         assert site.api.post("/v4/compute/instances", json=body).status_code == 200
     site.cloud.settle()
+    site.without("/v4/networking/firewalls")
     with site.page("/firewalls") as page:
         expect(page.get_by_role("heading", name="No firewalls yet")).to_be_visible()
         look(page, "firewalls-empty")

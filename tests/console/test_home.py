@@ -16,7 +16,7 @@ def test_home_shows_what_needs_attention_and_leads_there(site: Site) -> None:
     site.cloud.fault("maintenance", compute_id=made["id"], reason="A new kernel.")
     site.cloud.fault("region_outage", region="ap-south")
     try:
-        with site.page("/") as page:
+        with site.page("/", fresh=True) as page:  # an outage is told by no event
             expect(page.get_by_role("heading", name="Home")).to_be_visible()
             attention = page.locator("section", has=page.get_by_role("heading", name="Needs attention"))
             expect(attention.get_by_text("A new kernel.")).to_be_visible()
@@ -35,6 +35,12 @@ def test_home_shows_what_needs_attention_and_leads_there(site: Site) -> None:
             shown = banners.get_by_role("button").count()
             banners.get_by_role("button", name="Hide").first.click()
             expect(banners.get_by_role("button")).to_have_count(shown - 1)
+
+            page.get_by_role("link", name="Notifications").click()
+            main = page.get_by_role("main")
+            expect(main.get_by_role("heading", name="Critical")).to_be_visible()
+            expect(main.get_by_role("listitem").filter(has_text="ap-south").first).to_be_visible()
+            look(page, "notifications")
     finally:
         site.cloud.sandbox.delete("/_sandbox/faults")
         site.api.delete(f"/v4/compute/instances/{made['id']}")  # and with it what was announced

@@ -11,8 +11,6 @@ from playwright.sync_api import Page, expect
 from tests.console.site import WIDE, Site, accessible, look, percent, sign_in
 from tests.login.visitor import give_password
 
-pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
-
 PASSWORD = "correct horse battery staple"
 
 
@@ -154,6 +152,7 @@ def test_many_instances_get_one_order_and_those_that_refuse_are_named(site: Site
     make(site, "bulk-4", image=None, root_pass=None)
     site.cloud.settle()
     with site.page("/instances?q=bulk") as page:
+        expect(page.locator("tbody tr")).to_have_count(5)
         page.get_by_role("checkbox", name="Choose all instances shown").check()
         bar = page.get_by_role("region", name="5 instances chosen")
         expect(bar.get_by_role("button", name="Shut down 4")).to_be_visible()
@@ -209,9 +208,26 @@ def test_the_overview_and_the_graphs_of_an_instance(site: Site) -> None:
         page.get_by_role("button", name="Save alerts").click()
         expect(page.get_by_text("The alerts are saved")).to_be_visible()
         look(page, "instance-graphs")
-    assert site.api.get(f"/v4/compute/instances/{number}").json()["alerts"]["cpu"] == 42
+        line = page.get_by_role("slider", name="Alert of processor use")
+        line.press("PageDown")
+        line.press("ArrowUp")
+        expect(page.get_by_label("Processor", exact=True)).to_have_value("33 %")
+        place = line.bounding_box()
+        assert place is not None
+        page.mouse.move(place["x"] + 40, place["y"] + 12)
+        page.mouse.down()
+        page.mouse.move(place["x"] + 40, place["y"] + 60, steps=3)
+        page.mouse.up()
+        expect(line).not_to_have_attribute("aria-valuenow", "33")
+        dragged = int(line.get_attribute("aria-valuenow") or "")
+        assert 0 < dragged < 33
+        expect(page.get_by_label("Processor", exact=True)).to_have_value(f"{dragged} %")
+        page.get_by_role("button", name="Save alerts").click()
+        expect(page.get_by_text("The alerts are saved").last).to_be_visible()
+    assert site.api.get(f"/v4/compute/instances/{number}").json()["alerts"]["cpu"] == dragged
 
 
+@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_disks_and_configurations_are_added_changed_and_booted(site: Site) -> None:
     number = make(site, "disk-1", type="g6-standard-2", swap_size=1024)
     site.cloud.settle()
@@ -348,6 +364,7 @@ def test_addresses_are_named_added_and_removed(site: Site) -> None:
         look(page, "instance-network")
 
 
+@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_settings_and_operations_say_what_is_lost_and_what_it_costs(site: Site) -> None:
     number = make(site, "set-1")
     site.cloud.settle()

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 from playwright.sync_api import Page, expect
 
 from crofter.login.store import session as sessions
-from tests.console.site import USER, WIDE, Site, accessible, sign_in
+from tests.console.site import USER, Site, accessible, another_browser, sign_in
 from tests.resources.followers import eventually
-
-
-@contextmanager
-def another_browser(site: Site) -> Iterator[Any]:
-    browser = site.context.browser
-    assert browser is not None
-    context = browser.new_context(viewport=WIDE, locale="en-GB")
-    context.set_default_timeout(20_000)
-    yield context
-    context.close()
 
 
 def opened(site: Site, context: Any, path: str = "/instances") -> Page:
@@ -52,7 +40,8 @@ def test_what_one_browser_does_the_other_sees_and_signing_out_is_told_to_all_tab
 
 def test_tabs_share_one_stream_and_another_tab_takes_it_over(site: Site) -> None:
     hub = site.cloud.application.app.parts.hub
-    tabs = [opened(site, site.context) for _ in range(8)]
+    site.close_idle()
+    tabs = [opened(site, site.context) for _ in range(7)]  # a browser opens six lines to a server
     eventually(lambda: hub.waiting == 1)
     make(site, "told-to-all")
     expect(tabs[-1].get_by_role("row", name="told-to-all")).to_be_visible()
@@ -66,6 +55,7 @@ def test_tabs_share_one_stream_and_another_tab_takes_it_over(site: Site) -> None
 
 
 def test_a_lost_stream_says_so_and_misses_nothing(site: Site) -> None:
+    site.close_idle()
     fault = {"kind": "http", "status": 503, "path": "/v4/account/events/stream", "times": 2}
     assert site.cloud.sandbox.post("/_sandbox/faults", json=fault).status_code == 200
     page = opened(site, site.context)

@@ -8,9 +8,8 @@ from playwright.sync_api import expect
 from tests.console.acting import act, choose
 from tests.console.site import Site, look
 
-pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
-
+@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_addresses_are_named_and_shared_and_ranges_are_routed(site: Site) -> None:
     site.cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 0}})
     made = [

@@ -8,14 +8,14 @@ from playwright.sync_api import expect
 from tests.console.acting import act, choose, delete
 from tests.console.site import Site, accessible, look
 
-pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
-
+@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_a_load_balancer_with_its_ports_and_nodes(site: Site) -> None:
     site.cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 0}})
     machine = {"type": "g6-nanode-1", "region": "eu-west", "label": "back-1", "private_ip": True}
     private = site.api.post("/v4/compute/instances", json=machine).json()["ipv4"][1]
     site.cloud.settle()
+    site.without("/v4/nodebalancers")
     with site.page("/nodebalancers") as page:
         expect(page.get_by_role("heading", name="No load balancers yet")).to_be_visible()
         look(page, "nodebalancers-empty", phone=False)

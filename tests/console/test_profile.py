@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
-from tests.console.site import Site, accessible, look
+from tests.console.site import Site, accessible, another_browser, look
 from tests.resources.test_profile_two_factor import code
-
-pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIHUe3nkdBWOz0zXzvkS8dq0lFrjQ4Z3Yv1nIvJcPsZ0L ada@croft"
 
@@ -33,6 +30,23 @@ def test_facts_and_preferences_are_saved(site: Site) -> None:
     you = site.api.get("/v4/profile").json()
     assert (you["email"], you["timezone"]) == ("ada@croft.example", "Europe/Lisbon")
     site.api.put("/v4/profile", json={"timezone": "UTC", "email": "ada@example.com"})
+
+
+def choose_colours(page: Page, name: str) -> None:
+    """And wait until they are kept with the user."""
+    with page.expect_request_finished(lambda sent: sent.method == "PUT" and sent.url.endswith("/preferences")):
+        page.get_by_role("radiogroup", name="Colours").get_by_text(name).click()
+
+
+def test_colours_that_were_chosen_hold_in_another_browser_too(site: Site) -> None:
+    with site.page("/profile") as page, another_browser(site) as context:
+        choose_colours(page, "Dark")
+        there = context.new_page()
+        site.visit(there, "/profile")
+        for each in (page, there):
+            expect(each.locator("html[data-mantine-color-scheme=dark]")).to_be_attached()
+        choose_colours(page, "As my system")
+        expect(page.locator("html[data-mantine-color-scheme=light]")).to_be_attached()
 
 
 def test_a_token_says_in_sentences_what_it_may_and_is_shown_once(site: Site) -> None:

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.console.site import Site, look
-
-pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
 
 def test_the_clock_is_moved_and_the_person_stays_signed_in(site: Site) -> None:

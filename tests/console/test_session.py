@@ -15,7 +15,7 @@ def test_a_reload_signs_in_again_without_a_page_in_between(site: Site) -> None:
         expect(page.locator("[data-signed-in]")).to_be_attached()
         assert [url for url in visited if "/login" in url or "/oauth" in url] == []
         kept = page.evaluate("[...Object.keys(localStorage), ...Object.keys(sessionStorage)]")
-        assert [key for key in kept if not key.startswith("tsr-scroll-restoration")] == []
+        assert [key for key in kept if not key.startswith(("tsr-scroll-restoration", "crofter.theme"))] == []
         cookies = [cookie["name"] for cookie in site.context.cookies() if not cookie["httpOnly"]]
         assert cookies == []
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.console.acting import act, choose, delete
 from tests.console.site import Site, accessible, look
-
-pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
 
 def machine(site: Site, label: str, **more: object) -> int:

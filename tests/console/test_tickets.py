@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import FilePayload, expect
 
 from crofter.context import Context
 from crofter.resources.support import staff
 from tests.console.site import Site, accessible, look
-
-pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
 LOG = FilePayload(name="boot.txt", mimeType="text/plain", buffer=b"it stopped here")
 PROGRAM = FilePayload(name="run.exe", mimeType="application/octet-stream", buffer=b"MZ")

@@ -6,12 +6,9 @@ import struct
 import zlib
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.console.site import Site, look
-
-pytestmark = pytest.mark.soak  # each takes half a minute; what every page needs is tried before a change lands
 
 
 def test_somebody_is_invited_granted_and_deleted(site: Site) -> None:

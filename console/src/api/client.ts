@@ -5,6 +5,8 @@ import { session } from "../session/session";
 import { Refused } from "./errors";
 import type { components, paths } from "./schema";
 
+export { filter } from "./filter";
+
 export type Schemas = components["schemas"];
 export type Instance = Schemas["InstanceView"];
 export type Event = Schemas["EventView"];
@@ -39,13 +41,6 @@ export async function planned(call: Promise<{ data?: unknown }>): Promise<Plan> 
 
 /** Options of calls that are in beta, and so only there: `api.GET("/networking/vlans", { ...BETA })`. */
 export const BETA = { baseUrl: "/v4beta" } as const;
-
-/** A filter as the API takes it: JSON in a header. Letters outside ASCII are escaped, since a header has none. */
-export function filter<T extends object>(wanted: T): { "X-Filter"?: string } {
-  if (Object.keys(wanted).length === 0) return {};
-  const text = JSON.stringify(wanted).replace(/[\u0080-\uffff]/g, (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  return { "X-Filter": text };
-}
 
 /** Headers that turn a write into a question: nothing is done, the answer says what would be. */
 export const ASK_FIRST = { Prefer: "plan" } as const;

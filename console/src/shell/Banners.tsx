@@ -1,4 +1,4 @@
-/** What the account should know, above every page. On the home page it stands in a card of its own. */
+/** What the account should know, above every page but those that say it themselves. */
 import { CloseButton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useLocation } from "@tanstack/react-router";
@@ -12,9 +12,10 @@ import css from "./Banners.module.css";
 
 export function Banners() {
   const { data } = useQuery(notifications);
-  const home = useLocation({ select: (at) => at.pathname.replace(/^\/console/, "") }).length <= 1;
+  const place = useLocation({ select: (at) => at.pathname.replace(/^\/console/, "") });
+  const said = place.length <= 1 || place === "/notifications"; // by the page itself
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const shown = home ? [] : (data?.data ?? []).filter((one) => one.severity !== "minor" && !closed.has(nameOf(one)));
+  const shown = said ? [] : (data?.data ?? []).filter((one) => one.severity !== "minor" && !closed.has(nameOf(one)));
   if (shown.length === 0) return null;
   return (
     <section className={css.banners} aria-label="Notifications">

@@ -34,7 +34,7 @@ export default function Palette() {
       highlightQuery
       limit={12}
       radius={12}
-      overlayProps={{ backgroundOpacity: 0.35, blur: 2 }}
+     
       searchProps={{ leftSection: <Icon name="search" />, placeholder: "Jump to…", "aria-label": "Jump to" }}
     />
   );

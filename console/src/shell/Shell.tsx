@@ -1,8 +1,8 @@
 /** What surrounds every page: navigation, the way to everything, who is signed in, and how the server is doing. */
-import { ActionIcon, Kbd, Menu, UnstyledButton, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
+import { ActionIcon, Kbd, Menu, UnstyledButton, useComputedColorScheme } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, Outlet, useRouter } from "@tanstack/react-router";
+import { Link, Outlet, useLocation, useRouter, useRouterState } from "@tanstack/react-router";
 import { lazy, Suspense, useEffect, useState } from "react";
 
 import { facts } from "../facts";
@@ -14,6 +14,7 @@ import { Icon, Mark } from "../ui/Icon";
 import { useClock, useNow } from "../ui/now";
 import { showTimesIn, words } from "../ui/words";
 import { Banners } from "./Banners";
+import { useColours, useKeptColours } from "./colours";
 import { EventsButton } from "./EventsButton";
 import { railOf } from "./rail";
 import css from "./Shell.module.css";
@@ -26,8 +27,10 @@ export function Shell() {
   const line = useLine();
   const groups = railOf(useRouter().routesByPath);
   const signedIn = useQuery(profile).isSuccess;
+  const shown = useRouterState({ select: (router) => router.resolvedLocation?.pathname });
   const [open, setOpen] = useState(false);
   useShortcuts();
+  useShownEntry();
   return (
     <div className={css.shell} data-signed-in={signedIn || undefined}>
       <a className={css.skip} href="#main">
@@ -62,7 +65,7 @@ export function Shell() {
           <Person line={line} />
         </div>
       </aside>
-      <main id="main" className={css.main} tabIndex={-1}>
+      <main id="main" className={css.main} tabIndex={-1} data-page={shown}>
         {facts.sandbox && <SandboxBanner />}
         {line === "broken" && (
           <p className={css.broken} role="status">
@@ -78,6 +81,14 @@ export function Shell() {
       </Suspense>
     </div>
   );
+}
+
+/** The rail is longer than many windows: where one is stays in sight. */
+function useShownEntry(): void {
+  const place = useLocation({ select: (at) => at.pathname });
+  useEffect(() => {
+    document.querySelector("nav [aria-current=page]")?.scrollIntoView({ block: "nearest" });
+  }, [place]);
 }
 
 /** Follows events as long as somebody is signed in. What failed is said; what went well shows by itself. */
@@ -134,7 +145,8 @@ function SandboxBanner() {
 function Person({ line }: { line: LineState }) {
   const { data } = useQuery(profile);
   useEffect(() => showTimesIn(data?.timezone), [data?.timezone]);
-  const { setColorScheme } = useMantineColorScheme();
+  const { choose } = useColours();
+  useKeptColours();
   const shown = useComputedColorScheme("light");
   const other = shown === "dark" ? "light" : "dark";
   return (
@@ -153,13 +165,13 @@ function Person({ line }: { line: LineState }) {
         </Menu.Target>
         <Menu.Dropdown>
           <Menu.Label>Colours</Menu.Label>
-          <Menu.Item leftSection={<Icon name="sun" size={16} />} onClick={() => setColorScheme("light")}>
+          <Menu.Item leftSection={<Icon name="sun" size={16} />} onClick={() => choose("light")}>
             Light
           </Menu.Item>
-          <Menu.Item leftSection={<Icon name="moon" size={16} />} onClick={() => setColorScheme("dark")}>
+          <Menu.Item leftSection={<Icon name="moon" size={16} />} onClick={() => choose("dark")}>
             Dark
           </Menu.Item>
-          <Menu.Item onClick={() => setColorScheme("auto")}>As my system</Menu.Item>
+          <Menu.Item onClick={() => choose("auto")}>As my system</Menu.Item>
           <Menu.Divider />
           <Menu.Item leftSection={<Icon name="path" size={16} />} onClick={() => void session.signOut()}>
             Sign out
@@ -167,7 +179,7 @@ function Person({ line }: { line: LineState }) {
         </Menu.Dropdown>
       </Menu>
       <EventsButton />
-      <ActionIcon variant="subtle" color="gray" aria-label={`Change to ${other} colours`} onClick={() => setColorScheme(other)}>
+      <ActionIcon variant="subtle" color="gray" aria-label={`Change to ${other} colours`} onClick={() => choose(other)}>
         <Icon name={shown === "dark" ? "sun" : "moon"} />
       </ActionIcon>
     </div>

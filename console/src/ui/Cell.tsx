@@ -22,6 +22,15 @@ export function Tags({ tags }: { tags: readonly string[] }) {
   ));
 }
 
+export function TagsAndAge({ of }: { of: { tags: readonly string[]; created: string } }) {
+  return (
+    <>
+      <Tags tags={of.tags} />
+      <Ago time={of.created} />
+    </>
+  );
+}
+
 /** How long ago, and on pointing the time itself, in the zone of the user. */
 export function Ago({ time }: { time: string }) {
   const now = useNow();

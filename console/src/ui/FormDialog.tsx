@@ -28,7 +28,7 @@ export function FormDialog({ title, lead, sending, submit, onClose, children, si
   const [typed, setTyped] = useState("");
   const open = confirm === undefined || typed === confirm;
   return (
-    <Modal opened onClose={onClose} title={title} centered radius={12} size={size} overlayProps={{ backgroundOpacity: 0.35, blur: 2 }}>
+    <Modal opened onClose={onClose} title={title} size={size}>
       <form
         noValidate
         className={css.fields}

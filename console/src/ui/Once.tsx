@@ -7,7 +7,7 @@ import css from "./Once.module.css";
 
 export function Once({ title, what, secret, onDone, children }: { title: string; what: string; secret: string | null; onDone: () => void; children?: ReactNode }) {
   return (
-    <Modal opened={secret !== null} onClose={onDone} title={title} centered radius={12} withCloseButton={false} closeOnClickOutside={false} closeOnEscape={false}>
+    <Modal opened={secret !== null} onClose={onDone} title={title} withCloseButton={false} closeOnClickOutside={false} closeOnEscape={false}>
       <p>{children ?? `This is the only time that the ${what} is shown. Keep it where you keep passwords.`}</p>
       <code className={css.secret} role="group" aria-label={what} tabIndex={0}>
         {secret}

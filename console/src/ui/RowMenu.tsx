@@ -1,8 +1,9 @@
 /** What can be done with one row. What is not possible now stays in the menu and says why. */
-import { ActionIcon, Menu } from "@mantine/core";
+import { Menu } from "@mantine/core";
 
 import { Disabled } from "./Disabled";
 import { Icon, type IconName } from "./Icon";
+import { LazyMenu } from "./LazyMenu";
 
 export interface Action {
   label: string;
@@ -24,17 +25,18 @@ export function RowMenu({ label, actions }: { label: string; actions: Action[] }
   );
   const danger = actions.filter((action) => action.danger);
   return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${label}`}>
-          <Icon name="dots" />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {actions.filter((action) => !action.danger).map(item)}
-        {danger.length > 0 && danger.length < actions.length && <Menu.Divider />}
-        {danger.map(item)}
-      </Menu.Dropdown>
-    </Menu>
+    <LazyMenu label={`Actions for ${label}`}>
+      {actions.filter((action) => !action.danger).map(item)}
+      {danger.length > 0 && danger.length < actions.length && <Menu.Divider />}
+      {danger.map(item)}
+    </LazyMenu>
   );
+}
+
+/** Actions by what they are called: changes, and below a line the end of it. */
+export function editAndRemove(changes: Record<string, () => void>, ends: Record<string, () => void>): Action[] {
+  return [
+    ...Object.entries(changes).map(([label, onClick]): Action => ({ label, icon: "pencil", onClick })),
+    ...Object.entries(ends).map(([label, onClick]): Action => ({ label, icon: "trash", danger: true, onClick })),
+  ];
 }

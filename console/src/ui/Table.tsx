@@ -1,8 +1,10 @@
 /** A list of objects: columns are declared once, and make the table, the cards on phones and the file. */
-import { Button, Checkbox, Skeleton, TextInput } from "@mantine/core";
+import { Button, Skeleton, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
+import { useNavigate } from "@tanstack/react-router";
 import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 
+import { Check } from "./Check";
 import { csv, type CsvValue, download } from "./csv";
 import { Icon } from "./Icon";
 import { Card, Trouble } from "./Page";
@@ -36,16 +38,15 @@ interface Answer<T> {
   isPlaceholderData?: boolean;
   refetch: () => unknown;
 }
-interface Props<T> {
+export interface ListProps<T> {
   /** The plural that people know the rows by, in small letters: `instances`. */
   name: string;
   columns: Column<T>[];
   query: Answer<T>;
   rowKey: (row: T) => string | number;
   rowLabel: (row: T) => string;
-  /** The address holds all of a list's state. Without `search` there is no paging, sorting or finding. */
+  /** What the address holds of the list's state: all of it. Without it there is no paging, sorting or finding. */
   search?: TableSearch;
-  onSearch?: (change: TableSearch) => void;
   /** The text in the search field; without it there is none. */
   find?: string;
   /** Fields beside the search field. */
@@ -58,8 +59,19 @@ interface Props<T> {
   empty: ReactNode;
 }
 
-export function Table<T>(props: Props<T>) {
+type OnSearch = (change: TableSearch) => void;
+type Props<T> = ListProps<T> & { onSearch?: OnSearch };
+
+/** Changes what the address holds of a list's state, and nothing else of it. */
+export function useSearchChange<S extends object = TableSearch>(): (change: Partial<S>) => void {
+  const navigate = useNavigate();
+  return (change) => void navigate({ to: ".", search: ((before: object) => ({ ...before, ...change })) as never, replace: true });
+}
+
+export function Table<T>(props: ListProps<T>) {
   const { query, search = {}, columns, rowKey } = props;
+  const change = useSearchChange();
+  const onSearch = props.search && change;
   const rows = useMemo(() => query.data?.data ?? [], [query.data]);
   const [picked, setPicked] = useState<ReadonlySet<string | number>>(new Set());
   const body = useRef<HTMLTableSectionElement>(null);
@@ -76,7 +88,7 @@ export function Table<T>(props: Props<T>) {
   const actsOnRows = props.actions !== undefined;
   return (
     <Card flush>
-      <Tools {...props} rows={rows} />
+      <Tools {...props} onSearch={onSearch} rows={rows} />
       {props.bulk && chosen.length > 0 && (
         <div className={css.bulk} role="region" aria-label={`${chosen.length} ${props.name} chosen`}>
           <strong aria-live="polite">{chosen.length} chosen</strong>
@@ -96,16 +108,16 @@ export function Table<T>(props: Props<T>) {
             <tr>
               {props.bulk && (
                 <th scope="col" className={css.box}>
-                  <Checkbox
-                    aria-label={`Choose all ${props.name} shown`}
+                  <Check
+                    label={`Choose all ${props.name} shown`}
                     checked={chosen.length === rows.length}
-                    indeterminate={chosen.length > 0 && chosen.length < rows.length}
+                    some={chosen.length > 0 && chosen.length < rows.length}
                     onChange={() => setPicked(chosen.length === rows.length ? new Set() : new Set(rows.map(rowKey)))}
                   />
                 </th>
               )}
               {columns.map((column) => (
-                <Head key={column.key} column={column} order={search.order} onOrder={props.onSearch && ((order) => props.onSearch?.({ order, page: undefined }))} />
+                <Head key={column.key} column={column} order={search.order} onOrder={onSearch && ((order) => onSearch({ order, page: undefined }))} />
               ))}
               {actsOnRows && (
                 <th scope="col">
@@ -129,7 +141,7 @@ export function Table<T>(props: Props<T>) {
           </tbody>
         </table>
       )}
-      {query.data && <Paging {...props} pages={query.data.pages} results={query.data.results} />}
+      {query.data && <Paging {...props} onSearch={onSearch} pages={query.data.pages} results={query.data.results} />}
     </Card>
   );
 }
@@ -193,7 +205,7 @@ const Row = memo(
       <tr data-picked={picked || undefined}>
         {picked !== undefined && (
           <td className={css.box}>
-            <Checkbox aria-label={`Choose ${label}`} checked={picked} onChange={onPick} />
+            <Check label={`Choose ${label}`} checked={picked} onChange={onPick} />
           </td>
         )}
         {columns.map((column, index) => {

@@ -1,7 +1,7 @@
 /** Where the console shows an object that the API names by type and id; undefined where it has no page. */
 const PLACES: Record<string, (id: string, label: string) => string> = {
   compute: (id) => `/instances/${id}`,
-  volume: (id) => `/volumes/${id}`,
+  volume: () => "/volumes",
   image: () => "/images",
   stackscript: (id) => `/stackscripts/${id}`,
   firewall: (id) => `/firewalls/${id}`,

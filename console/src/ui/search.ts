@@ -1,3 +1,5 @@
+import { filter } from "../api/filter";
+
 /** What a list keeps in its address: what is looked for, its filters, the page, and the order. */
 export interface BaseSearch {
   q?: string;
@@ -30,3 +32,19 @@ export function orderOf(order: string | undefined): Record<string, string> {
 
 /** The parameters of a page of a list. */
 export const pageOf = (search: { page?: number }) => ({ page: search.page ?? 1, page_size: PAGE_SIZE });
+
+/** A filter that wants all of these; what is false is left out. */
+export function allOf(...parts: (object | false)[]): object {
+  const wanted = parts.filter((part) => part !== false);
+  return wanted.length > 1 ? { "+and": wanted } : (wanted[0] ?? {});
+}
+
+/** What is typed into the search field, in any of these fields. */
+export const textIn = (q: string | undefined, ...fields: string[]): object | false =>
+  q !== undefined && q !== "" && (fields.length > 1 ? { "+or": fields.map((field) => ({ [field]: { "+contains": q } })) } : { [fields[0] ?? ""]: { "+contains": q } });
+
+/** The call of a list: its page, and a filter with its order. `fields` are looked through for what is typed. */
+export function listCall(search: ListSearch<"tag">, fields: string[], ...further: (object | false)[]) {
+  const wanted = allOf(textIn(search.q, ...fields), search.tag !== undefined && { tags: search.tag }, ...further);
+  return { query: pageOf(search), header: filter({ ...wanted, ...orderOf(search.order) }) };
+}

@@ -1,6 +1,6 @@
 /** How the server speaks: times, amounts and names, the same everywhere. */
 const LANGUAGE = navigator.language || "en";
-const relative = new Intl.RelativeTimeFormat(LANGUAGE, { numeric: "auto", style: "short" });
+const relative = new Intl.RelativeTimeFormat(LANGUAGE, { numeric: "auto", style: "long" });
 const cents = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
 const fine = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", minimumFractionDigits: 3, maximumFractionDigits: 4 });
 

@@ -8,6 +8,8 @@ export type Settings = Schemas["SettingsUpdate"];
 
 export const account = queryOptions({ queryKey: ["account", "view"], queryFn: () => body(api.GET("/account")) });
 export const cost = queryOptions({ queryKey: ["account", "cost"], queryFn: () => body(api.GET("/account/cost")) });
+/** By instance: as many as an answer holds. */
+export const instanceCosts = queryOptions({ queryKey: ["account", "cost", "instances"], queryFn: () => body(api.GET("/account/cost/instances", { params: { query: { page_size: 500 } } })) });
 export const settings = queryOptions({ queryKey: ["account", "settings"], queryFn: () => body(api.GET("/account/settings")) });
 export const transfer = queryOptions({ queryKey: ["account", "transfer"], queryFn: () => body(api.GET("/account/transfer")) });
 

@@ -21,7 +21,6 @@ const actions = (one: Invoice) => <Documents invoice={one} small />;
 
 export default function Invoices() {
   const search = route.useSearch();
-  const navigate = route.useNavigate();
   const query = useQuery({ ...invoices(search), placeholderData: keepPreviousData });
   return (
     <Page title="Billing">
@@ -33,7 +32,6 @@ export default function Invoices() {
         rowKey={(one) => one.id}
         rowLabel={(one) => one.label}
         search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
         actions={actions}
         empty={
           <Empty icon="receipt" title="No invoices yet" command={CURL}>

@@ -1,19 +1,18 @@
 import { Button, Skeleton } from "@mantine/core";
-import { useQueries, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { Disabled } from "../../ui/Disabled";
 import { Card, Page, Trouble } from "../../ui/Page";
 import { count, day, money, perHour, words } from "../../ui/words";
-import { account, cost } from "../account/queries";
-import { cost as costOf, instances } from "../instances/queries";
+import { account, cost, instanceCosts } from "../account/queries";
 import { useMay } from "../profile/may";
 import css from "./Billing.module.css";
 import { BillingTabs } from "./BillingTabs";
 import { Pay } from "./Pay";
 
-/** The server tells the cost of one instance at a time; of more than these it would be too many questions. */
+/** How many instances are named. */
 const AT_MOST = 20;
 
 export default function Overview() {
@@ -114,15 +113,12 @@ function Month() {
 }
 
 function ByInstance() {
-  const { data } = useQuery(instances());
-  const shown = (data?.data ?? []).slice(0, AT_MOST);
-  const costs = useQueries({ queries: shown.map((one) => costOf(one.id)) });
-  const lines = shown.flatMap((one, index): Line[] => {
-    const known = costs[index]?.data;
-    return known ? [{ name: one.label, to: one.id, so_far: known.month_to_date, forecast: known.forecast }] : [];
-  });
-  const left = (data?.results ?? 0) - shown.length;
-  return <Breakdown title="By instance" lines={lines} note={left > 0 ? `Of the first ${AT_MOST}; ${count(left, "more instance")} not shown` : undefined} />;
+  const { data } = useQuery(instanceCosts);
+  const all = [...(data?.data ?? [])].sort((one, other) => other.forecast - one.forecast);
+  const lines = all.slice(0, AT_MOST).map((one): Line => ({ name: one.label, to: one.id, so_far: one.month_to_date, forecast: one.forecast }));
+  const left = (data?.results ?? 0) - lines.length;
+  const of = data && data.results > all.length ? ` of the first ${all.length}` : "";
+  return <Breakdown title="By instance" lines={lines} note={left > 0 ? `The ${AT_MOST} that cost most${of}; ${count(left, "more instance")} not shown` : undefined} />;
 }
 
 function Breakdown({ title, lines, note }: { title: string; lines: Line[]; note?: string }) {

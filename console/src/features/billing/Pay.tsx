@@ -1,11 +1,11 @@
 /** A payment: how much, from which card. Nothing is shown as paid before the server says so. */
-import { Button, Group, Modal, Select, TextInput } from "@mantine/core";
+import { Select, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 
-import { Fields, useSending } from "../../ui/form";
-import { Trouble } from "../../ui/Page";
+import { useSending } from "../../ui/form";
+import { FormDialog } from "../../ui/FormDialog";
 import { money } from "../../ui/words";
 import { type Method, methods, pay } from "./queries";
 
@@ -27,30 +27,17 @@ export function Pay({ amount, onClose }: { amount: number; onClose: () => void }
     },
   );
   return (
-    <Modal opened onClose={onClose} title="Make a payment" centered radius={12} overlayProps={{ backgroundOpacity: 0.35, blur: 2 }}>
-      <form onSubmit={sending.onSubmit} noValidate>
-        <Fields>
-          <TextInput data-autofocus label="Amount in US dollars" description="With cents, as 20.00" inputMode="decimal" autoComplete="off" {...form.getInputProps("usd")} />
-          <Select
-            label="Card"
-            placeholder={usual ? `${nameOfCard(usual)} (default)` : "No card yet: add one first"}
-            data={cards.map((card) => ({ value: String(card.id), label: nameOfCard(card) + (card.is_default ? " (default)" : "") }))}
-            clearable
-            clearButtonProps={{ "aria-label": "The default card" }}
-            {...form.getInputProps("payment_method_id")}
-          />
-          <TextInput label="Security code" description="The digits on the back, if the card wants them" inputMode="numeric" autoComplete="cc-csc" {...form.getInputProps("cvv")} />
-          {sending.problem !== null && <Trouble error={sending.problem} />}
-        </Fields>
-        <Group justify="flex-end" mt="lg">
-          <Button variant="default" onClick={onClose}>
-            Not now
-          </Button>
-          <Button type="submit" loading={sending.busy}>
-            Pay{/^\d+\.\d\d$/.test(form.values.usd) ? ` ${money(Number(form.values.usd))}` : ""}
-          </Button>
-        </Group>
-      </form>
-    </Modal>
+    <FormDialog title="Make a payment" sending={sending} submit={`Pay${/^\d+\.\d\d$/.test(form.values.usd) ? ` ${money(Number(form.values.usd))}` : ""}`} onClose={onClose}>
+      <TextInput data-autofocus label="Amount in US dollars" description="With cents, as 20.00" inputMode="decimal" autoComplete="off" {...form.getInputProps("usd")} />
+      <Select
+        label="Card"
+        placeholder={usual ? `${nameOfCard(usual)} (default)` : "No card yet: add one first"}
+        data={cards.map((card) => ({ value: String(card.id), label: nameOfCard(card) + (card.is_default ? " (default)" : "") }))}
+        clearable
+        clearButtonProps={{ "aria-label": "The default card" }}
+        {...form.getInputProps("payment_method_id")}
+      />
+      <TextInput label="Security code" description="The digits on the back, if the card wants them" inputMode="numeric" autoComplete="cc-csc" {...form.getInputProps("cvv")} />
+    </FormDialog>
   );
 }

@@ -30,7 +30,6 @@ const COLUMNS: Column<Payment>[] = [
 
 export default function Payments() {
   const search = route.useSearch();
-  const navigate = route.useNavigate();
   const query = useQuery({ ...payments(search), placeholderData: keepPreviousData });
   const may = useMay();
   const [paying, setPaying] = useState(false);
@@ -53,7 +52,6 @@ export default function Payments() {
             rowKey={(one) => one.id}
             rowLabel={(one) => `payment ${one.id}`}
             search={search}
-            onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
             empty={
               <Empty icon="receipt" title="No payments yet" command={CURL}>
                 Invoices are charged to your default card on the first of the month. You can pay in advance at any time.
@@ -117,7 +115,6 @@ function Methods() {
       </ul>
       {doomed && (
         <ConfirmByLabel
-          opened
           onClose={() => setDoomed(null)}
           verb="Remove"
           label={doomed.data.last_four}

@@ -1,6 +1,6 @@
 import { Button, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 
@@ -10,86 +10,66 @@ import { Disabled } from "../../ui/Disabled";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
-import { Empty, Page } from "../../ui/Page";
+import { ListPage, useRowDialog } from "../../ui/ListPage";
 import { RowMenu } from "../../ui/RowMenu";
-import { say } from "../../ui/say";
 import { Status } from "../../ui/Status";
-import { type Column, Table } from "../../ui/Table";
-import { count } from "../../ui/words";
+import type { Column } from "../../ui/Table";
 import { useMay } from "../profile/may";
 import { clone, type Domain, domains, importZone, remove } from "./queries";
 
 const route = getRouteApi("/domains");
 const CURL = 'curl -H "Authorization: Bearer $TOKEN" \\\n  $CROFTER/v4/domains --json \'{"domain": "example.com", "type": "master", "soa_email": "me@example.com"}\'';
-type Open = { dialog: "import" } | { dialog: "clone" | "delete"; domain: Domain };
+const TEXT = "A domain is a zone that our name servers answer for: which address each name has, where its mail goes.";
+type Dialog = "clone" | "delete";
 
 export default function List() {
   const search = route.useSearch();
-  const navigate = route.useNavigate();
-  const cache = useQueryClient();
-  const query = useQuery({ ...domains(search), placeholderData: keepPreviousData });
-  const may = useMay();
-  const [open, setOpen] = useState<Open | null>(null);
-  const close = () => setOpen(null);
-  const actions = useMemo(() => (domain: Domain) => <Actions domain={domain} onOpen={(dialog) => setOpen({ dialog, domain })} />, []);
-  const done = (message: string) => {
-    close();
-    say(message);
-    return cache.invalidateQueries({ queryKey: ["domains"] });
-  };
-  const reason = may.create("add_domains");
-  const create = (
-    <Disabled reason={reason}>
-      <Button component={Link} to="/domains/new" leftSection={<Icon name="plus" size={16} />}>
-        Create domain
+  const held = useMay().create("add_domains");
+  const [importing, setImporting] = useState(false);
+  const { show, rowOf, close, done } = useRowDialog<Domain, Dialog>("domains");
+  const actions = useMemo(() => (domain: Domain) => <Actions domain={domain} onOpen={(dialog) => show(dialog, domain)} />, []);
+  const cloned = rowOf("clone");
+  const doomed = rowOf("delete");
+  const importButton = (
+    <Disabled reason={held}>
+      <Button variant="default" leftSection={<Icon name="download" size={16} />} onClick={() => setImporting(true)}>
+        Import
       </Button>
     </Disabled>
   );
-  const buttons = (
-    <>
-      <Disabled reason={reason}>
-        <Button variant="default" leftSection={<Icon name="download" size={16} />} onClick={() => setOpen({ dialog: "import" })}>
-          Import
-        </Button>
-      </Disabled>
-      {create}
-    </>
-  );
   return (
-    <Page title="Domains" wide lead={query.data && count(query.data.results, "domain")} actions={buttons}>
-      <Table
-        name="domains"
-        columns={COLUMNS}
-        query={query}
-        rowKey={(domain) => domain.id}
-        rowLabel={(domain) => domain.domain}
-        search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
-        find="Find by name or tag"
-        filtered={Boolean(search.tag)}
-        actions={actions}
-        empty={
-          <Empty icon="globe" title="No domains yet" command={CURL} action={create}>
-            A domain is a zone that our name servers answer for: which address each name has, where its mail goes.
-          </Empty>
-        }
-      />
-      {open?.dialog === "import" && <ImportDialog onClose={close} onDone={(domain) => done(`${domain.domain} was imported`)} />}
-      {open?.dialog === "clone" && <CloneDialog domain={open.domain} onClose={close} onDone={(domain) => done(`${domain.domain} was made`)} />}
-      {open?.dialog === "delete" && (
+    <ListPage
+      title="Domains"
+      noun="domain"
+      make={{ to: "/domains/new", label: "Create domain", held }}
+      before={importButton}
+      nothing={{ icon: "globe", text: TEXT, command: CURL }}
+      columns={COLUMNS}
+      query={useQuery(domains(search))}
+      rowLabel={(domain) => domain.domain}
+      search={search}
+      actions={actions}
+    >
+      {importing && (
+        <ImportDialog
+          onClose={() => setImporting(false)}
+          onDone={(domain) => {
+            setImporting(false);
+            return done(`${domain.domain} was imported`);
+          }}
+        />
+      )}
+      {cloned && <CloneDialog domain={cloned} onClose={close} onDone={(domain) => done(`${domain.domain} was made`)} />}
+      {doomed && (
         <ConfirmByLabel
-          opened
           onClose={close}
           verb="Delete"
-          label={open.domain.domain}
-          onConfirm={async () => {
-            await remove(open.domain.id);
-            await done(`${open.domain.domain} was deleted`);
-          }}
+          label={doomed.domain}
+          onConfirm={() => remove(doomed.id).then(() => done(`${doomed.domain} was deleted`))}
           lost={<p>All of its records are gone, and its names are no longer answered for.</p>}
         />
       )}
-    </Page>
+    </ListPage>
   );
 }
 

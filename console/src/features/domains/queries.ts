@@ -1,25 +1,19 @@
 /** Questions and orders about domains and their records. */
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
 import { api, body, filter, once, type Schemas } from "../../api/client";
-import { type ListSearch, orderOf, pageOf } from "../../ui/search";
+import { listCall, type ListSearch } from "../../ui/search";
 
 export type Domain = Schemas["DomainView"];
 export type DnsRecord = Schemas["RecordView"];
 export type Search = ListSearch<"tag">;
 const path = (id: number) => ({ path: { domainId: id } });
 
-function wantedOf({ q, tag }: Search): object {
-  const parts: object[] = [];
-  if (q) parts.push({ "+or": [{ domain: { "+contains": q } }, { tags: { "+contains": q } }] });
-  if (tag) parts.push({ tags: tag });
-  return parts.length > 1 ? { "+and": parts } : (parts[0] ?? {});
-}
-
 export const domains = (search: Search = {}) =>
   queryOptions({
     queryKey: ["domains", "list", search],
-    queryFn: () => body(api.GET("/domains", { params: { query: pageOf(search), header: filter({ ...wantedOf(search), ...orderOf(search.order) }) } })),
+    queryFn: () => body(api.GET("/domains", { params: listCall(search, ["domain", "tags"]) })),
+    placeholderData: keepPreviousData,
   });
 
 export const domain = (id: number) => queryOptions({ queryKey: ["domains", "one", id, "view"], queryFn: () => body(api.GET("/domains/{domainId}", { params: path(id) })) });

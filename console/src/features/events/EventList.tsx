@@ -1,11 +1,12 @@
 /** Events one below the other, as the page and the drawer show them. */
-import { ActionIcon, CopyButton, Tooltip } from "@mantine/core";
+import { useClipboard } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 
 import type { Event } from "../../api/client";
 import { isUnderWay } from "../../live/progress";
 import { Ago } from "../../ui/Cell";
 import { Icon } from "../../ui/Icon";
+import { IconButton } from "../../ui/IconButton";
 import { placeOf } from "../../ui/places";
 import { ProgressBar } from "../../ui/Status";
 import css from "./Events.module.css";
@@ -38,13 +39,7 @@ export function EventList({ events, onSeen, line, onLeave }: Props) {
           </div>
           <div className={css.deeds}>
             <CopyId id={event.id} />
-            {onSeen && !event.seen && (
-              <Tooltip label="Seen up to here">
-                <ActionIcon variant="subtle" color="gray" aria-label={`Mark as seen up to event ${event.id}`} onClick={() => onSeen(event)}>
-                  <Icon name="check" size={16} />
-                </ActionIcon>
-              </Tooltip>
-            )}
+            {onSeen && !event.seen && <IconButton icon="check" label={`Mark as seen up to event ${event.id}`} title="Seen up to here" onClick={() => onSeen(event)} />}
           </div>
         </li>
       ))}
@@ -82,15 +77,6 @@ function Mark({ event }: { event: Event }) {
 }
 
 function CopyId({ id }: { id: number }) {
-  return (
-    <CopyButton value={String(id)} timeout={1500}>
-      {({ copied, copy }) => (
-        <Tooltip label={copied ? "Copied" : `Copy id ${id}`}>
-          <ActionIcon variant="subtle" color="gray" aria-label={`Copy id ${id}`} onClick={copy}>
-            <Icon name={copied ? "check" : "copy"} size={16} />
-          </ActionIcon>
-        </Tooltip>
-      )}
-    </CopyButton>
-  );
+  const { copied, copy } = useClipboard({ timeout: 1500 });
+  return <IconButton icon={copied ? "check" : "copy"} label={`Copy id ${id}`} title={copied ? "Copied" : undefined} onClick={() => copy(id)} />;
 }

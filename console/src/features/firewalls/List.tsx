@@ -1,81 +1,57 @@
-import { Button, TagsInput, TextInput } from "@mantine/core";
+import { TagsInput, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
-import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 
 import { Ago, Tags, TwoLines } from "../../ui/Cell";
 import { ConfirmByLabel } from "../../ui/Confirm";
-import { Disabled } from "../../ui/Disabled";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
-import { Icon } from "../../ui/Icon";
-import { Empty, Page } from "../../ui/Page";
+import { ListPage, useRowDialog } from "../../ui/ListPage";
 import { RowMenu } from "../../ui/RowMenu";
 import { say, sayFailed } from "../../ui/say";
 import { Status } from "../../ui/Status";
-import { type Column, Table } from "../../ui/Table";
+import type { Column } from "../../ui/Table";
 import { count } from "../../ui/words";
 import { useMay } from "../profile/may";
 import { type Firewall, firewalls, remove, update } from "./queries";
 
 const route = getRouteApi("/firewalls");
 const CURL = 'curl -H "Authorization: Bearer $TOKEN" \\\n  $CROFTER/v4/networking/firewalls --json \'{"label": "web", "rules": {"inbound_policy": "DROP", "outbound_policy": "ACCEPT"}}\'';
+const TEXT = "A firewall says which traffic reaches your instances and which leaves them. One set of rules guards as many instances as you like.";
+type Dialog = "edit" | "delete";
 
 export default function List() {
   const search = route.useSearch();
-  const navigate = route.useNavigate();
-  const cache = useQueryClient();
-  const query = useQuery({ ...firewalls(search), placeholderData: keepPreviousData });
   const may = useMay();
-  const [open, setOpen] = useState<{ dialog: "edit" | "delete"; firewall: Firewall } | null>(null);
-  const actions = useMemo(() => (firewall: Firewall) => <Actions firewall={firewall} onOpen={(dialog) => setOpen({ dialog, firewall })} />, []);
-  const done = (message: string) => {
-    setOpen(null);
-    say(message);
-    return cache.invalidateQueries({ queryKey: ["firewalls"] });
-  };
-  const create = (
-    <Disabled reason={may.create("add_firewalls")}>
-      <Button component={Link} to="/firewalls/new" leftSection={<Icon name="plus" size={16} />}>
-        Create firewall
-      </Button>
-    </Disabled>
-  );
+  const { show, rowOf, close, done } = useRowDialog<Firewall, Dialog>("firewalls");
+  const actions = useMemo(() => (firewall: Firewall) => <Actions firewall={firewall} onOpen={(dialog) => show(dialog, firewall)} />, []);
+  const edited = rowOf("edit");
+  const doomed = rowOf("delete");
   return (
-    <Page title="Firewalls" wide lead={query.data && count(query.data.results, "firewall")} actions={create}>
-      <Table
-        name="firewalls"
-        columns={COLUMNS}
-        query={query}
-        rowKey={(firewall) => firewall.id}
-        rowLabel={(firewall) => firewall.label}
-        search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
-        find="Find by name or tag"
-        filtered={Boolean(search.tag)}
-        actions={actions}
-        empty={
-          <Empty icon="shield" title="No firewalls yet" command={CURL} action={create}>
-            A firewall says which traffic reaches your instances and which leaves them. One set of rules guards as many instances as you like.
-          </Empty>
-        }
-      />
-      {open?.dialog === "edit" && <EditDialog firewall={open.firewall} onClose={() => setOpen(null)} onDone={() => done(`${open.firewall.label} was changed`)} />}
-      {open?.dialog === "delete" && (
+    <ListPage
+      title="Firewalls"
+      noun="firewall"
+      make={{ to: "/firewalls/new", label: "Create firewall", held: may.create("add_firewalls") }}
+      nothing={{ icon: "shield", text: TEXT, command: CURL }}
+      columns={COLUMNS}
+      query={useQuery(firewalls(search))}
+      rowLabel={(firewall) => firewall.label}
+      search={search}
+      actions={actions}
+    >
+      {edited && <EditDialog firewall={edited} onClose={close} onDone={() => done(`${edited.label} was changed`)} />}
+      {doomed && (
         <ConfirmByLabel
-          opened
-          onClose={() => setOpen(null)}
+          onClose={close}
           verb="Delete"
-          label={open.firewall.label}
-          onConfirm={async () => {
-            await remove(open.firewall.id);
-            await done(`${open.firewall.label} was deleted`);
-          }}
+          label={doomed.label}
+          onConfirm={() => remove(doomed.id).then(() => done(`${doomed.label} was deleted`))}
           lost={<p>Its rules are gone, and all traffic reaches the instances that it guards.</p>}
         />
       )}
-    </Page>
+    </ListPage>
   );
 }
 

@@ -1,25 +1,19 @@
 /** Questions and orders about firewalls. */
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
-import { api, body, filter, once, type Schemas } from "../../api/client";
-import { type ListSearch, orderOf, pageOf } from "../../ui/search";
+import { api, body, once, type Schemas } from "../../api/client";
+import { listCall, type ListSearch } from "../../ui/search";
 
 export type Firewall = Schemas["FirewallView"];
 export type Device = Schemas["FirewallDeviceView"];
 export type Rules = Schemas["RulesView"];
 export type Search = ListSearch<"tag">;
 
-function wantedOf({ q, tag }: Search): object {
-  const parts: object[] = [];
-  if (q) parts.push({ "+or": [{ label: { "+contains": q } }, { tags: { "+contains": q } }] });
-  if (tag) parts.push({ tags: tag });
-  return parts.length > 1 ? { "+and": parts } : (parts[0] ?? {});
-}
-
 export const firewalls = (search: Search = {}) =>
   queryOptions({
     queryKey: ["firewalls", "list", search],
-    queryFn: () => body(api.GET("/networking/firewalls", { params: { query: pageOf(search), header: filter({ ...wantedOf(search), ...orderOf(search.order) }) } })),
+    queryFn: () => body(api.GET("/networking/firewalls", { params: listCall(search, ["label", "tags"]) })),
+    placeholderData: keepPreviousData,
   });
 
 const path = (id: number) => ({ path: { firewallId: id } });

@@ -30,7 +30,6 @@ const KINDS = [
 
 export default function List() {
   const search = route.useSearch();
-  const navigate = route.useNavigate();
   const cache = useQueryClient();
   const query = useQuery({ ...images(search), placeholderData: keepPreviousData });
   const [open, setOpen] = useState<{ dialog: "edit" | "delete"; image: Image } | null>(null);
@@ -50,7 +49,6 @@ export default function List() {
         rowKey={(image) => image.id}
         rowLabel={(image) => image.label}
         search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
         find="Find by name"
         filters={<Kinds official={official} />}
         filtered={official}
@@ -69,7 +67,6 @@ export default function List() {
       {open?.dialog === "edit" && <EditDialog image={open.image} onClose={() => setOpen(null)} onDone={() => done(`${open.image.label} was changed`)} />}
       {open?.dialog === "delete" && (
         <ConfirmByLabel
-          opened
           onClose={() => setOpen(null)}
           verb="Delete"
           label={open.image.label}

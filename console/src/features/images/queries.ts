@@ -1,8 +1,8 @@
 /** Questions and orders about images. */
 import { queryOptions } from "@tanstack/react-query";
 
-import { api, body, filter, once, type Schemas } from "../../api/client";
-import { type ListSearch, orderOf, pageOf } from "../../ui/search";
+import { api, body, once, type Schemas } from "../../api/client";
+import { listCall, type ListSearch } from "../../ui/search";
 
 export type Image = Schemas["ImageView"];
 /** `kind` is `public` for the server's own; without it they are the account's. */
@@ -11,10 +11,7 @@ export type Search = ListSearch<"kind">;
 export const images = (search: Search = {}) =>
   queryOptions({
     queryKey: ["images", "list", search],
-    queryFn: () => {
-      const wanted = { is_public: search.kind === "public", ...(search.q ? { label: { "+contains": search.q } } : {}), ...orderOf(search.order) };
-      return body(api.GET("/images", { params: { query: pageOf(search), header: filter(wanted) } }));
-    },
+    queryFn: () => body(api.GET("/images", { params: listCall(search, ["label"], { is_public: search.kind === "public" }) })),
   });
 
 export const disks = (computeId: number) =>

@@ -127,7 +127,6 @@ function Enabled({ subject }: { subject: Subject }) {
       {asked?.what === "restore" && <Restore one={one} backup={asked.backup} onClose={close} />}
       {asked?.what === "cancel" && (
         <ConfirmByLabel
-          opened
           onClose={close}
           verb="Cancel backups of"
           label={one.label}

@@ -59,7 +59,6 @@ export default function Bulk({ chosen, clear }: { chosen: Instance[]; clear: () 
       {asked === "tags" && <Tag chosen={chosen} onClose={() => setAsked(null)} />}
       {asked === "delete" && (
         <ConfirmByLabel
-          opened
           onClose={() => setAsked(null)}
           verb="Delete"
           label={chosen.length === 1 ? (chosen[0]?.label ?? "") : count(chosen.length, "instance")}

@@ -14,8 +14,9 @@ function useOffered(region?: string) {
   return { data: options, searchable: true, searchValue: typed, onSearchChange: setTyped, nothingFoundMessage: region ? `No instance in ${region}` : "No instance" };
 }
 
+// Dialogs begin with the focus on it: an open list would cover their buttons.
 export function ChooseInstance({ region, ...props }: SelectProps & { region?: string }) {
-  return <Select placeholder="Choose an instance" {...useOffered(region)} {...props} />;
+  return <Select placeholder="Choose an instance" openOnFocus={false} {...useOffered(region)} {...props} />;
 }
 
 export function ChooseInstances({ region, ...props }: MultiSelectProps & { region?: string }) {

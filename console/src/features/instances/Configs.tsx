@@ -48,7 +48,7 @@ export function Configs({ subject, disks }: { subject: Subject; disks: Disk[] })
         {asked?.what === "edit" && <ConfigForm one={one} disks={disks} config={asked.config} onClose={close} />}
       </Suspense>
       {asked?.what === "delete" && (
-        <ConfirmByLabel opened onClose={close} verb="Delete" label={asked.config.label} onConfirm={() => removeConfig(one.id, asked.config.id).then(() => query.refetch())} lost={<p>The disks stay. {all.length === 1 && "It is the only one: without it the machine cannot boot."}</p>} />
+        <ConfirmByLabel onClose={close} verb="Delete" label={asked.config.label} onConfirm={() => removeConfig(one.id, asked.config.id).then(() => query.refetch())} lost={<p>The disks stay. {all.length === 1 && "It is the only one: without it the machine cannot boot."}</p>} />
       )}
     </>
   );

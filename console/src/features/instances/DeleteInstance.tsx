@@ -12,7 +12,6 @@ export function DeleteInstance({ one, onClose, onGone }: { one: Instance; onClos
   const paid = useQuery(cost(one.id));
   return (
     <ConfirmByLabel
-      opened
       onClose={onClose}
       verb="Delete"
       label={one.label}

@@ -63,7 +63,7 @@ export default function Disks() {
       {asked?.what === "resize" && <ResizeDisk one={one} disk={asked.disk} free={free} onClose={close} />}
       {asked?.what === "password" && <DiskPassword one={one} disk={asked.disk} onClose={close} />}
       {asked?.what === "delete" && (
-        <ConfirmByLabel opened onClose={close} verb="Delete" label={asked.disk.label} onConfirm={() => removeDisk(one.id, asked.disk.id)} lost={<p>Everything on this disk of {size(asked.disk.size)} is lost. Configurations that use it lose the slot.</p>} />
+        <ConfirmByLabel onClose={close} verb="Delete" label={asked.disk.label} onConfirm={() => removeDisk(one.id, asked.disk.id)} lost={<p>Everything on this disk of {size(asked.disk.size)} is lost. Configurations that use it lose the slot.</p>} />
       )}
     </div>
   );

@@ -43,7 +43,7 @@ export default function Graphs() {
         <div className={css.pair}>
           {[CPU, IO, NET4, NET6, PRIVATE].map((chart) => (
             <Card key={chart.title}>
-              <ChartOf chart={chart} seen={seen} alerts={form.values} height={190} />
+              <ChartOf chart={chart} seen={seen} alerts={form.values} onAlert={may === undefined ? form.setFieldValue : undefined} height={190} />
             </Card>
           ))}
           <Transfer id={one.id} span={span} />
@@ -119,7 +119,7 @@ function Alerts({ one, may, form }: { one: Instance; may: string | undefined; fo
     },
   );
   return (
-    <FormCard title="Alerts" lead="You get a mail when the average of two hours is above one of these. 0 turns it off. The dashed line in a chart is its alert." sending={sending} submit="Save alerts" held={may}>
+    <FormCard title="Alerts" lead="You get a mail when the average of two hours is above one of these. 0 turns it off. The dashed line in a chart is its alert, and can be dragged." sending={sending} submit="Save alerts" held={may}>
       <div className={css.alerts}>
         {ALERTS.map(({ name, label, unit }) => (
           <NumberInput key={name} label={label} suffix={` ${unit}`} min={0} allowDecimal={false} allowNegative={false} readOnly={may !== undefined} {...form.getInputProps(name)} data-path={name} />

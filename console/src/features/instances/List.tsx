@@ -5,13 +5,13 @@ import { lazy, Suspense, useMemo, useState } from "react";
 
 import type { Instance, Schemas } from "../../api/client";
 import { useProgress } from "../../live/progress";
-import { Ago, Tags, TwoLines } from "../../ui/Cell";
+import { TagsAndAge, TwoLines } from "../../ui/Cell";
 import { Copyable } from "../../ui/Copyable";
 import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
 import { Empty, Page } from "../../ui/Page";
 import { Status } from "../../ui/Status";
-import { type Column, Table } from "../../ui/Table";
+import { type Column, Table, useSearchChange } from "../../ui/Table";
 import { count, money, size } from "../../ui/words";
 import { useMay } from "../profile/may";
 import { tags } from "./choices";
@@ -38,7 +38,7 @@ export default function List() {
     [catalogue.data, legacy.data],
   );
   const actions = useMemo(() => (one: Instance) => <Power one={one} onRemove={setDoomed} />, []);
-  const change = (wanted: Partial<Search>) => void navigate({ search: (before) => ({ ...before, ...wanted }), replace: true });
+  const change = useSearchChange<Search>();
   const create = (
     <Disabled reason={may.create("add_computes")}>
       <Button component={Link} to="/instances/new" leftSection={<Icon name="plus" size={16} />}>
@@ -67,7 +67,6 @@ export default function List() {
         rowKey={(one) => one.id}
         rowLabel={(one) => one.label}
         search={search}
-        onSearch={change}
         find="Find by name, tag or address"
         filters={<Filters search={search} onChange={change} />}
         filtered={Boolean(search.tag || search.region || search.status)}
@@ -150,14 +149,7 @@ function columnsWith(types: Map<string, Schemas["TypeView"]>): Column<Instance>[
       sort: "label",
       csv: (one) => one.label,
       cell: (one) => (
-        <TwoLines
-          under={
-            <>
-              <Tags tags={one.tags} />
-              <Ago time={one.created} />
-            </>
-          }
-        >
+        <TwoLines under={<TagsAndAge of={one} />}>
           <Link to="/instances/$id" params={{ id: one.id }}>
             {one.label}
           </Link>

@@ -72,7 +72,6 @@ export default function Network() {
       {adding && <Add one={one} isPublic={adding === "public"} onClose={() => setAdding(null)} />}
       {leaving && (
         <ConfirmByLabel
-          opened
           onClose={() => setLeaving(null)}
           verb="Remove"
           label={leaving}

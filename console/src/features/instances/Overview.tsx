@@ -1,4 +1,4 @@
-import { SegmentedControl, Skeleton } from "@mantine/core";
+import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 
@@ -7,6 +7,7 @@ import { Refused } from "../../api/errors";
 import { Ago, Tags } from "../../ui/Cell";
 import { Copyable } from "../../ui/Copyable";
 import { useNow } from "../../ui/now";
+import { OneOf } from "../../ui/OneOf";
 import { Card, Trouble } from "../../ui/Page";
 import { money, perHour, size, words } from "../../ui/words";
 import { ChartOf, CPU, NET4 } from "./charts";
@@ -88,21 +89,10 @@ function Cost({ id }: { id: number }) {
 }
 
 function Charts({ one }: { one: Instance }) {
-  const [span, setSpan] = useState("day");
+  const [span, setSpan] = useState<"day" | "month">("day");
   const now = new Date(useNow());
   const query = useQuery(span === "day" ? stats(one.id) : monthStats(one.id, now.getUTCFullYear(), now.getUTCMonth() + 1));
-  const choice = (
-    <SegmentedControl
-      size="xs"
-      aria-label="Time that the charts show"
-      value={span}
-      onChange={setSpan}
-      data={[
-        { value: "day", label: "24 hours" },
-        { value: "month", label: "This month" },
-      ]}
-    />
-  );
+  const choice = <OneOf label="Time that the charts show" value={span} onChange={setSpan} options={{ day: "24 hours", month: "This month" }} />;
   return (
     <Card title={span === "day" ? "Last 24 hours" : "This month"} aside={choice}>
       {query.error instanceof Refused && query.error.status === 400 ? (

@@ -1,11 +1,12 @@
 /** What can be ordered of one instance. What is not possible now stays in the menu and says why. */
-import { ActionIcon, Menu } from "@mantine/core";
+import { Menu } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 
 import type { Instance } from "../../api/client";
 import { useProgress } from "../../live/progress";
 import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
+import { LazyMenu } from "../../ui/LazyMenu";
 import { useMay } from "../profile/may";
 import { type Order, refusalOf, usePower } from "./queries";
 
@@ -15,39 +16,45 @@ const ORDERS: { order: Order; label: string; icon: "power" | "reboot" }[] = [
   { order: "shutdown", label: "Shut down", icon: "power" },
 ];
 
-export function Power({ one, onRemove }: { one: Instance; onRemove?: (one: Instance) => void }) {
+interface Props {
+  one: Instance;
+  onRemove?: (one: Instance) => void;
+}
+
+export function Power({ one, onRemove }: Props) {
+  return (
+    <LazyMenu label={`Actions for ${one.label}`}>
+      <Orders one={one} onRemove={onRemove} />
+    </LazyMenu>
+  );
+}
+
+function Orders({ one, onRemove }: Props) {
   const power = usePower();
   const may = useMay().change("compute", one.id);
   const busy = useProgress("compute", one.id) !== undefined;
   return (
-    <Menu position="bottom-end">
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${one.label}`}>
-          <Icon name="dots" />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        {ORDERS.map(({ order, label, icon }) => (
-          <Disabled key={order} reason={may ?? refusalOf(one, order, busy)}>
-            <Menu.Item
-              leftSection={<Icon name={icon} size={16} />}
-              onClick={() => power.mutate({ one, order }, { onError: (error) => notifications.show({ title: `${label}: ${one.label}`, message: error.message, color: "red.8" }) })}
-            >
-              {label}
+    <>
+      {ORDERS.map(({ order, label, icon }) => (
+        <Disabled key={order} reason={may ?? refusalOf(one, order, busy)}>
+          <Menu.Item
+            leftSection={<Icon name={icon} size={16} />}
+            onClick={() => power.mutate({ one, order }, { onError: (error) => notifications.show({ title: `${label}: ${one.label}`, message: error.message, color: "red.8" }) })}
+          >
+            {label}
+          </Menu.Item>
+        </Disabled>
+      ))}
+      {onRemove && (
+        <>
+          <Menu.Divider />
+          <Disabled reason={may}>
+            <Menu.Item color="red.8" leftSection={<Icon name="trash" size={16} />} onClick={() => onRemove(one)}>
+              Delete…
             </Menu.Item>
           </Disabled>
-        ))}
-        {onRemove && (
-          <>
-            <Menu.Divider />
-            <Disabled reason={may}>
-              <Menu.Item color="red.8" leftSection={<Icon name="trash" size={16} />} onClick={() => onRemove(one)}>
-                Delete…
-              </Menu.Item>
-            </Disabled>
           </>
         )}
-      </Menu.Dropdown>
-    </Menu>
+    </>
   );
 }

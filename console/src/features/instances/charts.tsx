@@ -39,10 +39,21 @@ export const PRIVATE: Chart = {
   lines: ({ netv4 }) => [{ label: "In", points: netv4.private_in }, { label: "Out", points: netv4.private_out }],
 };
 
-export function ChartOf({ chart, seen, alerts, height = 180 }: { chart: Chart; seen?: Seen; alerts?: Partial<Record<AlertName, number>>; height?: number }) {
+interface ChartProps {
+  chart: Chart;
+  seen?: Seen;
+  alerts?: Partial<Record<AlertName, number>>;
+  /** With it the line of the alert can be moved. */
+  onAlert?: (name: AlertName, value: number) => void;
+  height?: number;
+}
+
+export function ChartOf({ chart, seen, alerts, onAlert, height = 180 }: ChartProps) {
   const lines = useMemo(() => (seen ? chart.lines(seen) : []), [chart, seen]);
   const at = chart.alert && alerts?.[chart.alert.name];
-  const limit = useMemo(() => (at && chart.alert ? { value: at * chart.alert.times, label: "alert" } : undefined), [at, chart.alert]);
+  const alert = chart.alert;
+  const onMove = onAlert && alert && ((value: number) => onAlert(alert.name, Math.round(value / alert.times)));
+  const limit = at && alert ? { value: at * alert.times, step: alert.times, label: "Alert", onMove } : undefined;
   const waiting = <Skeleton height={height} />;
   return (
     <div className={css.chart}>

@@ -13,7 +13,6 @@ const CURL = 'curl -H "Authorization: Bearer $TOKEN" $CROFTER/v4beta/account/mai
 
 export default function List() {
   const search = route.useSearch();
-  const navigate = route.useNavigate();
   const query = useQuery({ ...maintenance(search), placeholderData: keepPreviousData });
   return (
     <Page title="Maintenance" lead="What is going to be done to the machines that your instances run on">
@@ -24,7 +23,6 @@ export default function List() {
         rowKey={(entry) => `${entry.entity.type} ${entry.entity.id} ${entry.when}`}
         rowLabel={(entry) => entry.entity.label}
         search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
         empty={
           <Empty icon="wrench" title="No maintenance is planned" command={CURL}>
             If one of your instances is to be moved or booted again, it is announced here and by mail.

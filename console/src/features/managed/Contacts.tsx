@@ -1,17 +1,18 @@
-import { Button, Group, Modal, TextInput } from "@mantine/core";
+import { Button, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
 
 import { ConfirmByLabel } from "../../ui/Confirm";
 import { Fields, useSending } from "../../ui/form";
+import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
-import { Empty, Trouble } from "../../ui/Page";
+import { Empty } from "../../ui/Page";
+import { editAndRemove, RowMenu } from "../../ui/RowMenu";
 import { type Column, Table } from "../../ui/Table";
 import { TwoLines } from "../../ui/Cell";
 import { Frame } from "./Frame";
 import { addContact, changeContact, type Contact, contacts, removeContact } from "./queries";
-import { RowMenu } from "./RowMenu";
 
 const CURL = 'curl -H "Authorization: Bearer $TOKEN" $CROFTER/v4/managed/contacts \\\n  --json \'{"name": "On call", "email": "oncall@example.com", "group": "ops"}\'';
 const nameOf = (one: Contact) => one.name ?? one.email ?? `contact ${one.id}`;
@@ -40,7 +41,7 @@ function List({ onEdit, add }: { onEdit: (contact: Contact) => void; add: React.
   const query = useQuery(contacts);
   const cache = useQueryClient();
   const [doomed, setDoomed] = useState<Contact | null>(null);
-  const actions = useMemo(() => (one: Contact) => <RowMenu label={nameOf(one)} edit={[["Change…", () => onEdit(one)]]} remove={["Delete…", () => setDoomed(one)]} />, [onEdit]);
+  const actions = useMemo(() => (one: Contact) => <RowMenu label={nameOf(one)} actions={editAndRemove({ "Change…": () => onEdit(one) }, { "Delete…": () => setDoomed(one) })} />, [onEdit]);
   return (
     <>
       <Table
@@ -58,7 +59,6 @@ function List({ onEdit, add }: { onEdit: (contact: Contact) => void; add: React.
       />
       {doomed && (
         <ConfirmByLabel
-          opened
           onClose={() => setDoomed(null)}
           verb="Delete"
           label={nameOf(doomed)}
@@ -88,27 +88,14 @@ function ContactForm({ contact, onClose }: { contact: Contact | null; onClose: (
     },
   );
   return (
-    <Modal opened onClose={onClose} title={contact ? `Change ${nameOf(contact)}` : "Add a contact"} centered radius={12} overlayProps={{ backgroundOpacity: 0.35, blur: 2 }}>
-      <form onSubmit={sending.onSubmit} noValidate>
-        <Fields>
-          <TextInput data-autofocus label="Name" autoComplete="off" {...form.getInputProps("name")} />
-          <TextInput label="E-mail address" type="email" autoComplete="off" {...form.getInputProps("email")} />
-          <TextInput label="Group" description="Services name the group that is told" autoComplete="off" {...form.getInputProps("group")} />
-          <Fields beside>
-            <TextInput label="Phone" autoComplete="off" {...form.getInputProps("phone.primary")} />
-            <TextInput label="Second phone" autoComplete="off" {...form.getInputProps("phone.secondary")} />
-          </Fields>
-          {sending.problem !== null && <Trouble error={sending.problem} />}
-        </Fields>
-        <Group justify="flex-end" mt="lg">
-          <Button variant="default" onClick={onClose}>
-            Not now
-          </Button>
-          <Button type="submit" loading={sending.busy}>
-            Save
-          </Button>
-        </Group>
-      </form>
-    </Modal>
+    <FormDialog title={contact ? `Change ${nameOf(contact)}` : "Add a contact"} sending={sending} submit="Save" onClose={onClose}>
+      <TextInput data-autofocus label="Name" autoComplete="off" {...form.getInputProps("name")} />
+      <TextInput label="E-mail address" type="email" autoComplete="off" {...form.getInputProps("email")} />
+      <TextInput label="Group" description="Services name the group that is told" autoComplete="off" {...form.getInputProps("group")} />
+      <Fields beside>
+        <TextInput label="Phone" autoComplete="off" {...form.getInputProps("phone.primary")} />
+        <TextInput label="Second phone" autoComplete="off" {...form.getInputProps("phone.secondary")} />
+      </Fields>
+    </FormDialog>
   );
 }

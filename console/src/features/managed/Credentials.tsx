@@ -1,4 +1,4 @@
-import { Button, Group, Modal, PasswordInput, TextInput } from "@mantine/core";
+import { Button, PasswordInput, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
@@ -6,14 +6,15 @@ import { useMemo, useState } from "react";
 import { Ago } from "../../ui/Cell";
 import { ConfirmByLabel } from "../../ui/Confirm";
 import { Copyable } from "../../ui/Copyable";
-import { Fields, useSending } from "../../ui/form";
+import { useSending } from "../../ui/form";
+import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
-import { Card, Empty, Trouble } from "../../ui/Page";
+import { Card, Empty } from "../../ui/Page";
+import { editAndRemove, RowMenu } from "../../ui/RowMenu";
 import { type Column, Table } from "../../ui/Table";
 import { Frame } from "./Frame";
 import css from "./Managed.module.css";
 import { addCredential, type Credential, credentials, renameCredential, replaceSecrets, revokeCredential, sshKey } from "./queries";
-import { RowMenu } from "./RowMenu";
 
 const CURL = 'curl -H "Authorization: Bearer $TOKEN" $CROFTER/v4/managed/credentials \\\n  --json \'{"label": "database", "username": "admin", "password": "…"}\'';
 const COLUMNS: Column<Credential>[] = [
@@ -47,11 +48,10 @@ function List({ onEdit, add }: { onEdit: (edited: Edited) => void; add: React.Re
     () => (one: Credential) => (
       <RowMenu
         label={one.label}
-        edit={[
-          ["Rename…", () => onEdit({ sort: "label", of: one })],
-          ["Replace the secret…", () => onEdit({ sort: "secrets", of: one })],
-        ]}
-        remove={["Revoke…", () => setDoomed(one)]}
+        actions={editAndRemove(
+          { "Rename…": () => onEdit({ sort: "label", of: one }), "Replace the secret…": () => onEdit({ sort: "secrets", of: one }) },
+          { "Revoke…": () => setDoomed(one) },
+        )}
       />
     ),
     [onEdit],
@@ -79,7 +79,6 @@ function List({ onEdit, add }: { onEdit: (edited: Edited) => void; add: React.Re
       )}
       {doomed && (
         <ConfirmByLabel
-          opened
           onClose={() => setDoomed(null)}
           verb="Revoke"
           label={doomed.label}
@@ -112,27 +111,14 @@ function CredentialForm({ edited, onClose }: { edited: Edited; onClose: () => vo
   );
   const title = edited.sort === "new" ? "Add a credential" : edited.sort === "label" ? `Rename ${edited.of.label}` : `Replace the secret of ${edited.of.label}`;
   return (
-    <Modal opened onClose={onClose} title={title} centered radius={12} overlayProps={{ backgroundOpacity: 0.35, blur: 2 }}>
-      <form onSubmit={sending.onSubmit} noValidate>
-        <Fields>
-          {edited.sort !== "secrets" && <TextInput data-autofocus label="Name" autoComplete="off" {...form.getInputProps("label")} />}
-          {edited.sort !== "label" && (
-            <>
-              <TextInput label="Username" description="Who to sign in as, if anybody" autoComplete="off" {...form.getInputProps("username")} />
-              <PasswordInput label="Password" description="Not shown again, to nobody of your account" autoComplete="new-password" visibilityToggleButtonProps={{ "aria-label": "Show the password" }} {...form.getInputProps("password")} />
-            </>
-          )}
-          {sending.problem !== null && <Trouble error={sending.problem} />}
-        </Fields>
-        <Group justify="flex-end" mt="lg">
-          <Button variant="default" onClick={onClose}>
-            Not now
-          </Button>
-          <Button type="submit" loading={sending.busy}>
-            Save
-          </Button>
-        </Group>
-      </form>
-    </Modal>
+    <FormDialog title={title} sending={sending} submit="Save" onClose={onClose}>
+      {edited.sort !== "secrets" && <TextInput data-autofocus label="Name" autoComplete="off" {...form.getInputProps("label")} />}
+      {edited.sort !== "label" && (
+        <>
+          <TextInput label="Username" description="Who to sign in as, if anybody" autoComplete="off" {...form.getInputProps("username")} />
+          <PasswordInput label="Password" description="Not shown again, to nobody of your account" autoComplete="new-password" visibilityToggleButtonProps={{ "aria-label": "Show the password" }} {...form.getInputProps("password")} />
+        </>
+      )}
+    </FormDialog>
   );
 }

@@ -70,7 +70,7 @@ function Offer() {
       >
         Your services are checked every minute. When one fails, a ticket is opened, your contacts are told, and the support staff looks into it. For your instances as they are now: <strong>{price}</strong>.
       </Empty>
-      <Modal opened={asked} onClose={() => setAsked(false)} title="Enable managed?" centered radius={12} overlayProps={{ backgroundOpacity: 0.35, blur: 2 }}>
+      <Modal opened={asked} onClose={() => setAsked(false)} title="Enable managed?">
         <p>
           Each instance costs more from now on, also those that you make later; for those that you have now it is <strong>{price}</strong>. Only the support staff can end it again.
         </p>

@@ -1,10 +1,10 @@
 /** What is watched, how, and who is told. */
-import { Button, Group, Modal, MultiSelect, NumberInput, Select, Textarea, TextInput } from "@mantine/core";
+import { MultiSelect, NumberInput, Select, Textarea, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 
 import { Fields, useSending } from "../../ui/form";
-import { Trouble } from "../../ui/Page";
+import { FormDialog } from "../../ui/FormDialog";
 import { addService, changeService, contacts, credentials, type Service } from "./queries";
 
 const SORTS = [
@@ -41,34 +41,21 @@ export function ServiceForm({ service, onClose }: { service: Service | null; onC
   );
   const page = form.values.service_type === "url";
   return (
-    <Modal opened onClose={onClose} title={service ? `Change ${service.label}` : "Watch a service"} size="lg" centered radius={12} overlayProps={{ backgroundOpacity: 0.35, blur: 2 }}>
-      <form onSubmit={sending.onSubmit} noValidate>
-        <Fields>
-          <Fields beside>
-            <TextInput data-autofocus label="Name" placeholder="shop" autoComplete="off" {...form.getInputProps("label")} />
-            <Select label="What it is" data={SORTS} allowDeselect={false} {...form.getInputProps("service_type")} />
-          </Fields>
-          <TextInput label="Address" placeholder={page ? "https://shop.example/" : "shop.example:25"} autoComplete="off" {...form.getInputProps("address")} />
-          <Fields beside>
-            <NumberInput label="Patience" description="Seconds until it counts as down" min={1} max={255} {...form.getInputProps("timeout")} />
-            {page && <TextInput label="Must contain" description="A text of the page" {...form.getInputProps("body")} />}
-          </Fields>
-          <Fields beside>
-            <Select label="Who is told" description="A group of contacts" placeholder="Nobody" data={groups} clearable clearButtonProps={{ "aria-label": "Nobody" }} {...form.getInputProps("consultation_group")} />
-            <MultiSelect label="Credentials" description="What the support staff may use" data={secrets.map((secret) => ({ value: String(secret.id), label: secret.label }))} {...form.getInputProps("credentials")} />
-          </Fields>
-          <Textarea label="Notes" description="What the support staff should know" autosize minRows={2} {...form.getInputProps("notes")} />
-          {sending.problem !== null && <Trouble error={sending.problem} />}
-        </Fields>
-        <Group justify="flex-end" mt="lg">
-          <Button variant="default" onClick={onClose}>
-            Not now
-          </Button>
-          <Button type="submit" loading={sending.busy}>
-            {service ? "Save" : "Watch it"}
-          </Button>
-        </Group>
-      </form>
-    </Modal>
+    <FormDialog title={service ? `Change ${service.label}` : "Watch a service"} size="lg" sending={sending} submit={service ? "Save" : "Watch it"} onClose={onClose}>
+      <Fields beside>
+        <TextInput data-autofocus label="Name" placeholder="shop" autoComplete="off" {...form.getInputProps("label")} />
+        <Select label="What it is" data={SORTS} allowDeselect={false} {...form.getInputProps("service_type")} />
+      </Fields>
+      <TextInput label="Address" placeholder={page ? "https://shop.example/" : "shop.example:25"} autoComplete="off" {...form.getInputProps("address")} />
+      <Fields beside>
+        <NumberInput label="Patience" description="Seconds until it counts as down" min={1} max={255} {...form.getInputProps("timeout")} />
+        {page && <TextInput label="Must contain" description="A text of the page" {...form.getInputProps("body")} />}
+      </Fields>
+      <Fields beside>
+        <Select label="Who is told" description="A group of contacts" placeholder="Nobody" data={groups} clearable clearButtonProps={{ "aria-label": "Nobody" }} {...form.getInputProps("consultation_group")} />
+        <MultiSelect label="Credentials" description="What the support staff may use" data={secrets.map((secret) => ({ value: String(secret.id), label: secret.label }))} {...form.getInputProps("credentials")} />
+      </Fields>
+      <Textarea label="Notes" description="What the support staff should know" autosize minRows={2} {...form.getInputProps("notes")} />
+    </FormDialog>
   );
 }

@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Menu, Skeleton } from "@mantine/core";
+import { Button, Skeleton } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
@@ -9,6 +9,7 @@ import { ConfirmByLabel } from "../../ui/Confirm";
 import { Icon } from "../../ui/Icon";
 import { useNow } from "../../ui/now";
 import { Card, Empty, Trouble } from "../../ui/Page";
+import { RowMenu } from "../../ui/RowMenu";
 import { count } from "../../ui/words";
 import { tickets } from "../tickets/queries";
 import { Frame } from "./Frame";
@@ -61,7 +62,6 @@ function Tiles({ onEdit, add }: { onEdit: (service: Service) => void; add: React
       </ul>
       {doomed && (
         <ConfirmByLabel
-          opened
           onClose={() => setDoomed(null)}
           verb="Delete"
           label={doomed.label}
@@ -98,25 +98,14 @@ function Tile(props: { service: Service; told: Issue[]; closed: Map<number, stri
           <h2>{service.label}</h2>
           <span className={`${css.address} mono`}>{service.address}</span>
         </div>
-        <Menu position="bottom-end">
-          <Menu.Target>
-            <ActionIcon variant="subtle" color="gray" aria-label={`Actions for ${service.label}`}>
-              <Icon name="dots" />
-            </ActionIcon>
-          </Menu.Target>
-          <Menu.Dropdown>
-            <Menu.Item leftSection={<Icon name="pencil" size={16} />} onClick={() => props.onEdit(service)}>
-              Change…
-            </Menu.Item>
-            <Menu.Item leftSection={<Icon name="power" size={16} />} onClick={() => void turn()}>
-              {paused ? "Watch again" : "Pause"}
-            </Menu.Item>
-            <Menu.Divider />
-            <Menu.Item color="red.8" leftSection={<Icon name="trash" size={16} />} onClick={() => props.onRemove(service)}>
-              Delete…
-            </Menu.Item>
-          </Menu.Dropdown>
-        </Menu>
+        <RowMenu
+          label={service.label}
+          actions={[
+            { label: "Change…", icon: "pencil", onClick: () => props.onEdit(service) },
+            { label: paused ? "Watch again" : "Pause", icon: "power", onClick: () => void turn() },
+            { label: "Delete…", icon: "trash", danger: true, onClick: () => props.onRemove(service) },
+          ]}
+        />
       </div>
       <Heartbeat service={service} outages={outages} />
       <div className={css.tileFoot}>

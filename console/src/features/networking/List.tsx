@@ -22,7 +22,6 @@ type Dialog = "name" | "assign" | "share";
 
 export default function List() {
   const search = route.useSearch();
-  const navigate = route.useNavigate();
   const cache = useQueryClient();
   const query = useQuery({ ...addresses(search), placeholderData: keepPreviousData });
   const [open, setOpen] = useState<{ dialog: Dialog; address: Address } | null>(null);
@@ -45,7 +44,6 @@ export default function List() {
         rowKey={(address) => address.address}
         rowLabel={(address) => address.address}
         search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
         actions={actions}
         empty={
           <Empty icon="link" title="No addresses yet" command={'curl -H "Authorization: Bearer $TOKEN" $CROFTER/v4/networking/ips'}>

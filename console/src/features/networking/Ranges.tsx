@@ -51,7 +51,6 @@ export default function Ranges() {
       {adding && <AddDialog onClose={() => setAdding(false)} onDone={() => done("The range is routed")} />}
       {doomed && (
         <ConfirmByLabel
-          opened
           onClose={() => setDoomed(null)}
           verb="Give up"
           label={doomed.range}

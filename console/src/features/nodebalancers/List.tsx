@@ -1,69 +1,46 @@
-import { Button } from "@mantine/core";
-import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 
-import { Ago, Tags, TwoLines } from "../../ui/Cell";
+import { TagsAndAge, TwoLines } from "../../ui/Cell";
 import { ConfirmByLabel } from "../../ui/Confirm";
 import { Copyable } from "../../ui/Copyable";
-import { Disabled } from "../../ui/Disabled";
-import { Icon } from "../../ui/Icon";
-import { Empty, Page } from "../../ui/Page";
+import { ListPage, useRowDialog } from "../../ui/ListPage";
 import { RowMenu } from "../../ui/RowMenu";
-import { say } from "../../ui/say";
-import { type Column, Table } from "../../ui/Table";
-import { count, size } from "../../ui/words";
+import type { Column } from "../../ui/Table";
+import { size } from "../../ui/words";
 import { useMay } from "../profile/may";
 import { type Balancer, balancers, remove } from "./queries";
 
 const route = getRouteApi("/nodebalancers");
 const CURL = 'curl -H "Authorization: Bearer $TOKEN" \\\n  $CROFTER/v4/nodebalancers --json \'{"region": "eu-west", "label": "web"}\'';
+const TEXT = "A load balancer has one address and shares what arrives there among your instances, leaving out those that do not answer.";
 
 export default function List() {
   const search = route.useSearch();
-  const navigate = route.useNavigate();
-  const cache = useQueryClient();
-  const query = useQuery({ ...balancers(search), placeholderData: keepPreviousData });
   const may = useMay();
-  const [doomed, setDoomed] = useState<Balancer | null>(null);
-  const actions = useMemo(() => (balancer: Balancer) => <Actions balancer={balancer} onRemove={() => setDoomed(balancer)} />, []);
-  const create = (
-    <Disabled reason={may.create("add_nodebalancers")}>
-      <Button component={Link} to="/nodebalancers/new" leftSection={<Icon name="plus" size={16} />}>
-        Create load balancer
-      </Button>
-    </Disabled>
-  );
+  const { show, rowOf, close, done } = useRowDialog<Balancer, "delete">("nodebalancers");
+  const actions = useMemo(() => (balancer: Balancer) => <Actions balancer={balancer} onRemove={() => show("delete", balancer)} />, []);
+  const doomed = rowOf("delete");
   return (
-    <Page title="Load balancers" wide lead={query.data && count(query.data.results, "load balancer")} actions={create}>
-      <Table
-        name="load balancers"
-        columns={COLUMNS}
-        query={query}
-        rowKey={(balancer) => balancer.id}
-        rowLabel={(balancer) => balancer.label}
-        search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
-        find="Find by name, tag or address"
-        filtered={Boolean(search.tag)}
-        actions={actions}
-        empty={
-          <Empty icon="balance" title="No load balancers yet" command={CURL} action={create}>
-            A load balancer has one address and shares what arrives there among your instances, leaving out those that do not answer.
-          </Empty>
-        }
-      />
+    <ListPage
+      title="Load balancers"
+      noun="load balancer"
+      make={{ to: "/nodebalancers/new", label: "Create load balancer", held: may.create("add_nodebalancers") }}
+      nothing={{ icon: "balance", text: TEXT, command: CURL }}
+      columns={COLUMNS}
+      query={useQuery(balancers(search))}
+      rowLabel={(balancer) => balancer.label}
+      search={search}
+      find="Find by name, tag or address"
+      actions={actions}
+    >
       {doomed && (
         <ConfirmByLabel
-          opened
-          onClose={() => setDoomed(null)}
+          onClose={close}
           verb="Delete"
           label={doomed.label}
-          onConfirm={async () => {
-            await remove(doomed.id);
-            say(`${doomed.label} was deleted`);
-            await cache.invalidateQueries({ queryKey: ["nodebalancers"] });
-          }}
+          onConfirm={() => remove(doomed.id).then(() => done(`${doomed.label} was deleted`))}
           lost={
             <p>
               Its configurations and the address <code>{doomed.ipv4}</code> are given up for good. The instances behind it run on. It stops costing money.
@@ -71,7 +48,7 @@ export default function List() {
           }
         />
       )}
-    </Page>
+    </ListPage>
   );
 }
 
@@ -87,14 +64,7 @@ const COLUMNS: Column<Balancer>[] = [
     sort: "label",
     csv: (balancer) => balancer.label,
     cell: (balancer) => (
-      <TwoLines
-        under={
-          <>
-            <Tags tags={balancer.tags} />
-            <Ago time={balancer.created} />
-          </>
-        }
-      >
+      <TwoLines under={<TagsAndAge of={balancer} />}>
         <Link to="/nodebalancers/$id" params={{ id: balancer.id }}>
           {balancer.label}
         </Link>

@@ -78,7 +78,6 @@ export function Ports({ id, config, change }: { id: number; config: Config; chan
       {open?.dialog === "rebuild" && <RebuildDialog id={id} config={config} nodes={query.data?.data ?? []} onClose={close} onDone={done} />}
       {open?.dialog === "delete" && (
         <ConfirmByLabel
-          opened
           onClose={close}
           verb="Delete"
           label={name}

@@ -1,8 +1,8 @@
 /** Questions and orders about load balancers, their configurations and nodes. */
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
-import { api, ASK_FIRST, body, filter, once, planned, type Schemas } from "../../api/client";
-import { type ListSearch, orderOf, pageOf } from "../../ui/search";
+import { api, ASK_FIRST, body, once, planned, type Schemas } from "../../api/client";
+import { listCall, type ListSearch } from "../../ui/search";
 
 export type Balancer = Schemas["NodeBalancerView"];
 export type Config = Schemas["NodeBalancerConfigView"];
@@ -11,17 +11,11 @@ export type Search = ListSearch<"tag">;
 const path = (id: number) => ({ path: { nodebalancerId: id } });
 const inside = (id: number, configId: number) => ({ path: { nodebalancerId: id, configId } });
 
-function wantedOf({ q, tag }: Search): object {
-  const parts: object[] = [];
-  if (q) parts.push({ "+or": [{ label: { "+contains": q } }, { tags: { "+contains": q } }, { ipv4: { "+contains": q } }] });
-  if (tag) parts.push({ tags: tag });
-  return parts.length > 1 ? { "+and": parts } : (parts[0] ?? {});
-}
-
 export const balancers = (search: Search = {}) =>
   queryOptions({
     queryKey: ["nodebalancers", "list", search],
-    queryFn: () => body(api.GET("/nodebalancers", { params: { query: pageOf(search), header: filter({ ...wantedOf(search), ...orderOf(search.order) }) } })),
+    queryFn: () => body(api.GET("/nodebalancers", { params: listCall(search, ["label", "tags", "ipv4"]) })),
+    placeholderData: keepPreviousData,
   });
 
 export const balancer = (id: number) => queryOptions({ queryKey: ["nodebalancers", "one", id, "view"], queryFn: () => body(api.GET("/nodebalancers/{nodebalancerId}", { params: path(id) })) });

@@ -33,7 +33,6 @@ const COLUMNS: Column<Client>[] = [
 
 export default function List() {
   const search = route.useSearch();
-  const navigate = route.useNavigate();
   const query = useQuery({ ...clients(search), placeholderData: keepPreviousData });
   const create = (
     <Disabled reason={useMay().account()}>
@@ -51,7 +50,6 @@ export default function List() {
         rowKey={(client) => client.id}
         rowLabel={(client) => client.label}
         search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
         find="Find by name"
         empty={
           <Empty icon="key" title="No apps registered" command={CURL} action={create}>

@@ -1,15 +1,15 @@
 /** Questions and orders about apps of this account that others sign in to. */
 import { queryOptions } from "@tanstack/react-query";
 
-import { api, body, filter, once, type Schemas } from "../../api/client";
-import { type ListSearch, orderOf, pageOf } from "../../ui/search";
+import { api, body, once, type Schemas } from "../../api/client";
+import { listCall, type ListSearch } from "../../ui/search";
 
 export type Client = Schemas["OAuthClientView"];
 
 export const clients = (search: ListSearch = {}) =>
   queryOptions({
     queryKey: ["oauthClients", "list", search],
-    queryFn: () => body(api.GET("/account/oauth-clients", { params: { query: pageOf(search), header: filter({ ...(search.q ? { label: { "+contains": search.q } } : {}), ...orderOf(search.order) }) } })),
+    queryFn: () => body(api.GET("/account/oauth-clients", { params: listCall(search, ["label"]) })),
   });
 
 const at = (clientId: string) => ({ params: { path: { clientId } } });

@@ -46,7 +46,6 @@ export default function Apps() {
       />
       {doomed && (
         <ConfirmByLabel
-          opened
           onClose={() => setDoomed(null)}
           verb="Revoke"
           label={doomed.label}

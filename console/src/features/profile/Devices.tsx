@@ -84,7 +84,6 @@ export default function Devices() {
       </div>
       {doomed && (
         <ConfirmByLabel
-          opened
           onClose={() => setDoomed(null)}
           verb="Forget"
           label={browserName(doomed.user_agent)}

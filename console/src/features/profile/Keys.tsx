@@ -67,7 +67,6 @@ export default function Keys() {
       {edited && <Edit of={edited === "new" ? null : edited} onClose={() => setEdited(null)} onDone={fresh} />}
       {doomed && (
         <ConfirmByLabel
-          opened
           onClose={() => setDoomed(null)}
           verb="Delete"
           label={doomed.label}

@@ -73,7 +73,6 @@ export default function Tokens() {
       {renamed && <Rename token={renamed} onClose={() => setRenamed(null)} onDone={fresh} />}
       {doomed && (
         <ConfirmByLabel
-          opened
           onClose={() => setDoomed(null)}
           verb="Revoke"
           label={doomed.label}

@@ -1,15 +1,16 @@
-import { Button, Checkbox, SegmentedControl, Select, Skeleton, Textarea, TextInput, useMantineColorScheme } from "@mantine/core";
+import { Button, Checkbox, SegmentedControl, Select, Skeleton, Textarea, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { notifications } from "@mantine/notifications";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 
+import { type Colours, useColours } from "../../shell/colours";
 import { Copyable } from "../../ui/Copyable";
 import { FormCard, useSending } from "../../ui/form";
 import { Card, Trouble } from "../../ui/Page";
 import { useNow } from "../../ui/now";
 import { Frame } from "./Frame";
 import css from "./Profile.module.css";
-import { change, prefer, profile, type Profile } from "./queries";
+import { change, profile, type Profile } from "./queries";
 
 const ZONES = ["UTC", ...Intl.supportedValuesOf("timeZone").filter((zone) => zone !== "UTC")];
 const LISH = [
@@ -62,25 +63,20 @@ function Contact({ you }: { you: Profile }) {
   );
 }
 
-/** Colours are kept in this browser, and with the account for other clients; the zone is the account's word for all. */
 function Looks({ you }: { you: Profile }) {
   const saved = useSaved();
-  const { colorScheme, setColorScheme } = useMantineColorScheme();
+  const { chosen, choose } = useColours();
   const form = useForm({ initialValues: { timezone: you.timezone } });
   const sending = useSending(form, change, () => saved(`Times are shown in ${form.getValues().timezone}`));
   const now = new Date(useNow());
-  const paint = (theme: string) => {
-    setColorScheme(theme as "light" | "dark" | "auto");
-    void prefer({ theme });
-  };
   const clock = new Intl.DateTimeFormat(undefined, { timeStyle: "short", dateStyle: "medium", timeZone: form.values.timezone }).format(now);
   return (
     <FormCard quiet title="How it looks" sending={sending} submit="Save the zone">
       <SegmentedControl
         fullWidth
         aria-label="Colours"
-        value={colorScheme}
-        onChange={paint}
+        value={chosen}
+        onChange={(colours) => choose(colours as Colours)}
         data={[
           { value: "light", label: "Light" },
           { value: "dark", label: "Dark" },

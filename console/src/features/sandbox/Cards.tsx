@@ -50,6 +50,7 @@ export function Faults() {
             </li>
           ))}
           <li>
+            <span />
             <Button variant="default" size="xs" onClick={() => void clearFaults().then(fresh)}>
               Remove all faults
             </Button>

@@ -1,8 +1,12 @@
-import { Button, Skeleton } from "@mantine/core";
+import { Button, PasswordInput, Skeleton } from "@mantine/core";
+import { useForm } from "@mantine/form";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 
+import { Refused } from "../../api/errors";
+import { askSandbox, showKey } from "../../api/sandbox";
 import { ConfirmByLabel } from "../../ui/Confirm";
+import { FormCard, useSending } from "../../ui/form";
 import { Card, Page, Trouble } from "../../ui/Page";
 import { count, moment, words } from "../../ui/words";
 import { Accounts, Faults, Outbox, Snapshots, TransitionsCard } from "./Cards";
@@ -37,8 +41,8 @@ export default function Sandbox() {
         </Button>
       }
     >
-      {query.isError && <Trouble error={query.error} again={() => void query.refetch()} />}
-      <div className={css.grid}>
+      {query.isError && (query.error instanceof Refused && query.error.status === 401 ? <Key /> : <Trouble error={query.error} again={() => void query.refetch()} />)}
+      {query.data && <div className={css.grid}>
         <div className={css.column}>
           <Clock />
           <TransitionsCard />
@@ -63,7 +67,7 @@ export default function Sandbox() {
             </Card>
           )}
         </div>
-      </div>
+      </div>}
       <ConfirmByLabel
         opened={doomed}
         onClose={() => setDoomed(false)}
@@ -76,6 +80,25 @@ export default function Sandbox() {
         }}
       />
     </Page>
+  );
+}
+
+/** A sandbox that is reached from elsewhere asks for the key that its server was started with. */
+function Key() {
+  const moved = useMoved();
+  const form = useForm({ initialValues: { key: "" } });
+  const sending = useSending(
+    form,
+    async ({ key }) => {
+      showKey(key);
+      await askSandbox("");
+    },
+    moved,
+  );
+  return (
+    <FormCard title="This sandbox wants its key" lead="Its server was started with CROFTER_SANDBOX_KEY. It is kept until this page is closed, and nowhere else." sending={sending} submit="Show the key">
+      <PasswordInput label="Key" autoComplete="off" data-autofocus visibilityToggleButtonProps={{ "aria-label": "Show what is typed" }} {...form.getInputProps("key")} />
+    </FormCard>
   );
 }
 

@@ -1,14 +1,7 @@
-/** The sandbox's own interface: no token, only from the machine that it runs on. */
+/** What the sandbox is asked and told. */
 import { queryOptions } from "@tanstack/react-query";
 
-import { Refused } from "../../api/errors";
-
-async function ask<T>(path: string, method = "GET", content?: unknown): Promise<T> {
-  const request = new Request(`/_sandbox${path}`, { method, body: content === undefined ? undefined : JSON.stringify(content), headers: content === undefined ? {} : { "Content-Type": "application/json" } });
-  const answer = await fetch(request);
-  if (!answer.ok) throw await Refused.from(answer, request);
-  return (await answer.json()) as T;
-}
+import { askSandbox as ask } from "../../api/sandbox";
 
 export interface State {
   version: string;

@@ -73,7 +73,6 @@ export default function Detail() {
       </div>
       {doomed && (
         <ConfirmByLabel
-          opened
           onClose={() => setDoomed(false)}
           verb="Delete"
           label={script.label}

@@ -43,7 +43,6 @@ export default function List() {
         rowKey={(script) => script.id}
         rowLabel={(script) => script.label}
         search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
         find="Find by name or description"
         filters={kinds}
         filtered={community}

@@ -2,22 +2,16 @@
 import { queryOptions } from "@tanstack/react-query";
 
 import { api, body, filter, once, type Schemas } from "../../api/client";
-import { type ListSearch, orderOf, pageOf } from "../../ui/search";
+import { listCall, type ListSearch } from "../../ui/search";
 
 export type StackScript = Schemas["StackScriptView"];
 /** `kind` is `community` for those of others; without it they are the account's. */
 export type Search = ListSearch<"kind">;
 
-function wantedOf({ q, kind }: Search): object {
-  const parts: object[] = [kind === "community" ? { is_public: true } : { mine: true }];
-  if (q) parts.push({ "+or": [{ label: { "+contains": q } }, { description: { "+contains": q } }] });
-  return parts.length > 1 ? { "+and": parts } : (parts[0] ?? {});
-}
-
 export const stackscripts = (search: Search = {}) =>
   queryOptions({
     queryKey: ["stackscripts", "list", search],
-    queryFn: () => body(api.GET("/compute/stackscripts", { params: { query: pageOf(search), header: filter({ ...wantedOf(search), ...orderOf(search.order) }) } })),
+    queryFn: () => body(api.GET("/compute/stackscripts", { params: listCall(search, ["label", "description"], search.kind === "community" ? { is_public: true } : { mine: true }) })),
   });
 
 export const stackscript = (id: number) =>

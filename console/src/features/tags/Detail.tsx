@@ -24,7 +24,6 @@ const BACK = { to: "/tags", label: "Tags" };
 export default function Detail() {
   const { label } = route.useParams();
   const search = route.useSearch();
-  const go = route.useNavigate();
   const navigate = useNavigate();
   const cache = useQueryClient();
   const query = useQuery({ ...tagged(label, search), placeholderData: keepPreviousData });
@@ -66,7 +65,6 @@ export default function Detail() {
         rowKey={(carrier) => `${carrier.type} ${carrier.id}`}
         rowLabel={(carrier) => carrier.name}
         search={search}
-        onSearch={(change) => void go({ search: (before) => ({ ...before, ...change }), replace: true })}
         actions={actions}
         empty={
           <Empty icon="tag" title="Nothing carries it">
@@ -76,7 +74,6 @@ export default function Detail() {
       />
       {open === "delete" && (
         <ConfirmByLabel
-          opened
           onClose={() => setOpen(null)}
           verb="Delete"
           label={label}

@@ -26,7 +26,6 @@ interface Tag {
 
 export default function List() {
   const search = route.useSearch();
-  const navigate = route.useNavigate();
   const cache = useQueryClient();
   const query = useQuery({ ...tags(search), placeholderData: keepPreviousData });
   const reason = useQuery(profile).data?.restricted ? "Only unrestricted users of your account may make and delete tags." : undefined;
@@ -49,7 +48,6 @@ export default function List() {
         rowKey={(tag) => tag.label}
         rowLabel={(tag) => tag.label}
         search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
         actions={actions}
         empty={
           <Empty icon="tag" title="No tags yet" command={CURL} action={add}>
@@ -68,7 +66,6 @@ export default function List() {
       )}
       {doomed && (
         <ConfirmByLabel
-          opened
           onClose={() => setDoomed(null)}
           verb="Delete"
           label={doomed.label}

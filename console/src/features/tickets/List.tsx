@@ -70,7 +70,6 @@ export default function List() {
         rowKey={(one) => one.id}
         rowLabel={(one) => one.summary}
         search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
         filtered={Boolean(search.status)}
         filters={<SegmentedControl aria-label="State of tickets" data={STATES} value={search.status ?? ""} onChange={(status) => void navigate({ search: (before) => ({ ...before, status: status || undefined, page: undefined }), replace: true })} />}
         empty={

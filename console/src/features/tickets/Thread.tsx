@@ -166,7 +166,7 @@ function Closing({ ticket, onDone }: { ticket: Ticket; onDone: () => void }) {
     }
   };
   return (
-    <Modal opened onClose={onDone} title="Close this ticket?" centered radius={12} overlayProps={{ backgroundOpacity: 0.35, blur: 2 }}>
+    <Modal opened onClose={onDone} title="Close this ticket?">
       <p>Nothing can be written to it afterwards. It stays in the list of closed tickets.</p>
       {problem !== null && <Trouble error={problem} />}
       <Group justify="flex-end" mt="lg">

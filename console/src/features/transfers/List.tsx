@@ -25,7 +25,6 @@ const CURL = 'curl -H "Authorization: Bearer $TOKEN" \\\n  $CROFTER/v4/account/s
 
 export default function List() {
   const search = route.useSearch();
-  const navigate = route.useNavigate();
   const cache = useQueryClient();
   const query = useQuery({ ...transfers(search), placeholderData: keepPreviousData });
   const reason = useQuery(profile).data?.restricted ? "Only unrestricted users of your account may transfer instances." : undefined;
@@ -79,7 +78,6 @@ export default function List() {
         rowKey={(transfer) => transfer.token}
         rowLabel={(transfer) => transfer.token}
         search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
         actions={actions}
         empty={
           <Empty icon="swap" title="No transfers yet" command={CURL} action={send}>

@@ -34,7 +34,6 @@ const COLUMNS: Column<User>[] = [
 
 export default function List() {
   const search = route.useSearch();
-  const navigate = route.useNavigate();
   const query = useQuery({ ...users(search), placeholderData: keepPreviousData });
   const may = useMay();
   const invite = (
@@ -53,7 +52,6 @@ export default function List() {
         rowKey={(user) => user.username}
         rowLabel={(user) => user.username}
         search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
         find="Find by name"
         empty={
           <Empty icon="people" title="Nobody else yet" command={CURL} action={invite}>

@@ -1,8 +1,8 @@
 /** Questions and orders about the users of an account, and what each may do. */
 import { queryOptions } from "@tanstack/react-query";
 
-import { api, body, filter, once, type Schemas } from "../../api/client";
-import { type ListSearch, orderOf, pageOf } from "../../ui/search";
+import { api, body, once, type Schemas } from "../../api/client";
+import { listCall, type ListSearch } from "../../ui/search";
 
 export type User = Schemas["UserView"];
 export type Grants = Schemas["GrantsView"];
@@ -12,7 +12,7 @@ export type Change = Schemas["GrantsUpdate"];
 export const users = (search: ListSearch = {}) =>
   queryOptions({
     queryKey: ["users", "list", search],
-    queryFn: () => body(api.GET("/account/users", { params: { query: pageOf(search), header: filter({ ...(search.q ? { username: { "+contains": search.q } } : {}), ...orderOf(search.order) }) } })),
+    queryFn: () => body(api.GET("/account/users", { params: listCall(search, ["username"]) })),
   });
 
 const at = (username: string) => ({ params: { path: { username } } });

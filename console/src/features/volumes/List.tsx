@@ -1,19 +1,16 @@
-import { Button } from "@mantine/core";
-import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { useMemo, useState } from "react";
+import { useMemo } from "react";
 
 import { useProgress } from "../../live/progress";
-import { Ago, Tags, TwoLines } from "../../ui/Cell";
+import { TagsAndAge, TwoLines } from "../../ui/Cell";
 import { ConfirmByLabel } from "../../ui/Confirm";
 import { Copyable } from "../../ui/Copyable";
-import { Disabled } from "../../ui/Disabled";
-import { Icon } from "../../ui/Icon";
-import { Empty, Page } from "../../ui/Page";
+import { ListPage, useRowDialog } from "../../ui/ListPage";
 import { RowMenu } from "../../ui/RowMenu";
 import { say, sayFailed } from "../../ui/say";
 import { Status } from "../../ui/Status";
-import { type Column, Table } from "../../ui/Table";
+import type { Column } from "../../ui/Table";
 import { count } from "../../ui/words";
 import { useMay } from "../profile/may";
 import { AttachDialog, CloneDialog, EditDialog, ResizeDialog } from "./Dialogs";
@@ -21,66 +18,50 @@ import { detach, remove, type Volume, volumes } from "./queries";
 
 const route = getRouteApi("/volumes");
 const CURL = 'curl -H "Authorization: Bearer $TOKEN" \\\n  $CROFTER/v4/volumes --json \'{"label": "data", "size": 20, "region": "eu-west"}\'';
+const TEXT = "A volume is storage that outlives the instance it is attached to. It can move to another one in the same region, and grow.";
 type Dialog = "edit" | "attach" | "resize" | "clone" | "delete";
+
+/** What is asked before a volume is changed, and what is said then. */
+const DIALOGS = [
+  ["edit", EditDialog, "was changed"],
+  ["attach", AttachDialog, "is being attached"],
+  ["resize", ResizeDialog, "is growing"],
+  ["clone", CloneDialog, "is being copied"],
+] as const;
 
 export default function List() {
   const search = route.useSearch();
-  const navigate = route.useNavigate();
-  const cache = useQueryClient();
-  const query = useQuery({ ...volumes(search), placeholderData: keepPreviousData });
   const may = useMay();
-  const [open, setOpen] = useState<{ dialog: Dialog; volume: Volume } | null>(null);
-  const actions = useMemo(() => (volume: Volume) => <Actions volume={volume} onOpen={(dialog) => setOpen({ dialog, volume })} />, []);
-  const close = () => setOpen(null);
-  const done = (message: string) => {
-    close();
-    say(message);
-    return cache.invalidateQueries({ queryKey: ["volumes"] });
-  };
-  const create = (
-    <Disabled reason={may.create("add_volumes")}>
-      <Button component={Link} to="/volumes/new" leftSection={<Icon name="plus" size={16} />}>
-        Create volume
-      </Button>
-    </Disabled>
-  );
+  const { show, rowOf, close, done } = useRowDialog<Volume, Dialog>("volumes");
+  const actions = useMemo(() => (volume: Volume) => <Actions volume={volume} onOpen={(dialog) => show(dialog, volume)} />, []);
+  const doomed = rowOf("delete");
   return (
-    <Page title="Volumes" wide lead={query.data && <Sum all={query.data.data} results={query.data.results} />} actions={create}>
-      <Table
-        name="volumes"
-        columns={COLUMNS}
-        query={query}
-        rowKey={(volume) => volume.id}
-        rowLabel={(volume) => volume.label}
-        search={search}
-        onSearch={(change) => void navigate({ search: (before) => ({ ...before, ...change }), replace: true })}
-        find="Find by name or tag"
-        filtered={Boolean(search.tag)}
-        actions={actions}
-        empty={
-          <Empty icon="disk" title="No volumes yet" command={CURL} action={create}>
-            A volume is storage that outlives the instance it is attached to. It can move to another one in the same region, and grow.
-          </Empty>
-        }
-      />
-      {open?.dialog === "edit" && <EditDialog volume={open.volume} onClose={close} onDone={() => done(`${open.volume.label} was changed`)} />}
-      {open?.dialog === "attach" && <AttachDialog volume={open.volume} onClose={close} onDone={() => done(`${open.volume.label} is being attached`)} />}
-      {open?.dialog === "resize" && <ResizeDialog volume={open.volume} onClose={close} onDone={() => done(`${open.volume.label} is growing`)} />}
-      {open?.dialog === "clone" && <CloneDialog volume={open.volume} onClose={close} onDone={() => done(`${open.volume.label} is being copied`)} />}
-      {open?.dialog === "delete" && (
+    <ListPage
+      title="Volumes"
+      noun="volume"
+      lead={(page) => <Sum all={page.data} results={page.results} />}
+      make={{ to: "/volumes/new", label: "Create volume", held: may.create("add_volumes") }}
+      nothing={{ icon: "disk", text: TEXT, command: CURL }}
+      columns={COLUMNS}
+      query={useQuery(volumes(search))}
+      rowLabel={(volume) => volume.label}
+      search={search}
+      actions={actions}
+    >
+      {DIALOGS.map(([name, Dialog, told]) => {
+        const volume = rowOf(name);
+        return volume && <Dialog key={name} volume={volume} onClose={close} onDone={() => done(`${volume.label} ${told}`)} />;
+      })}
+      {doomed && (
         <ConfirmByLabel
-          opened
           onClose={close}
           verb="Delete"
-          label={open.volume.label}
-          onConfirm={async () => {
-            await remove(open.volume.id);
-            await done(`${open.volume.label} was deleted`);
-          }}
-          lost={<p>All {open.volume.size} GB that are on it are given up for good. It stops costing money.</p>}
+          label={doomed.label}
+          onConfirm={() => remove(doomed.id).then(() => done(`${doomed.label} was deleted`))}
+          lost={<p>All {doomed.size} GB that are on it are given up for good. It stops costing money.</p>}
         />
       )}
-    </Page>
+    </ListPage>
   );
 }
 
@@ -135,14 +116,7 @@ const COLUMNS: Column<Volume>[] = [
     sort: "label",
     csv: (volume) => volume.label,
     cell: (volume) => (
-      <TwoLines
-        under={
-          <>
-            <Tags tags={volume.tags} />
-            <Ago time={volume.created} />
-          </>
-        }
-      >
+      <TwoLines under={<TagsAndAge of={volume} />}>
         <strong>{volume.label}</strong>
       </TwoLines>
     ),

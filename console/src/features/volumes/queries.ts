@@ -1,23 +1,17 @@
 /** Questions and orders about volumes. */
-import { queryOptions } from "@tanstack/react-query";
+import { keepPreviousData, queryOptions } from "@tanstack/react-query";
 
-import { api, ASK_FIRST, body, filter, once, planned, type Schemas } from "../../api/client";
-import { type ListSearch, orderOf, pageOf } from "../../ui/search";
+import { api, ASK_FIRST, body, once, planned, type Schemas } from "../../api/client";
+import { listCall, type ListSearch } from "../../ui/search";
 
 export type Volume = Schemas["VolumeView"];
 export type Search = ListSearch<"tag">;
 
-function wantedOf({ q, tag }: Search): object {
-  const parts: object[] = [];
-  if (q) parts.push({ "+or": [{ label: { "+contains": q } }, { tags: { "+contains": q } }] });
-  if (tag) parts.push({ tags: tag });
-  return parts.length > 1 ? { "+and": parts } : (parts[0] ?? {});
-}
-
 export const volumes = (search: Search = {}) =>
   queryOptions({
     queryKey: ["volumes", "list", search],
-    queryFn: () => body(api.GET("/volumes", { params: { query: pageOf(search), header: filter({ ...wantedOf(search), ...orderOf(search.order) }) } })),
+    queryFn: () => body(api.GET("/volumes", { params: listCall(search, ["label", "tags"]) })),
+    placeholderData: keepPreviousData,
     // Resizing and cloning leave one event when they are ordered and none when they are done.
     refetchInterval: (query) => (query.state.data?.data.some((volume) => volume.status === "resizing" || volume.status === "creating") ? 2_000 : false),
   });

@@ -37,9 +37,16 @@ class MonthCost(Struct, frozen=True):
     items: list[CostItem]
 
 
-def of_instance(ctx: Context, instance_id: int) -> MonthCost:
+def of_instances(ctx: Context, instance_ids: Sequence[int]) -> dict[int, MonthCost]:
+    """What each of some instances costs, by its id."""
     first = usage.month_start(ctx.now)
-    spendings = _this_month(ctx, meters.of_objects(ctx.db, ctx.account_id, OF_INSTANCES, [instance_id], first))
+    found: dict[int, list[Spending]] = {instance_id: [] for instance_id in instance_ids}
+    for spending in _this_month(ctx, meters.of_objects(ctx.db, ctx.account_id, OF_INSTANCES, instance_ids, first)):
+        found[spending.meter.object_id].append(spending)
+    return {instance_id: _month_cost(first, spendings) for instance_id, spendings in found.items()}
+
+
+def _month_cost(first: int, spendings: list[Spending]) -> MonthCost:
     hourly, monthly = _rates(spendings)
     return MonthCost(
         start=clock.text(first),

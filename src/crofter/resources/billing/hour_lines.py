@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, case, literal_column, select
+from sqlalchemy import ColumnElement, literal_column, select
 
 from crofter import clock
 from crofter.context import Context
@@ -133,8 +133,7 @@ _BY_SERVICE = query(
         meter.c.what,
         UNTAGGED.label("untagged"),
         *_SPENT,
-        added(case((meter.c.ended.is_(None), meter.c.hourly), else_=0)).label("hourly"),
-        added(case((meter.c.ended.is_(None), meter.c.monthly), else_=0)).label("monthly"),
+        *sums.RATES,
     )
     .where(ALONE)
     .group_by(meter.c.what, literal_column("untagged"), literal_column("phase")),
@@ -175,15 +174,15 @@ class _Month:
         self.hourly += row.hourly
         self.monthly += row.monthly
 
-    def add_chained(self, one: Meter, labels: list[str], before: int, after: int, by_the_end: int) -> None:
-        phase = one.began % clock.HOUR
-        self.services[one.what].add(phase, before, after, by_the_end)
+    def add_chained(self, meter: Meter, labels: list[str], before: int, after: int, by_the_end: int) -> None:
+        phase = meter.began % clock.HOUR
+        self.services[meter.what].add(phase, before, after, by_the_end)
         carried: Sequence[str | None] = labels or [None]
         for label in carried:
             self.tags[label].add(phase, before, after, by_the_end)
-        if one.ended is None:
-            self.hourly += one.hourly
-            self.monthly += one.monthly
+        if meter.ended is None:
+            self.hourly += meter.hourly
+            self.monthly += meter.monthly
 
     def steps(self, hour: int) -> MonthSteps:
         services = {
@@ -202,8 +201,8 @@ def _month(ctx: Context, hour: int) -> MonthSteps:
     values = {"account_id": ctx.account_id, "chains": sums.chains_of(chained), **moments}
     for service in db.all(_BY_SERVICE, **values):
         month.add_alone(service)
-    for one in db.all(_BY_TAG, **values):
-        month.tags[one.label].add(one.phase, one.before, one.after, one.by_the_end)
+    for row in db.all(_BY_TAG, **values):
+        month.tags[row.label].add(row.phase, row.before, row.after, row.by_the_end)
     before, after, by_the_end = (
         {charge.meter.id: whole_cents(charge.amount) for charge in usage.charges(chained, moment, first)}
         for moment in (hour, hour + clock.HOUR, end)

@@ -318,8 +318,8 @@ def chained(db: Session, account_id: int, since: int) -> list[Meter]:
         return []
     kinds, ids = ({thing.what for thing in changed}, {thing.object_id for thing in changed})
     chains = {thing.chain for thing in changed}
-    found = of_objects(db, account_id, sorted(kinds), sorted(ids), since)
-    return [one for one in found if (one.chain or one.id) in chains]
+    meters = of_objects(db, account_id, sorted(kinds), sorted(ids), since)
+    return [meter for meter in meters if (meter.chain or meter.id) in chains]
 
 
 def running(db: Session, what: str, object_id: int) -> list[Meter]:

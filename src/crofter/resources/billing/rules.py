@@ -17,6 +17,7 @@ from crofter.drivers.payments import Card, InDoubt, KeptCard, Outcome, Refused
 from crofter.errors import Invalid, Problem, Reason, TooMany, Unavailable
 from crofter.events import Author, event, record
 from crofter.kinds import inaccessible
+from crofter.money import MOST as LARGEST
 from crofter.money import micros, to_the_cent
 from crofter.resources.account.store import ENTITY
 from crofter.resources.billing import payments, store
@@ -171,7 +172,7 @@ def pay(ctx: Context, body: PaymentCreate, idempotency_key: str | None) -> TwoPh
 
 def payable(ctx: Context, usd: str) -> int:
     """Micro-dollars of an amount, if it may be paid at once."""
-    amount = micros(Decimal(usd.removeprefix("$")))
+    amount = micros(min(Decimal(usd.removeprefix("$")), LARGEST))
     least, most = _bounds(store.balance(ctx.db, ctx.account_id))
     if not least <= amount <= most:
         raise Invalid(f"Must be {to_the_cent(least)}-{to_the_cent(most)}", field="usd")

@@ -253,8 +253,14 @@ def _check_address(value: str) -> str | None:
 
 
 def _address(description: str) -> Meta:
-    checked = {"check": _check_address}
-    return Meta(min_length=1, max_length=2048, description=description, examples=["https://example.com"], extra=checked)
+    return Meta(
+        min_length=1,
+        max_length=2048,
+        description=description,
+        examples=["https://example.com"],
+        extra={"check": _check_address},
+        extra_json_schema={"pattern": "^https?://.*$"},
+    )
 
 
 class PayPalCreate(Body):

@@ -60,7 +60,7 @@ def uninvoiced_alone(db: Session, account_id: int, first: int, until: int, chain
 
 
 def chains_of(chained: Collection[Meter]) -> list[int]:
-    return sorted({one.chain or one.id for one in chained})
+    return sorted({meter.chain or meter.id for meter in chained})
 
 
 # ---- what a month costs ---------------------------------------------------------------------------------------------
@@ -100,6 +100,11 @@ class LabelOf(Row):
     label: str
 
 
+RATES = tuple(
+    added(case((meter.c.ended.is_(None), price), else_=0)).label(price.name)
+    for price in (meter.c.hourly, meter.c.monthly)
+)
+"""What all that runs costs by the hour, and by the month."""
 _SPENT = (
     added(cents(month_so_far(until("now")))).label("so_far"),
     added(cents(month_so_far(until("end")))).label("by_the_end"),
@@ -109,8 +114,7 @@ _BY_SERVICE = query(
         meter.c.what,
         UNTAGGED.label("untagged"),
         *_SPENT,
-        added(case((meter.c.ended.is_(None), meter.c.hourly), else_=0)).label("hourly"),
-        added(case((meter.c.ended.is_(None), meter.c.monthly), else_=0)).label("monthly"),
+        *RATES,
     )
     .where(ALONE)
     .group_by(meter.c.what, literal_column("untagged")),
@@ -146,7 +150,7 @@ def of_month(db: Session, account_id: int, now: int, chained: Collection[Meter])
 
 def labels(db: Session, account_id: int, metered: Collection[Meter]) -> dict[int, list[str]]:
     """The tags of the objects of some meters, by the id of the meter."""
-    found: dict[int, list[str]] = {}
-    for row in db.all(_LABELS, account_id=account_id, ids=[one.id for one in metered]) if metered else ():
-        found.setdefault(row.id, []).append(row.label)
-    return found
+    labels_by_meter: dict[int, list[str]] = {}
+    for row in db.all(_LABELS, account_id=account_id, ids=[each.id for each in metered]) if metered else ():
+        labels_by_meter.setdefault(row.id, []).append(row.label)
+    return labels_by_meter

@@ -1,0 +1,54 @@
+"""What is looked for on every page: all that axe knows, and contrast.
+
+A soak lets axe look at the whole page each time. Before a change lands it looks at what is new: at a dialog alone if
+one is open, and at the navigation only once. Its rule for contrast takes as long as all others together, so in the
+dark, where nothing else differs, contrast is reckoned here: of each text against the backgrounds that it stands on.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+from playwright.sync_api import Page
+
+_AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
+_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+_RUN = """async ({context, options}) => (await axe.run(context, options)).violations.map(({id, help, nodes}) =>
+    [`${id}: ${help}`, ...nodes.flatMap(({html, failureSummary}) => [html, failureSummary])].join(" | "))"""
+
+
+class Looking:
+    def __init__(self) -> None:
+        self.thorough = False
+        """Whether the whole page is looked at each time."""
+        self._saw_rail = False
+
+    def accessible(self, page: Page, *, menu: bool = False) -> None:
+        # A menu is drawn at the end of the page, outside of all landmarks.
+        rules: dict[str, Any] = {"region": {"enabled": False}} if menu else {}
+        options = {"runOnly": _RULES, "rules": rules, "resultTypes": ["violations"], "preload": False}
+        if not page.evaluate("'axe' in window"):
+            page.evaluate(_AXE.read_text(encoding="utf-8"))
+        violations = page.evaluate(_RUN, {"context": self._context(page), "options": options})
+        assert not violations, "\n".join(violations)
+
+    def _context(self, page: Page) -> dict[str, Any]:
+        if self.thorough:
+            return {"include": ["html"]}
+        if page.locator("[role=dialog]").count():
+            return {"include": ["[role=dialog]"]}
+        if self._saw_rail:
+            return {"include": ["html"], "exclude": ["nav[aria-label=Main]"]}
+        self._saw_rail = True
+        return {"include": ["html"]}
+
+
+_FAINT = (Path(__file__).parent / "contrast.js").read_text(encoding="utf-8")
+
+
+def contrast(page: Page) -> None:
+    """Every text that is shown stands out from what is behind it, as WCAG 2.2 asks for (AA)."""
+    faint = page.evaluate(_FAINT)
+    assert not faint, "\n".join(faint)
