@@ -6,30 +6,46 @@ import argparse
 import itertools
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 
 from bench import kinds, processes
 from bench.accounts import creates_of, opened
 from bench.dialects import dialects
+from bench.growing import limits
+from bench.growth import growth
 from bench.lives import lives
-from bench.measuring import QUICK, THOROUGH, Candidate, Effort, microseconds
+from bench.measuring import BRIEF, QUICK, THOROUGH, Candidate, Effort, microseconds
 from bench.mixed import mixed
+from bench.month import month
+from bench.peers import peers
 from bench.probes import probes
-from bench.processes import Server, running
+from bench.processes import running
 from bench.steps import steps
 from bench.stores import Store, stores
 from bench.table import Verdict, render
-from bench.work import CREATE, GROWTH, POSTGRESQL, WORK, Growth, StepContext
+from bench.work import CREATE, GROWTH, POSTGRESQL, WORK, StepContext
 
-PARTS = ("growth", "start", "speed", "steps", "mixed", "lives", "probes", "kinds", "dialects")
+PARTS = (
+    "growth",
+    "start",
+    "speed",
+    "steps",
+    "mixed",
+    "month",
+    "limits",
+    "peers",
+    "lives",
+    "probes",
+    "kinds",
+    "dialects",
+)
 START, MEMORY = 2.5, 110.0
 NOTE = """\
 CPU: user and system time of the server's processes per request; growth and lives add PostgreSQL's own.
-Ceiling: the same uvicorn answering the same bytes from memory. Not here: a textbook version with FastAPI and
-an ORM, and other people's servers: they would be dependencies. Their figures of one earlier run are in the
-decision about the edge."""
+Ceiling: the same uvicorn answering the same bytes from memory. Other people's servers are no dependencies of
+ours: ``--peers`` names a Python that has them."""
 
 
 def speed(store: Store, effort: Effort, folder: Path, asked: Sequence[StepContext] = WORK) -> tuple[str, list[Verdict]]:
@@ -56,25 +72,6 @@ def speed(store: Store, effort: Effort, folder: Path, asked: Sequence[StepContex
         server.stop()
     columns = ["CPU per request", "us", "database us", "ceiling us", "ratio", "target", ""]
     return render("Speed", columns, rows), verdicts
-
-
-def growth(
-    filled: Sequence[Store], sizes: Sequence[int], effort: Effort, asked: Sequence[Growth] = GROWTH
-) -> tuple[str, list[Verdict]]:
-    servers: list[Server] = []
-    rows, verdicts = [], []
-    try:
-        servers += [store.server() for store in filled]
-        for kind in asked:
-            candidates = [Candidate(server, kind.make(size)) for server, size in zip(servers, sizes, strict=True)]
-            costs = [cost.both for cost in microseconds(candidates, effort, itertools.count(1))]
-            verdicts.append(Verdict(costs[-1] / costs[0], kind.target))
-            rows.append([kind.name, *(f"{cost:.0f}" for cost in costs), *verdicts[-1].cells()])
-    finally:
-        for server in servers:
-            server.stop()
-    columns = ["CPU per request, us", *(f"{size:,} rows" for size in sizes), "last/first", "target", ""]
-    return render("Growth with one account", columns, rows), verdicts
 
 
 def of_kinds(sizes: Sequence[int], effort: Effort, folder: Path) -> tuple[str, list[Verdict]]:
@@ -109,10 +106,23 @@ def start(store: Store, effort: Effort, folder: Path) -> tuple[str, list[Verdict
     return render("Start and memory", columns, rows), verdicts
 
 
-def run(names: Sequence[str], *, quick: bool, postgresql: bool, slack: float, only: str = "") -> int:
-    """Measure and print; how many figures are over so many times their targets."""
-    effort = QUICK if quick else THOROUGH
-    sizes: tuple[int, ...] = (200, 400, 600, 800) if quick else (1_000, 10_000, 100_000, 1_000_000)
+def run(
+    names: Sequence[str],
+    *,
+    quick: bool,
+    brief: bool = False,
+    largest: int = 1_000_000,
+    postgresql: bool,
+    slack: float,
+    only: str = "",
+    python: str | None = None,
+    keep: Callable[[str], None] = lambda _text: None,
+    series: dict[str, list[tuple[int, float]]] | None = None,
+) -> int:
+    """Measure and print; how many figures are over so many times their targets. A report takes the last two."""
+    effort = QUICK if quick else BRIEF if brief else THOROUGH
+    sizes: tuple[int, ...] = (200, 400) if quick else (1_000, 10_000, 100_000, 1_000_000)
+    sizes = tuple(size for size in sizes if size <= largest)
     over = 0
     with tempfile.TemporaryDirectory(prefix="bench-", dir="/tmp") as name:
         folder = Path(name)
@@ -122,10 +132,13 @@ def run(names: Sequence[str], *, quick: bool, postgresql: bool, slack: float, on
         with stores(folder, sizes, postgresql=postgresql) as filled:
             parts = {
                 "speed": lambda: speed(filled[0], effort, folder, [work for work in WORK if only in work.name]),
-                "growth": lambda: growth(filled, sizes, effort, [kind for kind in GROWTH if only in kind.name]),
+                "growth": lambda: growth(filled, sizes, effort, [kind for kind in GROWTH if only in kind.name], series),
                 "start": lambda: start(filled[0], effort, folder),
                 "steps": lambda: steps(filled[0], effort, folder, 8 if quick else 64),
                 "mixed": lambda: mixed(filled[0], effort, 40 if quick else 2_000),
+                "month": lambda: month(folder / "month", 2 if quick else 40, 1 if quick else 30),
+                "limits": lambda: limits(folder, effort, *(((5, 20), 10) if quick else ())),
+                "peers": lambda: peers(filled[0], effort, python),
                 "lives": lambda: lives(filled[:3], sizes[:3], 20 if quick else 1_000),
                 "probes": lambda: probes((20, 40) if quick else (500, 5_000, 20_000), 0 if quick else 5_000, folder),
                 "dialects": lambda: dialects(filled[0], effort, folder),
@@ -134,6 +147,7 @@ def run(names: Sequence[str], *, quick: bool, postgresql: bool, slack: float, on
             for name in names:
                 text, verdicts = parts[name]()
                 print(text, flush=True)
+                keep(text)
                 over += sum(not verdict.within(slack) for verdict in verdicts)
     print(NOTE)
     print(f"{over} over target" if over else "all within target")
@@ -152,9 +166,17 @@ if __name__ == "__main__":
     parser.add_argument(
         "--slack", type=float, help="fail only above so many times a target (1; what is quick is too rough to fail)"
     )
+    parser.add_argument("--peers", help="a Python with FastAPI, SQLAlchemy and aiosqlite, for the part peers")
     asked = parser.parse_args()
     parts = PARTS if "everything" in asked.parts else asked.parts
     judged = asked.slack is not None or not asked.quick
     slack = 1.0 if asked.slack is None else asked.slack
-    over = run(parts, quick=asked.quick, postgresql=asked.database == "postgresql", slack=slack, only=asked.only)
+    over = run(
+        parts,
+        quick=asked.quick,
+        postgresql=asked.database == "postgresql",
+        slack=slack,
+        only=asked.only,
+        python=asked.peers,
+    )
     sys.exit(1 if over and judged else 0)

@@ -121,6 +121,15 @@ def fill_sqlite(folder: Path, present: int, rows: int) -> None:
     connection.close()
 
 
+def fill_events(folder: Path, present: int, rows: int) -> None:
+    """More of them than of anything else."""
+    connection = apsw.Connection(str(folder / "crofter.db"))
+    with connection:
+        connection.execute(_statements(_SQLITE)[0], (present, rows))
+        connection.execute(_RECOUNT.format(counted="event", bits=BLOCK_BITS))
+    connection.close()
+
+
 def fill_postgresql(address: str, present: int, rows: int) -> None:
     with psycopg.connect(address, autocommit=True) as connection:
         # A row that is changed a million times in one go gets slower each time, so they are counted afterwards.

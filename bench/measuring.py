@@ -20,11 +20,14 @@ class Effort(NamedTuple):
     """CPU time of one candidate in one round, roughly."""
     most: int
     """Requests in one round, at most."""
+    warm_up: int
+    """Requests that come before, to see how many fill a round."""
 
 
-THOROUGH = Effort(rounds=7, seconds=0.3, most=1500)
-QUICK = Effort(rounds=1, seconds=0.005, most=10)
-WARM_UP = 8
+THOROUGH = Effort(rounds=7, seconds=0.3, most=1500, warm_up=8)
+BRIEF = Effort(rounds=3, seconds=0.15, most=800, warm_up=8)
+"""For a busy machine: the same sizes, rougher figures."""
+QUICK = Effort(rounds=1, seconds=0.005, most=10, warm_up=1)
 
 
 class Candidate(NamedTuple):
@@ -43,9 +46,9 @@ def microseconds(candidates: Sequence[Candidate], effort: Effort, numbers: Itera
 
 def _amount(candidate: Candidate, effort: Effort, numbers: Iterator[int]) -> int:
     """As many requests as fill a round; the first ones also warm up."""
-    cost = _cost(candidate, WARM_UP, numbers).both
+    cost = _cost(candidate, effort.warm_up, numbers).both
     if cost < 50_000:
-        cost = _cost(candidate, WARM_UP * 4, numbers).both
+        cost = _cost(candidate, effort.warm_up * 4, numbers).both
     return max(4, min(effort.most, int(effort.seconds * 1_000_000 / cost)))
 
 

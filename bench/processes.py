@@ -67,8 +67,11 @@ class Server:
 
     def cpu_seconds(self) -> Cpu:
         """Of this process and those that it has started, and of those that work for it."""
-        own = [self._process.pid, *machine.children(self._process.pid)]
-        return Cpu(machine.cpu_seconds(own), machine.cpu_seconds(self._helpers()))
+        return Cpu(machine.cpu_seconds(self.pids()), machine.cpu_seconds(self._helpers()))
+
+    def pids(self) -> list[int]:
+        """The process, and those that it has started."""
+        return [self._process.pid, *machine.children(self._process.pid)]
 
     @property
     def resident_megabytes(self) -> float:

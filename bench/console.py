@@ -1,0 +1,152 @@
+"""How quickly the console shows an account of 10,000 instances and 100,000 events, in headless Chromium.
+
+``python -m bench.console [--instances 10000] [--events 100000]``. Milliseconds on the clock, the median of a few, and
+of the processor's time in the tab (script, style, layout, paint). A machine that is busy with other things shows in
+the first, hardly in the second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
+
+from bench import filling
+from bench.processes import Server
+from bench.stores import Store
+from bench.table import render
+
+ROUNDS = 5
+
+
+def filled(folder: Path, instances: int, events: int) -> Store:
+    store = Store(folder / "data")
+    store.server().stop()
+    filling.fill_sqlite(store.folder, 0, instances)
+    if events > instances:
+        filling.fill_events(store.folder, instances, events)
+    return store
+
+
+def password_of(store: Store) -> str:
+    command = [str(Path(sys.executable).with_name("crofter")), "admin", "users", "set-password", "admin", "--generate"]
+    done = subprocess.run([*command, "--data", str(store.folder), "--json"], capture_output=True, text=True, check=True)
+    return str(json.loads(done.stdout)[0]["password"])
+
+
+class Tab:
+    """One that is watched."""
+
+    def __init__(self, browser: Browser, server: Server, password: str) -> None:
+        self.root = f"http://127.0.0.1:{server.port}/console"
+        self.context = browser.new_context(viewport={"width": 1360, "height": 900}, reduced_motion="reduce")
+        self.context.set_default_timeout(60_000)
+        page = self.context.new_page()
+        page.goto(f"{self.root}/help")
+        page.get_by_label("Username").fill("admin")
+        page.get_by_label("Password").fill(password)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_selector("[data-signed-in]")
+        page.close()
+
+    @contextmanager
+    def opened(self) -> Iterator[tuple[Page, CDPSession]]:
+        page = self.context.new_page()
+        watched = self.context.new_cdp_session(page)
+        watched.send("Performance.enable", {"timeDomain": "threadTicks"})
+        yield page, watched
+        page.close()
+
+
+def _busy(watched: CDPSession) -> float:
+    answer: dict[str, Any] = watched.send("Performance.getMetrics")
+    return 1000 * next(float(each["value"]) for each in answer["metrics"] if each["name"] == "TaskDuration")
+
+
+def measured(page: Page, watched: CDPSession, act: Callable[[], object], shown: str) -> tuple[float, float]:
+    busy, began = _busy(watched), time.perf_counter()
+    act()
+    page.wait_for_selector(shown)
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    return 1000 * (time.perf_counter() - began), _busy(watched) - busy
+
+
+def walks(tab: Tab) -> dict[str, list[tuple[float, float]]]:
+    found: dict[str, list[tuple[float, float]]] = {}
+    for _ in range(ROUNDS):
+        with tab.opened() as (page, watched):
+
+            def note(name: str, act: Callable[[], object], shown: str, *, at: tuple[Page, CDPSession]) -> None:
+                found.setdefault(name, []).append(measured(*at, act, shown))
+
+            at = (page, watched)
+            note("an empty tab to the list of instances", lambda: page.goto(f"{tab.root}/instances"), ROW, at=at)
+            found.setdefault("redrawing one row", []).append(_redraw(page, watched))
+            note("the next page of it", lambda: page.locator("main nav button").last.click(), LATER, at=at)
+            note("one of it", lambda: page.locator("tbody th a").first.click(), "h1:has-text('filled')", at=at)
+            note("home", lambda: page.locator("nav a[href$='/console/']").click(), "main section >> nth=3", at=at)
+            note("events", lambda: page.locator("nav a[href$='/events']").click(), "main li[data-status]", at=at)
+            note("find by name", lambda: _find(page), "tbody a[href$='/9999']", at=at)
+            note("those that are offline", lambda: _state(page), "main p:has-text('match these filters')", at=at)
+            note(
+                "billing", lambda: page.locator("nav a[href$='/billing']").click(), "h2:has-text('By instance')", at=at
+            )
+    return found
+
+
+ROW = "tbody tr >> nth=0"
+LATER = "tbody a[href$='/150']"
+
+
+def _find(page: Page) -> None:
+    page.locator("nav a[href$='/instances']").first.click()
+    page.locator("input[type=search]").fill("filled-9999")
+
+
+def _state(page: Page) -> None:
+    page.locator("input[type=search]").fill("")
+    page.locator("select[aria-label=Status]").select_option("offline")
+
+
+def _redraw(page: Page, watched: CDPSession) -> tuple[float, float]:
+    """By choosing it."""
+    return measured(page, watched, lambda: page.locator("tbody input").first.check(), "tr[data-picked]")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.console", description=__doc__)
+    parser.add_argument("--instances", type=int, default=10_000)
+    parser.add_argument("--events", type=int, default=100_000)
+    asked = parser.parse_args()
+    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    with tempfile.TemporaryDirectory(prefix="bench-", dir="/tmp") as name, sync_playwright() as playwright:
+        store = filled(Path(name), asked.instances, asked.events)
+        password = password_of(store)
+        server = store.server()
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        try:
+            found = walks(Tab(browser, server, password))
+        finally:
+            browser.close()
+            server.stop()
+    rows = [
+        [name, *(f"{statistics.median(part):.0f} ms" for part in zip(*each, strict=True))]
+        for name, each in found.items()
+    ]
+    print(render(f"{asked.instances} instances, {asked.events} events", ["From", "clock", "processor"], rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

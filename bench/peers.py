@@ -1,0 +1,76 @@
+"""The same three calls as a textbook would write them, with FastAPI and an ORM, where those are installed.
+
+They are no dependencies of ours: ``--peers`` names a Python that has fastapi, uvicorn, sqlalchemy and aiosqlite.
+"""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+
+from bench import client, machine
+from bench.client import Make
+from bench.measuring import Effort
+from bench.processes import TOKEN, Server
+from bench.stores import Store
+from bench.table import Verdict, render
+from bench.work import INSTANCES, create_instance, get
+
+LESS = 15.0
+"""How many times less CPU than the textbook version ours is to take."""
+TEXTBOOK = Path(__file__).with_name("textbook.py")
+
+
+def peers(store: Store, effort: Effort, python: str | None) -> tuple[str, list[Verdict]]:
+    asked: list[tuple[str, Make]] = [
+        ("GET one instance", get(f"{INSTANCES}/50")),
+        ("list 100 instances", get(INSTANCES)),
+        ("POST create instance", create_instance),
+    ]
+    server = store.server()
+    try:
+        ours = [_cost(server.port, server.pids, make, effort) for _name, make in asked]
+    finally:
+        server.stop()
+    rows, verdicts = [], []
+    if python is not None and _has(python, "fastapi, sqlalchemy, aiosqlite, uvicorn"):
+        with _textbook(python, store.folder / "textbook.db") as (port, pid):
+            theirs = [_cost(port, lambda: [pid], make, effort) for _name, make in asked]
+        for (name, _make), mine, other in zip(asked, ours, theirs, strict=True):
+            verdicts.append(Verdict(LESS / (other / mine), 1.0))
+            rows.append([name, f"{mine:.0f}", f"{other:.0f}", f"{other / mine:.1f}x", f">= {LESS:.0f}x"])
+    else:
+        rows.append(["textbook FastAPI and ORM", "", "", "not installed", ""])
+    columns = ["CPU per request, us", "ours", "theirs", "theirs/ours", "target"]
+    return render("Beside others", columns, rows), verdicts
+
+
+def _has(python: str, modules: str) -> bool:
+    return subprocess.run([python, "-c", f"import {modules}"], capture_output=True, check=False).returncode == 0
+
+
+def _cost(port: int, pids: object, make: Make, effort: Effort) -> float:
+    assert callable(pids)
+    numbers: Iterator[int] = itertools.count(500_000)
+    amount = min(effort.most, 200)
+    # One after the other: a textbook's transactions fail when others write at the same time.
+    client.load(port, make, numbers, min(20, amount), connections=1)
+    costs = []
+    for _ in range(effort.rounds):
+        before = machine.cpu_seconds(pids())
+        client.load(port, make, numbers, amount, connections=1)
+        costs.append((machine.cpu_seconds(pids()) - before) / amount * 1e6)
+    return median(costs)
+
+
+@contextmanager
+def _textbook(python: str, file: Path) -> Iterator[tuple[int, int]]:
+    server = Server([python, str(TEXTBOOK), str(file), TOKEN])
+    try:
+        yield server.port, server.pids()[0]
+    finally:
+        server.stop()
