@@ -7,6 +7,7 @@ from types import ModuleType
 from crofter import mail, retention
 from crofter.catalogue import CatalogueTable
 from crofter.drivers.dns import simulated as zone_tables
+from crofter.drivers.hypervisor.libvirt import tables as hypervisor_tables
 from crofter.drivers.mail import outbox as outbox_tables
 from crofter.edge import rate_windows
 from crofter.edge.endpoint import Endpoint, endpoints_of
@@ -196,7 +197,7 @@ SCHEDULES: tuple[Schedule, ...] = (
 TRAFFIC: TrafficSource = instance_traffic.measure
 """Billing asks for the traffic of machines, and instances answer."""
 
-TABLES: tuple[ModuleType, ...] = (login_tables, outbox_tables, rate_windows, zone_tables)
+TABLES: tuple[ModuleType, ...] = (hypervisor_tables, login_tables, outbox_tables, rate_windows, zone_tables)
 """Resources that are here for their tables alone."""
 
 CATALOGUE_TABLES: tuple[CatalogueTable, ...] = (REGIONS, TYPES, KERNELS, IMAGES, TAXES, PROMOTIONS)

@@ -126,10 +126,10 @@ def anchor(keyring: Keyring, db: Session) -> Anchor | None:
     """The last checkpoint that was taken; None if the note of it is gone or was altered."""
     try:
         number, mark, seal = (noted := meta.get(db, ANCHOR) or {})["number"], noted["mark"], noted["seal"]
-        found = Anchor(int(number), bytes.fromhex(mark))
+        anchored = Anchor(int(number), bytes.fromhex(mark))
     except (KeyError, TypeError, ValueError):
         return None
-    return found if seal == _anchor_seal(keyring, found) else None
+    return anchored if seal == _anchor_seal(keyring, anchored) else None
 
 
 def _note(keyring: Keyring, db: Session, last: Anchor) -> None:

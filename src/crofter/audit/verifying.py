@@ -22,15 +22,15 @@ def verify(keyring: Keyring, db: Session, outside: Checkpoint | None = None) -> 
     seen: defaultdict[int, Seen] = defaultdict(dict)
     for account_id, number, mark in heads:
         seen[account_id][number] = mark
-    found = [] if broken is None else [broken]
+    tampered = [] if broken is None else [broken]
     for end in outside.heads if outside is not None else ():
         account_id, number, mark = end
         if seen[account_id].setdefault(number, mark) != mark:
-            found.append(Tampering(account_id, number, "the checkpoints disagree about it"))
+            tampered.append(Tampering(account_id, number, "the checkpoints disagree about it"))
     for account_id in sorted({*db.column(ACCOUNTS), *seen}):
         if (tampering := _verify(keyring, db, account_id, seen.get(account_id, {}))) is not None:
-            found.append(tampering)
-    return found
+            tampered.append(tampering)
+    return tampered
 
 
 def _verify(keyring: Keyring, db: Session, account_id: int, seen: Seen) -> Tampering | None:
@@ -87,11 +87,13 @@ def _checkpoints(db: Session) -> Iterator[StoredCheckpoint]:
         after = page[-1].number
 
 
-def _checkpoint_fault(keyring: Keyring, one: StoredCheckpoint, number: int, mark: bytes) -> Tampering | None:
-    if one.number != number + 1:
+def _checkpoint_fault(keyring: Keyring, checkpoint: StoredCheckpoint, number: int, mark: bytes) -> Tampering | None:
+    if checkpoint.number != number + 1:
         return Tampering(None, number + 1, "a checkpoint is missing")
-    if bytes(one.previous) != mark:
-        return Tampering(None, one.number, "it does not follow from the checkpoint before")
-    if bytes(one.mark) != checkpoints.mark_of(keyring, one.number, one.at, one.accounts, bytes(one.digest), mark):
-        return Tampering(None, one.number, "the checkpoint was altered")
+    if bytes(checkpoint.previous) != mark:
+        return Tampering(None, checkpoint.number, "it does not follow from the checkpoint before")
+    if bytes(checkpoint.mark) != checkpoints.mark_of(
+        keyring, checkpoint.number, checkpoint.at, checkpoint.accounts, bytes(checkpoint.digest), mark
+    ):
+        return Tampering(None, checkpoint.number, "the checkpoint was altered")
     return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,9 @@ def _folder_problems(folder: Path, targets: Sequence[CatalogueTable]) -> list[st
     return [f"{folder / stray}: no catalogue file has this name; there are {', '.join(known)}" for stray in strays]
 
 
+@lru_cache(maxsize=16)
 def parsed(text: str) -> dict[str, Any]:
-    """With decimals, since prices are meant to the last digit."""
+    """With decimals, since prices are meant to the last digit. Kept, since every reset of a sandbox reads it again."""
     return tomllib.loads(text, parse_float=Decimal)
 
 

@@ -27,7 +27,7 @@ FLAGS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("--port", {"type": int, "help": "port to listen on (8420); 0 takes a free one"}),
     ("--data", {"help": "folder of the embedded database (./data); :memory: keeps nothing"}),
     ("--database", {"help": "postgresql://… instead of the embedded database"}),
-    ("--driver", {"help": "hypervisor driver (simulated)"}),
+    ("--driver", {"help": "hypervisor driver: simulated, or libvirt for real machines (simulated)"}),
     ("--mode", {"choices": ("sandbox", "production"), "help": "sandbox is the default on a loopback address"}),
     ("--role", {"choices": ("all", "api", "worker"), "help": "what this process does (all)"}),
     ("--workers", {"type": int, "help": "API processes; more than one needs PostgreSQL"}),

@@ -69,12 +69,12 @@ _ACCOUNTS = query(
 
 def _list_accounts(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
-        return [_named(one) for one in db.all(_ACCOUNTS)]
+        return [_named(row) for row in db.all(_ACCOUNTS)]
 
 
-def _named(one: _Account) -> dict[str, Any]:
+def _named(listed: _Account) -> dict[str, Any]:
     """With one name: the company's, or the person's. Customers write it, so it is shown as plain text."""
-    row = msgspec.structs.asdict(one)
+    row = msgspec.structs.asdict(listed)
     person = " ".join(part for part in (row.pop("first_name"), row.pop("last_name")) if part)
     name = plain(row.pop("company") or person)
     return {"euuid": row.pop("euuid"), "name": name, **row}
@@ -110,7 +110,7 @@ _USERS = query(
 
 def _list_users(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
-        return [msgspec.structs.asdict(one) for one in db.all(_USERS)]
+        return [msgspec.structs.asdict(row) for row in db.all(_USERS)]
 
 
 def _set_password(runtime: Runtime, arguments: Arguments) -> Rows:

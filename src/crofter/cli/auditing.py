@@ -23,8 +23,8 @@ def _list_mails(runtime: Runtime, arguments: Arguments) -> Rows:
     mails = mailer.mails() if isinstance(mailer, Outbox) else []
     if arguments["json"]:
         return mails
-    for one in mails:
-        print(f"To: {one['to']}\nSubject: {one['subject']}\nSent: {one['sent']}\n\n{one['text']}")
+    for mail in mails:
+        print(f"To: {mail['to']}\nSubject: {mail['subject']}\nSent: {mail['sent']}\n\n{mail['text']}")
     return []
 
 
@@ -34,7 +34,7 @@ def _verify_audit(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
         broken = audit.verify(runtime.keyring, db, outside)
     if broken:
-        raise Refused([msgspec.structs.asdict(one) for one in broken])  # nothing is added to what was tampered with
+        raise Refused([msgspec.structs.asdict(fault) for fault in broken])  # nothing is added to what was tampered with
     if not arguments["json"]:
         print("the audit log is whole")
     return []

@@ -74,7 +74,9 @@ def restore(settings: Settings, arguments: Arguments) -> Rows:
         with runtime.database.read() as db:
             broken = audit.verify(runtime.keyring, db)
         if broken:
-            raise Refused([{"restored": str(source), "account": one.account_id, "broken": one.what} for one in broken])
+            raise Refused(
+                [{"restored": str(source), "account": fault.account_id, "broken": fault.what} for fault in broken]
+            )
         on_servers_record(runtime, arguments)
     finally:
         runtime.database.close()
@@ -124,7 +126,7 @@ def _must_be_whole(source: Path) -> None:
     try:
         connection = apsw.Connection(str(source), flags=apsw.SQLITE_OPEN_READONLY)
         try:
-            found = connection.execute("PRAGMA integrity_check(1)").fetchall()[0][0]
+            verdict = connection.execute("PRAGMA integrity_check(1)").fetchall()[0][0]
             revisions = [
                 str(row[0]) for row in connection.execute("SELECT version_num FROM alembic_version").fetchall()
             ]
@@ -132,8 +134,8 @@ def _must_be_whole(source: Path) -> None:
             connection.close()
     except apsw.Error as error:
         raise Invalid(f"{source} is no whole backup: {type(error).__name__}") from error
-    if found != "ok":
-        raise Invalid(f"{source} is damaged: {found}")
+    if verdict != "ok":
+        raise Invalid(f"{source} is damaged: {verdict}")
     if not set(revisions) <= set(known_revisions()):
         raise Invalid(f"{source} has schema {', '.join(revisions)}, which this release does not know")
 

@@ -62,8 +62,8 @@ def _settings(settings: Settings) -> Iterator[Finding]:
         file = settings.folder / "secret.key" if settings.folder else None
         there = file is not None and file.exists()
         safe = there and file is not None and file.stat().st_mode & 0o077 == 0
-        found = f"{file}" if safe else f"{file} {'can be read by others' if there else 'is not there yet'}"
-        yield Finding("key", safe, found, f"chmod 600 {file}" if there else "it is made at the first start")
+        state = f"{file}" if safe else f"{file} {'can be read by others' if there else 'is not there yet'}"
+        yield Finding("key", safe, state, f"chmod 600 {file}" if there else "it is made at the first start")
 
 
 def _disk(settings: Settings) -> Finding:
@@ -105,7 +105,8 @@ def _inside(runtime: Runtime) -> Iterator[Finding]:
         whole = overview(db, runtime.clock.now())
     found = f"{apart:.1f} s from the database's clock, {behind:.0f} s behind the time that was told"
     yield Finding("clock", apart < CLOCK_SECONDS and not behind, found, "let NTP set this machine's clock")
-    yield Finding("driver", True, f"{runtime.settings.driver}: machines and payments are simulated")
+    simulated = "machines and payments" if runtime.settings.driver == "simulated" else "payments"
+    yield Finding("driver", True, f"{runtime.settings.driver}: {simulated} are simulated")
     workers = f"{whole.workers} processes run operations"
     yield Finding("workers", whole.workers > 0, workers, "start crofter serve, or crofter work")
     yield Finding(

@@ -31,8 +31,8 @@ def rotate(settings: Settings, arguments: Arguments) -> int:
         on_servers_record(runtime, arguments)
     finally:
         runtime.database.close()
-    for one in done.left:
-        print(f"crofter: {one.table}.{one.column} of {one.key} cannot be opened with any key", file=sys.stderr)
+    for secret in done.left:
+        print(f"crofter: {secret.table}.{secret.column} of {secret.key} cannot be opened with any key", file=sys.stderr)
     if in_file and not done.left:
         assert folder is not None
         keyring.drop_former_masters(folder / MASTERS)

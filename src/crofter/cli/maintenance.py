@@ -38,11 +38,11 @@ def _moment(text: str) -> int:
 
 def list_maintenance(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
-        found = maintained.everybodys(Context(runtime, db))
+        rows = maintained.everybodys(Context(runtime, db))
     return [
-        {"id": one.id, "compute_id": one.instance_id, "when": one.when_, "type": one.type, "status": one.status}
-        | {"label": plain(one.label), "reason": one.reason}
-        for one in found
+        {"id": row.id, "compute_id": row.instance_id, "when": row.when_, "type": row.type, "status": row.status}
+        | {"label": plain(row.label), "reason": row.reason}
+        for row in rows
     ]
 
 
@@ -51,11 +51,11 @@ def cancel_maintenance(runtime: Runtime, arguments: Arguments) -> Rows:
 
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
-        found = maintained.any_one(ctx, arguments["id"])
-        if found is None or not maintenance.call_off(ctx, found.id):
+        entry = maintained.any_one(ctx, arguments["id"])
+        if entry is None or not maintenance.call_off(ctx, entry.id):
             raise Invalid(f"there is no maintenance {arguments['id']} that has not begun")
-        account_id = instances.get_unscoped(ctx, found.instance_id).account_id
-        on_record(ctx, arguments, account_id, f"/v4/compute/instances/{found.instance_id}")
+        account_id = instances.get_unscoped(ctx, entry.instance_id).account_id
+        on_record(ctx, arguments, account_id, f"/v4/compute/instances/{entry.instance_id}")
     return [{"cancelled": arguments["id"]}]
 
 

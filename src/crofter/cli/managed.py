@@ -62,7 +62,7 @@ def list_services(runtime: Runtime, arguments: Arguments) -> Rows:
 def list_credentials(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
         account_id = staff.account_of(Context(runtime, db), arguments["euuid"])
-        return [msgspec.structs.asdict(one) for one in db.all(_CREDENTIALS, account_id=account_id)]
+        return [msgspec.structs.asdict(row) for row in db.all(_CREDENTIALS, account_id=account_id)]
 
 
 def decrypt(runtime: Runtime, arguments: Arguments) -> Rows:

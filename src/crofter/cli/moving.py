@@ -78,7 +78,7 @@ def _confirm(settings: Settings, address: str, arguments: Arguments) -> None:
 def _must_be_whole(runtime: Runtime, broken: list[audit.Tampering]) -> None:
     if broken:
         where = runtime.database.dialect
-        raise Refused([{"audit log of": where, "account": one.account_id, "broken": one.what} for one in broken])
+        raise Refused([{"audit log of": where, "account": fault.account_id, "broken": fault.what} for fault in broken])
 
 
 def _checked(address: str) -> str:

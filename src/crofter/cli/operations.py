@@ -49,10 +49,10 @@ def list_operations(runtime: Runtime, arguments: Arguments) -> Rows:
     """The latest first; without a state those that have not ended, and those that failed."""
     state = arguments["state"]
     with runtime.database.read() as db:
-        found = db.all(_LISTED, any=state is None, state=state or "", ended=state is not None)
+        rows = db.all(_LISTED, any=state is None, state=state or "", ended=state is not None)
     return [
-        {**msgspec.structs.asdict(one), "due": clock.text(one.due), "error": plain(one.error) if one.error else None}
-        for one in found
+        {**msgspec.structs.asdict(row), "due": clock.text(row.due), "error": plain(row.error) if row.error else None}
+        for row in rows
     ]
 
 
@@ -62,21 +62,21 @@ def retry(runtime: Runtime, arguments: Arguments) -> Rows:
 
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
-        found = _found(ctx, arguments["id"])
-        kind = Operations(registry.OPERATIONS).find(found.kind)
+        failed = _found(ctx, arguments["id"])
+        kind = Operations(registry.OPERATIONS).find(failed.kind)
         now = timekeeping.now(runtime, db)
         changes: dict[str, Any] = {"due": now, "attempt": 0, "crashes": 0}
-        if found.state == "failed":
-            if found.event_id is not None or kind is None or kind.erased:
-                raise Invalid(f"operation {found.id} has told its owner that it failed; it has to be ordered again")
+        if failed.state == "failed":
+            if failed.event_id is not None or kind is None or kind.erased:
+                raise Invalid(f"operation {failed.id} has told its owner that it failed; it has to be ordered again")
             changes |= {"state": "queued", "finished": None, "error": None}
-        elif found.state not in ("queued", "waiting"):
-            raise Invalid(f"operation {found.id} is {found.state}")
-        if db.update(operation, {"id": found.id, "state": found.state}, **changes) != 1:
-            raise Invalid(f"operation {found.id} has moved on meanwhile")
+        elif failed.state not in ("queued", "waiting"):
+            raise Invalid(f"operation {failed.id} is {failed.state}")
+        if db.update(operation, {"id": failed.id, "state": failed.state}, **changes) != 1:
+            raise Invalid(f"operation {failed.id} has moved on meanwhile")
         db.signal(TOPIC)
-        _on_record(ctx, arguments, found)
-    return [{"retried": found.id}]
+        _on_record(ctx, arguments, failed)
+    return [{"retried": failed.id}]
 
 
 def call_off(runtime: Runtime, arguments: Arguments) -> Rows:
@@ -86,25 +86,25 @@ def call_off(runtime: Runtime, arguments: Arguments) -> Rows:
     runtime.operations = Operations(registry.OPERATIONS)
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
-        found = _found(ctx, arguments["id"])
-        if not cancel(ctx, found.id):
-            raise Invalid(f"operation {found.id} has ended already")
-        _on_record(ctx, arguments, found)
-    return [{"cancelled": found.id}]
+        operation = _found(ctx, arguments["id"])
+        if not cancel(ctx, operation.id):
+            raise Invalid(f"operation {operation.id} has ended already")
+        _on_record(ctx, arguments, operation)
+    return [{"cancelled": operation.id}]
 
 
 def _found(ctx: Context, number: int) -> _Listed:
-    found = ctx.db.maybe(_ONE, id=number)
-    if found is None:
+    operation = ctx.db.maybe(_ONE, id=number)
+    if operation is None:
         raise NotFound(f"there is no operation {number}")
-    if found.account_id is not None:
-        ctx.db.lock_account(found.account_id)
-    return found
+    if operation.account_id is not None:
+        ctx.db.lock_account(operation.account_id)
+    return operation
 
 
-def _on_record(ctx: Context, arguments: Arguments, found: _Listed) -> None:
-    about = f"operation {found.id} ({found.kind})"
-    on_record(ctx, arguments, SERVER if found.account_id is None else found.account_id, about)
+def _on_record(ctx: Context, arguments: Arguments, operation: _Listed) -> None:
+    about = f"operation {operation.id} ({operation.kind})"
+    on_record(ctx, arguments, SERVER if operation.account_id is None else operation.account_id, about)
 
 
 RECORDED: dict[str, Callable[[Runtime, Arguments], Rows]] = {"operations retry": retry, "operations cancel": call_off}

@@ -15,7 +15,7 @@ Rows = list[dict[str, Any]]
 
 SERVER = 0
 """The chain of the audit log for what concerns no single account. No account has this number."""
-_NAMED = ("euuid", "id", "compute_id", "username", "user", "file")
+_NAMED = ("euuid", "id", "compute_id", "username", "user", "file", "region", "name")
 """Arguments that say what a command was about, and are no secrets."""
 
 
@@ -29,7 +29,7 @@ class Refused(Exception):
 
 def plain(text: str) -> str:
     """Without what a terminal takes for commands: customers write this, and we look at it."""
-    return "".join(one if one.isprintable() or one in "\n\t" else "\N{REPLACEMENT CHARACTER}" for one in text)
+    return "".join(char if char.isprintable() or char in "\n\t" else "\N{REPLACEMENT CHARACTER}" for char in text)
 
 
 def operator(arguments: Arguments) -> str:

@@ -159,10 +159,10 @@ def _boolean(text: str) -> bool:
 def _any(text: str) -> Any:
     """Numbers, true, false and null as such, and all else as the text that it is."""
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except ValueError:
         return text
-    return text if isinstance(found, (dict, list)) else found
+    return text if isinstance(value, (dict, list)) else value
 
 
 _READERS: dict[str, Any] = {"int": int, "float": float, "bool": _boolean, "str": str, "any": _any, "json": _json}
@@ -176,7 +176,7 @@ def parse(command: Command, arguments: list[str]) -> dict[str, Any]:
     """What was asked for, by the names of ``parser_of``, with ``inside`` for parts of fields that have no flag."""
     built = parser_of(command)
     known = built._option_string_actions
-    maps = {flag_of(one["name"]): one["name"] for one in command.get("fields", ()) if one["type"] == "json"}
+    maps = {flag_of(field["name"]): field["name"] for field in command.get("fields", ()) if field["type"] == "json"}
     left: list[str] = []
     inside: list[tuple[str, Any]] = []
     rest = iter(arguments)
@@ -247,10 +247,10 @@ def filter_of(command: Command, asked: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _term(command: Command, text: str) -> dict[str, Any]:
-    found = [(text.find(sign), -len(sign), sign, name) for sign, name in OPERATORS if sign in text]
-    if not found or min(found)[0] == 0:
+    signs = [(text.find(sign), -len(sign), sign, name) for sign, name in OPERATORS if sign in text]
+    if not signs or min(signs)[0] == 0:
         raise Stop(USAGE, f"--filter {text}: must be FIELD=VALUE")
-    at, _, sign, name = min(found, key=lambda one: one[:2])
+    at, _, sign, name = min(signs, key=lambda candidate: candidate[:2])
     field, value = text[:at], text[at + len(sign) :]
     reader = _READERS[command.get("filters", {}).get(field, "any")]
     try:

@@ -57,9 +57,9 @@ def cell(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list):
-        return ", ".join(cell(one) for one in value)
+        return ", ".join(cell(item) for item in value)
     if isinstance(value, dict):
-        return ", ".join(f"{name}={cell(one)}" for name, one in value.items())
+        return ", ".join(f"{name}={cell(item)}" for name, item in value.items())
     return "".join(sign if sign.isprintable() else " " for sign in str(value))
 
 
@@ -80,8 +80,8 @@ def table(rows: list[Any], columns: Sequence[str], width: int | None) -> list[st
 
 
 def _plain_columns(rows: list[Any]) -> list[str]:
-    found = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
-    return list(found)
+    columns = dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row)
+    return list(columns)
 
 
 def _shrink(widths: list[int], available: int) -> None:
@@ -111,8 +111,10 @@ def _described(value: Any, width: int | None) -> Iterator[str]:
         yield cell(value)
         return
     flat = dict(_flat(value, ""))
-    tables = {name: one for name, one in flat.items() if isinstance(one, list) and one and isinstance(one[0], dict)}
-    lines = {name: cell(one) for name, one in flat.items() if name not in tables}
+    tables = {
+        name: item for name, item in flat.items() if isinstance(item, list) and item and isinstance(item[0], dict)
+    }
+    lines = {name: cell(item) for name, item in flat.items() if name not in tables}
     longest = max(map(len, lines), default=0)
     for name, text in lines.items():
         yield f"{name:<{longest}}{GAP}{text}".rstrip()
@@ -121,11 +123,11 @@ def _described(value: Any, width: int | None) -> Iterator[str]:
 
 
 def _flat(value: dict[str, Any], prefix: str) -> Iterator[tuple[str, Any]]:
-    for name, one in value.items():
-        if isinstance(one, dict) and one:
-            yield from _flat(one, f"{prefix}{name}.")
+    for name, item in value.items():
+        if isinstance(item, dict) and item:
+            yield from _flat(item, f"{prefix}{name}.")
         else:
-            yield prefix + name, one
+            yield prefix + name, item
 
 
 def _csv(rows: list[Any], columns: Sequence[str]) -> str:
@@ -153,15 +155,15 @@ def _yaml(value: Any, depth: int) -> Iterator[str]:
     """Blocks, with every text that could be taken for something else in quotes, which are JSON's and YAML's."""
     pad = "  " * depth
     if isinstance(value, dict) and value:
-        for name, one in value.items():
-            if isinstance(one, (dict, list)) and one:
+        for name, item in value.items():
+            if isinstance(item, (dict, list)) and item:
                 yield f"{pad}{_yaml_text(name)}:"
-                yield from _yaml(one, depth + 1)
+                yield from _yaml(item, depth + 1)
             else:
-                yield f"{pad}{_yaml_text(name)}: {_yaml_text(one)}"
+                yield f"{pad}{_yaml_text(name)}: {_yaml_text(item)}"
     elif isinstance(value, list) and value:
-        for one in value:
-            first, *more = _yaml(one, depth + 1)
+        for item in value:
+            first, *more = _yaml(item, depth + 1)
             yield f"{pad}- {first.lstrip()}"
             yield from more
     else:

@@ -70,8 +70,10 @@ def _group(commands: list[Command], words: list[str], rest: list[str], others: l
 
 def group_help(commands: list[Command], words: list[str]) -> str:
     """The commands under some words, one line each."""
-    listed = [one for one in commands if one["words"][: len(words)] == words]
-    lines = [(" ".join([*one["words"][len(words) :], *one["args"]]), first_sentence(one)) for one in listed]
+    listed = [command for command in commands if command["words"][: len(words)] == words]
+    lines = [
+        (" ".join([*command["words"][len(words) :], *command["args"]]), first_sentence(command)) for command in listed
+    ]
     return f"usage: crofter {' '.join(words)} COMMAND\n\n" + columns(lines)
 
 

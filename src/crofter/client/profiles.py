@@ -54,10 +54,10 @@ def names() -> list[str]:
 def _profile(settings: dict[str, Any], name: str | None) -> dict[str, Any]:
     if name is None:
         return {}
-    found = settings.get("profiles", {}).get(name)
-    if not isinstance(found, dict):
+    profile = settings.get("profiles", {}).get(name)
+    if not isinstance(profile, dict):
         raise Stop(USAGE, f"there is no profile {name!r} in {folder() / 'config.toml'}")
-    return found
+    return profile
 
 
 def folder() -> Path:
@@ -83,8 +83,8 @@ def _settings() -> dict[str, Any]:
 def credentials() -> dict[str, Any]:
     path = folder() / "credentials.json"
     try:
-        found: dict[str, Any] = json.loads(path.read_text())
-        return found
+        kept: dict[str, Any] = json.loads(path.read_text())
+        return kept
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:

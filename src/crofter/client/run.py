@@ -54,7 +54,10 @@ class Run:
         return path
 
     def _query(self, **more: Any) -> str:
-        given = {one["name"]: self.asked.get(f"query:{one['name']}") for one in self.command.get("query", ())}
+        given = {
+            parameter["name"]: self.asked.get(f"query:{parameter['name']}")
+            for parameter in self.command.get("query", ())
+        }
         sent = {
             name: json.dumps(value) if isinstance(value, bool) else value
             for name, value in {**given, **more}.items()
@@ -86,15 +89,17 @@ class Run:
 
     def _listed(self) -> int:
         asked = self.asked
-        found = self._called(page=asked["page"], page_size=asked["page_size"] or (500 if asked["all"] else None)).json()
-        pages = found.get("pages", 1)
+        listed = self._called(
+            page=asked["page"], page_size=asked["page_size"] or (500 if asked["all"] else None)
+        ).json()
+        pages = listed.get("pages", 1)
         if asked["all"]:
             for page in range(2, min(pages, MAX_PAGES) + 1):
-                found["data"] += self._called(page=page, page_size=asked["page_size"] or 500).json()["data"]
-            found |= {"page": 1, "pages": 1}
+                listed["data"] += self._called(page=page, page_size=asked["page_size"] or 500).json()["data"]
+            listed |= {"page": 1, "pages": 1}
         elif pages > 1 and sys.stderr.isatty():
-            print(f"page {found['page']} of {pages}; --all shows all {found['results']}", file=sys.stderr)
-        self._print(found)
+            print(f"page {listed['page']} of {pages}; --all shows all {listed['results']}", file=sys.stderr)
+        self._print(listed)
         return OK
 
     def _answered(self, answer: Answer) -> int:
@@ -108,21 +113,21 @@ class Run:
         waits = self._waits()
         before = self._newest(explicit=self.asked.get("wait") is True) if waits else None
         answer = self._called()
-        found = answer.json()
+        written = answer.json()
         if before is None:
-            self._print(found)
+            self._print(written)
             return OK
-        ask = waiting.started_by(self.session, before, self.command["events"], self._objects(found))
+        ask = waiting.started_by(self.session, before, self.command["events"], self._objects(written))
         try:
             return waiting.until_over(ask, self.asked["wait_timeout"])
         finally:
-            self._print(self._fresh(found))
+            self._print(self._fresh(written))
 
-    def _objects(self, found: Any) -> set[str]:
+    def _objects(self, answer: Any) -> set[str]:
         """What the events may be about: objects that are named in the request or in the answer."""
         names = {self.asked[f"arg{at}"] for at in range(len(self.command["args"]))}
         sent = flags.body_of(self.command, self.asked)
-        for part in (found, sent):
+        for part in (answer, sent):
             if isinstance(part, dict):
                 named = {name: value for name, value in part.items() if name in formats.KEYS or name.endswith("_id")}
                 names |= {str(value) for value in named.values() if value is not None}
@@ -144,13 +149,13 @@ class Run:
                 return None
             raise
 
-    def _fresh(self, found: Any) -> Any:
+    def _fresh(self, written: Any) -> Any:
         """What was created, as it is now rather than as it was when it began."""
         parent = tree.item_path(self.commands, self.command)
-        if parent is None or not isinstance(found, dict) or "id" not in found:
-            return found
-        answer = self.session.call("GET", f"{self._filled(parent)}/{quote(str(found['id']), safe='')}")
-        return {**found, **answer.json()} if answer.good else found
+        if parent is None or not isinstance(written, dict) or "id" not in written:
+            return written
+        answer = self.session.call("GET", f"{self._filled(parent)}/{quote(str(written['id']), safe='')}")
+        return {**written, **answer.json()} if answer.good else written
 
     def _stream(self) -> int:
         with self.session.lines(self._path() + self._query(), self._headers()) as lines:

@@ -55,7 +55,7 @@ class Refused(Stop):
         """A line for each reason, with the field in front where one is to blame."""
         try:
             errors = json.loads(self.answer.body)["errors"]
-            said = [": ".join(filter(None, (one.get("field"), one["reason"]))) for one in errors]
+            said = [": ".join(filter(None, (error.get("field"), error["reason"]))) for error in errors]
         except (ValueError, LookupError, TypeError, AttributeError):
             said = [str(self)]
         if self.answer.status == 401:

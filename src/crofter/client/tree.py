@@ -13,8 +13,8 @@ FILE = Path(__file__).with_name("commands.json")
 
 
 def load() -> list[Command]:
-    found: list[Command] = json.loads(FILE.read_text(encoding="utf-8"))
-    return [*found, *OWN]
+    commands: list[Command] = json.loads(FILE.read_text(encoding="utf-8"))
+    return [*commands, *OWN]
 
 
 OWN: list[Command] = [
@@ -31,15 +31,19 @@ OWN: list[Command] = [
 def below(commands: list[Command], words: list[str]) -> list[str]:
     """The words that can come next, in the order of the file."""
     depth = len(words)
-    found = [one["words"][depth] for one in commands if one["words"][:depth] == words and len(one["words"]) > depth]
-    return list(dict.fromkeys(found))
+    words_below = [
+        command["words"][depth]
+        for command in commands
+        if command["words"][:depth] == words and len(command["words"]) > depth
+    ]
+    return list(dict.fromkeys(words_below))
 
 
 def find(commands: list[Command], arguments: list[str]) -> tuple[list[str], Command | None]:
     """As many words as name a group or a command, and the command if they name one."""
     words: list[str] = []
     for word in arguments:
-        nearer = [one for one in commands if one["words"][: len(words) + 1] == [*words, word]]
+        nearer = [command for command in commands if command["words"][: len(words) + 1] == [*words, word]]
         if not nearer:
             break
         words.append(word)
@@ -52,14 +56,18 @@ def unknown(word: str, known: list[str], before: list[str]) -> Stop:
     """What to say of a word that is no command, with the one that was probably meant."""
     import difflib  # noqa: PLC0415 - half of the time that --help takes
 
-    near = difflib.get_close_matches(word, known, 1, 0.5) or [one for one in known if one.startswith(word)][:1]
+    near = difflib.get_close_matches(word, known, 1, 0.5) or [name for name in known if name.startswith(word)][:1]
     meant = f"; did you mean {' '.join(['crofter', *before, near[0]])}?" if near else ""
     return Stop(USAGE, f"there is no command {' '.join([*before, word])!r}{meant}")
 
 
 def item_path(commands: list[Command], created: Command) -> str | None:
     """Where the object is that a command has created, without the part that names it."""
-    views = (one for one in commands if one.get("method") == "GET" and one["path"].count("{") == len(one["args"]))
+    views = (
+        command
+        for command in commands
+        if command.get("method") == "GET" and command["path"].count("{") == len(command["args"])
+    )
     for view in views:
         parent, _, last = view["path"].rpartition("/")
         if parent == created["path"] and last.startswith("{"):

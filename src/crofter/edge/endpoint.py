@@ -246,13 +246,13 @@ def _plain_type(hint: Any) -> type:
 
 def _bounds(hint: Any) -> dict[str, int]:
     """What the type of a query parameter says of its ends, however deep inside it."""
-    found: dict[str, int] = {}
+    bounds: dict[str, int] = {}
     for extra in getattr(hint, "__metadata__", ()):
         if isinstance(extra, Meta):
-            found |= {name: int(end) for name, end in (("low", extra.ge), ("high", extra.le)) if end is not None}
+            bounds |= {name: int(end) for name, end in (("low", extra.ge), ("high", extra.le)) if end is not None}
     for inner in typing.get_args(hint):
-        found |= _bounds(inner)
-    return found
+        bounds |= _bounds(inner)
+    return bounds
 
 
 class endpoint(Options, eq=False):  # noqa: N801 - reads as the decorator that it is

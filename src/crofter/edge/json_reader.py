@@ -16,6 +16,8 @@ MAX_CONTAINERS = 20_000
 MAX_SIMPLE = 4096
 """Bytes of a body that is read the quick way. That way has no bound on the length of a number but this one."""
 INT64 = range(-(2**63), 2**63)
+MAX_EXACT = 2**53
+"""Up to here a number with a point stands for one integer and no other."""
 BAD_JSON = "Invalid JSON"
 
 _decode = msgspec.json.Decoder().decode
@@ -93,9 +95,15 @@ def _integer(digits: str) -> int | _HugeNumber:
     return number
 
 
-_strict = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant).decode
+def _number(digits: str) -> int | float:
+    """``2.0`` is the integer 2, as JSON schemas have it: some languages know no other way to write one."""
+    number = float(digits)
+    return int(number) if number.is_integer() and abs(number) < MAX_EXACT else number
+
+
+_strict = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant, parse_float=_number).decode
 _strict_with_long_numbers = json.JSONDecoder(
-    object_pairs_hook=_once, parse_constant=_no_constant, parse_int=_integer
+    object_pairs_hook=_once, parse_constant=_no_constant, parse_int=_integer, parse_float=_number
 ).decode
 """To look at each number takes longer than all the rest, so only bodies with a long one are read so."""
 _LONG_NUMBER = re.compile(rb"\d{19}")

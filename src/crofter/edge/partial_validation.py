@@ -116,5 +116,5 @@ def _fields(body: type[Body]) -> list[tuple[msgspec.structs.FieldInfo, shape.Typ
 def _blank(kind: shape.Type) -> shape.Type | None:
     kind = bodies.bare(kind)
     if isinstance(kind, shape.UnionType):
-        return next((found for found in map(_blank, kind.types) if found is not None), None)
+        return next((blank for blank in map(_blank, kind.types) if blank is not None), None)
     return kind if type(kind) in _BLANKS else None

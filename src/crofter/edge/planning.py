@@ -81,7 +81,9 @@ _encode = msgspec.json.Encoder().encode
 def wanted(headers: Mapping[bytes, bytes]) -> bool:
     """Whether the caller only wants to know. Preferences are a list, and each may have parameters."""
     asked = headers.get(b"prefer")
-    return asked is not None and any(one.partition(b";")[0].strip().lower() == PREFERENCE for one in asked.split(b","))
+    return asked is not None and any(
+        item.partition(b";")[0].strip().lower() == PREFERENCE for item in asked.split(b",")
+    )
 
 
 def plan(

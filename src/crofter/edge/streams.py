@@ -49,10 +49,10 @@ async def run(
         gone.add_done_callback(lambda _gone: waiter.wake())
         await send(_chunk(b": open\n\n"))
         while not gone.done() and not hub.closing:
-            found = await fetch_new(position)
-            if found is None:
+            fetched = await fetch_new(position)
+            if fetched is None:
                 break
-            frames, position = found
+            frames, position = fetched
             await send(_chunk(b"".join(map(frame, frames)) if frames else b": still here\n\n"))
             if not frames or len(frames) < 100:
                 await waiter.wait(min(hub.poll, HEARTBEAT))

@@ -55,7 +55,8 @@ def subjects(runtime: Runtime, limit: str, who: str) -> list[Subject]:
 def paces(runtime: Runtime, limit: str, what: str) -> list[Pace]:
     """The pace of a named limit, or none where that limit is off."""
     return [
-        Pace(one.digest, one.free, max(1, one.window // one.free)) for one in subjects(runtime, limit, f"pace {what}")
+        Pace(subject.digest, subject.free, max(1, subject.window // subject.free))
+        for subject in subjects(runtime, limit, f"pace {what}")
     ]
 
 
@@ -73,7 +74,10 @@ def count(ctx: Context, counted: list[Subject]) -> None:
 
 def free(ctx: Context, counted: list[Subject]) -> bool:
     """One more attempt of each, and whether all of them are still free. Nobody waits for these."""
-    tried = [ctx.db.one(store.TRY, subject=one.digest, now=ctx.now, since=ctx.now - one.window) for one in counted]
+    tried = [
+        ctx.db.one(store.TRY, subject=counter.digest, now=ctx.now, since=ctx.now - counter.window)
+        for counter in counted
+    ]
     return all(row.failures <= subject.free for row, subject in zip(tried, counted, strict=True))
 
 

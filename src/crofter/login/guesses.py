@@ -71,7 +71,7 @@ def at_password(request: BrowserRequest, typed: str, person: Person | None, devi
     today = attempts.subjects(runtime, "login", f"today user {typed} from {network}")
     return PasswordTry(
         own,
-        [msgspec.structs.replace(one, window=DAY) for one in today],
+        [msgspec.structs.replace(limit, window=DAY) for limit in today],
         attempts.subjects(runtime, "login_address", network),
         attempts.paces(runtime, "login_newcomers", typed),
         attempts.paces(runtime, "login_name", typed),

@@ -80,7 +80,13 @@ class SandboxControl:
         }
 
     def reset(self) -> None:
+        self._must_be_simulated("A reset")
         self._reset()
+
+    def _must_be_simulated(self, what: str) -> None:
+        """What puts the database back would forget machines that go on running."""
+        if self.runtime.hypervisor.real_time:
+            raise Invalid(f"{what} is for simulated machines only: real ones would be forgotten, and run on")
 
     def open_account(self, body: NewAccount) -> users.Opened:
         username = body.username or f"user-{self.runtime.rng.hex(10)}"
@@ -153,6 +159,7 @@ class SandboxControl:
         return self.snapshots.take(checked(body.name))
 
     def restore_snapshot(self, name: str) -> ClockView:
+        self._must_be_simulated("Restoring a snapshot")
         self.snapshots.restore(checked(name))
         return self.clock()
 

@@ -62,10 +62,10 @@ class Reads:
         """Count one read for the first operation on the object that is about reads; which, if that was enough."""
         with self._runtime.database.read() as db:
             under_way = db.all(_ABOUT, account=account_id, url=url)
-        for one in under_way:
-            enough = self._driver.count_read(one.id, one.action)
+        for pending in under_way:
+            enough = self._driver.count_read(pending.id, pending.action)
             if enough is not None:
-                return one.id if enough else None
+                return pending.id if enough else None
         return None
 
     def release_all(self) -> list[int]:

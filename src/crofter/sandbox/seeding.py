@@ -25,11 +25,11 @@ UNFINISHED = "seeding"
 
 def creations() -> dict[str, Endpoint]:
     """What can be made without anything else in the path, by what its collection is called."""
-    found: dict[str, Endpoint] = {}
+    endpoints: dict[str, Endpoint] = {}
     for endpoint in ENDPOINTS:
         if endpoint.method == "POST" and endpoint.name.startswith("create_") and "{" not in endpoint.path:
-            found.setdefault(endpoint.path.rpartition("/")[2], endpoint)
-    return found
+            endpoints.setdefault(endpoint.path.rpartition("/")[2], endpoint)
+    return endpoints
 
 
 def announce(db: Session) -> None:

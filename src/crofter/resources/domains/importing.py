@@ -64,12 +64,12 @@ def _conclude(ctx: Context, label: str, copied: CopiedZone | Problem) -> DomainV
         wanted = list(_wanted(copied.records, label.lower()).values())
     except Unfit as problem:
         return Invalid(str(problem), field=FIELD)
-    size = sum(len(one.target) for one in wanted)
+    size = sum(len(entry.target) for entry in wanted)
     if size > MOST_BYTES:
         return Invalid(rules.LIMIT)
     domain = rules.insert(ctx, label, _settings(copied), size=size)
-    for one in wanted:
-        records.insert(ctx, domain.id, one)
+    for entry in wanted:
+        records.insert(ctx, domain.id, entry)
     record(ctx, "dns_zone_import", store.entity(domain.id, domain.label))
     return rules.shown(ctx, domain)
 
@@ -77,10 +77,10 @@ def _conclude(ctx: Context, label: str, copied: CopiedZone | Problem) -> DomainV
 def _wanted(copied: list[Copied], domain: str) -> dict[str, Wanted]:
     """What is to be kept, by what makes it another record than its neighbours: twice the same is once."""
     wanted: dict[str, Wanted] = {}
-    for one in copied:
-        if one.type == "NS" and not one.name:
+    for entry in copied:
+        if entry.type == "NS" and not entry.name:
             continue  # the name servers of the domain are ours from now on
-        made = _one(one, domain)
+        made = _one(entry, domain)
         wanted[records.digest(made)] = made
     names = Counter(made.name.lower() for made in wanted.values())
     for made in wanted.values():
@@ -89,29 +89,29 @@ def _wanted(copied: list[Copied], domain: str) -> dict[str, Wanted]:
     return wanted
 
 
-def _one(one: Copied, domain: str) -> Wanted:
+def _one(copied: Copied, domain: str) -> Wanted:
     service = protocol = None
-    if one.type == "SRV" and one.name.count(".") >= 1:
-        service, protocol = one.name.split(".")[:2]
-    elif one.type == "SRV":
-        raise Unfit(f"SRV {one.name} names no service")
+    if copied.type == "SRV" and copied.name.count(".") >= 1:
+        service, protocol = copied.name.split(".")[:2]
+    elif copied.type == "SRV":
+        raise Unfit(f"SRV {copied.name} names no service")
     wanted = Wanted(
-        type=one.type,
-        name=one.name,
-        target=one.target,
-        priority=one.priority,
-        weight=one.weight,
-        port=one.port,
+        type=copied.type,
+        name=copied.name,
+        target=copied.target,
+        priority=copied.priority,
+        weight=copied.weight,
+        port=copied.port,
         service=service,
         protocol=protocol,
-        ttl_sec=_seconds(one.ttl),
-        tag=one.tag,
+        ttl_sec=_seconds(copied.ttl),
+        tag=copied.tag,
     )
-    made, reasons = checks.completed(wanted, Place(domain), name=one.name if one.type == "SRV" else None)
-    if len(one.name) > LONGEST_RECORD_NAME or one.priority > MOST_PRIORITY or one.tag not in TAGS:
-        raise Unfit(f"{one.type} {one.name or '@'} cannot be kept here")
+    made, reasons = checks.completed(wanted, Place(domain), name=copied.name if copied.type == "SRV" else None)
+    if len(copied.name) > LONGEST_RECORD_NAME or copied.priority > MOST_PRIORITY or copied.tag not in TAGS:
+        raise Unfit(f"{copied.type} {copied.name or '@'} cannot be kept here")
     if reasons:
-        raise Unfit(f"{one.type} {one.name or '@'}: {reasons[0].reason}")
+        raise Unfit(f"{copied.type} {copied.name or '@'}: {reasons[0].reason}")
     return made
 
 

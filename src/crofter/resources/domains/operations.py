@@ -157,12 +157,12 @@ def copy_some(ctx: Context, source_id: int, domain: Domain, after: int, most: in
     """Copy the next few records to another domain: the last of them, or 0 if there are no more; and their bytes."""
     rows = records.following(ctx, source_id, after, most)
     wanted = [records.wanted_of(row) for row in rows]
-    known = records.known(ctx, domain.id, [records.digest(one) for one in wanted]) if rows else set()
+    known = records.known(ctx, domain.id, [records.digest(record) for record in wanted]) if rows else set()
     size = 0
-    for one in wanted:
-        if records.digest(one) not in known:  # or its owner has made the same one meanwhile
-            records.insert(ctx, domain.id, one)
-            size += len(one.target)
+    for record in wanted:
+        if records.digest(record) not in known:  # or its owner has made the same one meanwhile
+            records.insert(ctx, domain.id, record)
+            size += len(record.target)
     return (rows[-1].id if len(rows) == most else 0), size
 
 

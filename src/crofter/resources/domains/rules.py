@@ -156,8 +156,8 @@ def update(ctx: Context, domain: Domain, body: DomainUpdate) -> DomainView:
         raise Invalid(TAKEN, field="domain") from None
     name = changes.get("name", domain.name)
     if name != domain.name:
-        for one in (domain.name, name):
-            operations.publish(ctx, one)
+        for either in (domain.name, name):
+            operations.publish(ctx, either)
     if labels is not None:
         tagging.put_on(ctx, store.KIND, domain.id, labels)
     record(ctx, "dns_zone_update", store.entity(domain.id, changes.get("label", domain.label)))

@@ -29,7 +29,7 @@ def rounded(seconds: int) -> int:
 def name_complaint(value: str) -> str | None:
     """Why a text cannot be the name of a domain."""
     wrong = not _FORM.fullmatch(value) or len(value) > LONGEST_NAME
-    return "Must be a valid domain name" if wrong or any(len(one) > 63 for one in value.split(".")) else None
+    return "Must be a valid domain name" if wrong or any(len(label) > 63 for label in value.split(".")) else None
 
 
 def address_complaint(value: str) -> str | None:

@@ -163,8 +163,8 @@ def following(ctx: Context, after: int, most: int) -> list[Domain]:
 
 def served(db: Session, account_id: int) -> bool | None:
     """Whether the domains of an account are served, as far as that was looked at; None if it has none."""
-    found: bool | None = db.value(_SERVED, account_id=account_id)
-    return found
+    is_served: bool | None = db.value(_SERVED, account_id=account_id)
+    return is_served
 
 
 def behind(db: Session) -> int:

@@ -23,6 +23,7 @@ FirewallLabel = Annotated[
         description="Name of the firewall, unique on the account.",
         examples=["web"],
         extra={"check": checks.about_label},
+        extra_json_schema={"pattern": "^[A-Za-z][A-Za-z0-9._-]*$"},
     ),
 ]
 Policy = Annotated[Literal["ACCEPT", "DROP"], Meta(description="What happens to traffic that no rule matches.")]

@@ -23,5 +23,12 @@ def complaint(label: str) -> str | None:
 
 
 InstanceLabel = Annotated[
-    str, Meta(min_length=3, max_length=64, description="Name of the instance.", extra={"check": complaint})
+    str,
+    Meta(
+        min_length=3,
+        max_length=64,
+        description="Name of the instance.",
+        extra={"check": complaint},
+        extra_json_schema={"pattern": "^[A-Za-z0-9][A-Za-z0-9._-]*[A-Za-z0-9]$"},
+    ),
 ]

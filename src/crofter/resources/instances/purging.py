@@ -65,7 +65,7 @@ def forget_disks(ctx: Context, instance: Instance, ids: Sequence[int]) -> None:
 def forget_backups(ctx: Context, old: Sequence[Backup]) -> None:
     """The same for backups."""
     for backup in old:
-        ctx.db.delete(backups.backup, id=backup.id)
+        ctx.db.delete_later(backups.backup, id=backup.id)
     refs = [(backup.host, backup.id) for backup in old if backup.host is not None]
     if refs:
         enqueue(ctx, PURGE, PurgeArgs(backups=refs))

@@ -26,6 +26,8 @@ Status = Literal[
 ]
 Day = Literal["Scheduling", "Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"]
 Window = Literal["Scheduling", "W0", "W2", "W4", "W6", "W8", "W10", "W12", "W14", "W16", "W18", "W20", "W22"]
+NewPassword = Secret[Annotated[str, Meta(extra_json_schema={"minLength": 7, "maxLength": 128})]]
+"""Looked at after the state of the instance, which is the better reason."""
 RootPass = Secret[Annotated[str, Meta(min_length=7, max_length=128, description="Password of root.")]]
 StackScriptData = Secret[dict[str, Any]]
 Keys = Annotated[list[Annotated[str, Meta(max_length=16384)]], Meta(max_length=100)]
@@ -174,7 +176,7 @@ class Migrate(Body):
 
 
 class PasswordReset(Body):
-    root_pass: Secret[str]
+    root_pass: NewPassword
 
 
 class DeviceBody(Body):

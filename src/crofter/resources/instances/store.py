@@ -213,6 +213,11 @@ def get_unscoped(ctx: Context, instance_id: int) -> Instance:
     return row
 
 
+def ask_ahead(ctx: Context, instance_id: int) -> None:
+    """The instance will be asked for, whoever owns it."""
+    ctx.db.ask_ahead(_ANYONES, id=instance_id)
+
+
 def find_unscoped(ctx: Context, instance_id: int) -> Instance | None:
     """The same, where it may be gone by now."""
     return ctx.db.maybe(_ANYONES, id=instance_id)

@@ -123,10 +123,10 @@ def subscriptions() -> list[LongviewSubscriptionView]:
 
 
 def subscription(ctx: Context, subscription_id: str) -> Subscription:
-    found = _BY_ID.get(subscription_id)
-    if found is None:
+    plan = _BY_ID.get(subscription_id)
+    if plan is None:
         raise NotFound
-    return found
+    return plan
 
 
 def plan(ctx: Context) -> LongviewSubscriptionView | None:

@@ -54,7 +54,9 @@ def begin(ctx: Context, work: StepContext) -> Sleep | None:
         return None  # gone, with its instance
     work.vars["until"] = ctx.now + LASTS * clock.SECOND
     ctx = system_context(ctx.runtime, ctx.db, instance)  # whoever has it by now hears of it
-    config = next((one for one in configs.of(ctx, instance.id) if one.id == instance.booted_config), None)
+    config = next(
+        (candidate for candidate in configs.of(ctx, instance.id) if candidate.id == instance.booted_config), None
+    )
     if instance.status == "running" and config is not None and work.args.kind == "reboot":
         args = BootArgs(instance.id, config.id)
         states.start_job(ctx, HOST_REBOOT, instance, args, secondary=configs.entity(config), after=work.operation)

@@ -13,5 +13,9 @@ def _check(pattern: re.Pattern[str], words: str) -> Callable[[str], str | None]:
     return lambda value: None if pattern.fullmatch(value) else f"Must consist of letters, digits, spaces, {words}"
 
 
+LABEL = {"pattern": "^[a-zA-Z0-9 ._-]+$"}
+NAME = {"pattern": "^[a-zA-Z0-9 _-]+$"}
+"""The same for the OpenAPI document."""
+
 label = _check(_LABEL, "hyphens, underscores and periods")
 name = _check(_NAME, "hyphens and underscores")

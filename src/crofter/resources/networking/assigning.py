@@ -38,27 +38,31 @@ class _Move(Struct):
 def assign(ctx: Context, body: Assign) -> None:
     if regions.find(ctx, body.region) is None:
         raise Invalid("region is not valid", field="region")
-    own = {row.id: row for row in instances.these(ctx, list({one.compute_id for one in body.assignments}))}
+    own = {
+        row.id: row for row in instances.these(ctx, list({assignment.compute_id for assignment in body.assignments}))
+    }
     reasons: list[Reason] = []
     moves: list[_Move] = []
-    for position, one in enumerate(body.assignments):
-        wrong = list(_complaints(ctx, body.region, one, own, f"assignments[{position}]"))
-        what = _find(ctx, body.region, one.address)
+    for position, assignment in enumerate(body.assignments):
+        wrong = list(_complaints(ctx, body.region, assignment, own, f"assignments[{position}]"))
+        what = _find(ctx, body.region, assignment.address)
         if what is None:
             wrong.append(Reason(rules.NO_ADDRESS))
         elif not wrong:
-            moves.append(_Move(what, one.compute_id))
+            moves.append(_Move(what, assignment.compute_id))
         reasons += wrong
     if reasons:
         raise Invalid.all(dict.fromkeys(reasons))
     _carry_out(ctx, body, moves)
 
 
-def _complaints(ctx: Context, region: str, one: Assignment, own: dict[int, Instance], path: str) -> Iterator[Reason]:
-    instance = own.get(one.compute_id)
-    if instance is None or not _permits(ctx, one.compute_id, "read_only"):
-        yield Reason(f"Invalid Compute ID {one.compute_id}")
-    elif not _permits(ctx, one.compute_id, "read_write"):
+def _complaints(
+    ctx: Context, region: str, assignment: Assignment, own: dict[int, Instance], path: str
+) -> Iterator[Reason]:
+    instance = own.get(assignment.compute_id)
+    if instance is None or not _permits(ctx, assignment.compute_id, "read_only"):
+        yield Reason(f"Invalid Compute ID {assignment.compute_id}")
+    elif not _permits(ctx, assignment.compute_id, "read_write"):
         raise inaccessible(instances.KIND, f"{path}.compute_id")
     elif instance.region != region:
         yield Reason(NOT_THERE.format("Compute"), f"{path}.compute_id")
@@ -70,10 +74,10 @@ def _permits(ctx: Context, compute_id: int, level: str) -> bool:
 
 def _find(ctx: Context, region: str, text: str) -> Address | Range | None:
     """The address or range in the region, if the caller may see the instance that has it."""
-    found = _named(ctx, region, text)
-    if found is None or found.region != region or not _permits(ctx, found.instance_id, "read_only"):
+    held = _named(ctx, region, text)
+    if held is None or held.region != region or not _permits(ctx, held.instance_id, "read_only"):
         return None
-    return found
+    return held
 
 
 def _named(ctx: Context, region: str, text: str) -> Address | Range | None:
@@ -84,8 +88,8 @@ def _named(ctx: Context, region: str, text: str) -> Address | Range | None:
         return None
     if isinstance(wanted, ipaddress.IPv4Address):
         return None if prefix else ips.held(ctx, str(wanted), region)
-    found = ranges.find(ctx, str(wanted))
-    return found if found is not None and prefix in ("", str(found.prefix)) else None
+    held = ranges.find(ctx, str(wanted))
+    return held if held is not None and prefix in ("", str(held.prefix)) else None
 
 
 def _carry_out(ctx: Context, body: Assign, moves: list[_Move]) -> None:
@@ -114,12 +118,12 @@ def _against(ctx: Context, rows: Iterable[Instance], moves: list[_Move]) -> Iter
     for instance in rows:
         stays = [row for row in ips.of(ctx, instance.id) if moved.get(row.address, instance.id) == instance.id]
         comes = [move.what for move in moves if move.to == instance.id]
-        held = [*stays, *(one for one in comes if isinstance(one, Address))]
+        held = [*stays, *(address for address in comes if isinstance(address, Address))]
         if not any(row.public for row in held):
             yield Reason(f"Compute {instance.id} would have no public IPv4 address.", "assignments")
         if sum(not row.public for row in held) > 1:
             yield Reason(f"Compute {instance.id} would have more than one private IPv4 address.", "assignments")
-        if sum(isinstance(one, Range) for one in comes) and ranges.of(ctx, instance.id) is not None:
+        if sum(isinstance(address, Range) for address in comes) and ranges.of(ctx, instance.id) is not None:
             yield Reason(f"Compute {instance.id} already has an IPv6 range.", "assignments")
 
 

@@ -55,10 +55,10 @@ def held(ctx: Context, address: str) -> HeldAddress:
 
 def _derives(ctx: Context, wanted: ipaddress.IPv6Address) -> Instance | None:
     """The instance of the account that derives this address for itself."""
-    found = instances.these(ctx, [ips.instance_of(wanted) or 0])
-    own = [str(ipaddress.IPv6Address(ips.slaac(one.region, one.id))) for one in found]
-    own += [ips.link_local(one.id) for one in found]
-    return found[0] if str(wanted) in own else None
+    owners = instances.these(ctx, [ips.instance_of(wanted) or 0])
+    own = [str(ipaddress.IPv6Address(ips.slaac(owner.region, owner.id))) for owner in owners]
+    own += [ips.link_local(owner.id) for owner in owners]
+    return owners[0] if str(wanted) in own else None
 
 
 def views(rows: Sequence[Listed]) -> list[IpView]:
@@ -78,8 +78,8 @@ def allocate(ctx: Context, body: AddressAllocate) -> IpView:
     return instance_ips.allocate(ctx, usable(ctx, body.compute_id, "compute_id"), body)
 
 
-def rename(ctx: Context, found: HeldAddress, body: IpUpdate) -> IpView:
-    return instance_ips.rename(ctx, found.instance, found.address, body)
+def rename(ctx: Context, held: HeldAddress, body: IpUpdate) -> IpView:
+    return instance_ips.rename(ctx, held.instance, held.address, body)
 
 
 def usable(ctx: Context, compute_id: int, field: str) -> Instance:

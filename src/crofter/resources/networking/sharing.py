@@ -26,31 +26,37 @@ def share(ctx: Context, body: Share) -> None:
     wanted: dict[str, Address | Range] = {}
     reasons: list[Reason] = []
     for position, text in enumerate(body.ips):
-        found = _find(ctx, text)
-        reason = _against(instance, found)
+        held = _find(ctx, text)
+        reason = _against(instance, held)
         if reason is not None:
             reasons.append(Reason(reason, f"ips[{position}]"))
-        elif found is not None:
-            wanted[found.text if isinstance(found, Range) else found.address] = found
-            _must_be_usable(ctx, found, f"ips[{position}]")
+        elif held is not None:
+            wanted[held.text if isinstance(held, Range) else held.address] = held
+            _must_be_usable(ctx, held, f"ips[{position}]")
     refuse(body, reasons)
     had = shares.texts(ctx, instance.id)
     added = {text: wanted[text] for text in wanted if text not in had}
-    owners = instances.these(ctx, sorted({one.instance_id for one in added.values()}))
+    owners = instances.these(ctx, sorted({address.instance_id for address in added.values()}))
     rules.must_stay(ctx, [instance, *owners])
     for text in had:
         if text not in wanted:
             shares.unshare(ctx, instance.id, text)
             _tell(ctx, instance, ranges.find(ctx, text) or text)
-    for text, one in added.items():
+    for text, address in added.items():
         shares.share(ctx, instance.id, text)
-        _tell(ctx, instance, one)
+        _tell(ctx, instance, address)
     if set(had) != set(wanted):
         instance_ips.rewire_all(ctx, [instance.id])
 
 
-def _tell(ctx: Context, instance: Instance, one: Address | Range | str) -> None:
-    text = one.with_prefix if isinstance(one, Range) else one.address if isinstance(one, Address) else one
+def _tell(ctx: Context, instance: Instance, address: Address | Range | str) -> None:
+    text = (
+        address.with_prefix
+        if isinstance(address, Range)
+        else address.address
+        if isinstance(address, Address)
+        else address
+    )
     record(ctx, "ipaddress_update", instance_ips.entity(text), instances.entity(instance))
 
 
@@ -61,24 +67,24 @@ def _find(ctx: Context, text: str) -> Address | Range | None:
     except ValueError:
         return None
     v4 = isinstance(wanted, ipaddress.IPv4Address)
-    found = ips.held(ctx, str(wanted)) if v4 else ranges.find(ctx, str(wanted))
-    visible = found is not None and ctx.runtime.kinds.permits(ctx, instances.KIND, found.instance_id, "read_only")
-    return found if visible else None
+    held = ips.held(ctx, str(wanted)) if v4 else ranges.find(ctx, str(wanted))
+    visible = held is not None and ctx.runtime.kinds.permits(ctx, instances.KIND, held.instance_id, "read_only")
+    return held if visible else None
 
 
-def _against(instance: Instance, found: Address | Range | None) -> str | None:
-    if found is None:
+def _against(instance: Instance, held: Address | Range | None) -> str | None:
+    if held is None:
         return rules.NO_ADDRESS
-    if isinstance(found, Address) and not found.public:
+    if isinstance(held, Address) and not held.public:
         return "Only public addresses can be shared."
-    if found.instance_id == instance.id:
+    if held.instance_id == instance.id:
         return "The Compute has this address already."
-    if found.region != instance.region:
+    if held.region != instance.region:
         return "The address is not in the region of the Compute."
     return None
 
 
-def _must_be_usable(ctx: Context, one: Address | Range, field: str) -> None:
+def _must_be_usable(ctx: Context, address: Address | Range, field: str) -> None:
     """Who lends an address must be the caller's to change, too."""
-    if not ctx.runtime.kinds.permits(ctx, instances.KIND, one.instance_id, "read_write"):
+    if not ctx.runtime.kinds.permits(ctx, instances.KIND, address.instance_id, "read_write"):
         raise inaccessible(instances.KIND, field)

@@ -216,8 +216,8 @@ _COMPUTES = {
 
 def computes(ctx: Context, rows: list[Vlan]) -> dict[int, list[int]]:
     """The instances that use each of these networks, as far as the caller may see them."""
-    found: dict[int, list[int]] = {row.id: [] for row in rows}
+    computes_by_id: dict[int, list[int]] = {row.id: [] for row in rows}
     seen = {"user_id": ctx.actor.user_id} if ctx.actor.restricted else {}
-    for vlan_id, instance_id in ctx.db.all(_COMPUTES[ctx.actor.restricted], ids=list(found), **seen):
-        found[vlan_id].append(instance_id)
-    return found
+    for vlan_id, instance_id in ctx.db.all(_COMPUTES[ctx.actor.restricted], ids=list(computes_by_id), **seen):
+        computes_by_id[vlan_id].append(instance_id)
+    return computes_by_id

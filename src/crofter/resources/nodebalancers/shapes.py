@@ -27,6 +27,7 @@ NodeBalancerLabel = Annotated[
         min_length=3,
         max_length=32,
         extra={"check": label_complaint},
+        extra_json_schema={"pattern": "^[a-zA-Z0-9_-]*$"},
         description="Name of the load balancer, unique within the account.",
         examples=["balancer123"],
     ),

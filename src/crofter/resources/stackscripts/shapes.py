@@ -23,7 +23,12 @@ Images = Annotated[
 RevNote = Annotated[str, Meta(max_length=512, description="What changed in the latest revision.")]
 Script = Annotated[
     str,
-    Meta(max_length=65535, description="What runs at the first boot; begins with `#!`.", examples=["#!/bin/sh\n"]),
+    Meta(
+        max_length=65535,
+        description="What runs at the first boot; begins with `#!`.",
+        examples=["#!/bin/sh\n"],
+        extra_json_schema={"pattern": "^#!(.|[\r\n])*$"},
+    ),
 ]
 Public = Annotated[bool, Meta(description="Whether everybody may see and deploy it. There is no way back.")]
 

@@ -59,7 +59,7 @@ def of_moving(seller: Context, rows: list[Instance]) -> Iterator[str]:
     firewalls = set(seller.db.column(_FIREWALLS, ids=ids))
     nodes = set(seller.db.column(_NODES, ids=ids, account_id=seller.account_id))
     sharing = shares.sharing(seller, ids)
-    routed = {one.instance_id for one in shares.routed(seller, ids)}
+    routed = {share.instance_id for share in shares.routed(seller, ids)}
     for row in rows:
         kept = configs.of(seller, row.id)
         if row.status == "deleting":

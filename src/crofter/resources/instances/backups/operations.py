@@ -38,6 +38,8 @@ def find(ctx: Context, instance_id: int, backup_id: int) -> Backup | None:
 def begin(work: StepContext) -> Sleep | None:
     """From now on the backup runs, on the host where the instance is."""
     with work.read() as ctx:
+        store.ask_ahead(ctx, work.args.instance_id)
+        disks.ask_ahead(ctx, work.args.instance_id)
         instance = store.get_unscoped(ctx, work.args.instance_id)
         own = disks.of(ctx, instance.id)
     if instance.host is None or not own:
@@ -49,12 +51,15 @@ def begin(work: StepContext) -> Sleep | None:
 
 
 def _running(ctx: Context, backup_id: int, host: int | None) -> None:
-    ctx.db.update(backups.backup, {"id": backup_id}, status="running", host=host, updated=ctx.moment)
+    ctx.db.update_later(backups.backup, {"id": backup_id}, status="running", host=host, updated=ctx.moment)
 
 
 @step(weight=85)
 def save(work: StepContext) -> Sleep | None:
     with work.read() as ctx:
+        store.ask_ahead(ctx, work.args.instance_id)
+        disks.ask_ahead(ctx, work.args.instance_id)
+        backups.ask_ahead(ctx, work.args.instance_id)
         instance = store.get_unscoped(ctx, work.args.instance_id)
         own = disks.of(ctx, instance.id)
         backup = find(ctx, instance.id, work.args.backup_id)
@@ -88,12 +93,15 @@ def _kept(disk: Disk, seen: ObservedBackup) -> dict[str, Any]:
 @tx_step(weight=10)
 def keep(ctx: Context, work: StepContext) -> Sleep | None:
     """The backup is there; what it takes the place of is forgotten."""
+    store.ask_ahead(ctx, work.args.instance_id)
+    configs.ask_ahead(ctx, work.args.instance_id)
+    backups.ask_ahead(ctx, work.args.instance_id)
     instance = store.get_unscoped(ctx, work.args.instance_id)
     backup = find(ctx, instance.id, work.args.backup_id)
     if backup is None:
         raise Failed("The backup was cancelled.")
     remembered = [{name: getattr(config, name) for name in KEPT} for config in configs.of(ctx, instance.id)]
-    ctx.db.update(
+    ctx.db.update_later(
         backups.backup,
         {"id": backup.id},
         status="successful",
@@ -102,7 +110,7 @@ def keep(ctx: Context, work: StepContext) -> Sleep | None:
         finished=ctx.moment,
         updated=ctx.moment,
     )
-    ctx.db.update(store.instance, {"id": instance.id}, last_successful=ctx.moment)
+    ctx.db.update_later(store.instance, {"id": instance.id}, last_successful=ctx.moment)
     _make_room(ctx, instance, backup)
     return None
 
@@ -142,6 +150,8 @@ SNAPSHOT = Job(
 @tx_step(weight=5)
 def note(ctx: Context, work: StepContext) -> Sleep | None:
     """The backup of the day takes its turn behind whatever is going on, unless one waits already."""
+    store.ask_ahead(ctx, work.args.instance_id)
+    backups.ask_ahead(ctx, work.args.instance_id)
     instance = store.find_unscoped(ctx, work.args.instance_id)
     if instance is None or not instance.backups_enabled or instance.status == "deleting":
         return None

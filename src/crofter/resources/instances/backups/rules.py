@@ -32,7 +32,7 @@ def view(row: Backup) -> BackupView:
         available=row.status == "successful",
         configs=[config["label"] for config in row.configs],
         created=row.created,
-        disks=[BackupDisk(one["filesystem"], one["label"], one["used"]) for one in row.disks],
+        disks=[BackupDisk(disk["filesystem"], disk["label"], disk["used"]) for disk in row.disks],
         finished=row.finished,
         id=row.id,
         label=row.label,

@@ -60,6 +60,11 @@ _MINE = query(
 )
 
 
+def ask_ahead(ctx: Context, instance_id: int) -> None:
+    """Those of this instance will be asked for."""
+    ctx.db.ask_ahead(_OF, instance_id=instance_id)
+
+
 def of(ctx: Context, instance_id: int) -> list[Backup]:
     """Newest first."""
     return ctx.db.all(_OF, instance_id=instance_id)

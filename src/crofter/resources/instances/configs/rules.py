@@ -43,7 +43,10 @@ def view(row: Config) -> ConfigView:
         helpers=HelpersView(**row.helpers),
         id=row.id,
         initrd=None,
-        interfaces=[InterfaceView(one["ipam_address"], one["label"], one["purpose"]) for one in row.interfaces],  # type: ignore[arg-type]
+        interfaces=[
+            InterfaceView(interface["ipam_address"], interface["label"], interface["purpose"])  # type: ignore[arg-type]
+            for interface in row.interfaces
+        ],
         kernel=row.kernel,
         label=row.label,
         memory_limit=row.memory_limit,

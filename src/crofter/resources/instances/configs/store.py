@@ -86,7 +86,7 @@ class Config(Row):
     @property
     def networks(self) -> set[str]:
         """The private networks that it plugs into."""
-        return {str(one["label"]) for one in self.interfaces if one["purpose"] == "vlan"}
+        return {str(interface["label"]) for interface in self.interfaces if interface["purpose"] == "vlan"}
 
 
 ALL = select(config)
@@ -102,6 +102,11 @@ _ONE = query(
     ),
     Config,
 )
+
+
+def ask_ahead(ctx: Context, instance_id: int) -> None:
+    """Those of this instance will be asked for."""
+    ctx.db.ask_ahead(_OF, instance_id=instance_id)
 
 
 def of(ctx: Context, instance_id: int) -> list[Config]:

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from crofter.resources.instances.shapes import Keys, RootPass, StackScriptData, Usernames
-from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, Secret, View, Word
+from crofter.resources.instances.shapes import Keys, NewPassword, RootPass, StackScriptData, Usernames
+from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View, Word
 
 Filesystem = Literal["raw", "swap", "ext3", "ext4", "initrd"]
 DiskLabel = Annotated[str, Meta(min_length=1, max_length=48, description="Name of the disk.")]
@@ -47,7 +47,7 @@ class DiskUpdate(Body):
 
 
 class DiskPassword(Body):
-    password: Secret[str]
+    password: NewPassword
 
 
 class DiskResize(Body):

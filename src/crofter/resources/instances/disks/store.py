@@ -57,6 +57,11 @@ _RESERVED = query(
 )
 
 
+def ask_ahead(ctx: Context, instance_id: int) -> None:
+    """Those of this instance will be asked for."""
+    ctx.db.ask_ahead(_OF, instance_id=instance_id)
+
+
 def of(ctx: Context, instance_id: int) -> list[Disk]:
     return ctx.db.all(_OF, instance_id=instance_id)
 

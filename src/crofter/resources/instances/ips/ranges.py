@@ -91,10 +91,10 @@ def _number(wanted: str) -> int:
 
 
 def one(ctx: Context, range: str) -> Range:
-    found = find(ctx, range)
-    if found is None:
+    held = find(ctx, range)
+    if held is None:
         raise NotFound
-    return found
+    return held
 
 
 def insert(ctx: Context, instance_id: int, region: str, prefix: int) -> Range:

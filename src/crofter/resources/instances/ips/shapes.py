@@ -54,7 +54,7 @@ class NetworkingView(View):
 
 class IpAllocate(Body):
     public: bool
-    type: Annotated[str, Meta(description="Only ipv4.")]
+    type: Annotated[str, Meta(description="Only ipv4.", extra_json_schema={"enum": ["ipv4"]})]
 
 
 class IpUpdate(Body):

@@ -82,8 +82,8 @@ def usable(ctx: Context, instance_id: int) -> list[str]:
     """All that an instance may use beside its own addresses: what others share with it, and its range."""
     shared = (ranges.find_unscoped(ctx, text) or text for text in texts(ctx, instance_id))
     own = ranges.of(ctx, instance_id)
-    found = [*shared, *([own] if own else [])]
-    return [one.with_prefix if isinstance(one, Range) else one for one in found]
+    addresses = [*shared, *([own] if own else [])]
+    return [address.with_prefix if isinstance(address, Range) else address for address in addresses]
 
 
 def release_all(ctx: Context, instance_id: int) -> set[int]:

@@ -20,7 +20,13 @@ from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View, gi
 
 ContactName = Annotated[
     str,
-    Meta(min_length=2, max_length=64, description="Name of the contact.", extra={"check": naming.name}),
+    Meta(
+        min_length=2,
+        max_length=64,
+        description="Name of the contact.",
+        extra={"check": naming.name},
+        extra_json_schema=naming.NAME,
+    ),
 ]
 Group = Annotated[
     str, Meta(min_length=2, max_length=50, description="The group that services name as whom to consult.")

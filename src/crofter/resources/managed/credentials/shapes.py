@@ -11,7 +11,13 @@ from crofter.shapes import UNSET, Body, Id, Moment, Optional, Secret, View
 
 CredentialLabel = Annotated[
     str,
-    Meta(min_length=2, max_length=75, description="Unique within the account.", extra={"check": naming.label}),
+    Meta(
+        min_length=2,
+        max_length=75,
+        description="Unique within the account.",
+        extra={"check": naming.label},
+        extra_json_schema=naming.LABEL,
+    ),
 ]
 Username = Secret[Annotated[str, Meta(max_length=5000, description="Whom to sign in as. Never shown.")]]
 Password = Secret[Annotated[str, Meta(min_length=1, max_length=5000, description="What to sign in with. Never shown.")]]

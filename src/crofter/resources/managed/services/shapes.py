@@ -26,7 +26,16 @@ ServiceAddress = Annotated[
         examples=["https://example.org/"],
     ),
 ]
-ServiceLabel = Annotated[str, Meta(min_length=3, max_length=64, examples=["website"], extra={"check": naming.label})]
+ServiceLabel = Annotated[
+    str,
+    Meta(
+        min_length=3,
+        max_length=64,
+        examples=["website"],
+        extra={"check": naming.label},
+        extra_json_schema=naming.LABEL,
+    ),
+]
 Timeout = Annotated[int, Meta(ge=1, le=255, description="Seconds until it counts as down.", examples=[30])]
 ExpectedBody = Annotated[str, Meta(max_length=100, description="A text that the answer must hold.")]
 Group = Annotated[str, Meta(max_length=50, description="The contacts who are told when it is down.")]

@@ -133,9 +133,9 @@ def planned(body: NodeBalancerConfigBody, config: Config | None = None) -> Plan:
     _fit_timeout(settings, sent)
     pair, reasons = None, [*_about_protocol(settings), *_about_check(settings)]
     if settings["protocol"] == "https":
-        found = _pair(body, kept=config is not None and config.has_certificate)
-        pair = found if isinstance(found, Pair) else None
-        reasons += found if isinstance(found, list) else []
+        certificate = _pair(body, kept=config is not None and config.has_certificate)
+        pair = certificate if isinstance(certificate, Pair) else None
+        reasons += certificate if isinstance(certificate, list) else []
     else:
         reasons += [Reason("Only protocol https has a certificate", name) for name, value in _secrets(body) if value]
     places = {name: place for place, name in enumerate(body.__struct_fields__)}

@@ -38,7 +38,12 @@ Timeout = Annotated[int, Meta(ge=1, le=30, description="Seconds after which a ch
 Attempts = Annotated[int, Meta(ge=1, le=30, description="Failed checks after which a node is down.")]
 Path = Annotated[
     str,
-    Meta(max_length=255, description="What an HTTP check asks for.", extra={"check": path_complaint}),
+    Meta(
+        max_length=255,
+        description="What an HTTP check asks for.",
+        extra={"check": path_complaint},
+        extra_json_schema={"pattern": "^[a-zA-Z0-9/%?&=.-]*$"},
+    ),
 ]
 Text = Annotated[str, Meta(max_length=255, description="What must be in the answer to a check of the body.")]
 Passive = Annotated[bool, Meta(description="Whether a node that answers with errors counts as down, too.")]

@@ -129,10 +129,10 @@ def complaints(
 
 def _about_addresses(ctx: Context, region: str, new: Sequence[str], fields: Sequence[str]) -> Iterator[Reason]:
     """An unknown instance, and one that the caller may not change: the same, so that nobody can tell."""
-    found = store.hosts(ctx, region, {parts(address)[0] for address in new}) if new else {}
+    hosts = store.hosts(ctx, region, {parts(address)[0] for address in new}) if new else {}
     usable = {
         host: row.status != "deleting" and access.permits(ctx, COMPUTE, row.instance_id, "read_write")
-        for host, row in found.items()
+        for host, row in hosts.items()
     }
     for address, field in zip(new, fields, strict=True):
         if not usable.get(parts(address)[0], False):

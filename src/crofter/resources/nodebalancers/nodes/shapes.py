@@ -14,6 +14,7 @@ MOST_NODES = 100
 """Behind one port."""
 NO_ADDRESS = "Must be an IPv4 address and a port, such as 192.168.128.7:80"
 BEGINNING = "192.168."
+_OCTET = "(25[0-5]|2[0-4][0-9]|1[0-9]{2}|[1-9]?[0-9])"
 
 
 def address_complaint(value: str) -> str | None:
@@ -49,6 +50,7 @@ Address = Annotated[
         description="Private address of an instance in the region of the load balancer, and a port.",
         examples=["192.168.128.7:80"],
         extra={"check": address_complaint},
+        extra_json_schema={"pattern": f"^192[.]168([.]{_OCTET}){{2}}:[1-9][0-9]{{0,4}}$"},
     ),
 ]
 NodeLabel = Annotated[
@@ -57,6 +59,7 @@ NodeLabel = Annotated[
         min_length=3,
         max_length=32,
         extra={"check": label_complaint},
+        extra_json_schema={"pattern": "^[a-zA-Z0-9._-]*$"},
         description="Name of the node.",
         examples=["web-1"],
     ),

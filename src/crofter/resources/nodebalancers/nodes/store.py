@@ -145,8 +145,8 @@ def health(ctx: Context, config_ids: Sequence[int]) -> dict[int, Health]:
 
 def hosts(ctx: Context, region: str, wanted: Iterable[str]) -> dict[str, Host]:
     """Which of these are private addresses of the account's instances in a region."""
-    found = ctx.db.all(_HOSTS, hosts=list(wanted), region=region, account_id=ctx.account_id)
-    return {row.address: row for row in found}
+    rows = ctx.db.all(_HOSTS, hosts=list(wanted), region=region, account_id=ctx.account_id)
+    return {row.address: row for row in rows}
 
 
 def insert(ctx: Context, config_id: int, **values: Any) -> int:
