@@ -5,7 +5,7 @@ RUN pip install --no-cache-dir --disable-pip-version-check uv==0.13.7
 WORKDIR /src
 COPY pyproject.toml uv.lock README.md LICENSE ./
 COPY src ./src
-RUN uv sync --locked --no-dev --all-extras --no-editable --compile-bytecode --no-cache
+RUN uv sync --locked --no-dev --extra pdf --extra postgres --no-editable --compile-bytecode --no-cache
 
 FROM python:3.11-slim
 RUN useradd --uid 8420 --user-group --no-create-home --home-dir /data crofter \

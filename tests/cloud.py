@@ -17,7 +17,7 @@ from crofter import assembly
 from crofter.catalogue import files
 from crofter.config import load
 from crofter.db import deadlines, postgres, sqlite
-from crofter.edge import app, turns, write_queue
+from crofter.edge import group_reads, turns, write_queue
 from crofter.edge.server import configured
 from tests import disguise
 from tests.recorder import Record, Watch
@@ -34,7 +34,7 @@ _wrong: list[str] = []
 
 # A machine that stands still for a moment sends nobody away here; tests of patience say how much there is.
 sqlite.WRITE_WAIT = write_queue.MAX_QUEUE_SECONDS = write_queue.CROWDED_SECONDS = 20.0
-turns.MAX_WAIT_SECONDS = app.MAX_QUEUED = deadlines.CALLER_SECONDS = 20.0
+turns.MAX_WAIT_SECONDS = group_reads.MAX_QUEUE_SECONDS = deadlines.CALLER_SECONDS = 20.0
 postgres.LOCK_TIMEOUT = "5s"
 # Every reset reads the catalogue, and most of the time it takes goes into its TOML, which is the same each time.
 files.parsed = lru_cache(files.parsed)

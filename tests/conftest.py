@@ -71,6 +71,18 @@ def cloud(request: pytest.FixtureRequest) -> Any:
     return found
 
 
+@pytest.fixture(params=["sqlite", "postgresql"])
+def cloud_in_folder(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cloud]:
+    """A cloud of the test's own whose files are in ``data``, for commands that open them beside it."""
+    database = None
+    if request.param == "postgresql":
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        database = server.address(server.create())
+    cloud = Cloud(database, data=str(tmp_path / "data"))
+    yield cloud
+    cloud.close()
+
+
 @pytest.fixture
 def alice(cloud: Cloud) -> httpx2.Client:
     """The owner of an account."""

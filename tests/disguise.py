@@ -16,7 +16,7 @@ import httpx2
 
 FILE: Path | None = None
 """The dialect of all servers that tests start here, if they are to be run through one."""
-_SEEN_BY_PROGRAMS = re.compile(rb"/(v4|v4beta)/|/(openapi\.json|docs)$")
+_SEEN_BY_PROGRAMS = re.compile(rb"/(v4|v4beta)/|/(openapi\.json|docs|oauth/token)$|/\.well-known/")
 _TRANSPARENT = ("content-length", "transfer-encoding", "host", "authorization")
 
 

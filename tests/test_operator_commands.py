@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from crofter.resources.billing.store import payment
 from tests.cloud import Cloud
-from tests.databases import PostgresServer
 from tests.test_staff import Desk
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def cloud(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cloud]:
-    database = None
-    if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        database = server.address(server.create())
-    cloud = Cloud(database, data=str(tmp_path / "data"))
-    cloud.freeze()
-    yield cloud
-    cloud.close()
+@pytest.fixture
+def cloud(cloud_in_folder: Cloud) -> Cloud:
+    cloud_in_folder.freeze()
+    return cloud_in_folder
 
 
 @pytest.fixture

@@ -87,6 +87,7 @@ def commands(block: Block) -> Iterator[list[str]]:
 def run(command: list[str], root: Path) -> str:
     """What a command says, if it fails."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "CROFTER"))}
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
     variables |= {"PYTHONPATH": str(root / "src"), "PYTHONPYCACHEPREFIX": BYTECODE}
     done = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, timeout=300, check=False)
     return "" if done.returncode == 0 else f"{shlex.join(command)}\n{done.stdout[-4000:]}{done.stderr[-4000:]}"

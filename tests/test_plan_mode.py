@@ -114,6 +114,11 @@ def test_no_money_moves_in_a_plan(cloud: Cloud, alice: Client) -> None:
     assert rows(cloud, "SELECT 1 FROM simulated_charge") == []
 
 
+def test_a_key_that_cannot_be_one_is_refused_in_a_plan_too(alice: Client) -> None:
+    refused = alice.post("/v4/tags", json={"label": "web"}, headers={**PLAN, "Idempotency-Key": "k" * 256})
+    assert errors(refused) == [("Idempotency-Key", "Must be 1-255 printable ASCII characters")]
+
+
 def test_a_plan_does_not_use_up_an_idempotency_key(alice: Client) -> None:
     headers = {"Idempotency-Key": "once"}
     body = {"label": "web"}

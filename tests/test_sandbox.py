@@ -395,3 +395,12 @@ def test_a_seeded_service_that_starts_again_draws_nothing_twice(tmp_path: Path) 
         finally:
             cloud.close()
     assert len(set(drawn)) == 3
+
+
+def test_what_would_forget_machines_that_are_real_is_refused(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+    cloud.sandbox.post("/_sandbox/snapshots", json={"name": "before"})
+    monkeypatch.setattr(type(cloud.runtime.hypervisor), "real_time", True)
+    for path in ("reset", "snapshots/before/restore"):
+        refused = cloud.sandbox.post(f"/_sandbox/{path}")
+        assert refused.status_code == 400
+        assert "real ones would be forgotten" in refused.text

@@ -7,12 +7,17 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from crofter.assembly import build
+from crofter.config import load
+from crofter.sandbox.seed import SeedError
+from tests.cloud import Cloud
 from tests.databases import PostgresServer
 from tests.served import CROFTER, environment, run, serving
 
@@ -102,10 +107,12 @@ def test_a_seed_is_played_once_and_a_reset_comes_back_to_it(tmp_path: Path) -> N
 
 def test_a_variable_names_the_seed_and_it_may_be_json(tmp_path: Path) -> None:
     bodies = {"accounts": [{"username": "ada", "tags": [{"label": "smile \U0001f600"}]}]}
-    for indent in (None, 2, "\t"):
-        seed = written(tmp_path, json.dumps(bodies, indent=indent), "seed.json")
-        with serving("--data", ":memory:", env={"CROFTER_SEED_FILE": seed}) as process:
-            assert told(process.url)["tags"] == ["smile \U0001f600"]
+    seed = written(tmp_path, json.dumps(bodies), "seed.json")
+    with serving("--data", ":memory:", env={"CROFTER_SEED_FILE": seed}) as process:
+        assert told(process.url)["tags"] == ["smile \U0001f600"]
+    for indent in (2, "\t"):
+        with closing(Cloud(seed_file=written(tmp_path, json.dumps(bodies, indent=indent), "seed.json"))) as cloud:
+            assert told(cloud.url)["tags"] == ["smile \U0001f600"]
 
 
 def test_a_seed_is_played_on_postgresql(postgres_server: PostgresServer, tmp_path: Path) -> None:
@@ -134,31 +141,36 @@ WRONG = {
 }
 
 
+def refused(folder: Path, seed: str) -> str:
+    with pytest.raises(SeedError) as problem:
+        build(load({"port": 0, "data": str(folder / "data"), "seed_file": seed}, {}))
+    return str(problem.value)
+
+
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_seed_stops_the_start_with_file_line_and_reason(tmp_path: Path, name: str) -> None:
+def test_a_wrong_seed_is_refused_with_file_line_and_reason(tmp_path: Path, name: str) -> None:
     text, line, word = WRONG[name]
     seed = written(tmp_path, text)
-    ended = run("serve", "--port", "0", "--data", str(tmp_path / "data"), "--seed", seed)
-    assert ended.returncode == 1
-    last = ended.stderr.strip().splitlines()[-1]
-    assert last.startswith(f"{seed}:{line}: "), ended.stderr
-    assert word in last.removeprefix(f"{seed}:{line}: ")
-    assert "Traceback" not in ended.stderr
+    reason = refused(tmp_path, seed)
+    assert reason.startswith(f"{seed}:{line}: ")
+    assert word in reason.removeprefix(f"{seed}:{line}: ")
 
 
 def test_the_line_is_told_for_json_too(tmp_path: Path) -> None:
     bodies = {"accounts": [{"username": "ada", "tags": [{"label": "fine"}, {"label": ""}]}]}
     seed = written(tmp_path, json.dumps(bodies, indent=2), "seed.json")
     line = json.dumps(bodies, indent=2).splitlines().index("        {", 6) + 1
-    ended = run("serve", "--port", "0", "--data", ":memory:", "--seed", seed)
-    assert ended.stderr.strip().splitlines()[-1].startswith(f"{seed}:{line}: tags: label: ")
+    assert refused(tmp_path, seed).startswith(f"{seed}:{line}: tags: label: ")
 
 
 def test_after_a_refused_seed_the_next_start_is_a_first_one(tmp_path: Path) -> None:
     data = str(tmp_path / "data")
     assert run("serve", "--port", "0", "--data", data, "--seed", str(tmp_path / "none.yaml")).returncode == 1
     wrong = written(tmp_path, SEED.replace("card: none", "card: gold"))
-    assert run("serve", "--port", "0", "--data", data, "--seed", wrong).returncode == 1
+    ended = run("serve", "--port", "0", "--data", data, "--seed", wrong)
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-1].startswith(f"{wrong}:21: ")
+    assert "Traceback" not in ended.stderr
     with serving("--data", data, "--seed", written(tmp_path, SEED)) as process:
         assert any("password" in line for line in process.said)  # told at a first start only
         assert told(process.url) == EXPECTED

@@ -6,7 +6,6 @@ import getpass
 import io
 import json
 import shlex
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,20 +17,13 @@ from crofter.drivers.hypervisor import DiskRef, DiskSpec, Empty, Order
 from crofter.resources.instances import hypervisor_client
 from crofter.resources.instances.store import instance
 from tests.cloud import Cloud
-from tests.databases import PostgresServer
 from tests.resources.compute import deploy
 from tests.told import actions, mails
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def application(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Cloud]:
-    database = None
-    if request.param == "postgresql":
-        server: PostgresServer = request.getfixturevalue("postgres_server")
-        database = server.address(server.create())
-    cloud = Cloud(database, data=str(tmp_path / "data"))
-    yield cloud
-    cloud.close()
+@pytest.fixture
+def cloud(cloud_in_folder: Cloud) -> Cloud:
+    return cloud_in_folder
 
 
 class Desk:
@@ -57,14 +49,14 @@ class Desk:
 
 
 @pytest.fixture
-def staff(application: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(capsys, tmp_path / "data", application.runtime.settings.database)
+def staff(cloud: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
+    return Desk(capsys, tmp_path / "data", cloud.runtime.settings.database)
 
 
-def recorded(application: Cloud, account_id: int = 2) -> list[tuple[str, str, str]]:
+def recorded(cloud: Cloud, account_id: int = 2) -> list[tuple[str, str, str]]:
     """What the staff did to an account: who, what and to what."""
-    with application.runtime.database.read() as db:
-        assert audit.verify(application.runtime.keyring, db) == []
+    with cloud.runtime.database.read() as db:
+        assert audit.verify(cloud.runtime.keyring, db) == []
         entries = [entry for entry in audit.entries(db, account_id) if entry.username.startswith("staff ")]
     return [(entry.username, entry.operation, entry.path) for entry in entries]
 
@@ -73,8 +65,8 @@ ME = f"staff {getpass.getuser()}"
 
 
 @pytest.mark.both
-def test_a_ticket_is_answered_while_the_server_runs(application: Cloud, staff: Desk) -> None:
-    alice = application.person(username="alice")
+def test_a_ticket_is_answered_while_the_server_runs(cloud: Cloud, staff: Desk) -> None:
+    alice = cloud.person(username="alice")
     alice.post("/v4/support/tickets", json={"summary": "Help", "description": "It is \x1b[31mred\x1b[0m."})
     (listed,) = staff("tickets", "list")
     assert (listed["id"], listed["status"], listed["summary"]) == (1, "new", "Help")
@@ -83,28 +75,28 @@ def test_a_ticket_is_answered_while_the_server_runs(application: Cloud, staff: D
     assert alice.get("/v4/support/tickets/1").json()["status"] == "open"
     (reply,) = alice.get("/v4/support/tickets/1/replies").json()["data"]
     assert (reply["description"], reply["from_compute"]) == ("Better now?", True)
-    assert [mail["to"] for mail in mails(application)] == ["alice@example.com"]
+    assert [mail["to"] for mail in mails(cloud)] == ["alice@example.com"]
     staff("tickets", "close", "1")
     assert staff("tickets", "list") == []
     assert [one["id"] for one in staff("tickets", "list", "--all")] == [1]
     staff("tickets", "answer", "1", "Too late.", code=1)
     assert "ticket 1 is closed" in staff.said
     path = "/v4/support/tickets/1"
-    assert recorded(application) == [(ME, "tickets answer", path), (ME, "tickets close", path)]
+    assert recorded(cloud) == [(ME, "tickets answer", path), (ME, "tickets close", path)]
 
 
-def test_people_who_share_a_login_say_who_they_are(application: Cloud, staff: Desk) -> None:
-    alice = application.person(username="alice")
+def test_people_who_share_a_login_say_who_they_are(cloud: Cloud, staff: Desk) -> None:
+    alice = cloud.person(username="alice")
     alice.post("/v4/support/tickets", json={"summary": "Help\nme", "description": "Please."})
     staff("tickets", "answer", "1", "Gladly.", "--as", "eve\x1b")
-    assert recorded(application)[0][0] == f"staff eve\N{REPLACEMENT CHARACTER} ({getpass.getuser()})"
-    (mail,) = mails(application)
+    assert recorded(cloud)[0][0] == f"staff eve\N{REPLACEMENT CHARACTER} ({getpass.getuser()})"
+    (mail,) = mails(cloud)
     assert mail["subject"] == "[Ticket 1] Help me"
 
 
-def test_the_record_of_an_account_is_shown(application: Cloud, staff: Desk) -> None:
-    account = application.account(username="alice")
-    alice = application.client(account["token"])
+def test_the_record_of_an_account_is_shown(cloud: Cloud, staff: Desk) -> None:
+    account = cloud.account(username="alice")
+    alice = cloud.client(account["token"])
     alice.post("/v4/support/tickets", json={"summary": "Help", "description": "Please."})
     staff("tickets", "answer", "1", "Gladly.")
     asked, answered = staff("audit", "show", account["euuid"])
@@ -151,9 +143,9 @@ WRONG = {
 """Commands with a single thing wrong in each, and what is said of it."""
 
 
-def test_what_is_wrong_is_said_in_a_line_and_leaves_no_trace(application: Cloud, staff: Desk, tmp_path: Path) -> None:
-    account, other = application.account(username="alice", managed=True), application.account(username="bob")
-    alice = application.client(account["token"])
+def test_what_is_wrong_is_said_in_a_line_and_leaves_no_trace(cloud: Cloud, staff: Desk, tmp_path: Path) -> None:
+    account, other = cloud.account(username="alice", managed=True), cloud.account(username="bob")
+    alice = cloud.client(account["token"])
     for summary in ("Help", "Thanks"):
         alice.post("/v4/support/tickets", json={"summary": summary, "description": "Please."})
     alice.post("/v4/support/tickets/1/attachments", files={"file": ("log.txt", b"hello")})
@@ -162,21 +154,21 @@ def test_what_is_wrong_is_said_in_a_line_and_leaves_no_trace(application: Cloud,
     names: dict[str, Any] = {
         "alice": account["euuid"],
         "bob": other["euuid"],
-        "instance": deploy(application, alice),
+        "instance": deploy(cloud, alice),
         "long": "x" * 65001,
     }
     names |= {"new": tmp_path / "new", "old": tmp_path / "old"}
     for command, words in WRONG.items():
         staff(*shlex.split(command.format(**names)), code=1)
         assert staff.said == f"crofter: {words.format(**names)}\n", command
-    assert (recorded(application), recorded(application, 3)) == ([], [])
+    assert (recorded(cloud), recorded(cloud, 3)) == ([], [])
     assert (sorted(file.name for file in tmp_path.iterdir()), names["old"].read_text()) == (["data", "old"], "mine")
     assert [ticket["status"] for ticket in alice.get("/v4/support/tickets").json()["data"]] == ["new", "closed"]
 
 
-def test_a_ticket_is_shown_with_what_it_is_about(application: Cloud, staff: Desk) -> None:
-    account = application.account(username="alice", managed=True)
-    alice = application.client(account["token"])
+def test_a_ticket_is_shown_with_what_it_is_about(cloud: Cloud, staff: Desk) -> None:
+    account = cloud.account(username="alice", managed=True)
+    alice = cloud.client(account["token"])
     number = alice.post("/v4/compute/instances", json={"region": "us-east", "type": "g6-nanode-1", "label": "web-1"})
     words = {"summary": "Help", "description": "Please."}
     alice.post("/v4/support/tickets", json={**words, "compute_id": number.json()["id"]})
@@ -192,10 +184,8 @@ def test_a_ticket_is_shown_with_what_it_is_about(application: Cloud, staff: Desk
     assert [one["nature"] for one in staff("tickets", "list")] == ["managed", "customer", "customer"]
 
 
-def test_an_answer_is_read_from_standard_input(
-    application: Cloud, staff: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    alice = application.person(username="alice")
+def test_an_answer_is_read_from_standard_input(cloud: Cloud, staff: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    alice = cloud.person(username="alice")
     alice.post("/v4/support/tickets", json={"summary": "Help", "description": "Please."})
     monkeypatch.setattr("sys.stdin", io.StringIO("A long\nanswer.\n"))
     staff("tickets", "answer", "1", "-", "--close")
@@ -203,20 +193,20 @@ def test_an_answer_is_read_from_standard_input(
     assert [one["text"] for one in staff("tickets", "show", "1")] == ["Please.", "A long\nanswer.\n"]
 
 
-def test_an_abuse_ticket_is_opened(application: Cloud, staff: Desk) -> None:
-    account = application.account(username="alice")
+def test_an_abuse_ticket_is_opened(cloud: Cloud, staff: Desk) -> None:
+    account = cloud.account(username="alice")
     staff("tickets", "open", account["euuid"], "Spam", "Your server sends spam.", "--nature", "abuse")
-    alice = application.client(account["token"])
+    alice = cloud.client(account["token"])
     assert alice.get("/v4/support/tickets/1").json()["closable"] is False
     assert alice.get("/v4/account/notifications").json()["data"][0]["type"] == "ticket_abuse"
-    (mail,) = mails(application)
+    (mail,) = mails(cloud)
     assert (mail["to"], mail["subject"]) == ("alice@example.com", "[Ticket 1] Spam")
-    assert recorded(application) == [(ME, "tickets open", "/v4/support/tickets/1")]
+    assert recorded(cloud) == [(ME, "tickets open", "/v4/support/tickets/1")]
 
 
-def test_a_ticket_about_an_instance_is_opened(application: Cloud, staff: Desk) -> None:
-    account = application.account(username="alice")
-    alice = application.client(account["token"])
+def test_a_ticket_about_an_instance_is_opened(cloud: Cloud, staff: Desk) -> None:
+    account = cloud.account(username="alice")
+    alice = cloud.client(account["token"])
     body = {"region": "us-east", "type": "g6-nanode-1", "label": "web-1"}
     number = alice.post("/v4/compute/instances", json=body).json()["id"]
     about = ("Spam", "It sends spam.", "--nature", "abuse", "--compute", str(number))
@@ -224,20 +214,20 @@ def test_a_ticket_about_an_instance_is_opened(application: Cloud, staff: Desk) -
     assert alice.get("/v4/support/tickets/1").json()["entity"]["label"] == "web-1"
 
 
-def test_an_attached_file_is_saved_for_its_owner_alone(application: Cloud, staff: Desk, tmp_path: Path) -> None:
-    alice = application.person(username="alice")
+def test_an_attached_file_is_saved_for_its_owner_alone(cloud: Cloud, staff: Desk, tmp_path: Path) -> None:
+    alice = cloud.person(username="alice")
     alice.post("/v4/support/tickets", json={"summary": "Help", "description": "Please."})
     alice.post("/v4/support/tickets/1/attachments", files={"file": ("log.txt", b"hello")})
     target = tmp_path / "saved"
     staff("tickets", "save", "1", "log.txt", "--to", str(target))
     assert target.read_bytes() == b"hello"
     assert target.stat().st_mode & 0o777 == 0o600
-    assert recorded(application) == [(ME, "tickets save", "/v4/support/tickets/1")]
+    assert recorded(cloud) == [(ME, "tickets save", "/v4/support/tickets/1")]
 
 
-def test_a_credential_is_decrypted_on_record(application: Cloud, staff: Desk) -> None:
-    account = application.account(username="dora", managed=True)
-    dora = application.client(account["token"])
+def test_a_credential_is_decrypted_on_record(cloud: Cloud, staff: Desk) -> None:
+    account = cloud.account(username="dora", managed=True)
+    dora = cloud.client(account["token"])
     dora.post("/v4/managed/credentials", json={"label": "prod", "username": "root", "password": "hunter2"})
     assert staff("managed", "credentials", account["euuid"]) == [{"id": 1, "label": "prod", "last_decrypted": None}]
     assert staff("managed", "decrypt", "1") == [{"username": "root", "password": "hunter2"}]
@@ -245,12 +235,16 @@ def test_a_credential_is_decrypted_on_record(application: Cloud, staff: Desk) ->
     assert "hunter2" in staff.read("managed", "decrypt", "1")
     assert "PRIVATE KEY" in staff.read("managed", "ssh-key", account["euuid"])
     decrypted = (ME, "managed decrypt", "/v4/managed/credentials/1")
-    assert recorded(application) == [decrypted, decrypted, (ME, "managed ssh-key", "/v4/managed/credentials/sshkey")]
+    assert recorded(cloud) == [
+        decrypted,
+        decrypted,
+        (ME, "managed ssh-key", "/v4/managed/credentials/sshkey"),
+    ]
 
 
-def test_managed_service_is_ended_by_the_staff(application: Cloud, staff: Desk) -> None:
-    account = application.account(username="dora", managed=True)
-    dora = application.client(account["token"])
+def test_managed_service_is_ended_by_the_staff(cloud: Cloud, staff: Desk) -> None:
+    account = cloud.account(username="dora", managed=True)
+    dora = cloud.client(account["token"])
     body = {"label": "web", "service_type": "url", "address": "http://127.0.0.1:9/", "timeout": 5}
     dora.post("/v4/managed/services", json=body)
     assert [one["label"] for one in staff("managed", "services")] == ["web"]
@@ -260,7 +254,7 @@ def test_managed_service_is_ended_by_the_staff(application: Cloud, staff: Desk) 
     assert dora.get("/v4/account/events").json()["data"][0]["action"] == "managed_disabled"
     staff("managed", "disable", account["euuid"], code=1)
     assert staff.said == "crofter: managed service is not enabled on this account\n"
-    assert recorded(application) == [(ME, "managed disable", "/v4/account/settings")]
+    assert recorded(cloud) == [(ME, "managed disable", "/v4/account/settings")]
 
 
 def test_without_a_database_there_is_nothing_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -270,13 +264,13 @@ def test_without_a_database_there_is_nothing_to_do(tmp_path: Path, capsys: pytes
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_maintenance_is_announced_done_and_called_off(application: Cloud, staff: Desk) -> None:
-    application.freeze()
-    alice = application.person(username="alice")
+def test_maintenance_is_announced_done_and_called_off(cloud: Cloud, staff: Desk) -> None:
+    cloud.freeze()
+    alice = cloud.person(username="alice")
     body = {"region": "us-east", "type": "g6-nanode-1", "image": "compute/debian12", "root_pass": "correct-horse-9"}
     number = alice.post("/v4/compute/instances", json=body).json()["id"]
-    application.settle()
-    now = application.runtime.clock.now()
+    cloud.settle()
+    now = cloud.runtime.clock.now()
     assert staff("maintenance", "schedule", str(number), clock.text(now - 1000), "Too late", code=1) is None
     (first,) = staff("maintenance", "schedule", str(number), "2040-01-01T00:00:00", "Never")
     (second,) = staff("maintenance", "schedule", str(number), "2039-01-01T00:00:00", "New kernel")
@@ -292,21 +286,21 @@ def test_maintenance_is_announced_done_and_called_off(application: Cloud, staff:
     assert "no maintenance" in staff.said
     assert [one["id"] for one in staff("maintenance", "list")] == [second["scheduled"]]
     staff("maintenance", "schedule", str(number), clock.text(now + clock.HOUR), "Tonight")
-    application.advance(3700)
+    cloud.advance(3700)
     assert actions(alice)[0] == "host_reboot"
     assert [one["status"] for one in staff("maintenance", "list")] == ["started", "pending"]
-    verbs = [operation for _, operation, _ in recorded(application)]
+    verbs = [operation for _, operation, _ in recorded(cloud)]
     assert verbs == ["maintenance schedule"] * 2 + ["maintenance cancel", "maintenance schedule"]
 
 
-def test_what_hosts_and_books_disagree_about_is_reported(application: Cloud, staff: Desk) -> None:
-    alice = application.person(username="alice")
-    own = deploy(application, alice)
+def test_what_hosts_and_books_disagree_about_is_reported(cloud: Cloud, staff: Desk) -> None:
+    alice = cloud.person(username="alice")
+    own = deploy(cloud, alice)
     assert staff("hosts", "reconcile") == []
-    with application.runtime.database.write() as db:
+    with cloud.runtime.database.write() as db:
         (host,) = db.raw(f"SELECT host FROM instance WHERE id = {own}").fetchone()
         db.update(instance, {"id": own}, status="booting")
-    hypervisor_client.hypervisor(application.runtime).ensure_disk(
+    hypervisor_client.hypervisor(cloud.runtime).ensure_disk(
         DiskRef(host, 4712), DiskSpec(100), Empty(), Order(1, "stray", 1, "stray")
     )
     found = staff("hosts", "reconcile")

@@ -12,22 +12,9 @@ from crofter.edge.endpoint import Endpoint
 from crofter.registry import ENDPOINTS
 from crofter.scopes import covers
 from tests.cloud import Cloud
+from tests.edge.answers import FIXED
 
 METHODS = ("GET", "POST", "PUT", "DELETE", "PATCH")
-FIXED = {
-    "x-spec-version": "4.115.0",
-    "vary": "Authorization, X-Filter",
-    "access-control-allow-origin": "*",
-    "access-control-allow-methods": "HEAD, GET, OPTIONS, POST, PUT, DELETE",
-    "access-control-allow-headers": "Authorization, Origin, X-Requested-With, Content-Type, Accept, X-Filter, "
-    "Idempotency-Key, Prefer, If-Match, If-None-Match, Last-Event-ID",
-    "access-control-expose-headers": "X-OAuth-Scopes, X-Accepted-OAuth-Scopes, X-Status, ETag, X-Request-Id, "
-    "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Retry-After, X-Event-Id, Idempotent-Replayed",
-    "x-frame-options": "DENY",
-    "x-content-type-options": "nosniff",
-    "x-xss-protection": "1; mode=block",
-    "content-security-policy": "default-src 'none'",
-}
 PRESENT = (
     "content-type",
     "x-oauth-scopes",

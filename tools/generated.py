@@ -1,4 +1,7 @@
-"""Writes the files that follow from the endpoints; with ``--check``, says which of them are out of date."""
+"""Writes the files that follow from the endpoints; with ``--check``, says which of them are out of date.
+
+``--examples`` first records the examples of the OpenAPI document anew, which takes some seconds.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,7 @@ from tools import commands, coverage, works_with  # noqa: E402
 
 
 def files() -> dict[str, str]:
-    """The content of each generated file, by its path."""
+    """The content of each generated file, by its path. The examples are compared by tests/test_schemathesis.py."""
     return {
         "openapi.json": openapi.render(ENDPOINTS),
         "COVERAGE.md": coverage.render(ENDPOINTS, coverage.interface(), coverage.documented(ENDPOINTS)),
@@ -34,11 +37,20 @@ def _read(file: Path) -> str | None:
     return file.read_text(encoding="utf-8") if file.exists() else None
 
 
+def _write_examples() -> None:
+    """First, since the OpenAPI document is made with them."""
+    from tools.life import record  # noqa: PLC0415 - it brings a whole server along
+
+    (ROOT / record.FILE).write_text(record.text(), encoding="utf-8")
+
+
 def main() -> None:
     if "--check" in sys.argv[1:]:
         if old := stale():
             sys.exit(f"out of date: {', '.join(old)}; run: make openapi")
         return
+    if "--examples" in sys.argv[1:]:
+        _write_examples()
     for name, text in files().items():
         (ROOT / name).write_text(text, encoding="utf-8")
 

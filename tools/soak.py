@@ -21,6 +21,7 @@ GRACE = 20.0
 """Seconds that it then has to end what it has started."""
 PYTEST = ("-m", "pytest", "-n", "2", "--dist", "worksteal", "--scope", "soak")
 
+THROUGH_HTTP = ("tests/edge/", "tests/login/", "tests/resources/")
 IN_A_DIALECT = ("--dialect", "tests/dialect.toml", "--scope", "quick")
 
 
@@ -36,6 +37,9 @@ class Piece(Struct, frozen=True):
 PIECES: dict[str, Piece] = {
     "storms": Piece(("tests/engine/test_storms.py",)),
     "engine": Piece(("tests/engine/",)),
+    "machines": Piece(("tests/drivers/test_real_machines.py",)),
+    "contract": Piece(("tests/drivers/test_libvirt.py",), "not each_verb"),
+    "verbs": Piece(("tests/drivers/test_libvirt.py",), "each_verb"),
     "database": Piece(("tests/db/", "tests/e2e/", "tests/drivers/")),
     "races": Piece(
         (
@@ -45,8 +49,10 @@ PIECES: dict[str, Piece] = {
             "tests/resources/test_nodebalancer_races.py",
         )
     ),
+    "killed": Piece(("tests/test_killed_processes.py",)),
     "walks": Piece(("tests/resources/test_instance_walks.py",)),
     "bodies": Piece(("tests/test_any_body.py",)),
+    "document": Piece(("tests/test_schemathesis.py",)),
     "year": Piece(("tests/test_year.py",), "not to_the_last_byte"),
     "repeat": Piece(("tests/test_year.py",), "to_the_last_byte"),
     "edge": Piece(("tests/edge/", "tests/login/")),
@@ -55,7 +61,8 @@ PIECES: dict[str, Piece] = {
     "operating": Piece(("tests/test_walk.py",)),
     "install": Piece(("tests/test_install.py", "tests/test_container.py")),
     "rest": Piece(("tests/",)),
-    "dialect": Piece(("tests/edge/", "tests/resources/"), options=IN_A_DIALECT),
+    "dialect": Piece(THROUGH_HTTP, options=IN_A_DIALECT),
+    "dialect_postgresql": Piece(THROUGH_HTTP, options=(*IN_A_DIALECT[:2], "--scope", "test", "-k", "postgresql")),
 }
 
 

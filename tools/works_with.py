@@ -52,6 +52,11 @@ CLIENTS = (
         ("tests/test_pytest_plugin.py::test_the_tests_of_the_page_pass",),
     ),
     Client(
+        "schemathesis, all its checks",
+        ("schemathesis",),
+        ("tests/test_schemathesis.py::test_every_answer_is_as_the_document_says",),
+    ),
+    Client(
         "OAuth by Authlib",
         ("authlib", "httpx"),
         ("tests/login/test_oauth.py::test_a_client_library_goes_the_whole_way",),

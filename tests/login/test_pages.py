@@ -261,7 +261,8 @@ def test_encrypted_the_cookies_belong_to_this_host_alone(chromium: Browser, tmp_
                 page.wait_for_url("**/console/**")
                 cookies = {one["name"]: one for one in page.context.cookies()}
         finally:
-            server.kill()  # how it stops is tried elsewhere
+            server.terminate()
+    assert server.returncode == 0
     assert sorted(cookies) == [f"__Host-crofter_{name}" for name in ("device", "form", "known", "session")]
     for one in cookies.values():
         assert (one["secure"], one["httpOnly"], one["sameSite"], one["path"]) == (True, True, "Lax", "/")

@@ -211,6 +211,7 @@ def test_a_payment_lowers_the_balance_and_is_listed_newest_first(alice: Client) 
         ({"usd": "4.99"}, [("usd", "Must be 5.00-2000.00")]),
         ({"usd": "0.00"}, [("usd", "Must be 5.00-2000.00")]),
         ({"usd": "2000.01"}, [("usd", "Must be 5.00-2000.00")]),
+        ({"usd": "620271239256.30"}, [("usd", "Must be 5.00-2000.00")]),
         ({"usd": "20.00", "cvv": "1"}, [("cvv", "Must be 3-4 digits")]),
     ],
 )

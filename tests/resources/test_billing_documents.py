@@ -194,6 +194,7 @@ def test_an_instance_says_what_it_costs_this_month(cloud: Cloud, late: Client) -
                 "service": "backup",
             },
         ],
+        "label": "web-1",
         "month_to_date": 0.25,
         "monthly": 7,
         "to": "2027-03-30T00:00:00",
@@ -221,7 +222,13 @@ def test_the_account_says_what_it_costs_by_service_and_by_tag(cloud: Cloud, late
         {"forecast": 0.25, "month_to_date": 0.25, "tag": None},
     ]
     assert done(late.get("/v4/account"))["balance_uninvoiced"] == cost["month_to_date"]
-    assert done(late.get(f"/v4/compute/instances/{both}/cost"))["month_to_date"] == 0.18
+    of_one = done(late.get(f"/v4/compute/instances/{both}/cost"))
+    assert of_one["month_to_date"] == 0.18
+    of_each = done(late.get("/v4/account/cost/instances"))
+    assert of_one in of_each["data"]
+    assert of_each["results"] == len(done(late.get("/v4/compute/instances"))["data"])
+    only = late.get("/v4/account/cost/instances", headers={"X-Filter": f'{{"label": "{of_one["label"]}"}}'})
+    assert done(only)["data"] == [of_one]
 
 
 def test_costs_of_the_account_need_access_to_it(cloud: Cloud, alice: Client) -> None:
@@ -232,3 +239,13 @@ def test_costs_of_the_account_need_access_to_it(cloud: Cloud, alice: Client) -> 
     assert rita.get(f"/v4/compute/instances/{number}/cost").status_code == 403
     done(alice.put("/v4/account/users/rita/grants", json={"compute": [{"id": number, "permissions": "read_only"}]}))
     assert rita.get(f"/v4/compute/instances/{number}/cost").status_code == 200
+    assert rita.get("/v4/account/cost/instances").status_code == 403
+
+
+def test_of_costs_by_instance_a_restricted_user_sees_those_that_were_granted(cloud: Cloud, alice: Client) -> None:
+    number, _hidden = instance(alice), instance(alice)
+    done(alice.post("/v4/account/users", json={"username": "rita", "email": "rita@example.com", "restricted": True}))
+    grants = {"global": {"account_access": "read_only"}, "compute": [{"id": number, "permissions": "read_only"}]}
+    done(alice.put("/v4/account/users/rita/grants", json=grants))
+    rita = cloud.client(cloud.token("rita"))
+    assert [one["id"] for one in done(rita.get("/v4/account/cost/instances"))["data"]] == [number]

@@ -166,8 +166,9 @@ def test_a_sender_that_stops_leaves_nothing(cloud: Cloud, alice: Client, monkeyp
     image, upload_to = asked(alice)
     with half_sent(upload_to) as connection:
         assert b" 408 " in connection.recv(1000)
+    settled(cloud)
     with half_sent(upload_to):
-        pass
+        wait_for(lambda: len(left(cloud)) == 1)
     settled(cloud)
     assert (status(alice, image), left(cloud)) == ("pending_upload", [])
 

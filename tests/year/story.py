@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from crofter import catalogue
-from crofter.clock import HOUR
+from crofter.clock import DAY, HOUR
 from tests.resources.money import moment
 from tests.year.clouds import sent
 from tests.year.life import Event, Log
@@ -37,7 +38,12 @@ def micros(amount: Any) -> int:
 
 
 def month(at: int) -> str:
-    return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m")
+    return _month_of_day(at // DAY)
+
+
+@cache
+def _month_of_day(day: int) -> str:
+    return datetime.fromtimestamp(day * DAY / 1000, UTC).strftime("%Y-%m")
 
 
 def first_of(text: str) -> int:
