@@ -54,8 +54,15 @@ class Queue:
 
     @property
     def commits(self) -> int:
-        """How often new tags were committed. The heartbeat of the server may beat in between."""
-        return sum("INSERT INTO tag (" in part for part in " ".join(self.statements).split("COMMIT"))
+        """How often new tags were committed. The heartbeat of the server may commit in between, or after a rollback."""
+        count, inserted = 0, False
+        for statement in self.statements:
+            if statement.startswith("COMMIT"):
+                count += inserted
+            inserted = statement.startswith("INSERT INTO tag (") or (
+                inserted and statement.split()[0] not in {"BEGIN", "COMMIT"}
+            )
+        return count
 
     def send(self, labels: list[str], *planned: str) -> list[httpx2.Response]:
         """Tags to be made, and some that are only to be planned, last."""
