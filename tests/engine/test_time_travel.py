@@ -289,3 +289,23 @@ def test_settling_waits_for_work_in_real_time_and_spends_no_service_time_on_it(b
     application.write(lambda ctx: enqueue(ctx, real.operation, Nothing()))
     assert application.time_travel.settle(60) == (parse(START), 1)
     assert application.states() == ["done"]
+
+
+@pytest.mark.parametrize("mode", ["frozen", "real"])
+def test_a_traveller_is_alone_whatever_the_clock_did_before(bench: Benches, mode: str) -> None:
+    """Also where real machines go on working while time stands, and what they need is taken up."""
+    application = bench(HAPPEN)
+    other = bench(HAPPEN, pool_sizes={"std": 1}, poll=0.02)
+    other.worker.stands_with_clock = False
+    if mode == "frozen":
+        at_noon(application)
+    with application.time_travel.standstill():
+        put(application, "awaited")
+        for pool in other.worker._pools:
+            assert other.worker.claim(pool)[0] is None
+        assert application.states() == ["queued"]
+    assert application.runtime.clock.setting.mode == mode
+    deadline = machine_now() + 20 * SECOND
+    while application.states() != ["done"]:
+        assert machine_now() < deadline, application.states()
+        threading.Event().wait(0.02)

@@ -258,8 +258,8 @@ class Heartbeat:
 
     def _clock_is_held(self) -> bool:
         with self._runtime.database.read() as db:
-            return timekeeping.held(db)
+            return timekeeping.held(db) is not None
 
     def _release_clock(self) -> None:
         timekeeping.load(self._runtime)
-        timekeeping.running_from(self._runtime, self._runtime.clock.now())
+        timekeeping.let_go(self._runtime)

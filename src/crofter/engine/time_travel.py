@@ -13,7 +13,7 @@ from msgspec import Struct
 from sqlalchemy import select
 
 from crofter import events
-from crofter.clock import HOUR, SECOND, Setting
+from crofter.clock import HOUR, SECOND
 from crofter.db import Database, Row, Session, query
 from crofter.engine import queue, schedules, timekeeping
 from crofter.engine.runner import Runner
@@ -38,8 +38,6 @@ class TimeTravel:
         self._runtime = worker.runtime
         self._sole_thread = threading.Lock()
         self._sole_process = TravelLock(worker.runtime.database)
-        self._runs_again = False
-        """Whether the clock that stands now is to run on afterwards."""
         self._step_thread = StepThread(worker.runtime.database)
         self._coming: Coming | None = None
         """What was seen to come next, as long as nothing has been done since."""
@@ -156,10 +154,8 @@ class TimeTravel:
         """
         with self._alone(), self._worker.paused():
             before = self._runtime.clock.setting
-            self._runs_again = before.mode == "real"
-            # Every claim reads the clock, so a standing one stops the workers of the other processes too.
-            now = self._runtime.clock.now()
-            timekeeping.put(self._runtime, Setting("frozen", 0, now), time_travelling=self._runs_again)
+            # Every claim reads the clock, so a held one stops the workers of the other processes too.
+            timekeeping.hold(self._runtime, self._runtime.clock.now(), afterwards=before.mode)
             self._runtime.clock.held = True
             try:
                 while self._others_are_busy():
@@ -167,11 +163,7 @@ class TimeTravel:
                 yield
             finally:
                 self._runtime.clock.held = False
-                with self._runtime.database.read() as db:
-                    still_held = timekeeping.held(db)
-                if still_held:
-                    least = None if then_as_stored else before
-                    timekeeping.running_from(self._runtime, self._runtime.clock.now(), least=least)
+                timekeeping.let_go(self._runtime, least=None if then_as_stored else before)
 
     @contextmanager
     def _alone(self) -> Iterator[None]:
@@ -192,7 +184,7 @@ class TimeTravel:
     # ---- moving -----------------------------------------------------------------------------------------------------
 
     def _jump(self, moment: int) -> None:
-        timekeeping.put(self._runtime, Setting("frozen", 0, moment), time_travelling=None)
+        timekeeping.jump(self._runtime, moment)
 
     def _next_moment(self, *, only_needed: bool = False) -> int | None:
         coming = self._coming

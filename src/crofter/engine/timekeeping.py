@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import BigInteger, text
 
-from crofter.clock import SECOND, Setting, machine_now
+from crofter.clock import SECOND, Mode, Setting, machine_now
 from crofter.context import Runtime
 from crofter.db import Json, Lock, Row, Session, meta, query
 
@@ -22,8 +22,8 @@ MARK_EVERY = 3
 """Seconds between two looks at the mark."""
 _UNMARKED = 2 * MARK_EVERY * SECOND
 """Milliseconds for which a process that was killed may have told the time after the mark was last written."""
-TIME_TRAVELLING = "conducting"
-"""Set while a time traveller has stopped a running clock, so that its sudden death does not leave it standing."""
+TIME_TRAVELLING = "time_travelling"
+"""What the clock will do when a time traveller lets go of it: none that ran stands for ever if that one dies."""
 
 
 class _Reading(Row):
@@ -140,26 +140,38 @@ def ask_ahead(runtime: Runtime, db: Session) -> None:
         db.ask_ahead(_SHARED)
 
 
-def put(runtime: Runtime, setting: Setting, *, time_travelling: bool | None = False) -> None:
-    """Set the clock, for this process and, through the database, for all others.
-
-    ``time_travelling``: whether it is to run on afterwards; None: that was said before.
-    """
+def put(runtime: Runtime, setting: Setting) -> None:
+    """Set the clock, for this process and, through the database, for all others. No time traveller holds it."""
     with runtime.database.write() as db:
-        setting = _store(runtime, db, setting, time_travelling=time_travelling)
+        setting = _store(runtime, db, setting)
+        _say(db, None)
+    runtime.clock.setting = setting
+
+
+def hold(runtime: Runtime, moment: int, *, afterwards: Mode) -> None:
+    """Make the clock stand for a time traveller, and let every process know what it will do afterwards."""
+    with runtime.database.write() as db:
+        setting = _store(runtime, db, Setting("frozen", 0, moment))
+        _say(db, afterwards)
+    runtime.clock.setting = setting
+
+
+def jump(runtime: Runtime, moment: int) -> None:
+    """Set a clock that this process holds."""
+    with runtime.database.write() as db:
+        setting = _store(runtime, db, Setting("frozen", 0, moment))
     runtime.clock.setting = setting
 
 
 def move(runtime: Runtime, db: Session, moment: int) -> None:
-    """Set a clock that this process holds, in a transaction under way. Nobody else looks at it meanwhile."""
-    runtime.clock.setting = _store(runtime, db, Setting("frozen", 0, moment), time_travelling=None)
+    """The same in a transaction under way. Nobody else looks at it meanwhile."""
+    runtime.clock.setting = _store(runtime, db, Setting("frozen", 0, moment))
 
 
 def put_back(runtime: Runtime, db: Session) -> None:
     """Go on from the clock that a snapshot of the whole database has brought back, earlier or later than ours."""
     begin(runtime, db)
-    setting = runtime.clock.setting
-    runtime.clock.setting = _store(runtime, db, setting, time_travelling=held(db))
+    runtime.clock.setting = _store(runtime, db, runtime.clock.setting)
 
 
 def running_from(runtime: Runtime, moment: int, least: Setting | None = None) -> None:
@@ -167,8 +179,19 @@ def running_from(runtime: Runtime, moment: int, least: Setting | None = None) ->
     with runtime.database.write() as db:
         real = _real(runtime, db)
         moment = max(moment, real + least.offset) if least else moment
-        setting = _store(runtime, db, Setting("real", moment - real, 0), time_travelling=False)
+        setting = _store(runtime, db, Setting("real", moment - real, 0))
+        _say(db, None)
     runtime.clock.setting = setting
+
+
+def let_go(runtime: Runtime, least: Setting | None = None) -> None:
+    """No time traveller holds the clock any more: it runs on, or stays where it stands, as was said."""
+    with runtime.database.read() as db:
+        afterwards = held(db)
+    if afterwards == "real":
+        running_from(runtime, runtime.clock.now(), least=least)
+    elif afterwards == "frozen":
+        put(runtime, runtime.clock.setting)
 
 
 def _real(runtime: Runtime, db: Session) -> int:
@@ -178,19 +201,22 @@ def _real(runtime: Runtime, db: Session) -> int:
     return runtime.clock.machine()
 
 
-def _store(runtime: Runtime, db: Session, setting: Setting, *, time_travelling: bool | None) -> Setting:
+def _store(runtime: Runtime, db: Session, setting: Setting) -> Setting:
     # By the time of day, so that it grows even over a reset of the whole server.
     serial = max(runtime.clock.setting.serial + 1, _real(runtime, db))
     setting = msgspec.structs.replace(setting, serial=serial)
     meta.put(db, CLOCK, msgspec.to_builtins(setting))
-    if time_travelling is not None:
-        meta.put(db, TIME_TRAVELLING, time_travelling)
     db.signal(CLOCK)
     if setting.mode == "real":
         db.signal("operations")  # while time stands, there is nothing to take up
     return setting
 
 
-def held(db: Session) -> bool:
-    """Whether a time traveller says that it holds the clock. It may have died since."""
-    return bool(meta.get(db, TIME_TRAVELLING, False))
+def _say(db: Session, afterwards: Mode | None) -> None:
+    meta.put(db, TIME_TRAVELLING, afterwards or "")
+
+
+def held(db: Session) -> Mode | None:
+    """What the clock will do when the time traveller lets go that says it holds it. It may have died since."""
+    afterwards: Mode | None = meta.get(db, TIME_TRAVELLING) or None
+    return afterwards

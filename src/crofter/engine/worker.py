@@ -259,7 +259,7 @@ class Worker:
         """Time stands, or is being moved: only a time traveller moves things."""
         if self.runtime.clock.setting.mode != "frozen":
             return False
-        return self.stands_with_clock or timekeeping.held(db)
+        return self.stands_with_clock or timekeeping.held(db) is not None
 
     def let_go(self, run: Runner) -> WorkerPool | None:
         """The thread that had claimed it is through with it. The pool that lacks a thread now, if it was of one."""
