@@ -258,6 +258,15 @@ def test_the_description_shows_what_rules_change_and_where_aliases_lead(cloud: C
     assert len(names) == len(set(names))
 
 
+@pytest.mark.parametrize("page", ["/openapi.json", "/docs"])
+def test_pages_about_the_interface_answer_every_method_in_their_words(cloud: Cloud, page: str) -> None:
+    asked = cloud.sandbox.head(page)
+    assert (asked.status_code, asked.content) == (200, b"")
+    refused = cloud.sandbox.post(page)
+    assert refused.status_code == 405
+    assert refused.json()["errors"] == [{"reason": "Method Not Allowed"}]
+
+
 def test_no_answer_has_the_interfaces_own_word_in_it(cloud: Cloud) -> None:
     """Whatever can be read, after a life in which nobody wrote it."""
     client = cloud.person(managed=True)

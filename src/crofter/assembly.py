@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+from collections.abc import Callable
 from copy import copy
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -188,8 +189,10 @@ def _mounts(application: Application, control: SandboxControl | None) -> dict[st
         "health": mounts.health(application.readiness),
         "version": mounts.version(),
         "metrics": mounts.metrics(lambda: numbers(application)),
-        "openapi.json": mounts.page_at(partial(_described_at, runtime.settings)),
-        "docs": mounts.page(mounts.once(partial(_docs, runtime.settings.sandbox))),
+        "openapi.json": mounts.page_at(
+            partial(_described_at, runtime.settings, mounts.once(lambda: application.app.described(_rendered())))
+        ),
+        "docs": mounts.page(mounts.once(partial(_docs, application.app, sandbox=runtime.settings.sandbox))),
     }
     opened |= console.mounts_of(console.Console(runtime.settings))
     opened[UPLOADS] = _uploads(application)
@@ -245,25 +248,25 @@ def _login(application: Application) -> ASGIApp:
 
 
 @mounts.once
-def _description() -> str:
+def _rendered() -> str:
     from crofter.edge import openapi  # noqa: PLC0415
 
     return openapi.render(registry.ENDPOINTS)
 
 
-def _described_at(settings: Settings, origin: str) -> tuple[Any, ...]:
+def _described_at(settings: Settings, description: Callable[[], str], origin: str) -> tuple[Any, ...]:
     """The description, for clients that reach the server as this one does."""
     from crofter.edge import openapi  # noqa: PLC0415
 
     address = settings.address if settings.base_url or not origin else origin
-    return 200, _description().replace(f'"{openapi.ADDRESS}/', f'"{address}/').encode(), "application/json"
+    return 200, description().replace(f'"{openapi.ADDRESS}/', f'"{address}/').encode(), "application/json"
 
 
-def _docs(sandbox: bool) -> tuple[Any, ...]:
+def _docs(app: App, *, sandbox: bool) -> tuple[Any, ...]:
     from crofter.edge import docspage, openapi  # noqa: PLC0415
 
     page = docspage.page(openapi.document(registry.ENDPOINTS, __version__), trying=sandbox)
-    return 200, page, HTML, (b"content-security-policy", docspage.CSP.encode())
+    return 200, app.in_words(page.decode()).encode(), HTML, (b"content-security-policy", docspage.CSP.encode())
 
 
 def reset(application: Application, faults: Faults, snapshots: SandboxSnapshots) -> None:

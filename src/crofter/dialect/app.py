@@ -61,6 +61,14 @@ class DialectApp(App):
     def mounted(self, mounts: Mapping[str, ASGIApp]) -> Mapping[str, ASGIApp]:
         return mounted.mounted(mounts, self._dialect)
 
+    def in_words(self, page: str) -> str:
+        return page if self._dialect.words is None else answers.document(page, self._dialect.words)
+
+    def described(self, document: str) -> str:
+        from crofter.dialect.described import described  # noqa: PLC0415 - few ever ask
+
+        return described(self.in_words(document), self._dialect)
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
             sent = scope["raw_path"]

@@ -21,6 +21,8 @@ METHODS = ("get", "post", "put", "delete")
 
 def described(text: str, dialect: Dialect) -> str:
     """``text`` is the document in the dialect's words."""
+    if not (dialect.rules or dialect.aliases):
+        return text
     document = json.loads(text)
     outward = str if dialect.words is None else dialect.words.outward
     rules = {

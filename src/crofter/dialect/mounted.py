@@ -1,52 +1,24 @@
-"""What is beside the interface, in a dialect: its description, and the login service as far as programs talk to it."""
+"""What is beside the interface, in a dialect: the login service, as far as programs talk to it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from typing import Any
 
-from crofter.dialect import answers
 from crofter.dialect.file import Dialect
 from crofter.dialect.words import OWN, Words
 from crofter.edge.app import ASGIApp, Receive, Scope, Send
 
 _SCOPE = re.compile(rb"(?:(?<=&)|^)scopes?=[^&]*")
 """In a query, or in a form."""
-PAGES = ("openapi.json", "docs")
 LOGIN = ("login", "oauth", ".well-known")
 
 
 def mounted(mounts: Mapping[str, ASGIApp], dialect: Dialect) -> Mapping[str, ASGIApp]:
     """The same applications, as the dialect has them."""
-    if dialect.words is not None:
-        mounts = _in_words(mounts, dialect.words)
-    if not (dialect.rules or dialect.aliases):
-        return mounts
-
-    @lru_cache(8)
-    def changed(body: bytes) -> bytes:
-        from crofter.dialect.described import described  # noqa: PLC0415 - few ever ask
-
-        return described(body.decode(), dialect).encode()
-
-    return {**mounts, "openapi.json": _changed(mounts["openapi.json"], changed)}
-
-
-def _in_words(mounts: Mapping[str, ASGIApp], words: Words) -> dict[str, ASGIApp]:
-    login = {name: _LoginInWords(mounts[name], words) for name in LOGIN}
-    return {**mounts} | login | {name: _described(mounts[name], words) for name in PAGES}
-
-
-def _described(app: ASGIApp, words: Words) -> ASGIApp:
-    """A page that nobody but the makers of the interface wrote: the word changes wherever it stands."""
-
-    @lru_cache(8)  # it is long, and the same for everybody who comes by the same address
-    def changed(body: bytes) -> bytes:
-        return answers.document(body.decode(), words).encode()
-
-    return _changed(app, changed)
+    words = dialect.words
+    return mounts if words is None else {**mounts, **{name: _LoginInWords(mounts[name], words) for name in LOGIN}}
 
 
 class _LoginInWords:
@@ -56,7 +28,7 @@ class _LoginInWords:
 
     def __init__(self, app: ASGIApp, words: Words) -> None:
         self._words = words
-        self._answering = _changed(app, lambda body: words.outward(body.decode()).encode(), b"application/json")
+        self._answering = _changed(app, lambda body: words.outward(body.decode()).encode())
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def receive_in_words() -> Any:
@@ -70,8 +42,8 @@ class _LoginInWords:
         return _SCOPE.sub(lambda match: match[0].replace(self._words.word.encode() + b"s", OWN.encode() + b"s"), pairs)
 
 
-def _changed(app: ASGIApp, change: Callable[[bytes], bytes], only: bytes = b"") -> ASGIApp:
-    """An application whose answers are changed as a whole, if they are of a content type."""
+def _changed(app: ASGIApp, change: Callable[[bytes], bytes]) -> ASGIApp:
+    """An application whose answers in JSON are changed as a whole."""
 
     async def changed(scope: Scope, receive: Receive, send: Send) -> None:
         started: list[Any] = []
@@ -86,7 +58,7 @@ def _changed(app: ASGIApp, change: Callable[[bytes], bytes], only: bytes = b"") 
                 return
             start, body = started[0], b"".join(parts)
             sent = dict(start["headers"])
-            if sent.get(b"content-type", b"").startswith(only):
+            if sent.get(b"content-type", b"").startswith(b"application/json"):
                 body = change(body)
             length = sent.get(b"content-length")
             if length is not None and scope["method"] != "HEAD":

@@ -96,6 +96,14 @@ class App:
         """Applications that are to be mounted, as they are to be served."""
         return mounts
 
+    def in_words(self, page: str) -> str:
+        """A page about the interface, in the words that callers use."""
+        return page
+
+    def described(self, document: str) -> str:
+        """The OpenAPI document, as callers find the interface."""
+        return document
+
     @cached_property
     def _loop(self) -> asyncio.AbstractEventLoop:
         return asyncio.get_running_loop()
