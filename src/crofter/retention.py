@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import suppress
 
-from crofter import audit
+from crofter import audit, clock
 from crofter.context import Context, Runtime
 from crofter.db.database import TransactionConflict
 from crofter.edge import idempotency
@@ -66,12 +66,19 @@ def forget_operations(work: StepContext) -> Sleep | None:
     return None
 
 
+@step()
+def forget_orders(work: StepContext) -> Sleep | None:
+    """What hypervisors remember of operations: a day longer than the operations themselves are kept."""
+    work.runtime.hypervisor.prune(work.runtime.clock.now() - queue.KEPT - clock.DAY)
+    return None
+
+
 PRUNE = Operation(
     kind="retention.prune",
     args=Nothing,
     queue="bulk",
     keep=False,
-    steps=(take_checkpoint, forget_events, forget_logins, forget_answers, forget_operations),
+    steps=(take_checkpoint, forget_events, forget_logins, forget_answers, forget_operations, forget_orders),
 )
 
 CHECKPOINT = Operation(kind="audit.checkpoint", args=Nothing, queue="bulk", keep=False, steps=(take_checkpoint,))

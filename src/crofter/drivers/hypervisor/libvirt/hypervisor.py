@@ -278,7 +278,7 @@ class LibvirtHypervisor:
 
     def prune(self, before: int) -> int:
         with self._store.writing() as scene:
-            return scene.forget(before) + scene.db.run(sampling.OLD, before=before)
+            return scene.forget(before) + scene.db.run(sampling.OLD, before=before - sampling.KEPT_LONGER)
 
     def _away(self, hosts: Iterable[int] | None = None) -> frozenset[int]:
         return self.hosts_client.away(self.hosts_client.fleet().entries if hosts is None else hosts)

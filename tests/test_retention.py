@@ -1,0 +1,37 @@
+"""What nobody can ask for any more is forgotten."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import func, select
+
+from crofter.db import query
+from crofter.drivers.hypervisor.simulated import tables
+from tests.cloud import Cloud
+from tests.sweep import Machine, fault
+
+_ORDERS = query(select(func.count()).select_from(tables.work))
+_CHANGES = query(select(func.count()).select_from(tables.change))
+_THINGS = query(select(func.count()).select_from(tables.thing))
+
+
+@pytest.mark.both
+def test_hypervisors_forget_orders_of_operations_that_are_forgotten(cloud: Cloud) -> None:
+    machine = Machine(cloud)
+    fault(machine, "power_off")  # a change, which the watchdog answers with orders
+    cloud.settle()
+    machine.rest("shutdown")
+
+    def remembered() -> list[int]:
+        with cloud.runtime.database.read() as db:
+            return [db.value(counted) for counted in (_THINGS, _ORDERS, _CHANGES)]
+
+    things, *before = remembered()
+    assert min(before) > 0
+    assert machine.owner.post(f"{machine.path}/backups/cancel").status_code == 200  # which would be orders every day
+    cloud.sandbox.post("/_sandbox/clock/advance", json={"seconds": 93 * 86400})
+    left, *after = remembered()
+    assert after == [0, 0]
+    assert 0 < left <= things
+    assert machine.owner.get(machine.path).json()["status"] == "offline"
+    machine.rest("boot")
