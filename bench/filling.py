@@ -9,7 +9,7 @@ import apsw
 import psycopg
 
 from crofter.db.tally import BLOCK_BITS
-from crofter.drivers.hypervisor.simulated.fleet import BLOCK, code_of
+from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
 
 ACCOUNT, USER = 1, 1
 RARE = 1000
@@ -61,13 +61,13 @@ INSERT INTO tagged (tag_id, kind, object_id)
 SELECT (SELECT id FROM tag WHERE account_id = {account} AND label = '{tag}'), 'compute', n FROM {numbers} WHERE {which}
 """
 _MACHINES = """
-INSERT INTO simulated_thing (kind, id, host, doc, operation, fence)
+INSERT INTO hypervisor_thing (kind, id, host, doc, operation, fence)
 SELECT 'domain', n, {hosts} + n % 200,
        '{{"spec":{{"vcpus":1,"memory":1024}},"on":true,"reason":null,"active":{{"vcpus":1,"memory":1024}}}}', 0, 0
 FROM {numbers}
 """
 _DRIVES = """
-INSERT INTO simulated_thing (kind, id, host, doc, operation, fence)
+INSERT INTO hypervisor_thing (kind, id, host, doc, operation, fence)
 SELECT 'disk', n, {hosts} + n % 200,
        '{{"size":25600,"filesystem":"ext4","used":800,"content":"","ready":true,"user":' || n || '}}', 0, 0
 FROM {numbers}

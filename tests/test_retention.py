@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import func, select
 
 from crofter.db import query
-from crofter.drivers.hypervisor.simulated import tables
+from crofter.drivers.hypervisor.ledger import tables
 from tests.cloud import Cloud
 from tests.sweep import Machine, fault
 

@@ -31,11 +31,11 @@ from crofter.drivers.hypervisor import (
     VolumeRef,
     VolumeSource,
 )
+from crofter.drivers.hypervisor.ledger.performing import Task, perform
+from crofter.drivers.hypervisor.ledger.plans import Plan, one
+from crofter.drivers.hypervisor.ledger.scene import Scene
+from crofter.drivers.hypervisor.ledger.things import D, Disk, Domain, Image, Thing, Volume
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
-from crofter.drivers.hypervisor.simulated.performing import Task, perform
-from crofter.drivers.hypervisor.simulated.plans import Plan, one
-from crofter.drivers.hypervisor.simulated.scene import Scene
-from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Image, Thing, Volume
 
 Driver = type[SimulatedHypervisor]
 _fresh = itertools.count()

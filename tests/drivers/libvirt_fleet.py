@@ -13,10 +13,10 @@ from pathlib import Path
 import msgspec
 
 from crofter.db import Database
+from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
 from crofter.drivers.hypervisor.libvirt.media import ImageFile
-from crofter.drivers.hypervisor.simulated.fleet import BLOCK, code_of
 
 NOBODY = 65534
 PLENTY = 10_000_000

@@ -7,8 +7,9 @@ from pathlib import Path
 from crofter.clock import Clock
 from crofter.db import Database, open_database
 from crofter.drivers.hypervisor import DiskRef, DiskSpec, DomainRef, DomainSpec, Empty, Order, Seed
+from crofter.drivers.hypervisor.ledger import tables
 from crofter.drivers.hypervisor.libvirt import tables as libvirt_tables
-from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, tables
+from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 
 REGIONS = ("us-east",)
 STEPS = ("disk", "size", "seed", "domain", "gone")

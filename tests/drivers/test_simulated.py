@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from crofter.clock import DAY, HOUR
 from crofter.drivers.hypervisor import DiskRef, DiskSpec, DomainSpec, Empty, FromImage, Inventory, Order, Refused, Seed
+from crofter.drivers.hypervisor.ledger.world import DEFAULTS
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
-from crofter.drivers.hypervisor.simulated.world import DEFAULTS
 from tests.drivers.bench import Yard
 from tests.drivers.simulated_bench import NOON, SimulatedBench
 
@@ -129,7 +129,7 @@ def test_no_password_is_kept_or_shown(yard: Yard, bench: SimulatedBench) -> None
     yard.done(lambda: yard.driver.ensure_seed(disk, seed, order))
     with bench.database.read() as db:
         for table in ("thing", "work", "change", "setting"):
-            assert canary not in str(db.raw(f"SELECT * FROM simulated_{table}").fetchall())
+            assert canary not in str(db.raw(f"SELECT * FROM hypervisor_{table}").fetchall())
     assert canary not in f"{seed} {seed!r}"
 
 

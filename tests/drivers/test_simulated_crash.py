@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from crofter.db import open_database
 from crofter.drivers.hypervisor import Seed
+from crofter.drivers.hypervisor.ledger.things import digest
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
-from crofter.drivers.hypervisor.simulated.things import digest
 from tests.databases import PostgresServer
 from tests.drivers.bench import Yard
 from tests.drivers.lives import create_store, life, open_driver

@@ -9,7 +9,7 @@ import pytest
 from httpx2 import Client
 
 from crofter.drivers.hypervisor import Network, Rule
-from crofter.drivers.hypervisor.simulated.things import Wiring
+from crofter.drivers.hypervisor.ledger.things import Wiring
 from crofter.engine import Sleep
 from crofter.resources.firewalls import operations
 from crofter.resources.firewalls.operations import apply_some

@@ -55,7 +55,7 @@ def told_to_host(cloud: Cloud, own: int) -> set[str]:
     """What the host of an instance knows of its addresses."""
     cloud.settle()
     with cloud.runtime.database.read() as db:
-        rows = db.raw(f"SELECT doc FROM simulated_thing WHERE id = {own}").fetchall()
+        rows = db.raw(f"SELECT doc FROM hypervisor_thing WHERE id = {own}").fetchall()
     (network,) = [doc["network"] for doc in (json.loads(row[0]) for row in rows if row[0]) if "network" in doc]
     return set(network["addresses"])
 

@@ -15,9 +15,9 @@ from crofter.bootstrap import hypervisor
 from crofter.cli.operators import Arguments, Rows
 from crofter.context import Runtime
 from crofter.drivers.hypervisor import DriverError
+from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
 from crofter.drivers.hypervisor.libvirt import fleet, tables
 from crofter.drivers.hypervisor.libvirt.fleet import HostEntry
-from crofter.drivers.hypervisor.simulated.fleet import BLOCK, code_of
 from crofter.resources.instances import sweeping
 from crofter.resources.regions import store as regions
 

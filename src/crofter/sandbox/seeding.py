@@ -6,8 +6,8 @@ import msgspec
 
 from crofter.context import Runtime
 from crofter.db import Session, meta
+from crofter.drivers.hypervisor.ledger.world import DEFAULTS
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
-from crofter.drivers.hypervisor.simulated.world import DEFAULTS
 from crofter.edge import bodies
 from crofter.edge.arguments import Request
 from crofter.edge.endpoint import Endpoint

@@ -6,6 +6,7 @@ from typing import Any, overload
 
 from crofter.drivers.hypervisor.contract import PATIENCE, Hypervisor, Order
 from crofter.drivers.hypervisor.errors import Refused
+from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
 from crofter.drivers.hypervisor.reports import (
     Change,
     Host,
@@ -18,7 +19,6 @@ from crofter.drivers.hypervisor.reports import (
     Progress,
     Usage,
 )
-from crofter.drivers.hypervisor.simulated.fleet import BLOCK, code_of
 from crofter.drivers.hypervisor.specs import (
     BackupRef,
     DiskRef,

@@ -86,21 +86,21 @@ CREATE TRIGGER domain_record_tally_move AFTER UPDATE OF domain_id ON domain_reco
 --;
 CREATE TABLE region ( slug TEXT NOT NULL, position INTEGER, country TEXT NOT NULL, capabilities TEXT NOT NULL, resolvers_ipv4 TEXT NOT NULL, resolvers_ipv6 TEXT NOT NULL, status TEXT DEFAULT 'ok' NOT NULL, CONSTRAINT pk_region PRIMARY KEY (slug), CONSTRAINT uq_region_position UNIQUE (position) ) WITHOUT ROWID, STRICT
 --;
-CREATE TABLE simulated_thing ( kind TEXT NOT NULL, id INTEGER NOT NULL, host INTEGER NOT NULL, doc TEXT, due INTEGER, becomes TEXT, heading INTEGER, operation INTEGER NOT NULL, fence INTEGER NOT NULL, CONSTRAINT pk_simulated_thing PRIMARY KEY (kind, id) ) STRICT
+CREATE TABLE hypervisor_thing ( kind TEXT NOT NULL, id INTEGER NOT NULL, host INTEGER NOT NULL, doc TEXT, due INTEGER, becomes TEXT, heading INTEGER, operation INTEGER NOT NULL, fence INTEGER NOT NULL, CONSTRAINT pk_hypervisor_thing PRIMARY KEY (kind, id) ) STRICT
 --;
-CREATE INDEX ix_simulated_thing_heading ON simulated_thing (heading) WHERE heading IS NOT NULL
+CREATE INDEX ix_hypervisor_thing_heading ON hypervisor_thing (heading) WHERE heading IS NOT NULL
 --;
-CREATE INDEX ix_simulated_thing_host ON simulated_thing (host)
+CREATE INDEX ix_hypervisor_thing_host ON hypervisor_thing (host)
 --;
-CREATE TABLE simulated_work ( operation INTEGER NOT NULL, kind TEXT NOT NULL, id INTEGER NOT NULL, step TEXT NOT NULL, verb TEXT NOT NULL, begun INTEGER NOT NULL, ends INTEGER NOT NULL, amount INTEGER NOT NULL, failure TEXT, reached INTEGER, CONSTRAINT pk_simulated_work PRIMARY KEY (operation, kind, id, step, verb) ) STRICT
+CREATE TABLE hypervisor_work ( operation INTEGER NOT NULL, kind TEXT NOT NULL, id INTEGER NOT NULL, step TEXT NOT NULL, verb TEXT NOT NULL, begun INTEGER NOT NULL, ends INTEGER NOT NULL, amount INTEGER NOT NULL, failure TEXT, reached INTEGER, CONSTRAINT pk_hypervisor_work PRIMARY KEY (operation, kind, id, step, verb) ) STRICT
 --;
-CREATE INDEX ix_simulated_work_begun ON simulated_work (begun)
+CREATE INDEX ix_hypervisor_work_begun ON hypervisor_work (begun)
 --;
-CREATE TABLE simulated_read_count ( operation INTEGER NOT NULL, reads_left INTEGER NOT NULL, released INTEGER DEFAULT '0' NOT NULL, CONSTRAINT pk_simulated_read_count PRIMARY KEY (operation) ) STRICT
+CREATE TABLE hypervisor_read_count ( operation INTEGER NOT NULL, reads_left INTEGER NOT NULL, released INTEGER DEFAULT '0' NOT NULL, CONSTRAINT pk_hypervisor_read_count PRIMARY KEY (operation) ) STRICT
 --;
-CREATE TABLE simulated_change ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, domain INTEGER NOT NULL, host INTEGER NOT NULL, power TEXT NOT NULL, reason TEXT, at INTEGER NOT NULL ) STRICT
+CREATE TABLE hypervisor_change ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, domain INTEGER NOT NULL, host INTEGER NOT NULL, power TEXT NOT NULL, reason TEXT, at INTEGER NOT NULL ) STRICT
 --;
-CREATE TABLE simulated_setting ( name TEXT NOT NULL, value TEXT NOT NULL, CONSTRAINT pk_simulated_setting PRIMARY KEY (name) ) STRICT
+CREATE TABLE hypervisor_setting ( name TEXT NOT NULL, value TEXT NOT NULL, CONSTRAINT pk_hypervisor_setting PRIMARY KEY (name) ) STRICT
 --;
 CREATE TABLE kernel ( slug TEXT NOT NULL, position INTEGER, label TEXT NOT NULL, version TEXT NOT NULL, architecture TEXT NOT NULL, kvm INTEGER NOT NULL, xen INTEGER NOT NULL, pvops INTEGER NOT NULL, deprecated INTEGER NOT NULL, built TEXT NOT NULL, CONSTRAINT pk_kernel PRIMARY KEY (slug), CONSTRAINT uq_kernel_position UNIQUE (position) ) WITHOUT ROWID, STRICT
 --;

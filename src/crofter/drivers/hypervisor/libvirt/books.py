@@ -17,13 +17,13 @@ from sqlalchemy import bindparam, select, update
 from crofter.clock import Clock, machine_now
 from crofter.db import Database, Row, Session, query
 from crofter.drivers.hypervisor.contract import Order
+from crofter.drivers.hypervisor.ledger import tables as shared
+from crofter.drivers.hypervisor.ledger.scene import Scene, Timing
+from crofter.drivers.hypervisor.ledger.things import Backup, D, Disk, Domain, Image, Thing, Volume, Wiring
+from crofter.drivers.hypervisor.ledger.transactions import store_faults
+from crofter.drivers.hypervisor.ledger.world import World
 from crofter.drivers.hypervisor.libvirt import fleet, tables
 from crofter.drivers.hypervisor.libvirt.fleet import RealFleet
-from crofter.drivers.hypervisor.simulated import tables as shared
-from crofter.drivers.hypervisor.simulated.scene import Scene, Timing
-from crofter.drivers.hypervisor.simulated.things import Backup, D, Disk, Domain, Image, Thing, Volume, Wiring
-from crofter.drivers.hypervisor.simulated.transactions import store_faults
-from crofter.drivers.hypervisor.simulated.world import World
 
 NEVER = 253_402_300_799_998
 """The moment at which work ends that is under way: later than any clock here goes."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from typing import Any
 
+from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import names
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
 from crofter.drivers.hypervisor.libvirt.host import HostClient, carry
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.media import MB
-from crofter.drivers.hypervisor.simulated.things import Disk, Domain
 from crofter.drivers.hypervisor.specs import DiskRef
 
 

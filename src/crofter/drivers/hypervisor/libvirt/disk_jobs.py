@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Refused
+from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Image
 from crofter.drivers.hypervisor.libvirt import blank, helper, names, scripts
 from crofter.drivers.hypervisor.libvirt.binding import virt
 from crofter.drivers.hypervisor.libvirt.copying import copy_disk, push, user_of
@@ -16,7 +17,6 @@ from crofter.drivers.hypervisor.libvirt.host import HostClient, carry
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.media import MB
 from crofter.drivers.hypervisor.libvirt.performing import Work
-from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Image
 from crofter.drivers.hypervisor.specs import (
     BackupRef,
     DiskRef,

@@ -8,11 +8,11 @@ from pathlib import Path
 
 from crofter.db import Database
 from crofter.drivers.hypervisor.errors import DriverError
+from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
 from crofter.drivers.hypervisor.libvirt import fleet, tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
 from crofter.drivers.hypervisor.libvirt.host import read_platform
 from crofter.drivers.hypervisor.libvirt.media import MB
-from crofter.drivers.hypervisor.simulated.fleet import BLOCK, code_of
 
 log = logging.getLogger("crofter")
 

@@ -9,10 +9,10 @@ from sqlalchemy import select
 
 from crofter.db import Row, Session, query
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
+from crofter.drivers.hypervisor.ledger.fleet import BLOCK, Fleet, code_of
+from crofter.drivers.hypervisor.ledger.world import World
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.reports import Host
-from crofter.drivers.hypervisor.simulated.fleet import BLOCK, Fleet, code_of
-from crofter.drivers.hypervisor.simulated.world import World
 
 State = Literal["up", "maintenance", "lost"]
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
+from crofter.drivers.hypervisor.ledger.fleet import BLOCK
 from crofter.drivers.hypervisor.libvirt.books import Store
 from crofter.drivers.hypervisor.libvirt.connections import line
 from crofter.drivers.hypervisor.libvirt.fleet import HostEntry, RealFleet
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.media import Media
 from crofter.drivers.hypervisor.libvirt.names import Names
-from crofter.drivers.hypervisor.simulated.fleet import BLOCK
 
 
 class Hosts:

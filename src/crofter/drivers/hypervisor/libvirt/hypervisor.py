@@ -14,6 +14,11 @@ from crofter.clock import Clock
 from crofter.db import Database, query
 from crofter.drivers.hypervisor.contract import PATIENCE, Order
 from crofter.drivers.hypervisor.errors import DriverError, Refused, Unreachable
+from crofter.drivers.hypervisor.ledger import changes, disk_plans, image_plans, looking, plans, volume_plans
+from crofter.drivers.hypervisor.ledger.performing import Task
+from crofter.drivers.hypervisor.ledger.scene import VolumeAt
+from crofter.drivers.hypervisor.ledger.tables import setting
+from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Volume, Wiring
 from crofter.drivers.hypervisor.libvirt import disk_jobs, machine_jobs, networks, planning, sampling, volume_jobs
 from crofter.drivers.hypervisor.libvirt.books import Key, Store
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
@@ -37,11 +42,6 @@ from crofter.drivers.hypervisor.reports import (
     Progress,
     Usage,
 )
-from crofter.drivers.hypervisor.simulated import disk_plans, image_plans, looking, plans, volume_plans
-from crofter.drivers.hypervisor.simulated.performing import Task
-from crofter.drivers.hypervisor.simulated.scene import VolumeAt
-from crofter.drivers.hypervisor.simulated.tables import setting
-from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Domain, Image, Volume, Wiring
 from crofter.drivers.hypervisor.specs import (
     BackupRef,
     DiskRef,
@@ -260,7 +260,7 @@ class LibvirtHypervisor:
     def changes(self, after: int, limit: int = 100) -> tuple[Change, ...]:
         self._tending.notice()
         with self._store.reading() as scene:
-            return looking.changes(scene, after, limit)
+            return changes.after(scene, after, limit)
 
     def statistics(self, ref: DomainRef) -> Usage:
         with self._store.reading(self._away((ref.host,))) as scene:

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from crofter.drivers.hypervisor.contract import Order
+from crofter.drivers.hypervisor.ledger.things import D, Thing
 from crofter.drivers.hypervisor.libvirt.books import Key
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.libvirt.media import Media
-from crofter.drivers.hypervisor.simulated.things import D, Thing
 
 
 class Dropped(Exception):

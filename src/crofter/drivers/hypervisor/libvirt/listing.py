@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from crofter.drivers.hypervisor.errors import DriverError
+from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Volume
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.reports import Inventory
-from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Domain, Image, Volume
 from crofter.drivers.hypervisor.specs import BackupRef, DiskRef, DomainRef, ImageRef, Ref, VolumeRef
 
 KINDS: tuple[tuple[Any, type[Ref], str], ...] = (

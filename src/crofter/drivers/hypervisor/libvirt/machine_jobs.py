@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 from crofter.drivers.hypervisor.errors import Refused
+from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import domain_xml, names, networks
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.domain_xml import Boot, Drive, MachineXml
@@ -14,7 +15,6 @@ from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.media import MB
 from crofter.drivers.hypervisor.libvirt.performing import Work
 from crofter.drivers.hypervisor.libvirt.sampling import Sampling
-from crofter.drivers.hypervisor.simulated.things import Disk, Domain
 from crofter.drivers.hypervisor.specs import DiskRef, DomainRef, DomainSpec
 
 ASK_AGAIN = 2.0

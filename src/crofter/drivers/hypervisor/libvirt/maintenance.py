@@ -9,14 +9,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Refused
+from crofter.drivers.hypervisor.ledger import changes
+from crofter.drivers.hypervisor.ledger.things import Domain, Thing
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.fleet import State
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.libvirt.noticing import Noticing
-from crofter.drivers.hypervisor.simulated import faults
-from crofter.drivers.hypervisor.simulated.things import Domain, Thing
 
 GRACE = 60.0
 """Seconds that guests have to shut down, all at once, before their power is taken away."""
@@ -61,7 +61,7 @@ class Maintenance:
                 doc = doc.stopped(scene.now, "host", resumes=True)
                 scene.save(Domain, replace(thing, doc=doc))
             if not resumes:
-                faults.tell(scene, thing, doc)
+                changes.tell(scene, thing, doc)
         if resumes:
             self._resume(host, thing)
 
@@ -76,7 +76,7 @@ class Maintenance:
                 return
             doc = again.doc.started(scene.now)
             scene.save(Domain, replace(again, doc=doc))
-            faults.tell(scene, again, doc)
+            changes.tell(scene, again, doc)
 
     def declare_lost(self, number: int) -> None:
         """A person says that the host is dead and stays so: whatever was there is gone, and may be made elsewhere."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from crofter.drivers.hypervisor.errors import Refused
+from crofter.drivers.hypervisor.ledger.things import Wiring
 from crofter.drivers.hypervisor.libvirt import domain_xml, filters
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.domain_xml import Card
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.job_context import JobContext
 from crofter.drivers.hypervisor.libvirt.performing import Work
-from crofter.drivers.hypervisor.simulated.things import Wiring
 from crofter.drivers.hypervisor.specs import DomainRef, DomainSpec, Network
 
 

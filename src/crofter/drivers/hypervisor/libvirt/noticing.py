@@ -8,12 +8,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import DriverError
+from crofter.drivers.hypervisor.ledger import changes
+from crofter.drivers.hypervisor.ledger.things import Disk, Domain, Thing, Volume
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
 from crofter.drivers.hypervisor.libvirt.books import Books, Key
 from crofter.drivers.hypervisor.libvirt.host import Seen
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
-from crofter.drivers.hypervisor.simulated import faults
-from crofter.drivers.hypervisor.simulated.things import Disk, Domain, Thing, Volume
 
 
 class Noticing:
@@ -53,7 +53,7 @@ class Noticing:
             else:
                 doc = again.doc.stopped(scene.now, seen.reason or "crashed")
             scene.save(Domain, replace(again, doc=doc))
-            faults.tell(scene, again, doc)
+            changes.tell(scene, again, doc)
 
     def _stop_unfinished(self, known: Thing[Domain]) -> None:
         """A process died, or was overtaken, between starting a machine and letting it run."""

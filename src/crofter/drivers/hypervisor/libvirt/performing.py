@@ -18,6 +18,8 @@ from msgspec.structs import replace
 
 from crofter.clock import machine_now
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
+from crofter.drivers.hypervisor.ledger.performing import Task, begin, whereabouts
+from crofter.drivers.hypervisor.ledger.scene import NotYet, StepContext
 from crofter.drivers.hypervisor.libvirt import books, tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, is_broken_line, is_passing
 from crofter.drivers.hypervisor.libvirt.books import NEVER, Books, JobRow, Key
@@ -26,8 +28,6 @@ from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.noticing import Noticing
 from crofter.drivers.hypervisor.reports import Progress
-from crofter.drivers.hypervisor.simulated.performing import Task, begin, whereabouts
-from crofter.drivers.hypervisor.simulated.scene import NotYet, StepContext
 
 log = logging.getLogger("crofter")
 

@@ -7,14 +7,14 @@ from typing import Any
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
+from crofter.drivers.hypervisor.ledger import disk_plans, plans
+from crofter.drivers.hypervisor.ledger.plans import Effect, Plan, Planner
+from crofter.drivers.hypervisor.ledger.scene import Scene
+from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Thing
 from crofter.drivers.hypervisor.libvirt.books import Books
 from crofter.drivers.hypervisor.libvirt.fleet import HostEntry
 from crofter.drivers.hypervisor.libvirt.media import Media
 from crofter.drivers.hypervisor.reports import ObservedBackup
-from crofter.drivers.hypervisor.simulated import disk_plans, plans
-from crofter.drivers.hypervisor.simulated.plans import Effect, Plan, Planner
-from crofter.drivers.hypervisor.simulated.scene import Scene
-from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Domain, Thing
 from crofter.drivers.hypervisor.specs import DiskRef, DiskSpec, DomainSpec, FromImage, Source
 
 

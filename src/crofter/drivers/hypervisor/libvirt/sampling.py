@@ -9,13 +9,13 @@ from sqlalchemy import bindparam, delete, select
 from crofter.clock import DAY
 from crofter.db import Row, query
 from crofter.drivers.hypervisor.errors import Absent, DriverError, Refused
+from crofter.drivers.hypervisor.ledger.looking import POINTS
+from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.reports import Usage
-from crofter.drivers.hypervisor.simulated.looking import POINTS
-from crofter.drivers.hypervisor.simulated.things import Disk, Domain
 
 STATS = virt.VIR_DOMAIN_STATS_CPU_TOTAL | virt.VIR_DOMAIN_STATS_BLOCK | virt.VIR_DOMAIN_STATS_INTERFACE
 MEASURES = ("cpu", "io", "swap", "ipv4_in", "ipv4_out")

@@ -12,13 +12,13 @@ from sqlalchemy import bindparam, select
 from crofter.clock import machine_now
 from crofter.db import query
 from crofter.drivers.hypervisor.errors import DriverError
+from crofter.drivers.hypervisor.ledger.tables import setting
+from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.libvirt.noticing import Noticing
 from crofter.drivers.hypervisor.libvirt.sampling import Sampling
-from crofter.drivers.hypervisor.simulated.tables import setting
-from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Domain, Image
 
 log = logging.getLogger("crofter")
 

@@ -6,6 +6,8 @@ import time
 from typing import Any
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
+from crofter.drivers.hypervisor.ledger.scene import VolumeAt
+from crofter.drivers.hypervisor.ledger.things import Domain, Thing, Volume
 from crofter.drivers.hypervisor.libvirt import domain_xml, names
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
 from crofter.drivers.hypervisor.libvirt.copying import drives_of, push
@@ -13,8 +15,6 @@ from crofter.drivers.hypervisor.libvirt.domain_xml import Drive
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.performing import Work
-from crofter.drivers.hypervisor.simulated.scene import VolumeAt
-from crofter.drivers.hypervisor.simulated.things import Domain, Thing, Volume
 from crofter.drivers.hypervisor.specs import DomainRef
 
 GB = 1 << 30

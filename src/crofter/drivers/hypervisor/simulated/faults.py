@@ -7,15 +7,12 @@ from sqlalchemy import bindparam, update
 
 from crofter.db import query
 from crofter.drivers.hypervisor.errors import Absent, Refused
+from crofter.drivers.hypervisor.ledger import changes, tables, world
+from crofter.drivers.hypervisor.ledger.scene import FAULTS, Scene
+from crofter.drivers.hypervisor.ledger.things import Domain, Thing
+from crofter.drivers.hypervisor.ledger.transactions import Transactions
+from crofter.drivers.hypervisor.ledger.world import World
 from crofter.drivers.hypervisor.reports import Reason
-from crofter.drivers.hypervisor.simulated import tables, world
-from crofter.drivers.hypervisor.simulated.scene import FAULTS, Scene
-from crofter.drivers.hypervisor.simulated.things import Domain, Thing
-from crofter.drivers.hypervisor.simulated.transactions import Transactions
-from crofter.drivers.hypervisor.simulated.world import World
-
-TOPIC = "hypervisor"
-"""Signalled when a machine went on or off by itself."""
 
 _work = tables.work.c
 _FAIL_OPEN = query(
@@ -119,7 +116,7 @@ def _host_leaves(scene: Scene, thing: Thing[Domain]) -> None:
         asked_off = thing.due is not None and (becomes is None or not becomes.on)
         _switch(scene, thing, doc.stopped(scene.now, "host", resumes=not asked_off))
     else:
-        tell(scene, thing, doc)
+        changes.tell(scene, thing, doc)
 
 
 def _host_returns(scene: Scene, thing: Thing[Domain]) -> None:
@@ -127,23 +124,11 @@ def _host_returns(scene: Scene, thing: Thing[Domain]) -> None:
     if thing.doc.resumes:
         _switch(scene, thing, thing.doc.started(scene.now))
     else:
-        tell(scene, thing, thing.doc)
+        changes.tell(scene, thing, thing.doc)
 
 
 def _switch(scene: Scene, thing: Thing[Domain], doc: Domain) -> None:
     """A machine changes by itself; of the work under way only the definition and the deletion are left."""
     becomes = thing.becomes if thing.becomes is None else replace(doc, spec=thing.becomes.spec)
     scene.save(Domain, replace(thing, doc=doc, becomes=becomes))
-    tell(scene, thing, doc)
-
-
-def tell(scene: Scene, thing: Thing[Domain], doc: Domain) -> None:
-    scene.db.insert(
-        tables.change,
-        domain=thing.id,
-        host=thing.host,
-        power="on" if doc.on else "off",
-        reason=doc.reason,
-        at=scene.now,
-    )
-    scene.db.signal(TOPIC)
+    changes.tell(scene, thing, doc)

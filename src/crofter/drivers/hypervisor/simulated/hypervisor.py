@@ -12,6 +12,22 @@ from crofter.clock import Clock
 from crofter.db import Database
 from crofter.drivers.hypervisor.contract import PATIENCE, Order
 from crofter.drivers.hypervisor.errors import Unreachable
+from crofter.drivers.hypervisor.ledger import (
+    changes,
+    disk_plans,
+    image_plans,
+    looking,
+    plans,
+    read_counts,
+    volume_plans,
+    world,
+)
+from crofter.drivers.hypervisor.ledger.fleet import Fleet
+from crofter.drivers.hypervisor.ledger.performing import Task, perform
+from crofter.drivers.hypervisor.ledger.scene import FAULTS, Scene, VolumeAt
+from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Volume, Wiring
+from crofter.drivers.hypervisor.ledger.transactions import Transactions
+from crofter.drivers.hypervisor.ledger.world import Transition, Transitions
 from crofter.drivers.hypervisor.reports import (
     Change,
     Host,
@@ -24,22 +40,8 @@ from crofter.drivers.hypervisor.reports import (
     Progress,
     Usage,
 )
-from crofter.drivers.hypervisor.simulated import (
-    disk_plans,
-    image_plans,
-    looking,
-    plans,
-    read_counts,
-    volume_plans,
-    world,
-)
+from crofter.drivers.hypervisor.simulated import series
 from crofter.drivers.hypervisor.simulated.faults import Faults
-from crofter.drivers.hypervisor.simulated.fleet import Fleet
-from crofter.drivers.hypervisor.simulated.performing import Task, perform
-from crofter.drivers.hypervisor.simulated.scene import FAULTS, Scene, VolumeAt
-from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Domain, Image, Volume, Wiring
-from crofter.drivers.hypervisor.simulated.transactions import Transactions
-from crofter.drivers.hypervisor.simulated.world import Transition, Transitions
 from crofter.drivers.hypervisor.specs import (
     BackupRef,
     DiskRef,
@@ -197,11 +199,11 @@ class SimulatedHypervisor:
 
     def changes(self, after: int, limit: int = 100) -> tuple[Change, ...]:
         with self._transactions.reading() as scene:
-            return looking.changes(scene, after, limit)
+            return changes.after(scene, after, limit)
 
     def statistics(self, ref: DomainRef) -> Usage:
         with self._transactions.reading() as scene:
-            return looking.statistics(scene, ref)
+            return series.statistics(scene, ref)
 
     def history(
         self, ref: DomainRef, start: int, stop: int, step: int, *, timeout: float = PATIENCE
@@ -209,7 +211,7 @@ class SimulatedHypervisor:
         if timeout <= 0:  # there is no host to wait for: it is in time unless there is none left
             raise Unreachable("No time is left to ask.")
         with self._transactions.reading() as scene:
-            return looking.history(scene, ref, start, stop, step)
+            return series.history(scene, ref, start, stop, step)
 
     def transitions(self) -> Transitions:
         """The table in force: how long each kind of operation takes, or that it fails."""

@@ -9,8 +9,12 @@ from functools import lru_cache
 from msgspec import Struct
 
 from crofter.clock import DAY, HOUR, MINUTE, SECOND
+from crofter.drivers.hypervisor.errors import Refused
+from crofter.drivers.hypervisor.ledger import looking
+from crofter.drivers.hypervisor.ledger.scene import Scene
+from crofter.drivers.hypervisor.ledger.things import digest
 from crofter.drivers.hypervisor.reports import Usage
-from crofter.drivers.hypervisor.simulated.things import digest
+from crofter.drivers.hypervisor.specs import DomainRef
 
 PERIODS = (DAY, 7 * DAY, 3 * HOUR, 47 * MINUTE, 13 * MINUTE)
 SWINGS = (0.35, 0.15, 0.2, 0.12, 0.08)
@@ -70,3 +74,21 @@ def usage(domain: int, vcpus: int, runs: Iterable[tuple[int, int]], start: int, 
         amounts[measure] = sum(count(measure, domain, end) - count(measure, domain, begin) for begin, end in spans)
     amounts["cpu"] *= vcpus
     return Usage(start, stop, **amounts)
+
+
+def statistics(scene: Scene, ref: DomainRef) -> Usage:
+    doc = looking.measured(scene, ref)
+    if not doc.on:
+        return Usage(scene.now, scene.now)
+    return usage(ref.id, doc.spec.vcpus, [(doc.since, scene.now)], doc.since, scene.now)
+
+
+def history(scene: Scene, ref: DomainRef, start: int, stop: int, step: int) -> tuple[Usage, ...]:
+    doc = looking.measured(scene, ref)
+    stop = min(stop, scene.now)
+    if step < 1 or (stop - start) // step > looking.POINTS:
+        raise Refused("The history would have too many points.")
+    runs = (*doc.runs, (doc.since, scene.now)) if doc.on else doc.runs
+    return tuple(
+        usage(ref.id, doc.spec.vcpus, runs, begin, min(begin + step, stop)) for begin in range(start, stop, step)
+    )

@@ -1,4 +1,4 @@
-"""What each verb will do to the simulated world, or why it will not."""
+"""What each verb will do to what there is, or why it will not."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Absent, Refused, Stale
-from crofter.drivers.hypervisor.simulated.scene import Scene, VolumeAt
-from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing, Volume, Wiring
+from crofter.drivers.hypervisor.ledger.scene import Scene, VolumeAt
+from crofter.drivers.hypervisor.ledger.things import D, Disk, Domain, Thing, Volume, Wiring
 from crofter.drivers.hypervisor.specs import DiskRef, DomainRef, DomainSpec, Network
 
 

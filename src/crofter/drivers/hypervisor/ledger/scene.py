@@ -1,4 +1,4 @@
-"""One transaction in the simulated world: things, the list of work, and who may go on with it."""
+"""One transaction in the ledger: things, the list of work, and who may go on with it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from crofter.clock import Clock
 from crofter.db import Query, Row, Session, query
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.errors import Absent, Stale, Unreachable
+from crofter.drivers.hypervisor.ledger import read_counts, tables, world
+from crofter.drivers.hypervisor.ledger.fleet import Fleet
+from crofter.drivers.hypervisor.ledger.read_counts import UNTIL_READ
+from crofter.drivers.hypervisor.ledger.things import D, Disk, Domain, Thing, Volume
 from crofter.drivers.hypervisor.reports import Progress
-from crofter.drivers.hypervisor.simulated import read_counts, tables, world
-from crofter.drivers.hypervisor.simulated.fleet import Fleet
-from crofter.drivers.hypervisor.simulated.read_counts import UNTIL_READ
-from crofter.drivers.hypervisor.simulated.things import D, Disk, Domain, Thing, Volume
 from crofter.drivers.hypervisor.specs import Ref
 
 LOCKS = 0x51D
@@ -110,7 +110,7 @@ _BEGUN = query(
 _SAVED = [column.name for column in _COLUMNS if column.name != "id"]
 _SAVE: Query[Any] = query(
     text(
-        f"INSERT INTO simulated_thing (kind, id, {', '.join(_SAVED)})"
+        f"INSERT INTO hypervisor_thing (kind, id, {', '.join(_SAVED)})"
         f" VALUES (:kind, :id, {', '.join(f':{name}' for name in _SAVED)})"
         f" ON CONFLICT (kind, id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _SAVED)}"
     ).bindparams(*(bindparam(name, type_=_things[name].type) for name in ("doc", "becomes")))

@@ -1,4 +1,4 @@
-"""What the verbs about images of accounts will do to the simulated world, or why they will not."""
+"""What the verbs about images of accounts will do to what there is, or why they will not."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Refused
-from crofter.drivers.hypervisor.simulated.plans import Effect, Plan, Planner, already, one
-from crofter.drivers.hypervisor.simulated.scene import Scene
-from crofter.drivers.hypervisor.simulated.things import Disk, Image, Thing, digest
+from crofter.drivers.hypervisor.ledger.plans import Effect, Plan, Planner, already, one
+from crofter.drivers.hypervisor.ledger.scene import Scene
+from crofter.drivers.hypervisor.ledger.things import Disk, Image, Thing, digest
 from crofter.drivers.hypervisor.specs import FromDisk, FromUpload, ImageRef, ImageSource
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from sqlalchemy import bindparam, delete, exists, select, text, update
 
 from crofter.db import Row, Session, query
-from crofter.drivers.hypervisor.simulated import tables
+from crofter.drivers.hypervisor.ledger import tables
 
 UNTIL_READ = 253_402_300_799_999
 """The moment at which such work ends as long as nobody has read enough: later than any clock here goes."""
@@ -36,7 +36,7 @@ _ONE = query(
 # A read may be counted at the moment at which the work begins, and both write this row.
 _BEGIN = query(
     text(
-        "INSERT INTO simulated_read_count (operation, reads_left) VALUES (:operation, :reads_left)"
+        "INSERT INTO hypervisor_read_count (operation, reads_left) VALUES (:operation, :reads_left)"
         " ON CONFLICT (operation) DO NOTHING"
     )
 )

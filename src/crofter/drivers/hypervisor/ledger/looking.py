@@ -1,50 +1,27 @@
-"""What is really there in the simulated world. Reads only."""
+"""What is there by the ledger. Reads only."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from msgspec.structs import replace
-from sqlalchemy import bindparam, select
 
-from crofter.db import Row, query
-from crofter.drivers.hypervisor.errors import Absent, Refused
+from crofter.drivers.hypervisor.errors import Absent
+from crofter.drivers.hypervisor.ledger.scene import Scene, VolumeAt
+from crofter.drivers.hypervisor.ledger.things import Backup, D, Disk, Domain, Image, Thing, Volume
 from crofter.drivers.hypervisor.reports import (
-    Change,
     Inventory,
     ObservedBackup,
     ObservedDisk,
     ObservedDomain,
     ObservedImage,
     ObservedVolume,
-    Power,
     Presence,
-    Reason,
-    Usage,
 )
-from crofter.drivers.hypervisor.simulated import series, tables
-from crofter.drivers.hypervisor.simulated.scene import Scene, VolumeAt
-from crofter.drivers.hypervisor.simulated.things import Backup, D, Disk, Domain, Image, Thing, Volume
 from crofter.drivers.hypervisor.specs import BackupRef, DiskRef, DomainRef, ImageRef, Ref, VolumeRef
 
 POINTS = 10_000
 """The most points of a history that are given out at once."""
-
-
-class ChangeRow(Row):
-    id: int
-    domain: int
-    host: int
-    power: Power
-    reason: Reason | None
-    at: int
-
-
-_changes = tables.change.c
-_AFTER = query(
-    select(*_changes).where(_changes.id > bindparam("after")).order_by(_changes.id).limit(bindparam("most")),
-    ChangeRow,
-)
 
 
 def _seen(scene: Scene, thing: Thing[D] | None, ref: Ref) -> Thing[D] | Presence:
@@ -154,29 +131,6 @@ def _volumes(scene: Scene) -> Iterator[VolumeRef]:
         region = scene.fleet.region(thing.host)
         if region is not None and scene.fleet.reachable(scene.world, thing.host):
             yield VolumeRef(region, thing.id)
-
-
-def changes(scene: Scene, after: int, limit: int) -> tuple[Change, ...]:
-    rows = scene.db.all(_AFTER, after=after, most=limit)
-    return tuple(Change(row.id, DomainRef(row.host, row.domain), row.power, row.reason, row.at) for row in rows)
-
-
-def statistics(scene: Scene, ref: DomainRef) -> Usage:
-    doc = measured(scene, ref)
-    if not doc.on:
-        return Usage(scene.now, scene.now)
-    return series.usage(ref.id, doc.spec.vcpus, [(doc.since, scene.now)], doc.since, scene.now)
-
-
-def history(scene: Scene, ref: DomainRef, start: int, stop: int, step: int) -> tuple[Usage, ...]:
-    doc = measured(scene, ref)
-    stop = min(stop, scene.now)
-    if step < 1 or (stop - start) // step > POINTS:
-        raise Refused("The history would have too many points.")
-    runs = (*doc.runs, (doc.since, scene.now)) if doc.on else doc.runs
-    return tuple(
-        series.usage(ref.id, doc.spec.vcpus, runs, begin, min(begin + step, stop)) for begin in range(start, stop, step)
-    )
 
 
 def measured(scene: Scene, ref: DomainRef) -> Domain:

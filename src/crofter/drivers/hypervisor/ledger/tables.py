@@ -1,4 +1,4 @@
-"""Where the simulated world is kept: in the server's database, so that it survives with it and workers share it."""
+"""Where things and work are kept: in the server's database, so that they survive with it and workers share them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sqlalchemy import Column, Integer, PrimaryKeyConstraint, Text
 from crofter.db import Flag, Id, Json, Time, identity, partial_index, table
 
 thing = table(
-    "simulated_thing",
+    "hypervisor_thing",
     Column("kind", Text, nullable=False),
     Column("id", Id, nullable=False),
     Column("host", Id, nullable=False, index=True),
@@ -18,11 +18,11 @@ thing = table(
     Column("operation", Id, nullable=False),
     Column("fence", Id, nullable=False),
     PrimaryKeyConstraint("kind", "id"),
-    partial_index("ix_simulated_thing_heading", "heading", where="heading IS NOT NULL"),
+    partial_index("ix_hypervisor_thing_heading", "heading", where="heading IS NOT NULL"),
 )
 
 work = table(
-    "simulated_work",
+    "hypervisor_work",
     Column("operation", Id, nullable=False),
     Column("kind", Text, nullable=False),
     Column("id", Id, nullable=False),
@@ -37,14 +37,14 @@ work = table(
 )
 
 read_count = table(
-    "simulated_read_count",
+    "hypervisor_read_count",
     Column("operation", Id, primary_key=True, autoincrement=False),
     Column("reads_left", Integer, nullable=False),
     Column("released", Flag, nullable=False, server_default="0"),
 )
 
 change = table(
-    "simulated_change",
+    "hypervisor_change",
     identity(),
     Column("domain", Id, nullable=False),
     Column("host", Id, nullable=False),
@@ -53,4 +53,4 @@ change = table(
     Column("at", Time, nullable=False),
 )
 
-setting = table("simulated_setting", Column("name", Text, primary_key=True), Column("value", Json, nullable=False))
+setting = table("hypervisor_setting", Column("name", Text, primary_key=True), Column("value", Json, nullable=False))

@@ -1,13 +1,13 @@
-"""What the verbs about volumes will do to the simulated world, or why they will not."""
+"""What the verbs about volumes will do to what there is, or why they will not."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Refused
-from crofter.drivers.hypervisor.simulated.plans import Effect, Plan, Planner, already, idle_volume, one, plugged_in
-from crofter.drivers.hypervisor.simulated.scene import Scene, VolumeAt
-from crofter.drivers.hypervisor.simulated.things import Domain, Thing, Volume, digest
+from crofter.drivers.hypervisor.ledger.plans import Effect, Plan, Planner, already, idle_volume, one, plugged_in
+from crofter.drivers.hypervisor.ledger.scene import Scene, VolumeAt
+from crofter.drivers.hypervisor.ledger.things import Domain, Thing, Volume, digest
 
 MB = 1024
 

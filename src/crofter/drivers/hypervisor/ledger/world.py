@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, select
 
 from crofter.clock import SECOND
 from crofter.db import Session, query
-from crofter.drivers.hypervisor.simulated.tables import setting
+from crofter.drivers.hypervisor.ledger.tables import setting
 
 YEAR = 365 * 24 * 3600
 LONGEST_REASON = 1000

@@ -1,4 +1,4 @@
-"""Opening transactions in the simulated world."""
+"""Opening transactions in the ledger."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from crofter.clock import Clock
 from crofter.db import Database, Duplicate
 from crofter.db.database import TransactionConflict
 from crofter.drivers.hypervisor.errors import Unreachable
-from crofter.drivers.hypervisor.simulated.fleet import Fleet
-from crofter.drivers.hypervisor.simulated.scene import Scene
+from crofter.drivers.hypervisor.ledger.fleet import Fleet
+from crofter.drivers.hypervisor.ledger.scene import Scene
 from crofter.errors import Unavailable
 
 
@@ -42,6 +42,6 @@ def store_faults() -> Iterator[None]:
     try:
         yield
     except Unavailable as error:
-        raise Unreachable("The store of the simulated hypervisor does not answer.") from error
+        raise Unreachable("The store of the hypervisor does not answer.") from error
     except (Duplicate, TransactionConflict) as error:
         raise Unreachable("Somebody else was quicker.") from error  # nothing was written; a repeat finds theirs

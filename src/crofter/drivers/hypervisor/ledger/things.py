@@ -1,4 +1,4 @@
-"""The simulated world's things, and how they change by themselves when time has come."""
+"""Things of hypervisors, and how they change by themselves when time has come."""
 
 from __future__ import annotations
 

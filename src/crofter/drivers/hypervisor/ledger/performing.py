@@ -10,13 +10,13 @@ from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.errors import Absent
+from crofter.drivers.hypervisor.ledger import tables
+from crofter.drivers.hypervisor.ledger.plans import Plan, Planner
+from crofter.drivers.hypervisor.ledger.read_counts import UNTIL_READ
+from crofter.drivers.hypervisor.ledger.scene import NotYet, Scene, StepContext, Timing
+from crofter.drivers.hypervisor.ledger.things import Thing, Wiring
+from crofter.drivers.hypervisor.ledger.transactions import Transactions
 from crofter.drivers.hypervisor.reports import Progress
-from crofter.drivers.hypervisor.simulated import tables
-from crofter.drivers.hypervisor.simulated.plans import Plan, Planner
-from crofter.drivers.hypervisor.simulated.read_counts import UNTIL_READ
-from crofter.drivers.hypervisor.simulated.scene import NotYet, Scene, StepContext, Timing
-from crofter.drivers.hypervisor.simulated.things import Thing, Wiring
-from crofter.drivers.hypervisor.simulated.transactions import Transactions
 from crofter.drivers.hypervisor.specs import Ref
 
 

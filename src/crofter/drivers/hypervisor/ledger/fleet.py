@@ -1,4 +1,4 @@
-"""The simulated hosts: as many in each region as are asked for, numbered from the region's name."""
+"""Hosts: as many in each region as are asked for, numbered from the region's name."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import zlib
 from collections.abc import Iterable
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
+from crofter.drivers.hypervisor.ledger.world import World
 from crofter.drivers.hypervisor.reports import Host
-from crofter.drivers.hypervisor.simulated.world import World
 
 BLOCK = 1000
 """Numbers per region: the number of a host tells its region. The first one is that of the region's storage."""

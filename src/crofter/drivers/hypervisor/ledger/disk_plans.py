@@ -1,15 +1,15 @@
-"""What the verbs about disks and backups will do to the simulated world, or why they will not."""
+"""What the verbs about disks and backups will do to what there is, or why they will not."""
 
 from __future__ import annotations
 
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Absent, Refused
+from crofter.drivers.hypervisor.ledger import image_plans
+from crofter.drivers.hypervisor.ledger.plans import Effect, Plan, Planner, already, one
+from crofter.drivers.hypervisor.ledger.scene import Scene
+from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Thing, digest, fresh_disk
 from crofter.drivers.hypervisor.reports import SavedDisk
-from crofter.drivers.hypervisor.simulated import image_plans
-from crofter.drivers.hypervisor.simulated.plans import Effect, Plan, Planner, already, one
-from crofter.drivers.hypervisor.simulated.scene import Scene
-from crofter.drivers.hypervisor.simulated.things import Backup, Disk, Thing, digest, fresh_disk
 from crofter.drivers.hypervisor.specs import (
     DiskRef,
     DiskSpec,

@@ -1,0 +1,49 @@
+"""What becomes of machines without an order: written down by number, and told to whoever follows."""
+
+from __future__ import annotations
+
+from sqlalchemy import bindparam, select
+
+from crofter.db import Row, query
+from crofter.drivers.hypervisor.ledger import tables
+from crofter.drivers.hypervisor.ledger.scene import Scene
+from crofter.drivers.hypervisor.ledger.things import Domain, Thing
+from crofter.drivers.hypervisor.reports import Change, Power, Reason
+from crofter.drivers.hypervisor.specs import DomainRef
+
+TOPIC = "hypervisor"
+"""Signalled when a machine went on or off by itself."""
+
+
+class ChangeRow(Row):
+    id: int
+    domain: int
+    host: int
+    power: Power
+    reason: Reason | None
+    at: int
+
+
+_changes = tables.change.c
+_AFTER = query(
+    select(*_changes).where(_changes.id > bindparam("after")).order_by(_changes.id).limit(bindparam("most")),
+    ChangeRow,
+)
+
+
+def tell(scene: Scene, thing: Thing[Domain], doc: Domain) -> None:
+    """That it is on or off now, and why, whether or not that is news."""
+    scene.db.insert(
+        tables.change,
+        domain=thing.id,
+        host=thing.host,
+        power="on" if doc.on else "off",
+        reason=doc.reason,
+        at=scene.now,
+    )
+    scene.db.signal(TOPIC)
+
+
+def after(scene: Scene, number: int, limit: int) -> tuple[Change, ...]:
+    rows = scene.db.all(_AFTER, after=number, most=limit)
+    return tuple(Change(row.id, DomainRef(row.host, row.domain), row.power, row.reason, row.at) for row in rows)
