@@ -41,6 +41,34 @@ _IMAGES = query(select(image.c.id).where(image.c.account_id.is_not(None), image.
 _IMAGE_STATUSES = query(select(image.c.status))
 _SAVED = query(select(backup.c.id).where(backup.c.host.is_not(None)).order_by(backup.c.id))
 
+_OWN_INSTANCE = (
+    "EXISTS (SELECT 1 FROM instance WHERE instance.id = {0}.instance_id"
+    " AND instance.account_id = {0}.account_id AND instance.region = {0}.region)"
+)
+_OWN_ADDRESS = (
+    "EXISTS (SELECT 1 FROM address WHERE address.address = {0} AND address.region = {1}.region"
+    " AND address.account_id = {1}.account_id)"
+)
+_BELONGING = {
+    "addresses without an instance of their account and region": (
+        f"SELECT address FROM address WHERE NOT {_OWN_INSTANCE.format('address')}"
+    ),
+    "ranges without an instance of their account and region": (
+        f"SELECT id FROM ipv6_range WHERE NOT {_OWN_INSTANCE.format('ipv6_range')}"
+    ),
+    "shared addresses that are nobody's of the account": (
+        "SELECT shared_address.address FROM shared_address JOIN instance ON instance.id = shared_address.instance_id"
+        f" WHERE shared_address.address LIKE '%.%' AND NOT {_OWN_ADDRESS.format('shared_address.address', 'instance')}"
+    ),
+    "nodes at addresses that are nobody's of the account": (
+        "SELECT nodebalancer_node.host FROM nodebalancer_node"
+        " JOIN nodebalancer_config ON nodebalancer_config.id = nodebalancer_node.config_id"
+        " JOIN nodebalancer ON nodebalancer.id = nodebalancer_config.nodebalancer_id"
+        f" WHERE NOT {_OWN_ADDRESS.format('nodebalancer_node.host', 'nodebalancer')}"
+    ),
+}
+"""What belongs to what; no key of the database says so."""
+
 
 class Machine:
     """An instance that runs, with a backup, in an account of its own unless it has an owner."""
@@ -304,6 +332,9 @@ def violations(cloud: Cloud) -> list[str]:
         attached: set[tuple[int, int]] = set(db.all(_ATTACHED))
         image_statuses, images = set(db.column(_IMAGE_STATUSES)), sorted(db.column(_IMAGES))
         placed, disks, saved = db.column(_PLACED), db.column(_DISKS), db.column(_SAVED)
+        for what, wrong in _BELONGING.items():
+            if rows := db.raw(wrong).fetchall():
+                found.append(f"{what}: {rows}")
     if statuses - set(AT_REST):
         found.append(f"an instance rests in {sorted(statuses - set(AT_REST))}")
     if disk_statuses - {"ready"}:

@@ -42,8 +42,11 @@ def test_a_failure_at_a_step_leaves_no_loose_end(cloud: Cloud, job: Job, step: S
 
 
 def test_a_loose_end_is_seen(cloud: Cloud) -> None:
-    """The sweep itself: a disk that nobody wrote down, and a status that nothing ends, are both found."""
+    """The sweep itself: a disk that nobody wrote down, a status that nothing ends, an address in the wrong region, and
+    a share of one that nobody has, are all found.
+    """
     from crofter.resources.instances.disks.store import disk
+    from crofter.resources.instances.ips.store import address, shared_address
     from crofter.resources.instances.store import instance
 
     _quick(cloud)
@@ -52,7 +55,9 @@ def test_a_loose_end_is_seen(cloud: Cloud) -> None:
     with cloud.runtime.database.write() as db:
         db.delete(disk, id=machine.root)
         db.update(instance, {"id": machine.id}, status="rebooting")
-    assert len(violations(cloud)) == 2
+        db.update(address, {"instance_id": machine.id}, region="us-west")
+        db.insert(shared_address, instance_id=machine.id, address="203.0.113.200", created="2026-01-01T00:00:00")
+    assert len(violations(cloud)) == 4
 
 
 def _quick(cloud: Cloud) -> None:

@@ -12,6 +12,7 @@ from tests.at_once import at_once
 from tests.cloud import Cloud
 from tests.resources.compute import create, deploy, view
 from tests.resources.test_networking import INSTANCES, URL, assign, more, rich
+from tests.sweep import violations
 
 __all__ = ["rich"]
 
@@ -78,3 +79,4 @@ def test_an_assignment_and_a_rival_leave_every_address_with_one(cloud: Cloud, ri
     with cloud.runtime.database.read() as db:
         known = {row[0] for row in db.raw("SELECT id FROM instance").fetchall()}
     assert set(held.values()) == known
+    assert violations(cloud) == []

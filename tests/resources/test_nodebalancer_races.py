@@ -11,6 +11,7 @@ from tests.at_once import at_once
 from tests.cloud import Cloud
 from tests.resources.balancing import BALANCERS, add, backend, balancer, configs, nodes
 from tests.resources.compute import IMAGE, INSTANCES, PASSWORD, listed
+from tests.sweep import violations
 
 
 def post(client: Client, path: str, **body: Any) -> Callable[[], Response]:
@@ -47,6 +48,7 @@ def test_a_node_never_outlives_its_instance(cloud: Cloud, alice: Client) -> None
     assert {one.status_code for one in at_once(*calls)} <= {200, 400}
     cloud.settle()
     assert listed(alice, nodes(own, config)) == []
+    assert violations(cloud) == []
 
 
 def test_two_rebuilds_end_with_the_nodes_of_one(alice: Client) -> None:
