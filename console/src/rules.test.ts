@@ -56,3 +56,7 @@ test("tokens are held by one module", () => {
   const names = /access_token|refresh_token/;
   expect(all.filter((file) => names.test(readFileSync(join(source, file), "utf8")))).toEqual(["session/session.ts"]);
 });
+
+test("whatever could not be answered for the moment is asked for again", () => {
+  expect(all.filter((file) => /retry: false/.test(readFileSync(join(source, file), "utf8")))).toEqual([]);
+});

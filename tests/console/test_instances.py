@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.console.site import WIDE, Site, accessible, look, percent, sign_in
 from tests.login.visitor import give_password
@@ -104,6 +104,26 @@ def test_an_instance_from_its_price_to_its_end(site: Site) -> None:
         dialog.get_by_role("button", name="Delete walk-1").click()
         expect(page.get_by_role("heading", name="Instances", exact=True)).to_be_visible()
         expect(page.get_by_role("row", name="walk-1")).to_have_count(0)
+
+
+def test_a_price_that_was_not_to_be_had_is_asked_for_again(site: Site) -> None:
+    refused: list[str] = []
+
+    def busy(route: Route) -> None:
+        if route.request.method == "POST" and not refused:
+            refused.append(route.request.url)
+            body = {"errors": [{"reason": "Too many requests"}]}
+            route.fulfill(status=429, headers={"Retry-After": "1"}, json=body)
+        else:
+            route.continue_()
+
+    with site.page("/instances") as page:
+        page.route("**/v4/compute/instances", busy)
+        page.get_by_role("link", name="Create instance").first.click()
+        summary = page.get_by_role("complementary", name="Summary")
+        expect(summary.get_by_text(re.compile(r"^\$\d+\.\d\d$"))).to_be_visible()
+        assert refused
+        page.unroute("**/v4/compute/instances")
 
 
 def test_what_a_list_shows_is_in_its_address_and_in_its_file(site: Site) -> None:

@@ -20,7 +20,7 @@ interface Planning {
  */
 export function usePlan<V extends Record<string, unknown>, W>(feature: string, form: UseFormReturnType<V>, ask: (wanted: W, signal: AbortSignal) => Promise<Plan>, wanted: W, bare: W): Planning {
   const [asked] = useDebouncedValue({ wanted, bare }, 250);
-  const options = { retry: false, staleTime: 30_000, placeholderData: keepPreviousData };
+  const options = { staleTime: 30_000, placeholderData: keepPreviousData };
   const whole = useQuery({ queryKey: ["plan", feature, asked.wanted], queryFn: ({ signal }) => ask(asked.wanted, signal), ...options });
   const rough = useQuery({ queryKey: ["plan", feature, asked.bare], queryFn: ({ signal }) => ask(asked.bare, signal), ...options, enabled: whole.isError });
   const blamed: Record<string, string> = whole.isError ? toFields(whole.error, Object.keys(form.values)).fields : {};

@@ -18,7 +18,6 @@ export const enabling = (id: number) =>
   queryOptions({
     queryKey: ["plan", "instances", "backups", id],
     queryFn: () => planned(api.POST("/compute/instances/{computeId}/backups/enable", { params: { ...of(id), header: ASK_FIRST } })),
-    retry: false,
   });
 
 export const cancel = (id: number) => body(api.POST("/compute/instances/{computeId}/backups/cancel", { params: of(id) }));
@@ -32,5 +31,4 @@ export const restoring = (id: number, backup: number, wanted: Restore) =>
   queryOptions({
     queryKey: ["plan", "instances", "restore", id, backup, wanted],
     queryFn: () => planned(api.POST("/compute/instances/{computeId}/backups/{backupId}/restore", { params: { path: path(id, backup), header: ASK_FIRST }, body: wanted })),
-    retry: false,
   });

@@ -31,7 +31,6 @@ export const allocating = (id: number, isPublic: boolean) =>
   queryOptions({
     queryKey: ["plan", "instances", "ips", id, isPublic],
     queryFn: () => planned(api.POST("/compute/instances/{computeId}/ips", { params: { ...of(id), header: ASK_FIRST }, body: { type: "ipv4", public: isPublic } })),
-    retry: false,
   });
 
 export const setReverse = (id: number, address: string, rdns: string | null) => body(api.PUT("/compute/instances/{computeId}/ips/{address}", { params: ofAddress(id, address), body: { rdns } }));

@@ -12,7 +12,6 @@ export const resizing = (id: number, wanted: Resize) =>
   queryOptions({
     queryKey: ["plan", "instances", "resize", id, wanted],
     queryFn: () => planned(api.POST("/compute/instances/{computeId}/resize", { params: asking(id), body: wanted })),
-    retry: false,
   });
 
 type Clone = Schemas["Clone"];
@@ -21,7 +20,6 @@ export const cloning = (id: number, wanted: Clone) =>
   queryOptions({
     queryKey: ["plan", "instances", "clone", id, wanted],
     queryFn: () => planned(api.POST("/compute/instances/{computeId}/clone", { params: asking(id), body: wanted })),
-    retry: false,
   });
 
 type Migrate = Schemas["Migrate"];
@@ -30,7 +28,6 @@ export const migrating = (id: number, wanted: Migrate) =>
   queryOptions({
     queryKey: ["plan", "instances", "migrate", id, wanted],
     queryFn: () => planned(api.POST("/compute/instances/{computeId}/migrate", { params: asking(id), body: wanted })),
-    retry: false,
   });
 
 export const mutate = (id: number, allow: boolean) => body(api.POST("/compute/instances/{computeId}/mutate", { params: of(id), body: { allow_auto_disk_resize: allow } }));
@@ -38,7 +35,6 @@ export const mutating = (id: number) =>
   queryOptions({
     queryKey: ["plan", "instances", "mutate", id],
     queryFn: () => planned(api.POST("/compute/instances/{computeId}/mutate", { params: asking(id), body: {} })),
-    retry: false,
   });
 
 export const rescue = (id: number, devices: NonNullable<Schemas["Rescue"]["devices"]>) => body(api.POST("/compute/instances/{computeId}/rescue", { params: of(id), body: { devices } }));

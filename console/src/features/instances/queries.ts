@@ -53,14 +53,12 @@ export const stats = (id: number) =>
     queryKey: ["stats", id],
     queryFn: () => body(api.GET("/compute/instances/{computeId}/stats", { params: { path: { computeId: id } } })),
     refetchInterval: 60_000,
-    retry: false,
   });
 
 export const monthStats = (id: number, year: number, month: number) =>
   queryOptions({
     queryKey: ["stats", id, year, month],
     queryFn: () => body(api.GET("/compute/instances/{computeId}/stats/{year}/{month}", { params: { path: { computeId: id, year, month } } })),
-    retry: false,
   });
 
 export const transfer = (id: number) =>
@@ -73,7 +71,6 @@ export const monthTransfer = (id: number, year: number, month: number) =>
   queryOptions({
     queryKey: ["instances", "one", id, "transfer", year, month],
     queryFn: () => body(api.GET("/compute/instances/{computeId}/transfer/{year}/{month}", { params: { path: { computeId: id, year, month } } })),
-    retry: false,
   });
 
 export const happened = (id: number) =>
@@ -96,7 +93,6 @@ export const deletion = (id: number) =>
   queryOptions({
     queryKey: ["plan", "instances", "delete", id],
     queryFn: () => planned(api.DELETE("/compute/instances/{computeId}", { params: { path: { computeId: id }, header: ASK_FIRST } })),
-    retry: false,
   });
 
 const CATALOGUE = { staleTime: Number.POSITIVE_INFINITY };
@@ -112,7 +108,6 @@ export const planOf = (wanted: Wanted) =>
   queryOptions({
     queryKey: ["plan", "instances", wanted],
     queryFn: ({ signal }) => planned(api.POST("/compute/instances", { body: wanted, params: { header: ASK_FIRST }, signal })),
-    retry: false,
     staleTime: 30_000,
   });
 

@@ -17,7 +17,7 @@ export const contacts = queryOptions({ queryKey: ["managed", "contacts"], queryF
 export const credentials = queryOptions({ queryKey: ["managed", "credentials"], queryFn: () => body(api.GET("/managed/credentials", all)) });
 export const sshKey = queryOptions({ queryKey: ["managed", "sshkey"], queryFn: () => body(api.GET("/managed/credentials/sshkey")) });
 
-export const enablePlan = queryOptions({ queryKey: ["plan", "managed"], queryFn: () => planned(api.POST("/account/settings/managed-enable", { params: { header: ASK_FIRST } })), retry: false });
+export const enablePlan = queryOptions({ queryKey: ["plan", "managed"], queryFn: () => planned(api.POST("/account/settings/managed-enable", { params: { header: ASK_FIRST } })) });
 export const enable = () => body(api.POST("/account/settings/managed-enable", { params: { header: once() } }));
 
 const service = (id: number) => ({ path: { serviceId: id } });

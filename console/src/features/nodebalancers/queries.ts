@@ -22,7 +22,7 @@ export const balancer = (id: number) => queryOptions({ queryKey: ["nodebalancers
 export const configs = (id: number) => queryOptions({ queryKey: ["nodebalancers", "one", id, "configs"], queryFn: () => body(api.GET("/nodebalancers/{nodebalancerId}/configs", { params: path(id) })) });
 export const nodes = (id: number, configId: number) =>
   queryOptions({ queryKey: ["nodebalancers", "one", id, "nodes", configId], queryFn: () => body(api.GET("/nodebalancers/{nodebalancerId}/configs/{configId}/nodes", { params: inside(id, configId) })), refetchInterval: 30_000 });
-export const stats = (id: number) => queryOptions({ queryKey: ["stats", "nodebalancers", id], queryFn: () => body(api.GET("/nodebalancers/{nodebalancerId}/stats", { params: path(id) })), refetchInterval: 60_000, retry: false });
+export const stats = (id: number) => queryOptions({ queryKey: ["stats", "nodebalancers", id], queryFn: () => body(api.GET("/nodebalancers/{nodebalancerId}/stats", { params: path(id) })), refetchInterval: 60_000 });
 
 export type Wanted = Schemas["NodeBalancerCreate"];
 export type WantedConfig = Schemas["NodeBalancerConfigBody"];
