@@ -133,9 +133,10 @@ def _passwords(runtime: Runtime) -> Any:
 
 
 def _traffic(_runtime: Runtime) -> Any:
-    from crofter import registry  # noqa: PLC0415
+    """Billing asks for the traffic of machines, and instances answer."""
+    from crofter.resources.instances.usage.traffic import measure  # noqa: PLC0415
 
-    return registry.TRAFFIC
+    return measure
 
 
 def _uploads(runtime: Runtime) -> Any:

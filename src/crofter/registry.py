@@ -18,7 +18,6 @@ from crofter.jobs import Job
 from crofter.kinds import Kind
 from crofter.login import schedules as login_schedules
 from crofter.login import store as login_tables
-from crofter.ports import TrafficSource
 from crofter.resources.account import api as account
 from crofter.resources.billing import account_api as billed_account
 from crofter.resources.billing import api as billing
@@ -57,7 +56,6 @@ from crofter.resources.instances.kind import COMPUTE
 from crofter.resources.instances.move import api as instance_move
 from crofter.resources.instances.power import api as instance_power
 from crofter.resources.instances.usage import api as instance_usage
-from crofter.resources.instances.usage import traffic as instance_traffic
 from crofter.resources.kernels import api as kernels
 from crofter.resources.kernels.store import CATALOGUE as KERNELS
 from crofter.resources.logins import api as logins
@@ -193,9 +191,6 @@ SCHEDULES: tuple[Schedule, ...] = (
     *billing_operations.SCHEDULES,
     *login_schedules.SCHEDULES,
 )
-
-TRAFFIC: TrafficSource = instance_traffic.measure
-"""Billing asks for the traffic of machines, and instances answer."""
 
 TABLES: tuple[ModuleType, ...] = (hypervisor_tables, login_tables, outbox_tables, rate_windows, zone_tables)
 """Resources that are here for their tables alone."""

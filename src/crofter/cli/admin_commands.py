@@ -44,22 +44,10 @@ MODULES = {
     "users reset-two-factor": "standing",
 }
 """Where a command is, or else its group."""
-WHOLE_SERVER = (
-    "accounts close",
-    "backup",
-    "hosts add",
-    "hosts drain",
-    "hosts fence",
-    "hosts list",
-    "hosts reconcile",
-    "hosts remove",
-    "images import",
-    "maintenance cancel",
-    "maintenance schedule",
-    "managed disable",
-)
-"""Commands that need every resource: they change what other resources watch, or go through all tables. Not loaded for
-the others, since it takes longer than all that they do."""
+WHOLE_SERVER = ("hosts reconcile", "init", "move", "operations cancel", "restore", "rotate-key")
+"""Commands that need every resource: ``hosts reconcile`` asks each what should be on the hosts, what is cancelled is
+cleared up by the resource that ordered it, and the others, which want no server to run, make all tables or go through
+them. Not loaded for the rest, since it takes longer than all that they do."""
 NEED_NO_DATABASE = ("accounts", "users", "tokens", "mails", "audit")
 """Groups that set up a new database if there is none."""
 

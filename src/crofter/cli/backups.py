@@ -8,7 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
-import crofter.registry  # noqa: F401 - every table
 from crofter import audit
 from crofter.bootstrap import MASTERS, build_runtime
 from crofter.cli.operators import Arguments, Refused, Rows, on_servers_record
@@ -57,6 +56,8 @@ def _write_rows(database: Database, file: IO[bytes]) -> None:
 
 def restore(settings: Settings, arguments: Arguments) -> Rows:
     """Put back what a backup holds, while nothing else is at the database. Then look whether the audit log is whole."""
+    import crofter.registry  # noqa: F401, PLC0415 - an empty database gets every table
+
     source = Path(arguments["file"])
     sqlite = _is_sqlite(source)
     if sqlite != (settings.database is None):

@@ -18,7 +18,6 @@ from crofter.drivers.hypervisor import DriverError
 from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
 from crofter.drivers.hypervisor.libvirt import fleet, tables
 from crofter.drivers.hypervisor.libvirt.fleet import HostEntry
-from crofter.resources.instances import sweeping
 from crofter.resources.regions import store as regions
 
 if TYPE_CHECKING:
@@ -36,6 +35,8 @@ NETWORKS = ("user", "bridge:NAME")
 
 def reconcile(runtime: Runtime, arguments: Arguments) -> Rows:
     """Only reported. What to do about an orphan is for people to decide."""
+    from crofter.resources.instances import sweeping  # noqa: PLC0415 - it brings all of instances along
+
     runtime.hypervisor = hypervisor(runtime)
     report = msgspec.structs.asdict(sweeping.compare(runtime))
     return [{"what": name, "which": which, "meaning": MEANINGS[name]} for name in MEANINGS for which in report[name]]

@@ -14,7 +14,7 @@ from crofter.resources.maintenance import store as maintained
 
 
 def schedule_maintenance(runtime: Runtime, arguments: Arguments) -> Rows:
-    from crofter.resources.maintenance import rules as maintenance  # noqa: PLC0415 - it brings all of instances along
+    from crofter.resources.maintenance import rules as maintenance  # noqa: PLC0415 - a list needs none
 
     when = _moment(arguments["when"])
     with runtime.database.write() as db:

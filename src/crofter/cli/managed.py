@@ -85,7 +85,7 @@ def ssh_key(runtime: Runtime, arguments: Arguments) -> Rows:
 
 
 def disable(runtime: Runtime, arguments: Arguments) -> Rows:
-    from crofter.resources.managed import enabling  # noqa: PLC0415 - it brings all of billing along
+    from crofter.resources.managed import enabling  # noqa: PLC0415 - it brings billing along
 
     with runtime.database.write() as db:
         ctx = Context(runtime, db)

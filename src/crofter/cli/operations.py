@@ -58,16 +58,13 @@ def list_operations(runtime: Runtime, arguments: Arguments) -> Rows:
 
 def retry(runtime: Runtime, arguments: Arguments) -> Rows:
     """Do one now that waits for its next try; or again, if it failed and was the server's own."""
-    from crofter import registry  # noqa: PLC0415 - only it knows every operation
-
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
         failed = _found(ctx, arguments["id"])
-        kind = Operations(registry.OPERATIONS).find(failed.kind)
         now = timekeeping.now(runtime, db)
         changes: dict[str, Any] = {"due": now, "attempt": 0, "crashes": 0}
         if failed.state == "failed":
-            if failed.event_id is not None or kind is None or kind.erased:
+            if failed.event_id is not None or not _can_begin_again(failed.kind):
                 raise Invalid(f"operation {failed.id} has told its owner that it failed; it has to be ordered again")
             changes |= {"state": "queued", "finished": None, "error": None}
         elif failed.state not in ("queued", "waiting"):
@@ -79,9 +76,17 @@ def retry(runtime: Runtime, arguments: Arguments) -> Rows:
     return [{"retried": failed.id}]
 
 
+def _can_begin_again(name: str) -> bool:
+    """Whether it still has what it was ordered with."""
+    from crofter import registry  # noqa: PLC0415 - only it knows every operation
+
+    kind = Operations(registry.OPERATIONS).find(name)
+    return kind is not None and not kind.erased
+
+
 def call_off(runtime: Runtime, arguments: Arguments) -> Rows:
     """End one that is queued; let one that is under way stop at its next checkpoint."""
-    from crofter import registry  # noqa: PLC0415
+    from crofter import registry  # noqa: PLC0415 - each has its own way to clear up
 
     runtime.operations = Operations(registry.OPERATIONS)
     with runtime.database.write() as db:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
@@ -26,6 +27,17 @@ if TYPE_CHECKING:
     from crofter.db.postgres import PostgresDatabase
 
 FORMAT = "crofter backup 1"
+_COLUMNS = (
+    b"SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum) FROM pg_class c JOIN pg_attribute a"
+    b" ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''"
+    b" WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace AND c.relname <> 'alembic_version'"
+    b" GROUP BY c.relname"
+)
+_REFERENCES = (
+    b"SELECT DISTINCT c.relname, r.relname FROM pg_constraint f JOIN pg_class c ON c.oid = f.conrelid"
+    b" JOIN pg_class r ON r.oid = f.confrelid WHERE f.contype = 'f' AND f.conrelid <> f.confrelid"
+    b" AND f.connamespace = current_schema()::regnamespace"
+)
 END = b"end\n"
 PIECE = 1 << 20
 
@@ -54,17 +66,25 @@ def write(database: Database, file: IO[bytes], revision: str) -> int:
             b"SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = current_schema()"
         ).fetchall()
         out.write(msgspec.json.encode(Head(FORMAT, revision, dict(sequences))) + b"\n")
-        tables = metadata.sorted_tables
+        tables = _all_tables(connection)
         for table in tables:
-            columns = [str(column.name) for column in table.columns]
-            out.write(msgspec.json.encode(TableHead(str(table.name), columns)) + b"\n")
-            with connection.cursor().copy(f"COPY {_named(table.name, columns)} TO STDOUT".encode()) as copying:
+            out.write(msgspec.json.encode(table) + b"\n")
+            with connection.cursor().copy(f"COPY {_named(table.table, table.columns)} TO STDOUT".encode()) as copying:
                 for rows in copying:
                     out.write(b"%d\n" % len(rows))
                     out.write(rows)
             out.write(b"0\n")
         out.write(END)
     return len(tables)
+
+
+def _all_tables(connection: Connection[Any]) -> list[TableHead]:
+    """As the database has them, so that nothing of the server need be known. Those that others refer to come first."""
+    columns = dict(connection.execute(_COLUMNS).fetchall())
+    order = TopologicalSorter({name: set[str]() for name in sorted(columns)})
+    for table, referred in connection.execute(_REFERENCES).fetchall():
+        order.add(table, referred)
+    return [TableHead(name, columns[name]) for name in order.static_order() if name in columns]
 
 
 def read(database: Database, path: Path, revision: str) -> int:
@@ -108,15 +128,25 @@ def _tables(connection: Connection[Any], source: IO[bytes]) -> Iterator[str]:
         if not line:
             raise EOFError("it ends too early")
         table = msgspec.json.decode(line, type=TableHead)
+        if table.table not in metadata.tables:  # somebody made one of their own beside ours
+            for _ in _rows(source):
+                pass
+            continue
         with connection.cursor().copy(f"COPY {_named(table.table, table.columns)} FROM STDIN".encode()) as copying:
-            while length := int(source.readline()):
-                while length:
-                    rows = source.read(min(length, PIECE))
-                    if not rows:
-                        raise EOFError("it ends too early")
-                    copying.write(rows)
-                    length -= len(rows)
+            for rows in _rows(source):
+                copying.write(rows)
         yield table.table
+
+
+def _rows(source: IO[bytes]) -> Iterator[bytes]:
+    """The rows of one table, in pieces that fit into memory."""
+    while length := int(source.readline()):
+        while length:
+            rows = source.read(min(length, PIECE))
+            if not rows:
+                raise EOFError("it ends too early")
+            yield rows
+            length -= len(rows)
 
 
 def _named(table: str, columns: list[str]) -> str:

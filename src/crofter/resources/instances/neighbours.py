@@ -55,41 +55,48 @@ def register(*neighbours: Neighbour) -> None:
     _registered[:] = neighbours
 
 
+def _all() -> list[Neighbour]:
+    """Never a part of them: who asks without the others being there would leave things behind."""
+    if not _registered:
+        raise RuntimeError("no resource that refers to instances is registered: crofter.registry does that")
+    return _registered
+
+
 def against_leaving(ctx: Context, instance: Instance) -> Iterator[Reason]:
-    for neighbour in _registered:
+    for neighbour in _all():
         yield from neighbour.against_leaving(ctx, instance)
 
 
 def has_volume(ctx: Context, instance: Instance, volume_id: int, field: str) -> bool:
-    return any(neighbour.has_volume(ctx, instance, volume_id, field) for neighbour in _registered)
+    return any(neighbour.has_volume(ctx, instance, volume_id, field) for neighbour in _all())
 
 
 def booting(ctx: Context, instance: Instance, devices: Devices) -> None:
-    for neighbour in _registered:
+    for neighbour in _all():
         neighbour.booting(ctx, instance, devices)
 
 
 def redeployed(ctx: Context, instance: Instance, config_id: int | None) -> None:
-    for neighbour in _registered:
+    for neighbour in _all():
         neighbour.redeployed(ctx, instance, config_id)
 
 
 def filter_rules(ctx: Context, instance: Instance) -> tuple[Rule, ...]:
-    return tuple(rule for neighbour in _registered for rule in neighbour.filter_rules(ctx, instance))
+    return tuple(rule for neighbour in _all() for rule in neighbour.filter_rules(ctx, instance))
 
 
 def deleted(ctx: Context, instance: Instance) -> None:
-    for neighbour in _registered:
+    for neighbour in _all():
         neighbour.deleted(ctx, instance)
 
 
 def left(ctx: Context, instance: Instance) -> None:
-    for neighbour in _registered:
+    for neighbour in _all():
         neighbour.left(ctx, instance)
 
 
 def in_storage(db: Session) -> InStorage:
-    parts = [neighbour.in_storage(db) for neighbour in _registered]
+    parts = [neighbour.in_storage(db) for neighbour in _all()]
     return InStorage(
         frozenset().union(*(part.expected for part in parts)), frozenset().union(*(part.known for part in parts))
     )

@@ -10,10 +10,7 @@ from crofter.engine import Operation, Sleep, StepContext, enqueue, tx_step
 from crofter.resources.instances import states
 from crofter.resources.instances import store as instances
 from crofter.resources.instances.configs import store as configs
-from crofter.resources.instances.move import operations as move
-from crofter.resources.instances.power.operations import HOST_REBOOT, BootArgs
 from crofter.resources.instances.store import Instance
-from crofter.resources.instances.watchdog import system_context
 from crofter.resources.maintenance import store
 
 LASTS = 3600
@@ -48,6 +45,11 @@ def call_off(ctx: Context, maintenance_id: int) -> bool:
 @tx_step()
 def begin(ctx: Context, work: StepContext) -> Sleep | None:
     """The time has come: the instance is rebooted or moved, behind whatever its owner is just doing with it."""
+    # Who only schedules it has no use for how it is done, and a command would wait for that.
+    from crofter.resources.instances.move import operations as move  # noqa: PLC0415
+    from crofter.resources.instances.power.operations import HOST_REBOOT, BootArgs  # noqa: PLC0415
+    from crofter.resources.instances.watchdog import system_context  # noqa: PLC0415
+
     started = ctx.db.update(store.maintenance, {"id": work.args.maintenance_id, "status": "pending"}, status="started")
     instance = instances.find_unscoped(ctx, work.args.instance_id)
     if not started or instance is None:
