@@ -64,6 +64,7 @@ test: setup ## run every check and the test suite, in about a quarter of an hour
 # What the tests need, made ready beside the checks. The last line compiles the tests once for all of their processes.
 prepared: setup
 	@sh tools/browser.sh
+	@sh tools/proxy.sh
 	@$(MAKE) --no-print-directory node
 	@$(RUN)python tools/console.py --check
 	@PYTHONDONTWRITEBYTECODE= $(RUN)pytest --collect-only > /dev/null
@@ -91,6 +92,7 @@ bench: setup ## measure both databases against a constant-bytes ceiling, into do
 
 soak: setup ## everything on both databases, with long storms, in pieces of at most 30 minutes (PIECE=name runs one)
 	@sh tools/browser.sh
+	@sh tools/proxy.sh
 	$(RUN)python tools/soak.py $(PIECE)
 
 sbom: | $(UV) ## write dist/crofter.cdx.json: every package of a release, as CycloneDX

@@ -10,15 +10,17 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import httpx2
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from tools.walk.places import ROOT, Process, Prometheus, until
+from tools.walk.places import ROOT, Prometheus, listens, until
 from tools.walk.steps import NEW, Walk
 
 RULES = (ROOT / "deploy" / "prometheus" / "crofter.rules.yml").read_text()
-NAMES = re.findall(r"- alert: (\w+)", RULES)
+EXPRESSIONS = dict(re.findall(r"- alert: (\w+)\n +expr: (.+)", RULES))
+NAMES = list(EXPRESSIONS)
+_PLAIN = re.compile(r"(max|min)(?: by \(\w+\))? ?\((crofter_\w+)\) (==|>) (\d+)")
+"""The rules that need no memory of what was before. The walk does by itself what Prometheus does with them."""
 _FAIL = (
     "UPDATE operation SET state = 'failed', finished = due, error = 'on purpose' WHERE id IN (SELECT id FROM operation "
 )
@@ -32,42 +34,43 @@ class Alarms:
         self._walk = walk
         self.seen: list[str] = []
         self._api = walk.apis[0]
-        self._quiet = walk._process(
-            "closed", "serve", "--role", "api", "--port", "0", CROFTER_MAINTENANCE="closed today"
-        )
-        self._quiet.wait_until_ready()
         self._prometheus: Prometheus | None = None
-        if prometheus is None:
-            walk.say(
-                "there is no Prometheus: alarms are seen in the metrics alone (Debian: apt-get install prometheus)"
-            )
-        else:
-            api = [process.metrics_port for process in (*walk.apis, self._quiet)]
+        if prometheus is not None:
+            api = [process.metrics_port for process in walk.apis]
             workers = [process.metrics_port for process in walk.workers]
             self._prometheus = Prometheus(prometheus, walk.folder, {"crofter": api, "crofter-worker": workers})
             walk._exits.callback(self._prometheus.close)
             until("Prometheus has looked", lambda: not self._prometheus or not self._prometheus.fires("CrofterDown"))
 
-    def close(self) -> None:
-        """The server that refuses everybody has done its part."""
-        assert self._quiet.stop() == 0
-
-    def _see(self, name: str, in_metrics: Callable[[], Any]) -> None:
-        until(f"{name} in the metrics", in_metrics)
+    def _see(self, name: str, in_metrics: Callable[[], Any] | None = None) -> None:
+        """By its rule, or by what is said here where a rule looks back in time."""
+        until(f"{name} in the metrics", in_metrics or (lambda: self._holds(name)))
         watching = self._prometheus
         if watching is not None:
             until(f"{name} by Prometheus", lambda: watching.fires(name))
         self.seen.append(name)
 
-    def _gauge(self, name: str, process: Process | None = None) -> float:
-        numbers = (process or self._api).numbers()
-        return max((value for key, value in numbers.items() if key.partition("{")[0] == name), default=0.0)
+    def _holds(self, name: str) -> bool:
+        rule = _PLAIN.fullmatch(EXPRESSIONS[name])
+        assert rule, f"not a rule that the walk understands: {EXPRESSIONS[name]}"
+        told = self._told(rule[2])
+        if not told:
+            return False
+        value = max(told) if rule[1] == "max" else min(told)
+        return value == float(rule[4]) if rule[3] == "==" else value > float(rule[4])
+
+    def _told(self, name: str) -> list[float]:
+        """What the servers tell of a metric, whatever its labels."""
+        every = [item for one in self._walk.apis for item in one.numbers().items()]
+        return [value for key, value in every if key.partition("{")[0] == name]
 
     def raise_all(self, *, hung: bool) -> None:
         """In an order in which each can be seen. ``hung``: also a step past its deadline, which takes a minute."""
+        for name, expression in EXPRESSIONS.items():
+            if _PLAIN.fullmatch(expression):
+                until(f"{name} is silent", lambda name=name: not self._holds(name))
         if hung:
             self._hung()
-        self._errors()
         self._no_worker()
         self._clock()
         self._database()
@@ -82,53 +85,63 @@ class Alarms:
         self._see("CrofterOperationsHung", lambda: any(one.numbers()[hung] for one in self._walk.workers))
 
     def _database(self) -> None:
-        """It lets nobody in, as when it is being restored."""
+        """It lets nobody in, as when it is being restored, and callers are refused."""
         name = conninfo_to_dict(self._walk.database)["dbname"]
         elsewhere = make_conninfo(self._walk.database, dbname="postgres")
         with psycopg.connect(elsewhere, autocommit=True) as connection:
             connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false'.encode())
             connection.execute(b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
             try:
-                self._see("CrofterDatabaseAway", lambda: self._api.numbers()["crofter_database_up"] == 0)
-                assert httpx2.get(f"{self._api.inside}/health/ready", timeout=30).status_code == 503
+                self._see("CrofterDatabaseAway")
+                assert self._api.ask("/health/ready").status_code == 503
+                self._errors()
             finally:
                 connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true'.encode())
         until("it is served again", lambda: self._walk.http.get("/v4/account").status_code == 200)
 
     def _errors(self) -> None:
-        port = re.search(r"serves on http://127\.0\.0\.1:(\d+)", self._quiet.log())
-        assert port, self._quiet.log()
+        """Every call is one: the share is reckoned from here on, as the rule does for some minutes."""
+        before = self._requests()
 
         def refused() -> bool:
-            for _ in range(5):
-                answer = httpx2.get(f"http://127.0.0.1:{port[1]}/v4/regions", timeout=30)
-                assert answer.status_code == 503
-            numbers = self._quiet.numbers()
-            return any(key.startswith("crofter_requests_total") and 'status="503"' in key for key in numbers)
+            assert self._walk.http.get("/v4/account").status_code == 503
+            wrong, every = (now - then for now, then in zip(self._requests(), before, strict=True))
+            watching = self._prometheus
+            return wrong > 0.01 * every and (watching is None or watching.fires("CrofterErrors"))
 
-        if self._prometheus is None:
-            self._see("CrofterErrors", refused)
-        else:
-            until("CrofterErrors", lambda: refused() and self._prometheus and self._prometheus.fires("CrofterErrors"))
-            self.seen.append("CrofterErrors")
+        until("CrofterErrors", refused)
+        self.seen.append("CrofterErrors")
+
+    def _requests(self) -> tuple[float, float]:
+        """Those that were answered with 500 or 503 by all servers, and all of them."""
+        counts = [one.numbers() for one in self._walk.apis]
+        answered = {
+            (place, key): value
+            for place, numbers in enumerate(counts)
+            for key, value in numbers.items()
+            if key.startswith("crofter_requests_total")
+        }
+        wrong = sum(value for (_, key), value in answered.items() if re.search(r'status="50[03]"', key))
+        return wrong, sum(answered.values())
 
     def _no_worker(self) -> None:
         for worker in self._walk.workers:
             assert worker.stop() == 0
-        self._see("CrofterNoWorker", lambda: self._gauge("crofter_workers") == 0)
-        self._see("CrofterDown", lambda: all(worker.process.poll() == 0 for worker in self._walk.workers))
-        ready = httpx2.get(f"{self._api.inside}/health/ready", timeout=30)
+        self._see("CrofterNoWorker")
+        self._see("CrofterDown", lambda: not any(listens(worker.metrics_port) for worker in self._walk.workers))
+        ready = self._api.ask("/health/ready")
         assert (ready.status_code, ready.json()["status"]) == (200, "degraded"), ready.text
         for number in range(8):
             made = self._walk.http.post("/v4/compute/instances", json={**NEW, "label": f"waits-{number}"})
             assert made.status_code == 200, made.text
         with psycopg.connect(self._walk.database, autocommit=True) as connection:
             connection.execute(_BEFORE.encode(), (90_000,))
-            self._see("CrofterOperationsStuck", lambda: self._gauge("crofter_operations_stuck") > 0)
+            self._see("CrofterOperationsStuck")
             connection.execute(_BEFORE.encode(), (600_000,))
-            self._see("CrofterQueueOld", lambda: self._gauge("crofter_queue_age_seconds") > 300)
+            self._see("CrofterQueueOld")
+            before = max(self._told("crofter_operations_failed"))
             connection.execute(f"{_FAIL} WHERE kind LIKE 'compute%' AND state = 'queued' LIMIT 6)".encode())
-            self._see("CrofterOperationsFailed", lambda: self._gauge("crofter_operations_failed") > 5)
+            self._see("CrofterOperationsFailed", lambda: max(self._told("crofter_operations_failed")) - before > 5)
 
     def _clock(self) -> None:
         """The mark of the latest time that was told is put ahead, as by a machine whose clock was an hour fast."""
@@ -137,7 +150,7 @@ class Alarms:
         )
         with psycopg.connect(self._walk.database, autocommit=True) as connection:
             connection.execute(f"{ahead} + 3600000))::text WHERE name = 'clock_mark'".encode())
-        self._see("CrofterClockBehind", lambda: self._gauge("crofter_clock_behind_seconds") > 0)
+        self._see("CrofterClockBehind")
 
 
 class SlowMailServer:

@@ -1,4 +1,4 @@
-"""What the walk runs on: PostgreSQL, processes of crofter, nginx and Prometheus, on free ports of this machine."""
+"""What the walk runs on: PostgreSQL, processes of crofter and Prometheus, on free ports of this machine."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import datetime
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import socket
@@ -27,6 +28,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 ROOT = Path(__file__).resolve().parent.parent.parent
 CROFTER = str(Path(sys.executable).with_name("crofter"))
 PATIENCE = 90.0
+ASKING = httpx2.Client(timeout=30, verify=False, trust_env=False, limits=httpx2.Limits(max_keepalive_connections=0))
+"""For what the processes tell inside. One for all: to make one takes longer than to ask."""
 
 
 def free_port() -> int:
@@ -75,8 +78,8 @@ class Process:
         self.metrics_port = free_port()
         self._log = (folder / f"{name}.log").open("w+")
         command = [CROFTER, *words, "--metrics-port", str(self.metrics_port)]
-        options: Any = {"env": dict(env), "stdin": subprocess.DEVNULL, "stdout": self._log, "stderr": self._log}
-        self.process = subprocess.Popen(command, **options)
+        options: Any = {"env": dict(env), "stdin": subprocess.DEVNULL, "stderr": self._log}
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, **options)
 
     @property
     def inside(self) -> str:
@@ -84,17 +87,18 @@ class Process:
         return f"http://127.0.0.1:{self.metrics_port}"
 
     def wait_until_ready(self) -> None:
-        until(f"{self.name} is ready\n{self.log()}", self._answers)
+        """It says where it is as soon as it serves or works."""
+        assert self.process.stdout is not None
+        told, _, _ = select.select([self.process.stdout], [], [], PATIENCE)
+        assert told, f"{self.name} does not start:\n{self.log()}"
+        assert self.process.stdout.readline(), f"{self.name} has ended:\n{self.log()}"
+        until(f"{self.name} is ready", lambda: self.ask("/health/ready").status_code == 200)
 
-    def _answers(self) -> bool:
-        assert self.process.poll() is None, f"{self.name} has ended:\n{self.log()}"
-        try:
-            return httpx2.get(f"{self.inside}/health/ready", timeout=10).status_code == 200
-        except httpx2.HTTPError:
-            return False
+    def ask(self, path: str) -> httpx2.Response:
+        return ASKING.get(f"{self.inside}{path}")
 
     def numbers(self) -> dict[str, float]:
-        lines = httpx2.get(f"{self.inside}/metrics", timeout=30).text.splitlines()
+        lines = self.ask("/metrics").text.splitlines()
         return {line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in lines if not line.startswith("#")}
 
     def log(self) -> str:
@@ -102,13 +106,20 @@ class Process:
 
     def kill(self) -> None:
         self.process.kill()
-        self.process.wait(60)
+        self._ended()
 
     def stop(self) -> int:
         """As systemd would; its exit code."""
         if self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(60)
+        return self._ended()
+
+    def _ended(self) -> int:
+        code = self.process.wait(60)
+        for file in (self.process.stdout, self._log):
+            if file is not None:
+                file.close()
+        return code
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:
@@ -130,34 +141,7 @@ def certificate(folder: Path) -> tuple[Path, Path]:
     return files
 
 
-@contextmanager
-def nginx(program: str, folder: Path, ports: list[int], files: tuple[Path, Path]) -> Iterator[str]:
-    """deploy/nginx/crofter.conf, with the ports and certificates of this machine; where it serves."""
-    secure, plain = free_port(), free_port()
-    text = (ROOT / "deploy" / "nginx" / "crofter.conf").read_text()
-    text = text.replace("server 127.0.0.1:8420;", " ".join(f"server 127.0.0.1:{port};" for port in ports))
-    text = re.sub(r"^ *listen \[::].*\n", "", text, flags=re.MULTILINE)
-    text = text.replace("listen 443", f"listen 127.0.0.1:{secure}").replace("listen 80", f"listen 127.0.0.1:{plain}")
-    text = text.replace("/etc/ssl/cloud.example/fullchain.pem", str(files[0]))
-    text = text.replace("/etc/ssl/cloud.example/privkey.pem", str(files[1]))
-    text = text.replace("server_name cloud.example", "server_name localhost cloud.example")
-    kinds = "client_body proxy fastcgi uwsgi scgi".split()
-    scratch = "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
-    head = f"daemon off; pid {folder}/nginx.pid; error_log stderr; events {{}}\n"
-    user = "user root;\n" if os.getuid() == 0 else ""
-    (folder / "nginx.conf").write_text(f"{user}{head}http {{ access_log off; {scratch}\n{text}}}\n")
-    command = [program, "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
-    subprocess.run([*command, "-t"], check=True, stderr=subprocess.DEVNULL)
-    process = subprocess.Popen(command, stderr=(folder / "nginx.log").open("w"))
-    try:
-        until("nginx listens", lambda: _listens(secure))
-        yield f"https://localhost:{secure}"
-    finally:
-        process.terminate()
-        process.wait(30)
-
-
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
     with socket.socket() as probe:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
@@ -180,10 +164,10 @@ class Prometheus:
         flags = [f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb"]
         command = [program, *flags, f"--web.listen-address=127.0.0.1:{port}"]
         self._process = subprocess.Popen(command, stderr=(folder / "prometheus.log").open("w"))
-        until("Prometheus listens", lambda: _listens(port))
+        until("Prometheus listens", lambda: listens(port))
 
     def fires(self, alarm: str) -> bool:
-        answer = httpx2.get(f"{self._url}/api/v1/alerts", timeout=10).json()
+        answer = ASKING.get(f"{self._url}/api/v1/alerts").json()
         return any(one["labels"]["alertname"] == alarm for one in answer["data"]["alerts"] if one["state"] == "firing")
 
     def close(self) -> None:

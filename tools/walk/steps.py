@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
@@ -14,14 +15,18 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx2
 
-from tools.walk import places
+from tools.walk import places, proxies
 from tools.walk.places import CROFTER, ROOT, Process, until
 
 PAGE = (ROOT / "docs" / "operating.md").read_text()
 NEW = {"region": "us-east", "type": "g6-nanode-1", "image": "compute/debian12", "root_pass": "correct-horse-9"}
+
+IMAGE_BYTES = 10_000_000
+"""More than a proxy lets through where it expects no image."""
 
 
 def blocks(language: str) -> list[str]:
@@ -50,6 +55,7 @@ class Walk:
         self.config = folder / "crofter.toml"
         self.config.write_text(self._here(settings))
         left = {name: value for name, value in os.environ.items() if not name.startswith("CROFTER_")}
+        left.pop("PYTHONDONTWRITEBYTECODE", None)  # every start would compile everything anew
         self.env = {**left, "CROFTER_SECRET_KEY": os.urandom(32).hex(), "CROFTER_DATABASE": database}
         self.env |= {"CROFTER_MAIL": mail, "CROFTER_PASSWORD_MEMORY": "8"}
         self.apis: list[Process] = []
@@ -101,17 +107,19 @@ class Walk:
         self._exits.callback(process.stop)
         return process
 
-    def proxy(self, nginx: str | None) -> None:
-        files = places.certificate(self.folder)
-        if nginx is None:
-            self.say("there is no nginx: callers go to the first server directly (Debian: apt-get install nginx)")
+    def proxy(self, program: str | None) -> None:
+        """In front of both servers, with TLS."""
+        if program is None:
+            self.say("there is no proxy: callers go to the first server directly (Debian: apt-get install nginx)")
             self.front = f"http://127.0.0.1:{self.ports[0]}"
             self.http = httpx2.Client(base_url=self.front, timeout=60)
         else:
-            self.front = self._exits.enter_context(places.nginx(nginx, self.folder, self.ports, files))
+            files = places.certificate(self.folder)
+            self.front = self._exits.enter_context(proxies.serving(program, self.folder, self.ports, files))
             trusted = ssl.create_default_context(cafile=str(files[0]))
             self.http = httpx2.Client(base_url=self.front, verify=trusted, timeout=60)
-            assert self.http.get("/metrics").status_code == self.http.get("/health/ready").status_code == 404
+            for path in ("/metrics", "/health/ready", "/health/live"):
+                assert self.http.get(path).status_code == 404
         self.http.headers["Authorization"] = f"Bearer {self.token}"
         self._exits.callback(self.http.close)
 
@@ -123,15 +131,22 @@ class Walk:
         until("the instance runs", lambda: self.http.get(self.path).json()["status"] == "running")
         with self.http.stream("GET", "/v4/account/events/stream?after=0") as stream:
             assert "data:" in next(self._pieces(stream))
-        ticket = self.http.post("/v4/support/tickets", json={"summary": "Help", "description": "Please."}).json()
-        where = f"/v4/support/tickets/{ticket['id']}/attachments"
-        sent = self.http.post(where, files={"file": ("log.txt", b"x" * 2_000_000)})
-        assert sent.status_code in (200, 204), sent.text
+        self._send_files()
         asked = self.http.get("/v4/regions", headers={"X-Forwarded-For": "203.0.113.9"})
         assert asked.headers["x-request-id"]
         addresses = until("the call is in a log", self._callers)
         if self.front.startswith("https"):
             assert addresses == {"127.0.0.1"}, f"a caller chose its own address: {addresses}"
+
+    def _send_files(self) -> None:
+        ticket = self.http.post("/v4/support/tickets", json={"summary": "Help", "description": "Please."}).json()
+        where = f"/v4/support/tickets/{ticket['id']}/attachments"
+        sent = self.http.post(where, files={"file": ("log.txt", b"x" * 2_000_000)})
+        assert sent.status_code in (200, 204), sent.text
+        asked = self.http.post("/v4/images/upload", json={"label": "of our own", "region": "us-east"}).json()
+        file = gzip.compress(os.urandom(IMAGE_BYTES), compresslevel=0)
+        arrived = self.http.put(urlsplit(asked["upload_to"]).path, content=file)
+        assert arrived.status_code == 200, arrived.text
 
     def _callers(self) -> set[str]:
         lines = [line for process in self.apis for line in process.log().splitlines() if '"/v4/regions"' in line]
@@ -145,11 +160,11 @@ class Walk:
 
     def watch(self) -> None:
         for process in (*self.apis, *self.workers):
-            text = httpx2.get(f"{process.inside}/metrics", timeout=30).text
+            text = process.ask("/metrics").text
             missing = [name for name in metrics_of_the_page() if name not in text]
             missing = [name for name in missing if process in self.apis or "request" not in name]
             assert not missing, f"{process.name} does not tell {missing}"
-            assert httpx2.get(f"{process.inside}/health/live", timeout=30).status_code == 200
+            assert process.ask("/health/live").status_code == 200
         ended = [line for process in self.workers for line in process.log().splitlines() if '"kind"' in line]
         assert ended, "no worker has a line for an operation that ended"
 

@@ -1,0 +1,101 @@
+"""The proxies of deploy/ as they are there, on free ports of this machine, in front of the servers of the walk."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+from tools.walk.places import ROOT, free_port, listens, until
+
+WHERE = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", str(ROOT / ".tools" / "nginx" / "usr" / "sbin")])
+"""Debian puts servers where only root looks, and tools/proxy.sh one where nobody does."""
+Files = tuple[Path, Path]
+"""A certificate and its key."""
+
+
+def installed(*names: str) -> str | None:
+    """The program of the first of these that is here."""
+    return next((found for name in names or PROXIES if (found := shutil.which(name, path=WHERE))), None)
+
+
+def serving(program: str, folder: Path, ports: list[int], files: Files) -> AbstractContextManager[str]:
+    """The proxy with that program; where it serves."""
+    return PROXIES[Path(program).name](program, folder, ports, files)
+
+
+@contextmanager
+def nginx(program: str, folder: Path, ports: list[int], files: Files) -> Iterator[str]:
+    """deploy/nginx/crofter.conf, with the ports and certificates of this machine."""
+    secure, plain = free_port(), free_port()
+    text = (ROOT / "deploy" / "nginx" / "crofter.conf").read_text()
+    text = _exchanged(
+        text,
+        {
+            "server 127.0.0.1:8420;": " ".join(f"server 127.0.0.1:{port};" for port in ports),
+            "listen 443": f"listen 127.0.0.1:{secure}",
+            "listen 80": f"listen 127.0.0.1:{plain}",
+            "/etc/ssl/cloud.example/fullchain.pem": str(files[0]),
+            "/etc/ssl/cloud.example/privkey.pem": str(files[1]),
+            "server_name cloud.example": "server_name localhost cloud.example",
+        },
+    )
+    text = re.sub(r"^ *listen \[::].*\n", "", text, flags=re.MULTILINE)
+    kinds = "client_body proxy fastcgi uwsgi scgi".split()
+    scratch = "\n".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
+    head = f"daemon off; pid {folder}/nginx.pid; error_log stderr; events {{}}\n"
+    user = "user root;\n" if os.getuid() == 0 else ""
+    (folder / "nginx.conf").write_text(f"{user}{head}http {{ access_log off; {scratch}\n{text}}}\n")
+    command = [program, "-e", "stderr", "-p", str(folder), "-c", str(folder / "nginx.conf")]
+    subprocess.run([*command, "-t"], check=True, stderr=subprocess.DEVNULL)
+    with _running(command, folder / "nginx.log", secure):
+        yield f"https://localhost:{secure}"
+
+
+@contextmanager
+def caddy(program: str, folder: Path, ports: list[int], files: Files) -> Iterator[str]:
+    """deploy/caddy/Caddyfile, with the ports of this machine and a certificate that no authority is asked for."""
+    secure = free_port()
+    text = _exchanged(
+        (ROOT / "deploy" / "caddy" / "Caddyfile").read_text(),
+        {
+            "\ncloud.example {\n": f"\nhttps://localhost:{secure} {{\n\ttls {files[0]} {files[1]}\n",
+            "127.0.0.1:8420": " ".join(f"127.0.0.1:{port}" for port in ports),
+        },
+    )
+    (folder / "Caddyfile").write_text(f"{{\n\tadmin off\n\tdefault_bind 127.0.0.1\n\tauto_https off\n}}\n{text}")
+    command = [program, "run", "--adapter", "caddyfile", "--config", str(folder / "Caddyfile")]
+    # It keeps what it learns in the home of its user.
+    own = {"HOME": str(folder), "XDG_DATA_HOME": str(folder), "XDG_CONFIG_HOME": str(folder)}
+    with _running(command, folder / "caddy.log", secure, {**os.environ, **own}):
+        yield f"https://localhost:{secure}"
+
+
+PROXIES: dict[str, Callable[[str, Path, list[int], Files], AbstractContextManager[str]]] = {
+    "nginx": nginx,
+    "caddy": caddy,
+}
+
+
+def _exchanged(text: str, here: Mapping[str, str]) -> str:
+    """What names a place is exchanged for what is here; each of these must be in the example."""
+    for there, ours in here.items():
+        assert there in text, f"the example does not say {there!r} any more"
+        text = text.replace(there, ours)
+    return text
+
+
+@contextmanager
+def _running(command: list[str], log: Path, port: int, env: Mapping[str, str] | None = None) -> Iterator[None]:
+    with log.open("w") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=file, env=env)
+        try:
+            until(f"{log.stem} listens", lambda: listens(port))
+            yield
+        finally:
+            process.terminate()
+            process.wait(30)
