@@ -66,9 +66,8 @@ class Alarms:
 
     def raise_all(self, *, hung: bool) -> None:
         """In an order in which each can be seen. ``hung``: also a step past its deadline, which takes a minute."""
-        for name, expression in EXPRESSIONS.items():
-            if _PLAIN.fullmatch(expression):
-                until(f"{name} is silent", lambda name=name: not self._holds(name))
+        plain = [name for name, expression in EXPRESSIONS.items() if _PLAIN.fullmatch(expression)]
+        until(f"{', '.join(plain)} are silent", lambda: not any(self._holds(name) for name in plain))
         if hung:
             self._hung()
         self._no_worker()
