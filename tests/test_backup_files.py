@@ -8,6 +8,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from crofter import audit
@@ -153,3 +154,18 @@ def test_a_database_in_use_and_a_file_that_is_none_are_refused(
         desk("restore", str(file), "--replace", code=1)
         assert "has schema 9999" in desk.said
     assert here.rows() == before
+
+
+def test_tables_of_others_are_no_obstacle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], postgres_server: PostgresServer
+) -> None:
+    here, there = Place(tmp_path / "one", postgres_server), Place(tmp_path / "two", postgres_server)
+    here.desk(capsys)("init")
+    assert here.database is not None
+    with psycopg.connect(here.database, autocommit=True) as connection:
+        connection.execute(b"CREATE TABLE scratch AS SELECT generate_series(1, 9) AS number")
+    here.desk(capsys)("backup", str(tmp_path / "backup"))
+    there.folder.mkdir()
+    shutil.copy(here.folder / "secret.key", there.folder / "secret.key")
+    there.desk(capsys)("restore", str(tmp_path / "backup"))
+    assert there.rows() == here.rows()

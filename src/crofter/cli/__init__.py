@@ -12,6 +12,7 @@ from typing import Any
 from crofter import SPEC_VERSION, __version__
 from crofter.cli import admin
 from crofter.client import main as client
+from crofter.client.exits import guarded
 
 SERVER = (
     ("serve", "serve the interface"),
@@ -110,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         from crofter.cli import settings as shown_settings  # noqa: PLC0415
 
         flags = {name: asked.get(name) for name in SETTINGS}
-        sys.exit(shown_settings.show(flags, origin=asked["origin"], json=asked["json"]))
+        sys.exit(guarded(lambda: shown_settings.show(flags, origin=asked["origin"], json=asked["json"])))
     from crofter.config import SettingsError, complaints, load  # noqa: PLC0415
 
     if command == "work":
@@ -125,7 +126,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             print(f"crofter: {line}", file=sys.stderr)
         from crofter.cli import admin_commands  # noqa: PLC0415
 
-        sys.exit(admin_commands.run(settings, asked))
+        sys.exit(guarded(lambda: admin_commands.run(settings, asked)))
     from crofter.cli import serve  # noqa: PLC0415
 
     if command == "migrate":

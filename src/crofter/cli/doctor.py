@@ -47,7 +47,7 @@ def examine(settings: Settings, arguments: Arguments) -> Rows:
             on_servers_record(runtime, arguments)
         finally:
             runtime.database.close()
-    rows = [finding._asdict() for finding in findings]
+    rows = [{**finding._asdict(), "do": "" if finding.ok else finding.do} for finding in findings]
     if all(finding.ok for finding in findings):
         return rows
     raise Refused(rows)
