@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
+import threading
 from pathlib import Path
 
 import pytest
 
+from crofter.cli import doctor
 from crofter.resources.billing.store import payment
 from tests.cloud import Cloud
 from tests.served import CROFTER, environment
@@ -96,6 +99,28 @@ def test_a_doctor_says_what_is_wrong_and_what_to_do(
     assert [name for name, row in found.items() if row["do"]] == ["settings", "mail"]
     (tmp_path / "data" / "secret.key").chmod(0o644)
     assert not {row["check"]: row["ok"] for row in desk("doctor", code=1)}["key"]
+
+
+def test_a_doctor_does_not_wait_for_a_mail_server_that_never_comes_to_the_point(
+    cloud: Cloud, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "MAIL_SECONDS", 0.5)
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def greet() -> None:
+            caller, _ = listening.accept()
+            with caller:
+                while not over.wait(0.05):
+                    caller.sendall(b"220-hello\r\n")
+
+        greeting = threading.Thread(target=greet)
+        greeting.start()
+        monkeypatch.setenv("CROFTER_MAIL", f"smtp://127.0.0.1:{listening.getsockname()[1]}")
+        (wrong,) = [row for row in desk("doctor", code=1) if not row["ok"]]
+        over.set()
+        greeting.join()
+    assert (wrong["check"], wrong["found"].partition(": ")[2]) == ("mail", "no answer within 0.5 seconds")
 
 
 def test_who_has_read_enough_of_an_answer_is_shown_no_fault() -> None:
