@@ -164,7 +164,7 @@ class Prometheus:
         flags = [f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb"]
         command = [program, *flags, f"--web.listen-address=127.0.0.1:{port}"]
         self._process = subprocess.Popen(command, stderr=(folder / "prometheus.log").open("w"))
-        until("Prometheus listens", lambda: listens(port))
+        until("Prometheus is ready", lambda: listens(port) and ASKING.get(f"{self._url}/-/ready").status_code == 200)
 
     def fires(self, alarm: str) -> bool:
         answer = ASKING.get(f"{self._url}/api/v1/alerts").json()
