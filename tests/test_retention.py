@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from sqlalchemy import func, select
 
+from crofter import events
+from crofter.clock import DAY, HOUR
 from crofter.db import query
 from crofter.drivers.hypervisor.ledger import tables
+from crofter.edge import idempotency
+from crofter.engine import queue
+from crofter.resources.logins import store as logins
 from tests.cloud import Cloud
 from tests.sweep import Machine, fault
 
@@ -35,3 +43,12 @@ def test_hypervisors_forget_orders_of_operations_that_are_forgotten(cloud: Cloud
     assert 0 < left <= things
     assert machine.owner.get(machine.path).json()["status"] == "offline"
     machine.rest("boot")
+
+
+def test_the_page_for_operators_says_how_long_things_are_kept() -> None:
+    page = (Path(__file__).resolve().parent.parent / "docs" / "operating.md").read_text()
+    kept = dict(re.findall(r"^\| ([^|]+) \| (\d+ \w+)", page.partition("## Logs, and what is kept")[2], re.MULTILINE))
+    assert events.WINDOW == logins.WINDOW == queue.KEPT == 90 * DAY
+    assert idempotency.KEPT == 24 * HOUR
+    assert kept["events, logins"] == kept["operations that have ended"] == "90 days"
+    assert kept["answers to an `Idempotency-Key`"] == "24 hours"
