@@ -94,6 +94,9 @@ class Watch:
 
         await self.app(scope, receive, note)
 
+    def takes_socket(self, raw_path: bytes) -> bool:
+        return self.app.takes_socket(raw_path)
+
     def _endpoint(self, method: str, raw_path: bytes) -> Endpoint | None:
         own_path = self.app.own_path(raw_path) if isinstance(self.app, DialectApp) else raw_path
         match = self.app.parts.router.match(method, own_path)

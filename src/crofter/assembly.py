@@ -29,6 +29,8 @@ from crofter.edge.observe import Observer
 from crofter.edge.perform import Access, Performer
 from crofter.edge.redact import words_of
 from crofter.edge.router import Router
+from crofter.edge.sockets import Parts as SocketParts
+from crofter.edge.sockets import SocketMount
 from crofter.edge.streamed import Parts as StreamParts
 from crofter.edge.streamed import StreamedUploads
 from crofter.engine.time_travel import TimeTravel
@@ -37,6 +39,8 @@ from crofter.readiness import Readiness
 from crofter.resources.billing import meters
 from crofter.resources.instances.capture import receiving
 from crofter.resources.instances.capture.rules import MOUNT as UPLOADS
+from crofter.resources.instances.serial.rules import MOUNT as SERIAL
+from crofter.resources.instances.serial.sessions import Consoles
 from crofter.resources.instances.tending import Tender
 from crofter.resources.managed.services import rounds as managed_rounds
 from crofter.resources.users import access
@@ -77,7 +81,7 @@ def build(settings: Settings) -> Application:
     hub = Hub(runtime.database.signals, ("events",))
     if runtime.database.reads_block:
         hub.poll = 1.0  # a hint from another process may get lost
-    words = words_of(("v4/v4beta", UPLOADS, *(endpoint.path for endpoint in registry.ENDPOINTS)))
+    words = words_of(("v4/v4beta", UPLOADS, SERIAL, *(endpoint.path for endpoint in registry.ENDPOINTS)))
     observer = Observer(runtime.clock, lines=_log(settings), pretty=_pretty(settings), words=words)
     faults = Faults(runtime, registry.FAULTS)
     simulated = isinstance(runtime.hypervisor, SimulatedHypervisor) and settings.sandbox
@@ -107,7 +111,7 @@ def build(settings: Settings) -> Application:
     application = Application(runtime, _app(parts), worker, time_travel, first_login, Readiness(runtime, worker))
     control = _control(application, faults) if settings.sandbox else None
     parts.mounts = application.app.mounted(_mounts(application, control))
-    parts.streamed = frozenset((UPLOADS,))
+    parts.streamed, parts.sockets = frozenset((UPLOADS,)), frozenset((SERIAL,))
     if control is not None and first_login is not None:
         _seed(application, control)
     return application
@@ -195,7 +199,9 @@ def _mounts(application: Application, control: SandboxControl | None) -> dict[st
         "docs": mounts.page(mounts.once(partial(_docs, application.app, sandbox=runtime.settings.sandbox))),
     }
     opened |= console.mounts_of(console.Console(runtime.settings))
-    opened[UPLOADS] = _uploads(application)
+    request_prefix = runtime.rng.hex(8)
+    opened[UPLOADS] = _uploads(application, request_prefix)
+    opened[SERIAL] = _serial_consoles(application, request_prefix)
     opened |= dict.fromkeys(("login", "oauth", ".well-known"), _login(application))
     if control is not None:
         opened["_sandbox"] = SandboxApp(control)
@@ -210,7 +216,7 @@ def numbers(application: Application) -> bytes:
     return telemetry.render(application.app.parts.observer.counts, application.runtime, application.worker)
 
 
-def _uploads(application: Application) -> ASGIApp:
+def _uploads(application: Application, request_prefix: str) -> ASGIApp:
     """What takes the files of images: not an endpoint, since a file is neither JSON nor ever whole in memory."""
     runtime, parts = application.runtime, application.app.parts
     stream = StreamParts(
@@ -220,7 +226,21 @@ def _uploads(application: Application) -> ASGIApp:
         maintenance=parts.maintenance,
         prepare_thread=runtime.database.answers_callers,
     )
-    return StreamedUploads(stream, runtime.rng.hex(8))
+    return StreamedUploads(stream, request_prefix)
+
+
+def _serial_consoles(application: Application, request_prefix: str) -> ASGIApp:
+    """What serial consoles are joined through: not an endpoint, since its answer has no end and goes both ways."""
+    runtime, parts = application.runtime, application.app.parts
+    joined = SocketParts(
+        Consoles(runtime).admit,
+        parts.limits,
+        parts.observer,
+        parts.hub,
+        parts.maintenance,
+        runtime.database.answers_callers,
+    )
+    return SocketMount(joined, request_prefix)
 
 
 def _sweep_uploads(runtime: Runtime) -> None:

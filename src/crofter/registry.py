@@ -55,6 +55,7 @@ from crofter.resources.instances.ips import api as instance_ips
 from crofter.resources.instances.kind import COMPUTE
 from crofter.resources.instances.move import api as instance_move
 from crofter.resources.instances.power import api as instance_power
+from crofter.resources.instances.serial import api as instance_serial
 from crofter.resources.instances.usage import api as instance_usage
 from crofter.resources.kernels import api as kernels
 from crofter.resources.kernels.store import CATALOGUE as KERNELS
@@ -124,6 +125,7 @@ API_MODULES: tuple[ModuleType, ...] = (
     instance_ips,
     instance_move,
     instance_power,
+    instance_serial,
     instance_usage,
     instances,
     kernels,

@@ -65,6 +65,8 @@ class Parts(Struct):
     """Whole applications behind the first segment of a path: health, docs, the sandbox."""
     streamed: frozenset[str] = frozenset()
     """Those of them that take files of any length, and have deadlines of their own."""
+    sockets: frozenset[str] = frozenset()
+    """Those of them that are web sockets."""
     fault: Callable[[str, str], int | None] = lambda _method, _path: None
     """A status that the next matching call is made to answer with, in sandbox mode."""
     reads: CountsReads | None = None
@@ -117,15 +119,19 @@ class App:
         """Whether whatever is sent there is read piece by piece, and may take hours to arrive."""
         return _first_segment(raw_path) in self.parts.streamed
 
+    def takes_socket(self, raw_path: bytes) -> bool:
+        return _first_segment(raw_path) in self.parts.sockets
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "http":
-            if self._proxied:
-                reveal(scope)
-            await self._http(scope, receive, send)
-        elif scope["type"] == "lifespan":
+        if scope["type"] == "lifespan":
             await self._lifespan(receive, send)
-        elif scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1000})
+            return
+        if self._proxied:
+            reveal(scope)
+        if scope["type"] == "http":
+            await self._http(scope, receive, send)
+        elif scope["type"] == "websocket" and self.takes_socket(scope["raw_path"]):
+            await self.parts.mounts[_first_segment(scope["raw_path"])](scope, receive, send)
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
         await receive()

@@ -40,13 +40,24 @@ class UnsupportedMediaType(Problem):
     default = "Unsupported Media Type"
 
 
+class UpgradeRequired(Problem):
+    default = "This is the address of a web socket"
+
+
 class Fault(Problem):
     """A bug of ours: said without a trace, found in the log by its request id."""
 
     default = "Internal server error"
 
 
-STATUSES |= {MethodNotAllowed: 405, TooSlow: 408, TooLarge: 413, UnsupportedMediaType: 415, Fault: 500}
+STATUSES |= {
+    MethodNotAllowed: 405,
+    TooSlow: 408,
+    TooLarge: 413,
+    UnsupportedMediaType: 415,
+    UpgradeRequired: 426,
+    Fault: 500,
+}
 
 
 def status_of(problem: Problem) -> int:

@@ -9,16 +9,11 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from crofter.edge.problems import body_of
+from crofter.edge.unread import WriteWatch
 from crofter.errors import Reason
 
 RECEIVE_SECONDS = 10.0
 UPLOAD_SECONDS = 60.0
-WRITE_SECONDS = 10.0
-"""A peer that reads nothing for so long is cut off: what it leaves unread is kept in our memory."""
-WRITE_CHECKS = 4
-"""How often it is looked at within that time."""
-WRITE_BUFFER = 32 * 1024
-"""Bytes that may wait in one connection's buffer before whoever writes has to wait."""
 CONNECTIONS_PER_PEER = 256
 MAX_HEAD = 64 * 1024
 """Bytes of a request's address, headers and trailers."""
@@ -45,15 +40,12 @@ _TOO_MANY = _farewell(b"429 Too Many Requests", "Too many requests are waiting o
 _NO_REQUEST = _farewell(b"400 Bad Request", "Invalid HTTP request")
 
 
-class BoundedProtocol(HttpToolsProtocol):
+class BoundedProtocol(WriteWatch, HttpToolsProtocol):
     """uvicorn waits for ever for a request to arrive and for an answer to be read, and takes any headers."""
 
     receive_seconds = RECEIVE_SECONDS
-    write_seconds = WRITE_SECONDS
     per_peer: Counter[str] = Counter()
     _alarm: asyncio.TimerHandle | None = None
-    _write_alarm: asyncio.TimerHandle | None = None
-    _unsent = 0
     _peer = ""
     _head = 0
     _fields = 0
@@ -66,7 +58,6 @@ class BoundedProtocol(HttpToolsProtocol):
         waiting = getattr(self.config, "waiting_connections", None)
         if waiting is not None:
             waiting.accept(self.loop, self._another, self.config.ssl)
-        transport.set_write_buffer_limits(high=WRITE_BUFFER)
         self._peer = str((transport.get_extra_info("peername") or ("",))[0])
         self.per_peer[self._peer] += 1
         if self.per_peer[self._peer] > CONNECTIONS_PER_PEER:
@@ -79,13 +70,14 @@ class BoundedProtocol(HttpToolsProtocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._disarm()
-        if self._write_alarm is not None:
-            self._write_alarm.cancel()
         self.pipeline.clear()
+        self._forget_peer()
+        super().connection_lost(exc)
+
+    def _forget_peer(self) -> None:
         self.per_peer[self._peer] -= 1
         if not self.per_peer[self._peer]:
             del self.per_peer[self._peer]
-        super().connection_lost(exc)
 
     # ---- what arrives -----------------------------------------------------------------------------------------------
 
@@ -133,6 +125,8 @@ class BoundedProtocol(HttpToolsProtocol):
         self._headed = True
         self._must_be_unambiguous()
         super().on_headers_complete()
+        if self.parser.should_upgrade() and self._should_upgrade():
+            return
         if len(self.pipeline) > MAX_PIPELINED:
             self._leave(_TOO_MANY)
         elif self._alarm is not None and self._is_stream():
@@ -167,6 +161,25 @@ class BoundedProtocol(HttpToolsProtocol):
         takes_stream = getattr(self.config.loaded_app, "takes_stream", None)
         return takes_stream is not None and takes_stream(self.scope["raw_path"])
 
+    # ---- web sockets ------------------------------------------------------------------------------------------------
+
+    def _should_upgrade(self) -> bool:
+        """Only where there is a web socket. Everywhere else such a request is answered as any other."""
+        takes_socket = getattr(self.config.loaded_app, "takes_socket", None)
+        if takes_socket is None or self.scope["method"] != "GET" or not takes_socket(self.url):
+            return False
+        return super()._should_upgrade()
+
+    def handle_websocket_upgrade(self) -> None:
+        if self.cycle is not None and not self.cycle.response_complete:
+            self._leave(_NO_REQUEST)  # two answers would be written into each other
+            return
+        self._disarm()
+        self._ignore_writing()
+        super().handle_websocket_upgrade()
+        socket: Any = self.transport.get_protocol()
+        socket.on_lost = self._forget_peer
+
     def on_message_complete(self) -> None:
         self._disarm()
         super().on_message_complete()
@@ -180,40 +193,9 @@ class BoundedProtocol(HttpToolsProtocol):
 
     # ---- what is not read -------------------------------------------------------------------------------------------
 
-    def pause_writing(self) -> None:
-        super().pause_writing()
-        self._watch_writing()
-
-    def resume_writing(self) -> None:
-        super().resume_writing()
-        self._unsent = 0  # the peer has read: a buffer that is as full again at the next look is another one
-
     def on_response_complete(self) -> None:
         self._watch_writing()
         super().on_response_complete()
-
-    def _watch_writing(self) -> None:
-        """Look again in a while whether the peer has read anything of what it was sent."""
-        unsent = self.transport.get_write_buffer_size()
-        if unsent and self._write_alarm is None:
-            self._unsent = unsent
-            self._look_again(0)
-
-    def _look_again(self, checks: int) -> None:
-        self._write_alarm = self.loop.call_later(self.write_seconds / WRITE_CHECKS, self._check_writing, checks + 1)
-
-    def _check_writing(self, checks: int) -> None:
-        self._write_alarm = None
-        unsent = self.transport.get_write_buffer_size()
-        if not unsent:
-            return
-        if unsent != self._unsent:
-            checks = 0
-        elif checks >= WRITE_CHECKS:
-            self.transport.abort()
-            return
-        self._unsent = unsent
-        self._look_again(checks)
 
     # ---- deadlines --------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ def reveal(scope: Any) -> None:
 
     The last entry of the list is the one that our proxy has written; what stands before it, anybody may have.
     """
-    scope["scheme"] = "https"
+    scope["scheme"] = "https" if scope["type"] == "http" else "wss"
     named = [value for name, value in scope["headers"] if name == b"x-forwarded-for"]
     if not named:
         return

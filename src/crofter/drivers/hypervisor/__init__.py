@@ -1,6 +1,6 @@
 """The hypervisor: what drivers promise, and the words they share with the server."""
 
-from crofter.drivers.hypervisor.contract import Hypervisor, Order
+from crofter.drivers.hypervisor.contract import Hypervisor, Order, SerialPort
 from crofter.drivers.hypervisor.errors import Absent, DriverError, Refused, Stale, Unreachable
 from crofter.drivers.hypervisor.reports import (
     Change,
@@ -81,6 +81,7 @@ __all__ = [
     "Rule",
     "SavedDisk",
     "Seed",
+    "SerialPort",
     "Source",
     "Stale",
     "Unreachable",

@@ -22,6 +22,7 @@ went wrong. Verbs must be called outside any transaction: a driver may keep its 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol, overload
 
 from msgspec import Struct
@@ -56,6 +57,11 @@ from crofter.drivers.hypervisor.specs import (
 PATIENCE = 10.0
 """Real seconds after which a host that says nothing is Unreachable, unless its caller has less time."""
 
+SERIAL_PIECE = 16 * 1024
+"""Bytes of a serial port that are read at a time."""
+SERIAL_BUFFER = 64 * 1024
+"""Bytes that wait on either side of a serial port."""
+
 
 class Order(Struct, frozen=True):
     """On whose behalf a verb is called. Work is the same when operation, step, verb and thing are the same."""
@@ -72,6 +78,22 @@ class Order(Struct, frozen=True):
     @property
     def token(self) -> str:
         return f"{self.operation}:{self.step}"
+
+
+class SerialPort(Protocol):
+    """The serial console of a machine, as bytes both ways. For any thread; neither side waits for the other.
+
+    What nobody reads is bounded: the machine is made to wait, or its oldest bytes are lost, as on any serial port.
+    """
+
+    def read(self) -> bytes | None:
+        """What the machine has written since, at most ``SERIAL_PIECE`` bytes; None once the connection has ended."""
+
+    def write(self, content: bytes) -> int:
+        """What is typed. How many bytes were taken: fewer, while the machine does not read."""
+
+    def close(self) -> None:
+        """Let go of it. The machine does not notice; may be repeated."""
 
 
 class Hypervisor(Protocol):
@@ -182,6 +204,13 @@ class Hypervisor(Protocol):
         """Use per ``step`` milliseconds from ``start``, up to ``stop`` or now. Traffic of a month is one long step.
 
         Callers wait for it, so a host that has not answered after ``timeout`` real seconds is Unreachable.
+        """
+
+    def open_serial_port(self, ref: DomainRef, notify: Callable[[], None]) -> SerialPort:
+        """The serial console of a machine that is on: Refused otherwise, and Absent or Unreachable as ever.
+
+        ``notify`` is called, in any thread, when there is something to read, when more can be written, and at the end.
+        A host may serve one at a time: whoever comes later ends the connection of whoever came before.
         """
 
     def prune(self, before: int) -> int:

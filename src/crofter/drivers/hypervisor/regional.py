@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, overload
 
-from crofter.drivers.hypervisor.contract import PATIENCE, Hypervisor, Order
+from crofter.drivers.hypervisor.contract import PATIENCE, Hypervisor, Order, SerialPort
 from crofter.drivers.hypervisor.errors import Refused
 from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
 from crofter.drivers.hypervisor.reports import (
@@ -170,6 +171,9 @@ class RegionalHypervisor:
         self, ref: DomainRef, start: int, stop: int, step: int, *, timeout: float = PATIENCE
     ) -> tuple[Usage, ...]:
         return self._at(ref).history(ref, start, stop, step, timeout=timeout)
+
+    def open_serial_port(self, ref: DomainRef, notify: Callable[[], None]) -> SerialPort:
+        return self._at(ref).open_serial_port(ref, notify)
 
     def prune(self, before: int) -> int:
         return self._real.prune(before)

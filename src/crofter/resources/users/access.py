@@ -23,6 +23,18 @@ def authenticating(runtime: Runtime, db: Session, presented: str) -> Callable[[]
     return lambda: _actor(found())
 
 
+def consent_of(ctx: Context) -> int | None:
+    """The consent that the caller's token came from; None for a personal token."""
+    consent_id: int | None = ctx.db.value(store.CONSENT, token_id=ctx.actor.token_id)
+    return consent_id
+
+
+def still(runtime: Runtime, db: Session, token_id: int, consent_id: int | None) -> Actor | None:
+    """The actor behind a token that was shown earlier, or by now behind a newer one of the same consent."""
+    moment = clock.text(runtime.clock.now())
+    return _actor(db.maybe(store.STILL, token_id=token_id, consent_id=consent_id, moment=moment))
+
+
 def _actor(row: store.Bearer | None) -> Actor | None:
     if row is None:
         return None

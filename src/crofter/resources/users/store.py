@@ -118,7 +118,7 @@ class Bearer(Row):
     scopes: str
 
 
-BEARER = query(
+_BEARER = (
     select(
         token.c.id.label("token_id"),
         token.c.user_id,
@@ -130,13 +130,19 @@ BEARER = query(
     .join_from(token, user, user.c.id == token.c.user_id)
     .join(account, account.c.id == token.c.account_id)
     .where(
-        token.c.digest == bindparam("digest"),
         (token.c.expiry.is_(None)) | (token.c.expiry > bindparam("moment")),
         account.c.closed.is_(False),
         account.c.suspended.is_(False),
-    ),
+    )
+)
+BEARER = query(_BEARER.where(token.c.digest == bindparam("digest")), Bearer)
+STILL = query(
+    _BEARER.where((token.c.id == bindparam("token_id")) | (token.c.authorization_id == bindparam("consent_id")))
+    .order_by(token.c.id.desc())
+    .limit(1),
     Bearer,
 )
+CONSENT = query(select(token.c.authorization_id).where(token.c.id == bindparam("token_id")))
 
 
 class User(Row):

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from crofter.drivers.hypervisor.errors import Refused, Unreachable
+from crofter.drivers.hypervisor.contract import SerialPort
+from crofter.drivers.hypervisor.errors import Absent, Refused, Unreachable
 from crofter.drivers.hypervisor.libvirt import domain_xml
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, is_passing, virt
 from crofter.drivers.hypervisor.libvirt.connections import line
@@ -17,6 +18,7 @@ from crofter.drivers.hypervisor.libvirt.domain_xml import Platform
 from crofter.drivers.hypervisor.libvirt.fleet import HostEntry
 from crofter.drivers.hypervisor.libvirt.media import File
 from crofter.drivers.hypervisor.libvirt.names import Names, scratch
+from crofter.drivers.hypervisor.libvirt.serial_port import LibvirtSerialPort
 from crofter.drivers.hypervisor.reports import Power, Reason
 
 AT_ONCE = 4
@@ -241,6 +243,22 @@ class HostClient:
         if is_unfinished(state, why):
             return Seen("off", "ours", unfinished=True)
         return Seen("on")
+
+    def open_serial_port(self, number: int, notify: Callable[[], None]) -> SerialPort:
+        """On a line of its own: what a machine prints must not delay looks or work."""
+        connection = line(self.entry.uri, "serial").get()
+        found = self.domain(number, connection)
+        if found is None:
+            raise Absent(f"There is no domain {number}.")
+        stream = connection.newStream(virt.VIR_STREAM_NONBLOCK)
+        try:
+            # Forced: whoever lost the line would otherwise keep it until a daemon notices that nobody listens.
+            found.openConsole(None, stream, virt.VIR_DOMAIN_CONSOLE_FORCE)
+        except LibvirtError as error:
+            if code(error) == virt.VIR_ERR_OPERATION_INVALID:
+                raise Refused("The machine is off.") from None
+            raise Unreachable("The host does not give out the serial console of the machine.") from error
+        return LibvirtSerialPort(virt, stream, notify)
 
     def undefine(self, number: int) -> None:
         found = self.domain(number)

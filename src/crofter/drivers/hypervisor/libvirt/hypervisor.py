@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, overload
 
@@ -12,7 +12,7 @@ from sqlalchemy import bindparam, select
 
 from crofter.clock import Clock
 from crofter.db import Database, query
-from crofter.drivers.hypervisor.contract import PATIENCE, Order
+from crofter.drivers.hypervisor.contract import PATIENCE, Order, SerialPort
 from crofter.drivers.hypervisor.errors import DriverError, Refused, Unreachable
 from crofter.drivers.hypervisor.ledger import changes, disk_plans, image_plans, looking, plans, volume_plans
 from crofter.drivers.hypervisor.ledger.performing import Task
@@ -20,6 +20,7 @@ from crofter.drivers.hypervisor.ledger.scene import VolumeAt
 from crofter.drivers.hypervisor.ledger.tables import setting
 from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Volume, Wiring
 from crofter.drivers.hypervisor.libvirt import disk_jobs, machine_jobs, networks, planning, sampling, volume_jobs
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
 from crofter.drivers.hypervisor.libvirt.books import Key, Store
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.libvirt.listing import inventory
@@ -275,6 +276,17 @@ class LibvirtHypervisor:
         if timeout <= 0:
             raise Unreachable("No time is left to ask.")
         return self._sampling.history(ref.id, start, stop, step)
+
+    def open_serial_port(self, ref: DomainRef, notify: Callable[[], None]) -> SerialPort:
+        with self._store.reading() as scene:
+            known = scene.find(Domain, ref.id)
+        host = ref.host if known is None or known.doc is None else known.host
+        with self._store.reading(self._away((host,))) as scene:
+            looking.measured(scene, ref)
+        try:
+            return self.hosts_client.client(host).open_serial_port(ref.id, notify)
+        except LibvirtError:
+            raise Unreachable("The host does not answer.") from None
 
     def prune(self, before: int) -> int:
         with self._store.writing() as scene:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import inf
 from typing import overload
 
@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from crofter.clock import Clock
 from crofter.db import Database
-from crofter.drivers.hypervisor.contract import PATIENCE, Order
-from crofter.drivers.hypervisor.errors import Unreachable
+from crofter.drivers.hypervisor.contract import PATIENCE, Order, SerialPort
+from crofter.drivers.hypervisor.errors import Refused, Unreachable
 from crofter.drivers.hypervisor.ledger import (
     changes,
     disk_plans,
@@ -42,6 +42,7 @@ from crofter.drivers.hypervisor.reports import (
 )
 from crofter.drivers.hypervisor.simulated import series
 from crofter.drivers.hypervisor.simulated.faults import Faults
+from crofter.drivers.hypervisor.simulated.guest import SimulatedSerialPort
 from crofter.drivers.hypervisor.specs import (
     BackupRef,
     DiskRef,
@@ -212,6 +213,21 @@ class SimulatedHypervisor:
             raise Unreachable("No time is left to ask.")
         with self._transactions.reading() as scene:
             return series.history(scene, ref, start, stop, step)
+
+    def open_serial_port(self, ref: DomainRef, notify: Callable[[], None]) -> SerialPort:
+        with self._transactions.reading() as scene:
+            doc = looking.measured(scene, ref)
+        if not doc.on:
+            raise Refused("The machine is off.")
+
+        def is_on() -> bool:
+            try:
+                seen = self.observe(ref)
+            except Unreachable:
+                return True  # of its store nothing is known at this moment
+            return (seen.power, seen.since) == ("on", doc.since)
+
+        return SimulatedSerialPort(ref.name, doc.since, self._transactions.now, is_on, notify)
 
     def transitions(self) -> Transitions:
         """The table in force: how long each kind of operation takes, or that it fails."""

@@ -1,0 +1,28 @@
+"""A web socket on one connection: uvicorn's protocol, within the bounds of ours. Loaded with the first socket."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
+
+from crofter.edge.unread import WriteWatch
+
+
+class BoundedSocket(WriteWatch, WSProtocol):
+    on_lost: Callable[[], None] = staticmethod(lambda: None)
+    """Who counts connections is told when this one ends."""
+    _unfinished = 0
+    """Bytes since the last whole message."""
+
+    def data_received(self, data: bytes) -> None:
+        whole = self.queue.qsize()
+        super().data_received(data)
+        self._unfinished = 0 if self.queue.qsize() > whole else self._unfinished + len(data)
+        # Older versions of uvicorn keep a message of any length until it is whole.
+        if self._unfinished > 2 * self.config.ws_max_size:
+            self.transport.abort()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.on_lost()
+        super().connection_lost(exc)

@@ -1,0 +1,1 @@
+"""The serial console of an instance: who may join it, and for how long."""
