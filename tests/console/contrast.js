@@ -31,9 +31,10 @@
     };
     const faint = [];
     for (const element of document.querySelectorAll("body *")) {
-        // Nobody reads what is hidden, and what cannot be used need not stand out.
+        // Nobody reads what is hidden, and what cannot be used need not stand out. A terminal says its text a second
+        // time to screen readers, in letters without a colour.
         const says = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
-        if (!says || element.closest("svg, [disabled], [data-disabled], [aria-disabled=true], [aria-hidden=true], [inert], .unseen") || !seen(element)) continue;
+        if (!says || element.closest("svg, [disabled], [data-disabled], [aria-disabled=true], [aria-hidden=true], [inert], .unseen, .xterm-accessibility") || !seen(element)) continue;
         const ground = behind(element);
         if (!ground) continue;
         const style = getComputedStyle(element);

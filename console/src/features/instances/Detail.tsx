@@ -22,6 +22,7 @@ const BACK = { to: "/instances", label: "Instances" };
 const TABS = [
   ["", "Overview"],
   ["/graphs", "Graphs"],
+  ["/console", "Console"],
   ["/disks", "Disks and configurations"],
   ["/backups", "Backups"],
   ["/network", "Network"],

@@ -49,6 +49,7 @@ const view = createRoute({
 
 const overview = createRoute({ getParentRoute: () => view, path: "/", component: lazyRouteComponent(() => import("./Overview")) });
 const graphs = createRoute({ getParentRoute: () => view, path: "/graphs", component: lazyRouteComponent(() => import("./Graphs")) });
+const serial = createRoute({ getParentRoute: () => view, path: "/console", component: lazyRouteComponent(() => import("./SerialConsole")) });
 const storage = createRoute({
   getParentRoute: () => view,
   path: "/disks",
@@ -72,4 +73,4 @@ const network = createRoute({
 });
 const settings = createRoute({ getParentRoute: () => view, path: "/settings", component: lazyRouteComponent(() => import("./Settings")) });
 
-export const routes = [list, create, view.addChildren([overview, graphs, storage, safety, network, settings])] as const;
+export const routes = [list, create, view.addChildren([overview, graphs, serial, storage, safety, network, settings])] as const;
