@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from tests.drivers.bench import Yard
-from tests.drivers.checks import disks, fencing, fleet, images, power, repeating, volumes
+from tests.drivers.checks import disks, fencing, fleet, images, power, repeating, serial, volumes
 from tests.drivers.verbs import VERBS
 
 Check = Callable[[Yard], None]
@@ -16,7 +16,7 @@ Check = Callable[[Yard], None]
 def _checks() -> dict[str, Check]:
     """Every public function of the modules, once, or once for each verb where it asks for one."""
     found: dict[str, Check] = {}
-    for module in (repeating, fencing, power, disks, fleet, volumes, images):
+    for module in (repeating, fencing, power, disks, fleet, volumes, images, serial):
         for name, function in inspect.getmembers(module, inspect.isfunction):
             if function.__module__ != module.__name__ or name.startswith("_"):
                 continue

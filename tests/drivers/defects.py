@@ -26,6 +26,7 @@ from crofter.drivers.hypervisor import (
     ObservedDomain,
     Order,
     Progress,
+    SerialPort,
     Source,
     Usage,
     VolumeRef,
@@ -36,6 +37,7 @@ from crofter.drivers.hypervisor.ledger.plans import Plan, one
 from crofter.drivers.hypervisor.ledger.scene import Scene
 from crofter.drivers.hypervisor.ledger.things import D, Disk, Domain, Image, Thing, Volume
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
+from crofter.drivers.hypervisor.simulated.guest import SimulatedSerialPort
 
 Driver = type[SimulatedHypervisor]
 _fresh = itertools.count()
@@ -216,9 +218,33 @@ class WaitsForEver(SimulatedHypervisor):
         return super().history(*where)
 
 
+class _JoinsWhatIsOff(SimulatedHypervisor):
+    def open_serial_port(self, ref: DomainRef, notify: Callable[[], None]) -> SerialPort:
+        return SimulatedSerialPort(ref.name, 0, lambda: 0, lambda: True, notify)
+
+
+class _StaysJoined(SimulatedHypervisor):
+    def open_serial_port(self, ref: DomainRef, notify: Callable[[], None]) -> SerialPort:
+        port = super().open_serial_port(ref, notify)
+        port._is_on = lambda: True  # type: ignore[attr-defined]
+        return port
+
+
+class _KeepsAll(SimulatedHypervisor):
+    def open_serial_port(self, ref: DomainRef, notify: Callable[[], None]) -> SerialPort:
+        port = super().open_serial_port(ref, notify)
+        port.write = lambda content: len(content)  # type: ignore[method-assign, assignment]
+        return port
+
+
 DEFECTS: dict[str, tuple[Driver, str]] = {
     name: (driver, caught)
     for name, driver, caught in (
+        ("has a console for a machine that is off", _JoinsWhatIsOff, "a_machine_that_is_off_has_no_console"),
+        ("gives out consoles of a silent host", _JoinsWhatIsOff, "a_host_that_does_not_answer_gives_no_console"),
+        ("stays joined to a machine that is off", _StaysJoined, "a_console_ends_when_its_machine_goes_off"),
+        ("takes whatever is typed", _KeepsAll, "what_nobody_reads_is_bounded"),
+        ("loses what is typed", _KeepsAll, "the_console_of_a_machine_shows_what_is_typed"),
         (
             "ignores tokens",
             _with_orders("IgnoresTokens", lambda _, order: replace(order, step=f"{order.step}{next(_fresh)}")),
