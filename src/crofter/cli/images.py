@@ -17,15 +17,13 @@ from typing import Any
 import msgspec
 from sqlalchemy import bindparam, select
 
+from crofter.cli.image_checks import LARGEST, MB, look_at
 from crofter.cli.operators import Arguments, Rows
 from crofter.context import Runtime
 from crofter.db import query
-from crofter.drivers.hypervisor.libvirt.media import MB, ImageFile
+from crofter.drivers.hypervisor.libvirt.media import ImageFile
 from crofter.resources.images.store import image as images
 
-QCOW2 = b"QFI\xfb"
-LARGEST = 200 * 1024
-"""MB that an image may need."""
 SECONDS, MEMORY = 900, 2 << 30
 """What looking at an image and converting it may take: a made-up one must not fill or stop this machine."""
 _KNOWN = query(select(images.c.size).where(images.c.name == bindparam("name")))
@@ -33,21 +31,24 @@ _SUMS = {64: "sha256", 128: "sha512"}
 
 
 def take_in(runtime: Runtime, arguments: Arguments) -> Rows:
-    slug, source = arguments["id"], Path(arguments["file"])
+    # From the root on: to qemu-img a name with a colon may be the address of something else than a file.
+    slug, source = arguments["id"], Path(arguments["file"]).absolute()
     if not re.fullmatch(r"compute/[A-Za-z0-9][A-Za-z0-9._-]*", slug):
         raise ValueError("an id is like compute/debian12")
     with runtime.database.read() as db:
         offered = db.value(_KNOWN, name=slug)
     if offered is None:
         raise ValueError(f"there is no image {slug} in the catalogue; add it to images.toml first")
+    kind = look_at(source)
+    _check_sum(source, arguments["sum"])
     if shutil.which("qemu-img") is None:
         raise ValueError("there is no qemu-img (Debian: apt install qemu-utils)")
-    _check_sum(source, arguments["sum"])
-    return [_converted(runtime, arguments, slug, source, int(offered))]
+    return [_converted(runtime, arguments, slug, source, kind.format, int(offered))]
 
 
-def _converted(runtime: Runtime, arguments: Arguments, slug: str, source: Path, offered: int) -> dict[str, Any]:
-    format = "qcow2" if _head(source) == QCOW2 else "raw"
+def _converted(
+    runtime: Runtime, arguments: Arguments, slug: str, source: Path, format: str, offered: int
+) -> dict[str, Any]:
     size = _examine(source, format)
     if size > offered:
         raise ValueError(f"the image needs {size} MB, and the catalogue says {offered}: change that first")
@@ -65,11 +66,6 @@ def _converted(runtime: Runtime, arguments: Arguments, slug: str, source: Path, 
         os.replace(made, folder / f"{name}.qcow2")
         os.replace(Path(work, "image.json"), folder / f"{name}.json")
     return {"id": slug, "architecture": architecture, "size": size, "boots": boot, "sha256": known.sha256}
-
-
-def _head(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return file.read(4)
 
 
 def _check_sum(path: Path, expected: str) -> None:
