@@ -11,6 +11,7 @@ from stdnum import luhn
 
 from tests.canaries.application import Application
 from tests.resources.balancing import certificate
+from tests.resources.serial import Terminal
 
 SCRIPT = """#!/bin/sh
 # <UDF name="word" label="A word" />
@@ -30,6 +31,7 @@ def live(application: Application, client: httpx2.Client) -> None:
     tokens(application, client)
     longview(application, client)
     files(application, client)
+    consoles(application, client)
     neighbours(client)
     second_factor(application, client)
     belongings(client)
@@ -164,6 +166,17 @@ def files(application: Application, client: httpx2.Client) -> None:
     secret = answer.json()["upload_to"].rpartition("/")[2]
     application.learn("ImageUploadView.upload_to", secret)
     assert httpx2.put(f"{application.url}/uploads/{secret}", content=b"no gzip").status_code == 400
+
+
+def consoles(application: Application, client: httpx2.Client) -> None:
+    """What opens a serial console is part of an address, of a socket that opens and of one that does not."""
+    machine = client.get("/v4/compute/instances").json()["data"][0]["id"]
+    answer = client.post(f"/v4/compute/instances/{machine}/lish_token")
+    token = application.learn("LishTokenView.lish_token", answer.json()["lish_token"])
+    for shown in (token, token + "x"):
+        terminal = Terminal(application.url, shown)
+        terminal.end()  # the machine is off
+        terminal.close()
 
 
 def neighbours(client: httpx2.Client) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
+from typing import Any
 
 from uvicorn.protocols.websockets.wsproto_impl import WSProtocol
 
 from crofter.edge.unread import WriteWatch
+
+_log = logging.getLogger("crofter.sockets")
+_log.setLevel(logging.WARNING)  # below that uvicorn writes whole addresses down, and they hold secrets
 
 
 class BoundedSocket(WriteWatch, WSProtocol):
@@ -14,6 +19,10 @@ class BoundedSocket(WriteWatch, WSProtocol):
     """Who counts connections is told when this one ends."""
     _unfinished = 0
     """Bytes since the last whole message."""
+
+    def __init__(self, **connection: Any) -> None:
+        super().__init__(**connection)
+        self.logger = _log
 
     def data_received(self, data: bytes) -> None:
         whole = self.queue.qsize()

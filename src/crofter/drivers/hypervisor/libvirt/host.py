@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -20,6 +21,8 @@ from crofter.drivers.hypervisor.libvirt.media import File
 from crofter.drivers.hypervisor.libvirt.names import Names, scratch
 from crofter.drivers.hypervisor.libvirt.serial_port import LibvirtSerialPort
 from crofter.drivers.hypervisor.reports import Power, Reason
+
+log = logging.getLogger("crofter")
 
 AT_ONCE = 4
 """Jobs that a host has at a time: each copies disks or boots a machine. A daemon answers five calls of a line."""
@@ -257,6 +260,7 @@ class HostClient:
         except LibvirtError as error:
             if code(error) == virt.VIR_ERR_OPERATION_INVALID:
                 raise Refused("The machine is off.") from None
+            log.info("host %s gives out no serial console: %s", self.entry.id, error)
             raise Unreachable("The host does not give out the serial console of the machine.") from error
         return LibvirtSerialPort(virt, stream, notify)
 
