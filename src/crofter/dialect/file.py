@@ -188,7 +188,7 @@ class _Checked:
 
 MOUNTED = (
     *("health", "version", "metrics", "openapi.json", "docs", "console", "login", "oauth", ".well-known"),
-    *("uploads", "_sandbox", "{}", "favicon.ico", ""),
+    *("uploads", "lish", "_sandbox", "{}", "favicon.ico", ""),
 )
 """What else is served: health checks, the login service and the like."""
 
