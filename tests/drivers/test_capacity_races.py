@@ -22,13 +22,13 @@ from crofter.drivers.hypervisor import (
     Refused,
     Unreachable,
 )
+from crofter.drivers.hypervisor.ledger import tables as shared
+from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
+from crofter.drivers.hypervisor.ledger.performing import Task, perform
+from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import planning, tables
 from crofter.drivers.hypervisor.libvirt.books import Books, Store
 from crofter.drivers.hypervisor.libvirt.media import Media
-from crofter.drivers.hypervisor.simulated import tables as shared
-from crofter.drivers.hypervisor.simulated.fleet import BLOCK, code_of
-from crofter.drivers.hypervisor.simulated.performing import Task, perform
-from crofter.drivers.hypervisor.simulated.things import Disk, Domain
 from tests.at_once import at_once
 
 REGION = "us-east"
