@@ -10,6 +10,8 @@ from crofter.shapes import Revealed, View
 
 
 class LishTokenView(View):
+    """What opens the serial console of one instance."""
+
     lish_token: Revealed[
         Annotated[
             str,
