@@ -38,6 +38,7 @@ NOT_QUICK = {
     "tests/db/test_faults.py": "servers are stopped and started",
     "tests/db/test_migrations.py": "whole schemas are compared",
     "tests/drivers/test_dns.py::test_a_real_name_server": "processes of their own",
+    "tests/drivers/test_fake_libvirt.py": "the whole contract once more",
     "tests/drivers/test_libvirt.py": "processes of their own",
     "tests/drivers/test_pictures.py": "processes of their own",
     "tests/drivers/test_probe_process.py": "processes of their own",

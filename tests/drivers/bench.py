@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -59,6 +60,11 @@ class Bench(Protocol):
     def unplug(self, host: int) -> None: ...
     def plug(self, host: int) -> None: ...
     def maintenance(self, host: int, *, begins: bool) -> None: ...
+    def stalled(self, driver: Any, check: int) -> AbstractContextManager[Any]:
+        """Inside, jobs of the driver stand still when they look for the so-manieth time whether they are still wanted.
+
+        They give no sign of life, so that others take their work over, and go on at the end.
+        """
 
 
 class Machine(Struct, frozen=True):

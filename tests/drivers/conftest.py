@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,6 +16,9 @@ from tests.databases import PostgresServer  # noqa: E402
 from tests.drivers.bench import Yard  # noqa: E402
 from tests.drivers.lives import create_store  # noqa: E402
 from tests.drivers.simulated_bench import SimulatedBench  # noqa: E402
+
+if TYPE_CHECKING:
+    from tests.drivers.fake_libvirt.bench import FakeBench
 
 
 @pytest.fixture(scope="module")
@@ -47,3 +52,21 @@ def yard(bench: SimulatedBench) -> Yard:
 @pytest.fixture
 def simulated(bench: SimulatedBench) -> SimulatedHypervisor:
     return bench.start()
+
+
+@pytest.fixture
+def fake_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeBench]:
+    """The libvirt driver, on hosts in memory."""
+    from tests.drivers.fake_libvirt.bench import FakeBench
+
+    opened = open_database(None, None)
+    create_store(opened)
+    bench = FakeBench(opened, tmp_path, monkeypatch)
+    yield bench
+    bench.wait(0)
+    opened.close()
+
+
+@pytest.fixture
+def fake_yard(fake_bench: FakeBench) -> Yard:
+    return Yard(fake_bench)

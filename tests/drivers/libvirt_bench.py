@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from crofter.drivers.hypervisor.libvirt.hypervisor import LibvirtHypervisor
 from crofter.drivers.hypervisor.libvirt.names import disk, volume
 from tests.drivers.libvirt_fleet import Daemons, fingerprint
 from tests.drivers.real import MEDIA
+from tests.drivers.stalling import Stalled, stalled
 
 LONGEST = float(os.environ.get("CROFTER_TEST_LONGEST_WAIT", "4"))
 """Seconds for which a check is let wait that would see the simulated clock run for minutes."""
@@ -81,4 +84,20 @@ class LibvirtBench:
         self.daemons.plug(host)
 
     def maintenance(self, host: int, *, begins: bool) -> None:
-        self._hand.maintenance(host, begins=begins, grace=0)
+        """With a server beside it that notices each guest as it goes off."""
+        over = threading.Event()
+
+        def notice() -> None:
+            while not over.wait(0.2):
+                self._hand._tending.notice()
+
+        noticing = threading.Thread(target=notice)
+        noticing.start()
+        try:
+            self.start().maintenance(host, begins=begins, grace=LONGEST)
+        finally:
+            over.set()
+            noticing.join()
+
+    def stalled(self, driver: Any, check: int) -> AbstractContextManager[Stalled]:
+        return stalled(self.database, driver, check)

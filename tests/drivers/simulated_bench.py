@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
 from crofter.clock import Clock, Setting
 from crofter.db import Database
 from crofter.drivers.hypervisor import DiskRef, DomainRef, VolumeRef
@@ -48,3 +51,7 @@ class SimulatedBench:
 
     def maintenance(self, host: int, *, begins: bool) -> None:
         self._hand.faults.maintenance(host, begins=begins)
+
+    def stalled(self, driver: Any, check: int) -> AbstractContextManager[Any]:
+        """Its work is a row, at which nobody stands."""
+        return nullcontext()

@@ -23,10 +23,6 @@ MISSING = (
 )
 
 
-class Away(Exception):
-    """The host went away in the middle of a call: nobody knows what became of it."""
-
-
 def _import() -> Any:
     try:
         return importlib.import_module("libvirt")
@@ -86,7 +82,8 @@ def is_passing(error: Any) -> bool:
     """Whether the same call may succeed a moment later.
 
     After an upload libvirt reads the volume again in a thread of its own, and while it builds one volume it refuses
-    to look for others.
+    to look for others. A volume that should be new may have been made in the last moment by a process that stood still
+    and lost its job; the next try drops it.
     """
-    passing = (virt.VIR_ERR_NO_STORAGE_VOL, virt.VIR_ERR_INVALID_STORAGE_VOL)
+    passing = (virt.VIR_ERR_NO_STORAGE_VOL, virt.VIR_ERR_INVALID_STORAGE_VOL, virt.VIR_ERR_STORAGE_VOL_EXIST)
     return code(error) in passing or "asynchronous jobs running" in str(error)

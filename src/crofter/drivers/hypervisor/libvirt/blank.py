@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from crofter.drivers.hypervisor.libvirt import helper, names, scripts
+from crofter.drivers.hypervisor.libvirt import helper, scripts
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.job_context import JobContext
 from crofter.drivers.hypervisor.libvirt.media import MB
@@ -24,7 +24,7 @@ def make(job: JobContext, host: HostClient, name: str, spec: DiskSpec) -> None:
         host.create(name, spec.size * MB)
     elif spec.filesystem == "swap":
         # Its header is all there is to it; the copy gives it its size.
-        part = names.scratch(job.number, "swap")
+        part = job.scratch("swap")
         host.send_bytes(part, swap_header(spec.size * MB))
         host.copy(part, name, spec.size * MB)
         host.drop(part)
@@ -32,7 +32,7 @@ def make(job: JobContext, host: HostClient, name: str, spec: DiskSpec) -> None:
         _make_here(host, name, spec)
     else:
         host.create(name, spec.size * MB)
-        helper.run(host, job.media, job.number, name, scripts.make_script(spec.filesystem), job.check)
+        helper.run(job, host, name, scripts.make_script(spec.filesystem))
 
 
 def _make_here(host: HostClient, name: str, spec: DiskSpec) -> None:

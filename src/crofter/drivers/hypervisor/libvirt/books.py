@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import bindparam, select, update
+from sqlalchemy import BigInteger, bindparam, select, text, update
 
 from crofter.clock import Clock, machine_now
 from crofter.db import Database, Row, Session, query
@@ -27,8 +27,8 @@ from crofter.drivers.hypervisor.libvirt.fleet import RealFleet
 
 NEVER = 253_402_300_799_998
 """The moment at which work ends that is under way: later than any clock here goes."""
-LEASE = 15.0
-"""Real seconds without a sign of life after which the process that had a job counts as dead."""
+LEASE = 15_000
+"""Milliseconds without a sign of life after which the process that had a job counts as dead."""
 DOCUMENTS: dict[str, Any] = {document.kind: document for document in (Backup, Disk, Domain, Image, Volume, Wiring)}
 
 Key = tuple[str, int]
@@ -56,10 +56,6 @@ class JobRow(Row):
     state: str
     """``running``; or ``dropping`` when another operation has taken its thing over, and it has still to notice."""
 
-    @property
-    def alive(self) -> bool:
-        return machine_now() - self.beat < LEASE * 1000
-
     def meets(self, changes: set[Key], reads: set[Key]) -> bool:
         own = {(kind, number) for kind, number in self.changes}
         copied = {(kind, number) for kind, number in self.reads}
@@ -79,7 +75,14 @@ _OF_WORK = query(
     ),
     JobRow,
 )
-BEAT = query(update(tables.job).where(_jobs.owner == bindparam("me")).values(beat=bindparam("now")))
+BEAT = query(
+    update(tables.job)
+    .where(_jobs.id == bindparam("number"), _jobs.owner == bindparam("me"))
+    .values(beat=bindparam("now"))
+)
+_DATABASE_TIME = query(
+    text("SELECT CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT) AS now").columns(now=BigInteger)
+)
 
 
 class Books(Scene):
@@ -112,6 +115,16 @@ class Books(Scene):
 
     # ---- jobs -------------------------------------------------------------------------------------------------------
 
+    @property
+    def lease_time(self) -> int:
+        """Real milliseconds by the clock of the database: those of the machines of several processes may differ."""
+        return machine_now() if self.db.dialect == "sqlite" else int(self.db.value(_DATABASE_TIME))
+
+    def living(self, jobs: Iterable[JobRow]) -> set[int]:
+        """The numbers of those whose process gives signs of life."""
+        now = self.lease_time
+        return {job.id for job in jobs if now - job.beat < LEASE}
+
     def jobs(self) -> list[JobRow]:
         return self.db.all(_JOBS)
 
@@ -125,7 +138,7 @@ class Books(Scene):
         """What the work was to change has changed, or has stayed as it was. ``over``: and nothing is left to do."""
         for kind, number in job.changes:
             document = DOCUMENTS[kind]
-            thing = self.find(document, number)
+            thing = super().find(document, number)  # as it was written down, also on a host that was lost since
             if thing is None or thing.due != NEVER or thing.operation != job.operation:
                 continue
             if failure is None:

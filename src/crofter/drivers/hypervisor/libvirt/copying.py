@@ -41,7 +41,7 @@ def copy_disk(job: JobContext, disk: DiskRef, target: HostClient, name: str, siz
         if made.info()[1] < size * MB:
             made.resize(size * MB)
         return
-    part = names.scratch(job.number, names.disk(disk.id))
+    part = job.scratch(names.disk(disk.id))
     push(job, source, user, {disk.id: source.path(part)})
     try:
         carry(source, target, part, name, size * MB, job.check)

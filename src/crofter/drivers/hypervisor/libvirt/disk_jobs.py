@@ -105,7 +105,7 @@ def _resize(job: JobContext, host: HostClient, name: str, size: int, filesystem:
     if filesystem in EXT:
         try:
             script = scripts.resize_script(size, grows=before < size * MB)
-            used = _needed(helper.run(host, job.media, job.number, name, script, job.check))
+            used = _needed(helper.run(job, host, name, script))
         except helper.HelperFailed:
             if before < size * MB:
                 host.volume(name).resize(before, virt.VIR_STORAGE_VOL_RESIZE_SHRINK)
@@ -125,7 +125,7 @@ def _needed(answer: str) -> int | None:
 def seed(ref: DiskRef, written: Seed) -> Work:
     def work(job: JobContext) -> None:
         script = scripts.seed_script(written)
-        helper.run(job.host(ref.host), job.media, job.number, names.disk(ref.id), script, job.check)
+        helper.run(job, job.host(ref.host), names.disk(ref.id), script)
 
     return work
 
@@ -198,7 +198,7 @@ def make_image(ref: ImageRef, source: ImageSource) -> Work:
 
 def _from_file(job: JobContext, host: HostClient, name: str, source: FromUpload) -> None:
     """The file was checked when it was received; it is unpacked on the way, as raw bytes whatever it looks like."""
-    part, length = names.scratch(job.number, "upload"), source.size * MB
+    part, length = job.scratch("upload"), source.size * MB
     sent = 0
     with gzip.open(Path(source.file), "rb") as content:
 

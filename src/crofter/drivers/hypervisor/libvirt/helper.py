@@ -13,9 +13,8 @@ from typing import Any
 
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.domain_xml import Boot, Drive, MachineXml, machine
-from crofter.drivers.hypervisor.libvirt.host import Check, HostClient
-from crofter.drivers.hypervisor.libvirt.media import Media
-from crofter.drivers.hypervisor.libvirt.names import scratch
+from crofter.drivers.hypervisor.libvirt.host import HostClient
+from crofter.drivers.hypervisor.libvirt.job_context import JobContext
 
 log = logging.getLogger("crofter")
 
@@ -31,28 +30,28 @@ class HelperFailed(Exception):
     """The script did not come to its end; its last words."""
 
 
-def run(host: HostClient, media: Media, job: int, volume: str, script: str, check: Check) -> str:
+def run(job: JobContext, host: HostClient, volume: str, script: str) -> str:
     """Do the script on a disk that nothing uses; what it printed.
 
     A machine that goes without a word was killed, and is started again: every script may be done twice.
     """
     for attempt in range(1, TRIES + 1):
-        answer = _answer(host, media, job, volume, script, check)
+        answer = _answer(job, host, volume, script)
         if answer:
             break
-        log.warning("job %s: the helper system went without a word, at try %s of %s", job, attempt, TRIES)
+        log.warning("job %s: the helper system went without a word, at try %s of %s", job.number, attempt, TRIES)
     if not answer.startswith("rc=0\n"):
         raise HelperFailed(answer[-400:] or "no answer")
     return answer
 
 
-def _answer(host: HostClient, media: Media, job: int, volume: str, script: str, check: Check) -> str:
-    files = {name: scratch(job, name) for name in ("script", "answer")}
+def _answer(job: JobContext, host: HostClient, volume: str, script: str) -> str:
+    files = {name: job.scratch(name) for name in ("script", "answer")}
     content = script.encode()
     host.send_bytes(files["script"], content.ljust(-(-len(content) // SMALLEST) * SMALLEST, b"\0"))
     host.send_bytes(files["answer"], bytes(SMALLEST))
     try:
-        _boot(host, media, job, volume, files, check)
+        _boot(job, host, volume, files)
         parts: list[bytes] = []
         host.receive(files["answer"], parts.append)
     finally:
@@ -61,28 +60,28 @@ def _answer(host: HostClient, media: Media, job: int, volume: str, script: str, 
     return b"".join(parts).rstrip(b"\0").decode(errors="replace")
 
 
-def _boot(host: HostClient, media: Media, job: int, volume: str, files: dict[str, str], check: Check) -> None:
-    system = media.helper
+def _boot(job: JobContext, host: HostClient, volume: str, files: dict[str, str]) -> None:
+    system = job.media.helper
     boot = Boot(host.path(host.have(system.kernel)), host.path(host.have(system.initrd)), "quiet panic=-1")
     drives = (
         Drive(host.path(volume), "sda"),
         Drive(host.path(files["script"]), "sdb", "raw", readonly=True),
         Drive(host.path(files["answer"]), "sdc", "raw"),
     )
-    name = host.names.helper(job)
-    stop(host, name)  # of a process that died over this job
+    name = host.names.helper(job.number)
+    job.check()
+    _destroy(host.named(name))  # of a process that died over this job
     wanted = MachineXml(name, str(uuid.uuid4()), 0, host.platform, MEMORY, 1, drives, boot, helper=True)
-    check()
     domain = host.work.createXML(machine(wanted), virt.VIR_DOMAIN_START_AUTODESTROY)
     ends = time.monotonic() + LIMIT
     try:
         while _is_there(domain):
-            check()
+            job.check()
             if time.monotonic() > ends:
                 raise HelperFailed("the helper system hangs")
             time.sleep(0.05)
     finally:
-        stop(host, name)
+        _destroy(domain)  # this one, and not that of whoever has taken the job over
 
 
 def _is_there(domain: Any) -> bool:
@@ -94,11 +93,10 @@ def _is_there(domain: Any) -> bool:
         raise
 
 
-def stop(host: HostClient, name: str) -> None:
-    found = host.named(name)
+def _destroy(domain: Any) -> None:
     try:
-        if found is not None:
-            found.destroy()
+        if domain is not None:
+            domain.destroy()
     except LibvirtError as error:
         if code(error) not in (virt.VIR_ERR_NO_DOMAIN, virt.VIR_ERR_OPERATION_INVALID):
             raise

@@ -136,8 +136,14 @@ class HostClient:
 
     def drop(self, name: str, *, volumes: bool = False) -> None:
         found = self.volume(name, volumes=volumes)
-        if found is not None:
+        if found is None:
+            return
+        try:
             found.delete()
+        except LibvirtError as error:
+            if code(error) != virt.VIR_ERR_OPERATION_INVALID:
+                raise
+            raise Unreachable("A volume is still being copied.") from None  # for a process that has died since
 
     def create(self, name: str, capacity: int, format: str = "qcow2", *, volumes: bool = False) -> Any:
         self.drop(name, volumes=volumes)

@@ -15,6 +15,10 @@ from crofter.drivers.hypervisor.libvirt.media import Media
 from crofter.drivers.hypervisor.libvirt.names import Names
 
 
+class HostLost(Refused):
+    """A person has declared the host dead: nothing is done there any more, and nothing is left to be removed."""
+
+
 class Hosts:
     def __init__(self, store: Store, names: Names, media: Media) -> None:
         self.store = store
@@ -29,6 +33,8 @@ class Hosts:
         entry = self.fleet().entries.get(number)
         if entry is None:
             raise Refused(f"There is no host {number}.")
+        if entry.state == "lost":
+            raise HostLost("The host was lost.")
         return HostClient(entry, self.names)
 
     def storage(self, number: int) -> HostClient:

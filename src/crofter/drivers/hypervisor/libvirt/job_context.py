@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.ledger.things import D, Thing
+from crofter.drivers.hypervisor.libvirt import names
 from crofter.drivers.hypervisor.libvirt.books import Key
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
@@ -14,7 +15,14 @@ from crofter.drivers.hypervisor.libvirt.media import Media
 
 
 class Dropped(Exception):
-    """Another operation has taken the thing over, or another process the job."""
+    """Another operation has taken the thing over: what this job has made so far is cleared away by it."""
+
+
+class TakenOver(Exception):
+    """Another process has taken the job over, or has even ended it: what is on hosts is its work now.
+
+    No job catches this to clear up: it would delete what its successor has made.
+    """
 
 
 class Settle(Protocol):
@@ -22,12 +30,15 @@ class Settle(Protocol):
 
 
 class JobContext:
-    def __init__(self, hosts: Hosts, number: int, order: Order, check: Callable[[], None], settle: Settle) -> None:
+    def __init__(
+        self, hosts: Hosts, number: int, owner: str, order: Order, check: Callable[[], None], settle: Settle
+    ) -> None:
         self.hosts = hosts
         self.number = number
+        self._owner = owner
         self.order = order
         self.check = check
-        """Raises Dropped if the work is not wanted any more."""
+        """Raises Dropped if the work is not wanted any more, and TakenOver if it is another's."""
         self._settle = settle
         self.becomes: dict[Key, Any] = {}
         """What things become, where that is known better now than when the work was planned."""
@@ -35,6 +46,10 @@ class JobContext:
     @property
     def media(self) -> Media:
         return self.hosts.media
+
+    def scratch(self, name: str) -> str:
+        """The name of a file that goes with the job. Whoever takes the job over gives it another one."""
+        return names.scratch(self.number, f"{self._owner.rpartition('-')[2]}-{name}")
 
     def host(self, number: int) -> HostClient:
         return self.hosts.client(number)

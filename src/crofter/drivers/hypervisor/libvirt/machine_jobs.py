@@ -11,6 +11,7 @@ from crofter.drivers.hypervisor.libvirt import domain_xml, names, networks
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.domain_xml import Boot, Drive, MachineXml
 from crofter.drivers.hypervisor.libvirt.host import HostClient, carry, is_unfinished
+from crofter.drivers.hypervisor.libvirt.hosts import HostLost
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.media import MB
 from crofter.drivers.hypervisor.libvirt.performing import Work
@@ -161,7 +162,10 @@ def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...]) -> Work:
             except Dropped:
                 _leave(target, ref, disks)
                 raise
-        _leave(job.host(ref.host), ref, disks)
+        try:
+            _leave(job.host(ref.host), ref, disks)
+        except HostLost:
+            return  # and with it all that was left there
 
     return work
 

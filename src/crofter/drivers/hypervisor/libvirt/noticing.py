@@ -59,7 +59,7 @@ class Noticing:
         """A process died, or was overtaken, between starting a machine and letting it run."""
         with self._store.reading() as scene:
             again = scene.find(Domain, known.id)
-            working = [job for job in scene.jobs() if job.meets({(Domain.kind, known.id)}, set()) and job.alive]
+            working = scene.living(job for job in scene.jobs() if job.meets({(Domain.kind, known.id)}, set()))
         if again != known or working:
             return
         try:

@@ -12,11 +12,12 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
-from crofter.clock import machine_now
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
 from crofter.drivers.hypervisor.ledger.performing import Task, begin, whereabouts
 from crofter.drivers.hypervisor.ledger.scene import NotYet, StepContext
@@ -24,8 +25,8 @@ from crofter.drivers.hypervisor.libvirt import books, tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, is_broken_line, is_passing
 from crofter.drivers.hypervisor.libvirt.books import NEVER, Books, JobRow, Key
 from crofter.drivers.hypervisor.libvirt.helper import HelperFailed
-from crofter.drivers.hypervisor.libvirt.hosts import Hosts
-from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
+from crofter.drivers.hypervisor.libvirt.hosts import HostLost, Hosts
+from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext, TakenOver
 from crofter.drivers.hypervisor.libvirt.noticing import Noticing
 from crofter.drivers.hypervisor.reports import Progress
 
@@ -98,9 +99,10 @@ class Performer:
         with self._store.reading() as scene:
             begun = self._begun(scene, task)
             row = scene.job_of(task.document.kind, task.ref.id, task.verb, task.order)
+            now = scene.lease_time
         if begun is None or begun.ends != NEVER or row is None:
             return _ended(begun)
-        passed = max(0, machine_now() - row.begun)
+        passed = max(0, now - row.begun)
         rate = round(begun.amount * 1000 / row.expected, 2) if begun.amount else None
         percent = min(99, 100 * passed // row.expected)
         remaining = max(row.expected - passed, min(2000, row.expected // 10), 50) / 1000
@@ -111,10 +113,19 @@ class Performer:
         if begun.ends != NEVER:
             return None, False
         row = scene.job_of(task.document.kind, task.ref.id, task.verb, task.order)
-        if row is None or row.alive:
+        if row is None or scene.living([row]):
             return row, False
-        scene.db.update(tables.job, {"id": row.id}, owner=self.owner, beat=machine_now(), state="running")
+        if self._has_thread(row.id):
+            # It is at work here, and only its signs of life did not get through. Or it was taken over by a process
+            # that has died since: then the thread has to notice that first, and the next call begins again.
+            scene.db.run(books.BEAT, number=row.id, me=self.owner, now=scene.lease_time)
+            return row, False
+        scene.db.update(tables.job, {"id": row.id}, owner=self.owner, beat=scene.lease_time, state="running")
         return row, True
+
+    def _has_thread(self, number: int) -> bool:
+        with self._lock:
+            return number in self._threads
 
     def _written_down(
         self, scene: Books, task: Task, begun: StepContext, changes: set[Key], reads: set[Key], expected: float
@@ -124,7 +135,7 @@ class Performer:
                 scene.db.update(tables.job, {"id": other.id}, state="dropping")
         if begun.ends != NEVER:
             return None
-        now = machine_now()
+        now = scene.lease_time
         number = scene.db.insert(
             tables.job,
             operation=task.order.operation,
@@ -165,23 +176,30 @@ class Performer:
                     self._beating = False
                     return
             try:
-                with self._store.writing() as scene:
-                    scene.db.run(books.BEAT, me=self.owner, now=machine_now())
+                self._beat_once()
             except Exception:
                 log.warning("no sign of life could be given for jobs on hosts", exc_info=True)
 
+    def _beat_once(self) -> None:
+        with self._lock:
+            numbers = list(self._threads)
+        with self._store.writing() as scene:
+            now = scene.lease_time
+            for number in numbers:
+                scene.db.run(books.BEAT, number=number, me=self.owner, now=now)
+
     def _run(self, number: int, task: Task, work: Work, heavy: bool) -> None:
         try:
-            self._await_others(number)
-            context = JobContext(self._hosts, number, task.order, lambda: self._check(number), self._settle)
-            if heavy:
-                with self._hosts.near(task.ref.host).turn():
-                    self._try(context, work)
-            else:
-                self._try(context, work)
+            check = partial(self._check, number)
+            context = JobContext(self._hosts, number, self.owner, task.order, check, self._settle)
+            self._try(partial(self._attempt, context, task, work, heavy))
             self._end(number, None, context.becomes)
+        except TakenOver:
+            log.info("job %s (%s %s) was taken over by another process", number, task.verb, task.ref.name)
         except Dropped:
             self._forget(number)
+        except HostLost as error:
+            self._fail(number, None if task.verb == "gone" else error.reason)
         except Refused as error:
             self._fail(number, error.reason)
         except HelperFailed as error:
@@ -194,13 +212,18 @@ class Performer:
             with self._lock:
                 self._threads.pop(number, None)
 
-    def _try(self, context: JobContext, work: Work) -> None:
-        """Until it is done. While its host is away a job waits for it, however long that takes."""
+    def _attempt(self, context: JobContext, task: Task, work: Work, heavy: bool) -> None:
+        self._await_others(context.number)
+        with self._hosts.near(task.ref.host).turn() if heavy else nullcontext():
+            context.check()
+            work(context)
+
+    def _try(self, attempt: Callable[[], None]) -> None:
+        """Until it is done. While its host, or the store, is away a job waits for it, however long that takes."""
         pause, passing = 0.2, 0
         while True:
-            context.check()
             try:
-                return work(context)
+                return attempt()
             except Unreachable:
                 pass
             except LibvirtError as error:
@@ -218,29 +241,33 @@ class Performer:
         while True:
             with self._store.reading() as scene:
                 rows = scene.jobs()
-            mine = next((row for row in rows if row.id == number), None)
-            if mine is None or mine.state != "running":
-                raise Dropped
+                living = scene.living(rows)
+            mine = self._must_be_ours(next((row for row in rows if row.id == number), None))
             changes, reads = ({(kind, key) for kind, key in part} for part in (mine.changes, mine.reads))
             before = [row for row in rows if row.id < number and row.meets(changes, reads)]
+            waiting = [row for row in before if row.id in living or self._has_thread(row.id)]
             for row in before:
-                if not row.alive:
-                    self._forget(row.id)
-            if not any(row.alive for row in before):
+                if row not in waiting:
+                    self._forget_dead(row)
+            if not waiting:
                 return
             time.sleep(0.05)
 
     def _check(self, number: int) -> None:
         with self._store.reading() as scene:
             row = scene.job(number)
-        if row is None or row.state != "running" or row.owner != self.owner:
+        self._must_be_ours(row)
+
+    def _must_be_ours(self, row: JobRow | None) -> JobRow:
+        if row is None or row.owner != self.owner:
+            raise TakenOver
+        if row.state != "running":
             raise Dropped
+        return row
 
     def _settle(self, number: int, becomes: dict[Key, Any], *, over: bool, failure: str | None = None) -> None:
         with self._store.writing() as scene:
-            row = scene.job(number)
-            if row is None or row.state != "running" or row.owner != self.owner:
-                raise Dropped
+            row = self._must_be_ours(scene.job(number))
             scene.end(row, failure, becomes, over=over)
 
     def _end(self, number: int, failure: str | None, becomes: dict[Key, Any]) -> None:
@@ -250,15 +277,22 @@ class Performer:
             except Unreachable:  # the driver's own store
                 time.sleep(0.5)
 
-    def _fail(self, number: int, reason: str) -> None:
+    def _fail(self, number: int, reason: str | None) -> None:
         try:
             self._end(number, reason, {})
+        except TakenOver:
+            return
         except Dropped:
             self._forget(number)
 
     def _forget(self, number: int) -> None:
         with self._store.writing() as scene:
-            scene.db.delete(tables.job, id=number)
+            scene.db.delete(tables.job, id=number, owner=self.owner)
+
+    def _forget_dead(self, row: JobRow) -> None:
+        """Unless it has given a sign of life since, or somebody else has taken it over."""
+        with self._store.writing() as scene:
+            scene.db.delete(tables.job, id=row.id, owner=row.owner, beat=row.beat)
 
 
 def _hosts(scene: Books, task: Task, known: Any) -> set[int]:

@@ -9,7 +9,6 @@ import time
 from msgspec import Struct
 from sqlalchemy import bindparam, select
 
-from crofter.clock import machine_now
 from crofter.db import query
 from crofter.drivers.hypervisor.errors import DriverError
 from crofter.drivers.hypervisor.ledger.tables import setting
@@ -70,7 +69,7 @@ class Tending:
         """One process tends at a time; another one when that has fallen silent."""
         with self._store.writing() as scene:
             stored = scene.db.value(_VALUE, name=TURN)
-            now = machine_now()
+            now = scene.lease_time
             if stored is not None and stored["owner"] != self._owner and stored["until"] > now:
                 return False
             turn = Turn(self._owner, now + HOLD)

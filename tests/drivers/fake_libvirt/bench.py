@@ -1,0 +1,143 @@
+"""The libvirt driver under test, on hosts in memory."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from crofter.clock import Clock
+from crofter.db import Database
+from crofter.drivers.hypervisor import DiskRef, DomainRef, VolumeRef
+from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
+from crofter.drivers.hypervisor.libvirt import tables
+from crofter.drivers.hypervisor.libvirt.media import ImageFile
+from tests.drivers.fake_libvirt.host import ARCHITECTURE, FakeHost, World
+from tests.drivers.fake_libvirt.machines import FakeDomain
+from tests.drivers.fake_libvirt.module import virt
+from tests.drivers.fake_libvirt.storage import File
+from tests.drivers.stalling import Stalled, stalled
+
+from crofter.drivers.hypervisor.libvirt import blank  # isort: skip - once the binding is there
+from crofter.drivers.hypervisor.libvirt.hypervisor import LibvirtHypervisor  # isort: skip
+from crofter.drivers.hypervisor.libvirt.names import disk, volume  # isort: skip
+
+PLENTY = 10_000_000
+PATIENCE = 20.0
+"""Real seconds within which any job ends here, on however busy a machine."""
+
+
+class FakeBench:
+    regions = ("us-east", "eu-west")
+    counts_traffic = False
+    keeps_to_the_books = False
+
+    def __init__(self, database: Database, media: Path, patch: pytest.MonkeyPatch) -> None:
+        self.database = database
+        self.clock = Clock()
+        self.world = World()
+        self._media = _filled(media)
+        self._drivers: list[LibvirtHypervisor] = []
+        patch.setattr(virt, "open", self.world.open)
+        patch.setattr(blank, "TOOLS", ("no-such-tool",))  # file systems are made by the helper system, everywhere
+        for region in self.regions:
+            for number in (1, 2):
+                self._add(region, code_of(region) * BLOCK + number)
+        self.hand = self.start()
+
+    def _add(self, region: str, number: int) -> None:
+        self.world.add(number)
+        with self.database.write() as db:
+            db.insert(
+                tables.host,
+                id=number,
+                region=region,
+                uri=self.world.uri(number),
+                pool=f"/pool/{number}",
+                volumes=f"/volumes/{region}",
+                network="user",
+                forward=None,
+                architecture=ARCHITECTURE,
+                vcpus=64,
+                memory=PLENTY,
+                disk=PLENTY,
+                state="up",
+                emulation=False,
+            )
+
+    def start(self) -> LibvirtHypervisor:
+        made = LibvirtHypervisor(self.database, self.clock, self._media)
+        self._drivers.append(made)
+        return made
+
+    def wait(self, seconds: float) -> None:
+        """Until the jobs are over, or for so long if they cannot end; by itself nothing happens here."""
+        for driver in self._drivers:
+            for thread in list(driver._performer._threads.values()):
+                thread.join(min(seconds, PATIENCE))
+        if seconds >= 300:
+            for _ in range(3):  # counters should have grown
+                threading.Event().wait(0.002)
+                self.hand._sampling.take_all()
+
+    @contextmanager
+    def stalled(self, driver: Any, check: int) -> Iterator[Stalled]:
+        with stalled(self.database, driver, check) as held:
+            self._drivers.remove(driver)  # nobody waits for its jobs
+            yield held
+            self._drivers.append(driver)
+        self.wait(PATIENCE)
+
+    def file(self, ref: DiskRef | VolumeRef) -> File:
+        installation = self.hand.hosts_client.names.installation
+        if isinstance(ref, VolumeRef):
+            return self.world.file(f"/volumes/{ref.region}/{installation}/{volume(ref.id)}")
+        return self.world.file(f"/pool/{ref.host}/{installation}/{disk(ref.id)}")
+
+    def content(self, disk: DiskRef | VolumeRef) -> str:
+        return hashlib.sha256(self.file(disk).content).hexdigest()
+
+    def host(self, number: int) -> FakeHost:
+        return self.world.host(number)
+
+    def domain(self, ref: DomainRef) -> FakeDomain:
+        return self.host(ref.host).domains[self.hand.hosts_client.names.domain(ref.id)]
+
+    def shut_down_inside(self, domain: DomainRef) -> None:
+        self.domain(domain).go_off(virt.VIR_DOMAIN_SHUTOFF_SHUTDOWN)
+
+    def kill(self, domain: DomainRef) -> None:
+        self.domain(domain).go_off(virt.VIR_DOMAIN_SHUTOFF_CRASHED)
+
+    def unplug(self, host: int) -> None:
+        self.host(host).plugged = False
+
+    def plug(self, host: int) -> None:
+        self.host(host).plugged = True
+
+    def maintenance(self, host: int, *, begins: bool) -> None:
+        """With a server beside it that notices each guest as it goes off."""
+        hooks = self.host(host).hooks
+        hooks["after shutdown"] = lambda _: self.hand._tending.notice()
+        self.start().maintenance(host, begins=begins)
+        del hooks["after shutdown"]
+
+
+def _filled(media: Path) -> Path:
+    """The operator's files, none of which anybody could boot."""
+    for file in ("images/debian12.qcow2", "kernels/default/vmlinuz", "kernels/default/initrd.img"):
+        (media / file).parent.mkdir(parents=True, exist_ok=True)
+        (media / file).write_bytes(f"not really {file}".encode())
+    for file in ("helper/vmlinuz", "helper/initrd.img"):
+        (media / file).parent.mkdir(parents=True, exist_ok=True)
+        (media / file).write_bytes(f"not really {file}".encode())
+    digest = hashlib.sha256((media / "images/debian12.qcow2").read_bytes()).hexdigest()
+    known = ImageFile(ARCHITECTURE, 256, "kernel", digest, 60)
+    (media / "images/debian12.json").write_bytes(msgspec.json.encode(known))
+    return media

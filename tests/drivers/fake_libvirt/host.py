@@ -1,0 +1,146 @@
+"""Hosts of the fake libvirt, and connections to them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+from xml.etree import ElementTree
+
+from tests.drivers.fake_libvirt.machines import SECOND, DomainRef, FakeDomain, run_helper
+from tests.drivers.fake_libvirt.module import Fault
+from tests.drivers.fake_libvirt.storage import File, Folder, Pool, Stream
+
+ARCHITECTURE = "x86_64"
+_worlds = count(1)
+
+
+class World:
+    """All hosts of a test. Addresses are never used twice: the driver keeps connections for as long as it lives."""
+
+    def __init__(self) -> None:
+        self.number = next(_worlds)
+        self.hosts: dict[str, FakeHost] = {}
+        self.folders: dict[str, Folder] = {}
+        """By path. Hosts of a region have their volumes in the same one."""
+
+    def add(self, host: int) -> FakeHost:
+        made = self.hosts[f"fake://{self.number}/{host}"] = FakeHost(self)
+        return made
+
+    def uri(self, host: int) -> str:
+        return f"fake://{self.number}/{host}"
+
+    def host(self, host: int) -> FakeHost:
+        return self.hosts[self.uri(host)]
+
+    def file(self, path: str) -> File:
+        folder, _, name = path.rpartition("/")
+        return self.folders[folder][name]
+
+    def open(self, uri: str) -> Connection:
+        host = self.hosts.get(uri)
+        if host is None or not host.plugged:
+            raise Fault("NO_CONNECT", "there is nobody at this address", "RPC")
+        host.reached("open")
+        return Connection(host)
+
+
+class FakeHost:
+    def __init__(self, world: World) -> None:
+        self.world = world
+        self.plugged = True
+        self.pools: dict[str, Pool] = {}
+        self.domains: dict[str, FakeDomain] = {}
+        self.filters: set[str] = set()
+        self.calls: list[tuple[str, str]] = []
+        """What was asked of it: libvirt's name of the call, and the thing that it was about."""
+        self.hooks: dict[str, Callable[[str], None]] = {}
+        """What a test does when a call arrives, before it is carried out: wait, or raise."""
+        self.helper: Callable[[File, str], str] | None = None
+        """What the helper system does instead of its script, and answers."""
+
+    def reached(self, call: str, name: str = "") -> None:
+        self._must_be_there()
+        self.calls.append((call, name))
+        if hook := self.hooks.get(call):
+            hook(name)
+            self._must_be_there()
+
+    def _must_be_there(self) -> None:
+        if not self.plugged:
+            raise Fault("RPC", "end of file while reading data", "RPC")
+
+    def called(self, call: str) -> list[str]:
+        return [name for asked, name in self.calls if asked == call]
+
+
+class Connection:
+    def __init__(self, host: FakeHost) -> None:
+        self.host = host
+
+    def close(self) -> None:
+        pass
+
+    def setKeepAlive(self, *_: int) -> None:  # noqa: N802 - libvirt's names, here and below
+        pass
+
+    def getLibVersion(self) -> int:  # noqa: N802
+        self.host.reached("getLibVersion")
+        return 9_000_000
+
+    def getInfo(self) -> list[Any]:  # noqa: N802
+        return [ARCHITECTURE, 65536, 8]
+
+    def getCapabilities(self) -> str:  # noqa: N802
+        return "<capabilities><guest><arch><domain type='kvm'/></arch></guest></capabilities>"
+
+    def newStream(self) -> Stream:  # noqa: N802
+        return Stream(self.host)
+
+    def storagePoolLookupByName(self, name: str) -> Pool:  # noqa: N802
+        self.host.reached("storagePoolLookupByName", name)
+        if name not in self.host.pools:
+            raise Fault("NO_STORAGE_POOL", name)
+        return self.host.pools[name]
+
+    def storagePoolDefineXML(self, described: str) -> Pool:  # noqa: N802
+        element = ElementTree.fromstring(described)
+        name, path = element.findtext("name") or "", element.findtext("target/path") or ""
+        return self.host.pools.setdefault(name, Pool(self.host, name, path))
+
+    def lookupByName(self, name: str) -> DomainRef:  # noqa: N802
+        self.host.reached("lookupByName", name)
+        if name not in self.host.domains:
+            raise Fault("NO_DOMAIN", name)
+        return DomainRef(self, self.host.domains[name])
+
+    def listAllDomains(self) -> list[DomainRef]:  # noqa: N802
+        self.host.reached("listAllDomains")
+        return [DomainRef(self, domain) for domain in list(self.host.domains.values())]
+
+    def defineXML(self, described: str) -> DomainRef:  # noqa: N802
+        made = FakeDomain(self.host, described)
+        self.host.reached("defineXML", made.name)
+        known = self.host.domains.setdefault(made.name, made)
+        known.described = described
+        return DomainRef(self, known)
+
+    def createXML(self, described: str, _flags: int) -> DomainRef:  # noqa: N802
+        """Only the helper system is started so; it has done its work and gone when this returns."""
+        made = FakeDomain(self.host, described)
+        self.host.reached("createXML helper", made.name)
+        run_helper(self.host, described)
+        return DomainRef(self, made)
+
+    def domainListGetStats(self, domains: list[DomainRef], *_: int) -> list[tuple[DomainRef, dict[str, Any]]]:  # noqa: N802
+        """A machine has computed for a second whenever somebody looks."""
+        told = []
+        for one in domains:
+            domain = self.host.domains[one.name()]
+            domain.processor += SECOND
+            told.append((one, {"cpu.time": domain.processor, "block.count": 0, "net.count": 0}))
+        return told
+
+    def nwfilterDefineXML(self, described: str) -> None:  # noqa: N802
+        self.host.filters.add(ElementTree.fromstring(described).get("name", ""))

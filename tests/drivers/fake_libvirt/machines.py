@@ -1,0 +1,203 @@
+"""Machines of the fake libvirt, with guests that do at once what they are told."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
+
+from tests.drivers.fake_libvirt.module import Fault, virt
+from tests.drivers.fake_libvirt.storage import File
+
+if TYPE_CHECKING:
+    from tests.drivers.fake_libvirt.host import Connection, FakeHost
+
+MB = 1 << 20
+SECOND = 10**9
+
+
+class FakeDomain:
+    """What a host knows under a name. A connection hands out references to it."""
+
+    def __init__(self, host: FakeHost, described: str) -> None:
+        self.host = host
+        self.described = described
+        self.name = ElementTree.fromstring(described).findtext("name") or ""
+        self.running: ElementTree.Element | None = None
+        """What the machine has now, while it is on."""
+        self.now = (virt.VIR_DOMAIN_SHUTOFF, virt.VIR_DOMAIN_SHUTOFF_UNKNOWN)
+        self.frozen = False
+        self.deaf = False
+        """Whether the guest does not hear the power button."""
+        self.copying = virt.VIR_DOMAIN_JOB_NONE
+        self.stays = False
+        """Whether a copy goes on until it is aborted."""
+        self.processor = 0
+
+    def start(self, *, paused: bool = False) -> None:
+        if self.running is not None:
+            raise Fault("OPERATION_INVALID", "domain is already running")
+        self.running = ElementTree.fromstring(self.described)
+        self.processor = 0
+        running, why = virt.VIR_DOMAIN_RUNNING, virt.VIR_DOMAIN_RUNNING_BOOTED
+        self.now = (virt.VIR_DOMAIN_PAUSED, virt.VIR_DOMAIN_PAUSED_USER) if paused else (running, why)
+
+    def go_off(self, why: int) -> None:
+        self.running, self.frozen, self.copying = None, False, virt.VIR_DOMAIN_JOB_NONE
+        self.now = (virt.VIR_DOMAIN_SHUTOFF, why)
+
+    def drives(self) -> list[tuple[str, str]]:
+        assert self.running is not None
+        return [(_target(disk), _file(disk)) for disk in self.running.findall("./devices/disk")]
+
+
+def _target(disk: ElementTree.Element) -> str:
+    element = disk.find("target")
+    return "" if element is None else element.get("dev", "")
+
+
+def _file(disk: ElementTree.Element) -> str:
+    element = disk.find("source")
+    return "" if element is None else element.get("file", "")
+
+
+class DomainRef:
+    def __init__(self, connection: Connection, domain: FakeDomain) -> None:
+        self._connection, self._domain, self._host = connection, domain, domain.host
+
+    def _call(self, call: str) -> FakeDomain:
+        self._host.reached(call, self._domain.name)
+        if self._host.domains.get(self._domain.name) is not self._domain:
+            raise Fault("NO_DOMAIN", self._domain.name)
+        return self._domain
+
+    def _on(self, call: str) -> FakeDomain:
+        domain = self._call(call)
+        if domain.running is None:
+            raise Fault("OPERATION_INVALID", "domain is not running")
+        return domain
+
+    def connect(self) -> Connection:
+        return self._connection
+
+    def name(self) -> str:
+        return self._domain.name
+
+    def isActive(self) -> bool:  # noqa: N802 - libvirt's names, here and below
+        return self._call("isActive").running is not None
+
+    def state(self) -> tuple[int, int]:
+        return self._call("state").now
+
+    def create(self) -> None:
+        self._call("create").start()
+
+    def createWithFlags(self, flags: int) -> None:  # noqa: N802
+        self._call("createWithFlags").start(paused=bool(flags & virt.VIR_DOMAIN_START_PAUSED))
+
+    def resume(self) -> None:
+        self._on("resume").now = (virt.VIR_DOMAIN_RUNNING, virt.VIR_DOMAIN_RUNNING_UNPAUSED)
+
+    def shutdown(self) -> None:
+        domain = self._on("shutdown")
+        if not domain.deaf:
+            domain.go_off(virt.VIR_DOMAIN_SHUTOFF_SHUTDOWN)
+        self._host.reached("after shutdown", domain.name)
+
+    def destroy(self) -> None:
+        self._on("destroy").go_off(virt.VIR_DOMAIN_SHUTOFF_DESTROYED)
+
+    def undefineFlags(self, _flags: int) -> None:  # noqa: N802
+        del self._host.domains[self._call("undefineFlags").name]
+
+    def XMLDesc(self, _flags: int) -> str:  # noqa: N802
+        domain = self._call("XMLDesc")
+        return domain.described if domain.running is None else ElementTree.tostring(domain.running, "unicode")
+
+    # ---- drives -----------------------------------------------------------------------------------------------------
+
+    def attachDeviceFlags(self, described: str, _flags: int) -> None:  # noqa: N802
+        domain = self._on("attachDeviceFlags")
+        assert domain.running is not None
+        devices = domain.running.find("devices")
+        assert devices is not None
+        devices.append(ElementTree.fromstring(described))
+
+    def detachDeviceFlags(self, described: str, _flags: int) -> None:  # noqa: N802
+        domain, leaving = self._on("detachDeviceFlags"), _file(ElementTree.fromstring(described))
+        assert domain.running is not None
+        devices = domain.running.find("devices")
+        assert devices is not None
+        for disk in devices.findall("disk"):
+            if _file(disk) == leaving:
+                devices.remove(disk)
+
+    def blockResize(self, target: str, size: int, _flags: int) -> None:  # noqa: N802
+        path = dict(self._on("blockResize").drives())[target]
+        self._host.world.file(path).capacity = size
+
+    # ---- copies of a running machine --------------------------------------------------------------------------------
+
+    def fsFreeze(self) -> None:  # noqa: N802
+        domain = self._on("fsFreeze")
+        if domain.frozen:
+            raise Fault("AGENT_COMMAND_FAILED", "the guest is frozen already")
+        domain.frozen = True
+        self._host.reached("after fsFreeze", domain.name)
+
+    def fsThaw(self) -> None:  # noqa: N802
+        self._on("fsThaw").frozen = False
+
+    def backupBegin(self, described: str, _checkpoint: Any) -> None:  # noqa: N802
+        domain = self._on("backupBegin")
+        if domain.copying != virt.VIR_DOMAIN_JOB_NONE:
+            raise Fault("OPERATION_INVALID", "another backup job is active")
+        files = dict(domain.drives())
+        for disk in ElementTree.fromstring(described).findall("./disks/disk"):
+            element = disk.find("target")
+            if element is not None:
+                folder, _, name = element.get("file", "").rpartition("/")
+                kept = self._host.world.folders.setdefault(folder, {})
+                if name in kept:
+                    raise Fault("OPERATION_FAILED", f"{name} is there already")
+                kept[name] = self._host.world.file(files[disk.get("name", "")]).copy()
+        domain.copying = virt.VIR_DOMAIN_JOB_UNBOUNDED
+
+    def jobInfo(self) -> list[int]:  # noqa: N802
+        domain = self._on("jobInfo")
+        now = domain.copying
+        if not domain.stays:
+            domain.copying = virt.VIR_DOMAIN_JOB_NONE
+        return [now]
+
+    def jobStats(self, _flags: int) -> dict[str, Any]:  # noqa: N802
+        return {"type": virt.VIR_DOMAIN_JOB_COMPLETED}
+
+    def abortJob(self) -> None:  # noqa: N802
+        domain = self._on("abortJob")
+        if domain.copying == virt.VIR_DOMAIN_JOB_NONE:
+            raise Fault("OPERATION_INVALID", "no job is active")
+        domain.copying, domain.stays = virt.VIR_DOMAIN_JOB_NONE, False
+
+
+# ---- the helper system ----------------------------------------------------------------------------------------------
+
+
+def run_helper(host: FakeHost, described: str) -> None:
+    """What its script would do, as far as the driver can see it."""
+    disks = {disk.findtext("serial"): _file(disk) for disk in ElementTree.fromstring(described).iter("disk")}
+    subject, script, answer = (host.world.file(disks[slot]) for slot in ("sda", "sdb", "sdc"))
+    text = script.content.rstrip(b"\0").decode()
+    answer.content = (host.helper or work_on)(subject, text).encode()
+
+
+def work_on(subject: File, script: str) -> str:
+    if "mke2fs" in script:
+        subject.content, subject.filesystem = b"an empty file system", subject.capacity
+    if shrunk := re.search(r'resize2fs "\$D_sda" (\d+)M', script):
+        subject.filesystem = int(shrunk[1]) * MB
+    if "grow_flat" in script:
+        subject.filesystem = subject.capacity
+    if "open_root" in script:
+        subject.content += script.encode()
+    return "rc=0\n"

@@ -1,0 +1,238 @@
+"""Jobs of the libvirt driver when processes stand still, die or lose their host, on hosts in memory."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+
+from crofter.drivers.hypervisor import DiskRef, DiskSpec, Empty, Order, Progress
+from crofter.drivers.hypervisor.errors import Unreachable
+from crofter.drivers.hypervisor.libvirt import tables
+from tests.drivers.bench import IMAGE, Yard
+from tests.drivers.fake_libvirt.bench import PATIENCE, FakeBench
+from tests.drivers.fake_libvirt.module import Fault
+
+
+class Job:
+    """A disk that is being made, and the hold on its copy."""
+
+    def __init__(self, yard: Yard, bench: FakeBench) -> None:
+        self.ref, self.order, self.bench = DiskRef(yard.host(), yard.number()), yard.order(), bench
+        self.reached = [threading.Event(), threading.Event()]
+        self.go_on = [threading.Event(), threading.Event()]
+        self._copies = 0
+        bench.host(self.ref.host).hooks["createXMLFrom"] = self._hold
+
+    def _hold(self, name: str) -> None:
+        if name != f"d{self.ref.id}.qcow2" or self._copies >= len(self.go_on):
+            return
+        self._copies += 1
+        place = self._copies - 1
+        self.reached[place].set()
+        assert self.go_on[place].wait(PATIENCE)
+
+    @property
+    def copies(self) -> int:
+        return self._copies
+
+    def call(self, driver: Any) -> Progress:
+        progress: Progress = driver.ensure_disk(self.ref, DiskSpec(4000), IMAGE, self.order)
+        return progress
+
+    def rows(self) -> list[Any]:
+        with self.bench.hand._store.reading() as scene:
+            return scene.jobs()
+
+    def seems_dead(self) -> None:
+        with self.bench.database.write() as db:
+            db.update(tables.job, {"thing": self.ref.id}, beat=0)
+
+
+@pytest.fixture
+def job(fake_yard: Yard, fake_bench: FakeBench) -> Job:
+    return Job(fake_yard, fake_bench)
+
+
+def test_a_late_job_does_not_delete_what_its_successor_has_made(job: Job, fake_bench: FakeBench) -> None:
+    late, successor = fake_bench.start(), fake_bench.start()
+    hooks = fake_bench.host(job.ref.host).hooks
+    hooks["after createXMLFrom"] = hooks.pop("createXMLFrom")  # it has copied, and stands still before it looks again
+    job.call(late)
+    assert job.reached[0].wait(PATIENCE)
+    job.seems_dead()
+    job.go_on[1].set()
+    while not job.call(successor).done:
+        assert job.rows(), "the successor has failed"
+        successor._performer._threads[job.rows()[0].id].join(PATIENCE)
+    threads = list(late._performer._threads.values())
+    job.go_on[0].set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert fake_bench.file(job.ref).content, "it is still there"
+    assert job.call(successor).done
+
+
+def test_a_late_job_does_not_delete_the_row_of_its_successor(job: Job, fake_bench: FakeBench) -> None:
+    late, successor = fake_bench.start(), fake_bench.start()
+    job.call(late)
+    assert job.reached[0].wait(PATIENCE)
+    threads = list(late._performer._threads.values())
+    job.seems_dead()
+    job.call(successor)
+    assert job.reached[1].wait(PATIENCE)
+    job.go_on[0].set()
+    for thread in threads:
+        thread.join(PATIENCE)
+    assert [row.owner for row in job.rows()] == [successor._performer.owner]
+    job.go_on[1].set()
+    fake_bench.wait(PATIENCE)
+    assert job.call(successor).done
+
+
+def test_a_process_does_not_take_its_own_job_over(job: Job, fake_bench: FakeBench) -> None:
+    driver = fake_bench.start()
+    job.call(driver)
+    assert job.reached[0].wait(PATIENCE)
+    job.seems_dead()
+    assert not job.call(driver).done
+    assert job.copies == 1
+    assert job.rows()[0].beat > 0, "it has given a sign of life"
+    job.go_on[0].set()
+    fake_bench.wait(PATIENCE)
+    assert job.call(driver).done
+    assert job.copies == 1
+
+
+def test_a_job_that_goes_back_and_forth_is_begun_again_only_when_the_old_thread_is_over(
+    job: Job, fake_bench: FakeBench
+) -> None:
+    first, second = fake_bench.start(), fake_bench.start()
+    job.call(first)
+    assert job.reached[0].wait(PATIENCE)
+    old = list(first._performer._threads.values())
+    job.seems_dead()
+    job.call(second)
+    assert job.reached[1].wait(PATIENCE)
+    job.seems_dead()
+    assert not job.call(first).done
+    assert [row.owner for row in job.rows()] == [second._performer.owner]
+    job.go_on[0].set()
+    for thread in old:
+        thread.join(PATIENCE)
+    job.go_on[1].set()
+    fake_bench.wait(PATIENCE)
+    assert job.call(first).done
+
+
+def test_signs_of_life_are_given_only_for_jobs_that_are_at_work(job: Job, fake_bench: FakeBench) -> None:
+    driver = fake_bench.start()
+    job.call(driver)
+    assert job.reached[0].wait(PATIENCE)
+    with fake_bench.database.write() as db:
+        values = {name: getattr(job.rows()[0], name) for name in ("kind", "step", "changes", "reads", "begun", "state")}
+        stray = db.insert(
+            tables.job, **values, operation=99, verb="gone", thing=99, owner=driver._performer.owner, beat=7, expected=1
+        )
+    driver._performer._beat_once()
+    assert {row.beat for row in job.rows() if row.id == stray} == {7}
+    job.go_on[0].set()
+
+
+def test_a_job_whose_host_is_lost_comes_to_an_end(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    yard, ref = fake_yard, fake_yard.empty_disk(fake_yard.host())
+    spare, order, gone = DiskRef(ref.host, yard.number()), yard.order(), yard.order("gone")
+    host = fake_bench.host(ref.host)
+
+    def away(_name: str) -> None:
+        host.plugged = False
+
+    host.hooks["createXML"] = host.hooks["delete"] = away
+    driver = yard.driver
+    assert not driver.ensure_disk(spare, DiskSpec(100, "raw"), Empty(), order).done
+    host.plugged = True
+    assert not driver.ensure_gone(ref, gone).done
+    driver.declare_lost(ref.host)  # type: ignore[attr-defined]
+    fake_bench.wait(PATIENCE)
+    assert driver.ensure_disk(spare, DiskSpec(100, "raw"), Empty(), order).failure is not None
+    assert driver.ensure_gone(ref, gone).done
+    assert driver.observe(ref).presence == driver.observe(spare).presence == "absent"
+
+
+def test_a_job_waits_for_a_host_that_goes_away_before_its_turn(
+    fake_yard: Yard, fake_bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver, ref, order = fake_bench.start(), DiskRef(fake_yard.host(), fake_yard.number()), fake_yard.order()
+    near, asked = driver.hosts_client.near, 0
+
+    def away_at_first(number: int) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            raise Unreachable("The host does not answer.")
+        return near(number)
+
+    monkeypatch.setattr(driver.hosts_client, "near", away_at_first)
+    fake_yard.done(lambda: driver.ensure_disk(ref, DiskSpec(100, "raw"), Empty(), order))
+    assert asked == 2
+
+
+def test_a_job_waits_for_the_store_before_it_begins(
+    fake_yard: Yard, fake_bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    driver, ref, order = fake_bench.start(), DiskRef(fake_yard.host(), fake_yard.number()), fake_yard.order()
+    look, asked = driver._performer._await_others, 0
+
+    def away_at_first(number: int) -> None:
+        nonlocal asked
+        asked += 1
+        if asked == 1:
+            raise Unreachable("The store does not answer.")
+        look(number)
+
+    monkeypatch.setattr(driver._performer, "_await_others", away_at_first)
+    fake_yard.done(lambda: driver.ensure_disk(ref, DiskSpec(100, "raw"), Empty(), order))
+    assert asked == 2
+
+
+def test_a_job_waits_until_a_copy_for_a_dead_process_is_over(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    """The daemon goes on copying for it, and lets nobody delete the volume meanwhile."""
+    ref, order = DiskRef(fake_yard.host(), fake_yard.number()), fake_yard.order()
+    spec, tried = DiskSpec(100, "raw"), []
+    fake_yard.done(lambda: fake_yard.driver.ensure_disk(ref, spec, Empty(), order))
+    file, again = fake_bench.file(ref), fake_yard.order()
+    file.building = True
+
+    def over_at_the_second_try(name: str) -> None:
+        tried.append(name)
+        file.building = len(tried) < 2
+
+    fake_bench.host(ref.host).hooks["delete"] = over_at_the_second_try
+    fake_yard.done(lambda: fake_yard.driver.ensure_gone(ref, again))
+    assert len(tried) == 2
+
+
+def test_a_helper_system_of_another_process_is_let_be(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    """Two processes work on one disk in turn: the late one takes neither the files of the other nor its machine."""
+    late, ref = fake_bench.start(), DiskRef(fake_yard.host(), fake_yard.number())
+    order, spec = Order(77, "disk", 1, "disk_create"), DiskSpec(100)
+    seen: list[str] = []
+    fake_bench.host(ref.host).hooks["upload"] = seen.append
+    with fake_bench.stalled(late, 2):
+        late.ensure_disk(ref, spec, Empty(), order)
+        fake_yard.done(lambda: fake_yard.driver.ensure_disk(ref, spec, Empty(), order))
+    scripts = [name for name in seen if name.endswith("-script")]
+    assert len(scripts) == len(set(scripts)) == 2
+    assert fake_bench.file(ref).filesystem == 100 << 20
+
+
+def test_what_libvirt_refuses_for_good_fails_at_once(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    ref, order = DiskRef(fake_yard.host(), fake_yard.number()), fake_yard.order()
+
+    def refuse(_name: str) -> None:
+        raise Fault("OPERATION_FAILED", "no space left in /pool/secret")
+
+    fake_bench.host(ref.host).hooks["createXML"] = refuse
+    ended = fake_yard.finish(lambda: fake_yard.driver.ensure_disk(ref, DiskSpec(100, "raw"), Empty(), order))
+    assert ended.failure == "The host could not do this.", "and no word of a host's folders"
