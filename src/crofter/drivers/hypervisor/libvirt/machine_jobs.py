@@ -16,12 +16,10 @@ from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.media import MB
 from crofter.drivers.hypervisor.libvirt.performing import Work
 from crofter.drivers.hypervisor.libvirt.sampling import Sampling
+from crofter.drivers.hypervisor.libvirt.shutting_down import ShuttingDown
 from crofter.drivers.hypervisor.specs import DiskRef, DomainRef, DomainSpec
 
-ASK_AGAIN = 2.0
-"""Seconds until a guest is asked again to shut down: one that is still booting does not hear the first time."""
 RUN_LEVELS = {"default": "", "single": " single", "binbash": " init=/bin/sh"}
-_DEAF = (virt.VIR_ERR_OPERATION_INVALID, virt.VIR_ERR_AGENT_UNRESPONSIVE)
 
 
 def define(ref: DomainRef) -> Work:
@@ -94,18 +92,26 @@ def start(ref: DomainRef) -> Work:
         if doc is None:
             raise Dropped
         found = put_definition(job, host, ref.id, doc.spec)
+        _must_be_open(job, ref)
         job.check()
         # This process may stand still here for any time, and the machine be switched off meanwhile by somebody who
         # sees that it is off. So it is started without running, and runs only if it is still wanted.
         found.createWithFlags(virt.VIR_DOMAIN_START_PAUSED)
         try:
             job.check()
-        except Dropped:
+            _must_be_open(job, ref)
+        except (Dropped, Refused):
             _destroy_unfinished(found)
             raise
         found.resume()
 
     return work
+
+
+def _must_be_open(job: JobContext, ref: DomainRef) -> None:
+    """Whoever takes a host out of service does not wait for machines that come on afterwards."""
+    if job.host(ref.host).entry.state != "up":
+        raise Refused("The host is in maintenance.")
 
 
 def _destroy_unfinished(found: Any) -> None:
@@ -124,26 +130,12 @@ def stop(ref: DomainRef, grace: float, sampling: Sampling) -> Work:
         if found is None:
             return
         sampling.last(host, ref.id, found)  # its counters go with it
-        ends, again = time.monotonic() + grace, 0.0
-        while found.isActive():
+        guest = ShuttingDown(found, grace)
+        while not guest.is_over():
             job.check()
-            now = time.monotonic()
-            if now >= ends:
-                _ignoring_deaf(found.destroy)
-            elif now >= again:
-                again = now + ASK_AGAIN
-                _ignoring_deaf(found.shutdown)
             time.sleep(0.1)
 
     return work
-
-
-def _ignoring_deaf(call: Any) -> None:
-    try:
-        call()
-    except LibvirtError as error:
-        if code(error) not in _DEAF:
-            raise
 
 
 def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...]) -> Work:

@@ -1,22 +1,29 @@
-"""Taking a host out of service and back: its machines go off with it, and those that were on come on with it."""
+"""Taking a host out of service and back: its machines go off with it, and those that were on come on with it.
+
+What is to come on again is written down before any guest is asked to shut down. So both ways can be broken off at any
+moment, and the same command again does what is left to do.
+"""
 
 from __future__ import annotations
 
+import logging
 import time
-from collections.abc import Callable
-from typing import Any
 
 from msgspec.structs import replace
 
-from crofter.drivers.hypervisor.errors import Refused
+from crofter.drivers.hypervisor.errors import DriverError, Refused
 from crofter.drivers.hypervisor.ledger import changes
 from crofter.drivers.hypervisor.ledger.things import Domain, Thing
 from crofter.drivers.hypervisor.libvirt import tables
-from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
+from crofter.drivers.hypervisor.libvirt.books import Books
 from crofter.drivers.hypervisor.libvirt.fleet import State
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.libvirt.noticing import Noticing
+from crofter.drivers.hypervisor.libvirt.shutting_down import ShuttingDown
+
+log = logging.getLogger("crofter")
 
 GRACE = 60.0
 """Seconds that guests have to shut down, all at once, before their power is taken away."""
@@ -31,52 +38,106 @@ class Maintenance:
     def change(self, number: int, *, begins: bool, grace: float = GRACE) -> None:
         host = self._hosts.client(number)
         _ = host.look  # Unreachable, before anything was written
-        if (host.entry.state == "maintenance") == begins:
-            return
-        self._mark(number, "maintenance" if begins else "up")  # first of all: nothing new comes or boots
-        with self._store.reading() as scene:
-            machines = [thing.id for thing in scene.all(Domain, number)]
-        for machine in machines:
-            self._noticing.look(machine)
-        running = {machine for machine in machines if host.seen(machine).power == "on"}
         if begins:
-            _shut_down(host, running, grace)
-        for machine in machines:
-            self._write_down(host, machine, begins=begins, was_on=machine in running)
+            for machine in self._machines(number):
+                self._noticing.look(machine)
+            self._close(number)
+            self._shut_down_all(host, grace)
+        else:
+            self._open(number)
+            self._resume_all(host)
 
-    def _mark(self, number: int, state: State) -> None:
+    def _machines(self, number: int) -> list[int]:
+        with self._store.reading() as scene:
+            return [thing.id for thing in scene.all(Domain, number)]
+
+    # ---- out of service ---------------------------------------------------------------------------------------------
+
+    def _close(self, number: int) -> None:
+        """From here on nothing new comes or boots; and whatever is on will come on again."""
+        with self._store.writing() as scene:
+            if not _marked(scene, number, "maintenance"):
+                return
+            for thing in scene.all(Domain, number):
+                assert thing.doc is not None
+                if thing.doc.on:
+                    scene.save(Domain, replace(thing, doc=replace(thing.doc, resumes=not _asked_off(thing))))
+                elif _comes_on(thing):
+                    scene.save(Domain, replace(thing, doc=replace(thing.doc, reason="host", resumes=True)))
+                else:
+                    changes.tell(scene, thing, thing.doc)
+
+    def _shut_down_all(self, host: HostClient, grace: float) -> None:
+        guests: dict[int, ShuttingDown] = {}
+        while left := self._left(host.entry.id):
+            for machine in left:
+                if machine not in guests and (found := host.domain(machine)) is not None:
+                    guests[machine] = ShuttingDown(found, grace)
+                if machine not in guests or guests[machine].is_over():
+                    self._note_off(host.entry.id, machine)
+            time.sleep(0.1)
+
+    def _left(self, number: int) -> list[int]:
+        """The machines that are on, or that a job which had begun before is about to switch on."""
+        with self._store.reading() as scene:
+            jobs = scene.jobs()
+            living = scene.living(jobs)
+            busy = {(kind, key) for job in jobs if job.id in living for kind, key in job.changes}
+            return [
+                thing.id
+                for thing in scene.all(Domain, number)
+                if thing.doc is not None and (thing.doc.on or (_comes_on(thing) and (Domain.kind, thing.id) in busy))
+            ]
+
+    def _note_off(self, number: int, machine: int) -> None:
         with self._store.writing() as scene:
             scene.lock_hosts((number,))
-            scene.db.update(tables.host, {"id": number}, state=state)
-
-    def _write_down(self, host: HostClient, machine: int, *, begins: bool, was_on: bool) -> None:
-        with self._store.writing() as scene:
-            scene.lock_hosts((host.entry.id,))
             thing = scene.find(Domain, machine)
-            if thing is None or thing.doc is None:
+            if thing is None or thing.doc is None or not thing.doc.on:
                 return
-            doc = thing.doc
-            resumes = doc.resumes and not begins
-            if begins and was_on:
-                doc = doc.stopped(scene.now, "host", resumes=True)
-                scene.save(Domain, replace(thing, doc=doc))
-            if not resumes:
-                changes.tell(scene, thing, doc)
-        if resumes:
-            self._resume(host, thing)
+            doc, becomes = thing.doc.stopped(scene.now, "host", resumes=not _asked_off(thing)), thing.becomes
+            if becomes is not None and becomes.on:
+                becomes = replace(doc, spec=becomes.spec)
+            scene.save(Domain, replace(thing, doc=doc, becomes=becomes))
+            changes.tell(scene, thing, doc)
 
-    def _resume(self, host: HostClient, thing: Thing[Domain]) -> None:
-        found = host.domain(thing.id)
+    # ---- back -------------------------------------------------------------------------------------------------------
+
+    def _open(self, number: int) -> None:
+        with self._store.writing() as scene:
+            if not _marked(scene, number, "up"):
+                return
+            for thing in scene.all(Domain, number):
+                if thing.doc is not None and not thing.doc.resumes:
+                    changes.tell(scene, thing, thing.doc)
+
+    def _resume_all(self, host: HostClient) -> None:
+        with self._store.reading() as scene:
+            resuming = [thing.id for thing in scene.all(Domain, host.entry.id) if thing.doc and thing.doc.resumes]
+        failed = []
+        for machine in resuming:
+            try:
+                self._resume(host, machine)
+            except LibvirtError:
+                log.exception("machine %s did not come on again with its host", machine)
+                failed.append(machine)
+        if failed:
+            told = ", ".join(str(machine) for machine in failed)
+            raise DriverError(f"These machines did not come on again; the same command tries it once more: {told}")
+
+    def _resume(self, host: HostClient, machine: int) -> None:
+        found = host.domain(machine)
         if found is not None and not found.isActive():
             found.create()
         with self._store.writing() as scene:
             scene.lock_hosts((host.entry.id,))
-            again = scene.find(Domain, thing.id)
-            if again is None or again.doc is None or not again.doc.resumes:
+            thing = scene.find(Domain, machine)
+            if thing is None or thing.doc is None or not thing.doc.resumes:
                 return
-            doc = again.doc.started(scene.now)
-            scene.save(Domain, replace(again, doc=doc))
-            changes.tell(scene, again, doc)
+            on = thing.doc.on  # it was asked to shut down, and has not been seen to do so
+            doc = replace(thing.doc, resumes=False) if on else thing.doc.started(scene.now)
+            scene.save(Domain, replace(thing, doc=doc))
+            changes.tell(scene, thing, doc)
 
     def declare_lost(self, number: int) -> None:
         """A person says that the host is dead and stays so: whatever was there is gone, and may be made elsewhere."""
@@ -85,30 +146,22 @@ class Maintenance:
             raise Refused(f"There is no host {number}.")
         if number not in self._hosts.away((number,)) and fleet.entries[number].state != "lost":
             raise Refused("The host answers: what runs there would run twice. Turn it off first.")
-        self._mark(number, "lost")
+        with self._store.writing() as scene:
+            _marked(scene, number, "lost")
 
 
-def _shut_down(host: HostClient, running: set[int], grace: float) -> None:
-    left, ends = set(running), time.monotonic() + grace
-    asked = -10.0
-    while left:
-        now = time.monotonic()
-        for machine in sorted(left):
-            found = host.domain(machine)
-            if found is None or not found.isActive():
-                left.discard(machine)
-            elif now >= ends:
-                _ignoring(found.destroy)
-            elif now - asked >= 2:
-                _ignoring(found.shutdown)
-        if now - asked >= 2:
-            asked = now
-        time.sleep(0.1)
+def _marked(scene: Books, number: int, state: State) -> bool:
+    """Whether the host was in another state before."""
+    scene.lock_hosts((number,))
+    before = scene.fleet.entries[number].state
+    scene.db.update(tables.host, {"id": number}, state=state)
+    return before != state
 
 
-def _ignoring(call: Callable[[], Any]) -> None:
-    try:
-        call()
-    except LibvirtError as error:
-        if code(error) not in (virt.VIR_ERR_OPERATION_INVALID, virt.VIR_ERR_AGENT_UNRESPONSIVE, virt.VIR_ERR_NO_DOMAIN):
-            raise
+def _asked_off(thing: Thing[Domain]) -> bool:
+    """Whether somebody has ordered it off, or away altogether."""
+    return thing.due is not None and (thing.becomes is None or not thing.becomes.on)
+
+
+def _comes_on(thing: Thing[Domain]) -> bool:
+    return thing.becomes is not None and thing.becomes.on and thing.doc is not None and not thing.doc.on

@@ -31,8 +31,11 @@ class Noticing:
     def look(self, number: int) -> None:
         with self._store.reading() as scene:
             known = scene.find(Domain, number)
+            closed = scene.fleet.closed
         if known is None or known.doc is None or known.due is not None:
             return  # of a machine that is worked on, the work tells
+        if known.host in closed:
+            return  # and here, whoever takes the host out of service
         try:
             seen = self._hosts.client(known.host).seen(number)
         except (DriverError, LibvirtError):
