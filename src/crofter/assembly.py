@@ -105,7 +105,7 @@ def build(settings: Settings) -> Application:
     )
     if runtime.hypervisor.real_time and settings.role != "api":
         parts.on_start += (tender.start,)
-        parts.on_stop = (tender.stop, *parts.on_stop)
+        parts.on_stop = (tender.stop, *parts.on_stop, runtime.hypervisor.close)
     if runtime.database.reads_block:
         _keep_catalogue(parts, runtime)
     application = Application(runtime, _app(parts), worker, time_travel, first_login, Readiness(runtime, worker))

@@ -108,6 +108,9 @@ class Hypervisor(Protocol):
         Called again after so many real seconds; never, if they are infinite. Raises nothing.
         """
 
+    def close(self) -> None:
+        """The process ends: what it has begun is left so that another one goes on with it at once. Raises nothing."""
+
     def hosts(self) -> tuple[Host, ...]:
         """The fleet, in order of id."""
 

@@ -73,6 +73,9 @@ class RegionalHypervisor:
     def tend(self) -> float:
         return self._real.tend()
 
+    def close(self) -> None:
+        self._real.close()
+
     def hosts(self) -> tuple[Host, ...]:
         return tuple(sorted((*self._simulated.hosts(), *self._real.hosts()), key=lambda host: host.id))
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import Any
 
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import names
-from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.host import HostClient, carry
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.media import MB
@@ -51,23 +52,36 @@ def copy_disk(job: JobContext, disk: DiskRef, target: HostClient, name: str, siz
 
 def push(job: JobContext, host: HostClient, user: int, targets: dict[int, str], *, volumes: bool = False) -> None:
     """Copy disks, or volumes, of a running machine into files, all as they are at one moment."""
-    for path in targets.values():
-        host.drop(path.rpartition("/")[2], volumes=volumes)
     domain = host.domain(user)
     with job.hosts.store.reading() as scene:
         machine = scene.find(Domain, user)
-    if machine is None or machine.doc is None or machine.doc.active is None:
+    if domain is None or machine is None or machine.doc is None or machine.doc.active is None:
         raise Dropped
+    _end_earlier(job, domain)
+    for path in targets.values():
+        host.drop(path.rpartition("/")[2], volumes=volumes)
     described = _described(domain, host, targets, volumes=volumes)
-    frozen = _freeze(domain)
+    _thaw(domain)  # a process that died over this job may have left it frozen, and then it cannot be frozen anew
     try:
+        _freeze(domain)
         domain.backupBegin(described, None)
     finally:
-        if frozen:
-            domain.fsThaw()
+        _thaw(domain)
     _await_copy(job, domain)
     pool = host.pool(host.work, volumes=volumes)
     pool.refresh()
+
+
+def _end_earlier(job: JobContext, domain: Any) -> None:
+    """A copy for a process that has died goes on, into files that this job is about to make anew."""
+    while domain.jobInfo()[0] != virt.VIR_DOMAIN_JOB_NONE:
+        job.check()
+        try:
+            domain.abortJob()
+        except LibvirtError as error:
+            if code(error) != virt.VIR_ERR_OPERATION_INVALID:  # it is over by now, or cannot be broken off yet
+                raise
+        time.sleep(0.05)
 
 
 def _described(domain: Any, host: HostClient, targets: dict[int, str], *, volumes: bool) -> str:
@@ -98,13 +112,16 @@ def drives_of(domain: Any) -> list[tuple[str, str]]:
     return found
 
 
-def _freeze(domain: Any) -> bool:
+def _freeze(domain: Any) -> None:
     """Have the guest write down what it holds in memory. Without an agent the copy is as after a power cut."""
-    try:
+    with suppress(LibvirtError):
         domain.fsFreeze()
-        return True
-    except LibvirtError:
-        return False
+
+
+def _thaw(domain: Any) -> None:
+    """Also where freezing seems to have failed: the guest may have frozen, and only the answer got lost."""
+    with suppress(LibvirtError):
+        domain.fsThaw()
 
 
 def _await_copy(job: JobContext, domain: Any) -> None:

@@ -81,36 +81,41 @@ def _from_backup(job: JobContext, host: HostClient, name: str, spec: DiskSpec, s
     file = names.saved(source.backup.id, source.disk)
     carry(job.host(source.backup.host), host, file, name, max(spec.size, saved.size) * MB, job.check)
     if spec.size < saved.size:
-        _resize(job, host, name, spec.size, saved.filesystem)
+        _resize(job, host, name, saved.size, spec.size, saved.filesystem)
 
 
 def resize(ref: DiskRef, size: int) -> Work:
     def work(job: JobContext) -> None:
-        host, doc = job.host(ref.host), job.planned(Disk, ref.id)
+        host, doc, before = job.host(ref.host), job.planned(Disk, ref.id), job.thing(Disk, ref.id).doc
+        if before is None:
+            raise Dropped
         if doc.filesystem == "swap":
             blank.make(job, host, names.disk(ref.id), DiskSpec(size, "swap"))
             return
-        used = _resize(job, host, names.disk(ref.id), size, doc.filesystem)
+        used = _resize(job, host, names.disk(ref.id), before.size, size, doc.filesystem)
         job.becomes["disk", ref.id] = replace(doc, used=doc.used if used is None else used)
 
     return work
 
 
-def _resize(job: JobContext, host: HostClient, name: str, size: int, filesystem: str) -> int | None:
-    """The file system first, if the disk becomes smaller, and else the disk; what its files need now, in MB."""
+def _resize(job: JobContext, host: HostClient, name: str, before: int, size: int, filesystem: str) -> int | None:
+    """The file system first, if the disk becomes smaller, and else the disk; what its files need now, in MB.
+
+    ``before`` is its size by the books. The volume may be larger already, if a process has died over this.
+    """
     found, used = host.volume(name), None
-    before = found.info()[1]
-    if before < size * MB:
+    if found.info()[1] < size * MB:
         found.resize(size * MB)
     if filesystem in EXT:
         try:
-            script = scripts.resize_script(size, grows=before < size * MB)
+            script = scripts.resize_script(size, grows=before < size)
             used = _needed(helper.run(job, host, name, script))
-        except helper.HelperFailed:
-            if before < size * MB:
-                host.volume(name).resize(before, virt.VIR_STORAGE_VOL_RESIZE_SHRINK)
+        except helper.HelperFailed as error:
+            if before < size and scripts.left_alone(error.answer):
+                job.check()
+                host.volume(name).resize(before * MB, virt.VIR_STORAGE_VOL_RESIZE_SHRINK)
             raise
-    if before > size * MB:
+    if before > size:
         job.check()
         host.volume(name).resize(size * MB, virt.VIR_STORAGE_VOL_RESIZE_SHRINK)
     return used

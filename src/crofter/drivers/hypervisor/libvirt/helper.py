@@ -29,6 +29,11 @@ TRIES = 3
 class HelperFailed(Exception):
     """The script did not come to its end; its last words."""
 
+    def __init__(self, words: str, answer: str = "") -> None:
+        super().__init__(words)
+        self.answer = answer
+        """All that it has said, if it has said anything."""
+
 
 def run(job: JobContext, host: HostClient, volume: str, script: str) -> str:
     """Do the script on a disk that nothing uses; what it printed.
@@ -41,7 +46,7 @@ def run(job: JobContext, host: HostClient, volume: str, script: str) -> str:
             break
         log.warning("job %s: the helper system went without a word, at try %s of %s", job.number, attempt, TRIES)
     if not answer.startswith("rc=0\n"):
-        raise HelperFailed(answer[-400:] or "no answer")
+        raise HelperFailed(answer[-400:] or "no answer", answer)
     return answer
 
 

@@ -66,6 +66,8 @@ INSTALLATION = "installation"
 _VALUE = query(select(setting.c.value).where(setting.c.name == bindparam("name")))
 COPY_RATE = 400
 """MB per second that a copy is foreseen to make; what is foreseen need not come true."""
+LAST_SECONDS = 3.0
+"""Seconds that jobs have to end when the process does."""
 HELPER = 10.0
 """Seconds that the helper system is foreseen to take."""
 
@@ -101,6 +103,12 @@ class LibvirtHypervisor:
             return self._tending.tend()
         except DriverError:
             return 5.0
+
+    def close(self) -> None:
+        try:
+            self._performer.close(LAST_SECONDS)
+        except DriverError:
+            return  # then they are taken over when their signs of life have stopped for long enough
 
     def hosts(self) -> tuple[Host, ...]:
         with self._store.reading(self._away()) as scene:

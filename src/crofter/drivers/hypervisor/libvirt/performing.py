@@ -51,6 +51,7 @@ class Performer:
         self._threads: dict[int, threading.Thread] = {}
         self._lock = threading.Lock()
         self._beating = False
+        self._closing = False
 
     def perform(
         self, task: Task, work: Work, expected: float, *, reads: Iterable[Key] = (), heavy: bool = True
@@ -172,7 +173,7 @@ class Performer:
         while True:
             time.sleep(BEAT)
             with self._lock:
-                if not self._threads:
+                if not self._threads or self._closing:
                     self._beating = False
                     return
             try:
@@ -187,6 +188,18 @@ class Performer:
             now = scene.lease_time
             for number in numbers:
                 scene.db.run(books.BEAT, number=number, me=self.owner, now=now)
+
+    def close(self, patience: float) -> None:
+        """The process ends: jobs have so many seconds to end, and the others are for whoever polls them next."""
+        ends = time.monotonic() + patience
+        with self._lock:
+            threads = dict(self._threads)
+            self._closing = True
+        for thread in threads.values():
+            thread.join(max(0.0, ends - time.monotonic()))
+        with self._store.writing() as scene:
+            for number in threads:
+                scene.db.run(books.BEAT, number=number, me=self.owner, now=0)
 
     def _run(self, number: int, task: Task, work: Work, heavy: bool) -> None:
         try:

@@ -81,6 +81,9 @@ class SimulatedHypervisor:
     def tend(self) -> float:
         return inf  # it tells of changes at once, and computes what it would have sampled
 
+    def close(self) -> None:
+        """Nothing is under way but in the database."""
+
     def hosts(self) -> tuple[Host, ...]:
         with self._transactions.reading() as scene:
             return scene.fleet.hosts(scene.world)
