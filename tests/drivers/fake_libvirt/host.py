@@ -142,5 +142,10 @@ class Connection:
             told.append((one, {"cpu.time": domain.processor, "block.count": 0, "net.count": 0}))
         return told
 
+    def getAllDomainStats(self, _stats: int, _flags: int) -> list[tuple[DomainRef, dict[str, Any]]]:  # noqa: N802
+        self.host.reached("getAllDomainStats")
+        states = [(domain, *domain.now) for domain in list(self.host.domains.values())]
+        return [(DomainRef(self, one), {"state.state": state, "state.reason": why}) for one, state, why in states]
+
     def nwfilterDefineXML(self, described: str) -> None:  # noqa: N802
         self.host.filters.add(ElementTree.fromstring(described).get("name", ""))

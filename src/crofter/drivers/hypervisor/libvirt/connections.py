@@ -28,7 +28,7 @@ class Line:
         self._lock = threading.Lock()
         self._connection: Any = None
         self._trying: Future[Any] | None = None
-        self._retry_at = 0.0
+        self._since = self._retry_at = 0.0
         self._failures = 0
 
     def get(self, patience: float = PATIENCE) -> Any:
@@ -38,9 +38,12 @@ class Line:
             if trying is None or trying.done():
                 if time.monotonic() < self._retry_at:
                     raise Unreachable("The host does not answer.")
-                trying = self._trying = _started(self._answering)
+                trying, self._since = in_daemon_thread(self._answering), time.monotonic()
+                self._trying = trying
+            # Who comes later has less time to wait: a silent host costs all of its callers together so many seconds.
+            left = max(0.0, self._since + patience - time.monotonic())
         try:
-            return trying.result(patience)
+            return trying.result(left)
         except (TimeoutError, LibvirtError):
             raise Unreachable("The host does not answer.") from None
 
@@ -68,7 +71,7 @@ class Line:
             self._retry_at = time.monotonic() + wait
 
 
-def _started(work: Callable[[], Any]) -> Future[Any]:
+def in_daemon_thread(work: Callable[[], Any]) -> Future[Any]:
     """In a thread that no exit of the process waits for: a line may hang for minutes."""
     future: Future[Any] = Future()
 

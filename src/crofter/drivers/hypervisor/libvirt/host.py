@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import logging
+import re
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from crofter.clock import machine_now
 from crofter.drivers.hypervisor.contract import SerialPort
 from crofter.drivers.hypervisor.errors import Absent, Refused, Unreachable
-from crofter.drivers.hypervisor.libvirt import domain_xml
+from crofter.drivers.hypervisor.libvirt import domain_xml, names
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, is_passing, virt
 from crofter.drivers.hypervisor.libvirt.connections import line
 from crofter.drivers.hypervisor.libvirt.domain_xml import Platform
 from crofter.drivers.hypervisor.libvirt.fleet import HostEntry
 from crofter.drivers.hypervisor.libvirt.media import File
-from crofter.drivers.hypervisor.libvirt.names import Names, scratch
+from crofter.drivers.hypervisor.libvirt.names import Names
 from crofter.drivers.hypervisor.libvirt.serial_port import LibvirtSerialPort
 from crofter.drivers.hypervisor.reports import Power, Reason
 
@@ -49,9 +52,9 @@ _shared = threading.Lock()
 
 
 class HostClient:
-    def __init__(self, entry: HostEntry, names: Names) -> None:
+    def __init__(self, entry: HostEntry, own_names: Names) -> None:
         self.entry = entry
-        self.names = names
+        self.names = own_names
 
     @contextmanager
     def turn(self) -> Iterator[None]:
@@ -219,13 +222,21 @@ class HostClient:
         _aborted(stream)
 
     def _upload(self, file: File, format: str, capacity: int | None) -> None:
-        # libvirt cannot rename a volume, and one that is there in part would be taken for the whole.
-        part, size = scratch(0, file.name), Path(file.path).stat().st_size
+        # libvirt cannot rename a volume, and one that is there in part would be taken for the whole. Another process
+        # may be at the same, so the part has a name of its own; what a dead one has left is cleared away by its age.
+        part = names.upload_part(machine_now(), uuid.uuid4().hex[:12], file.name)
+        size = Path(file.path).stat().st_size
         with Path(file.path).open("rb") as content:
             self.send(part, content.read, size, format, capacity or size)
         made = domain_xml.volume(file.name, capacity or size, format)
-        self.pool(self.work).createXMLFrom(made, self.volume(part), 0)
-        self.drop(part)
+        try:
+            self.pool(self.work).createXMLFrom(made, self.volume(part), 0)
+        except LibvirtError as error:
+            if code(error) != virt.VIR_ERR_STORAGE_VOL_EXIST:
+                raise
+            self._must_be_whole(self.volume(file.name))  # somebody else was quicker
+        finally:
+            self.drop(part)
 
     # ---- machines ---------------------------------------------------------------------------------------------------
 
@@ -243,15 +254,14 @@ class HostClient:
 
     def seen(self, number: int) -> Seen:
         found = self.domain(number, self.look)
-        if found is None:
-            return Seen("absent")
-        state, why = found.state()
-        if state in (virt.VIR_DOMAIN_SHUTOFF, virt.VIR_DOMAIN_CRASHED):
-            itself = state == virt.VIR_DOMAIN_SHUTOFF and why == virt.VIR_DOMAIN_SHUTOFF_SHUTDOWN
-            return Seen("off", "guest" if itself else "crashed")
-        if is_unfinished(state, why):
-            return Seen("off", "ours", unfinished=True)
-        return Seen("on")
+        return Seen("absent") if found is None else _seen(*found.state())
+
+    def seen_all(self) -> dict[int, Seen]:
+        """Every machine of this installation, by one call."""
+        own = re.compile(re.escape(self.names.domain(0))[:-1] + r"(\d+)")
+        told = self.look.getAllDomainStats(virt.VIR_DOMAIN_STATS_STATE, 0)
+        states = [(own.fullmatch(domain.name()), stats) for domain, stats in told]
+        return {int(name[1]): _seen(stats["state.state"], stats["state.reason"]) for name, stats in states if name}
 
     def open_serial_port(self, number: int, notify: Callable[[], None]) -> SerialPort:
         """On a line of its own: what a machine prints must not delay looks or work."""
@@ -277,6 +287,15 @@ class HostClient:
         if found.isActive():
             found.destroy()
         found.undefineFlags(UNDEFINE)
+
+
+def _seen(state: int, why: int) -> Seen:
+    if state in (virt.VIR_DOMAIN_SHUTOFF, virt.VIR_DOMAIN_CRASHED):
+        itself = state == virt.VIR_DOMAIN_SHUTOFF and why == virt.VIR_DOMAIN_SHUTOFF_SHUTDOWN
+        return Seen("off", "guest" if itself else "crashed")
+    if is_unfinished(state, why):
+        return Seen("off", "ours", unfinished=True)
+    return Seen("on")
 
 
 def is_unfinished(state: int, why: int) -> bool:

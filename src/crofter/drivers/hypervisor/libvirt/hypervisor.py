@@ -139,7 +139,7 @@ class LibvirtHypervisor:
         return self._performer.perform(task, job, 4.0 if grace else 0.5, heavy=False)
 
     def ensure_moved(self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order) -> Progress:
-        task = Task("moved", Domain, ref, order, plans.move(ref, to, disks), anywhere=True, also=(to,))
+        task = Task("moved", Domain, ref, order, planning.move(ref, to, disks), anywhere=True, also=(to,))
         return self._performer.perform(task, machine_jobs.move(ref, to, disks), 3.0 * max(1, len(disks)))
 
     # ---- disks, backups, images -------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ class LibvirtHypervisor:
         return self._performer.perform(task, disk_jobs.make(ref, spec, source), expected, reads=reads)
 
     def ensure_size(self, ref: DiskRef, size: int, order: Order) -> Progress:
-        task = Task("size", Disk, ref, order, planning.free(disk_plans.resize(size)))
+        task = Task("size", Disk, ref, order, planning.free(planning.resize(size)))
         return self._performer.perform(task, disk_jobs.resize(ref, size), HELPER)
 
     def ensure_seed(self, ref: DiskRef, seed: Seed, order: Order) -> Progress:
@@ -167,14 +167,14 @@ class LibvirtHypervisor:
         return self._performer.perform(task, disk_jobs.seed(ref, seed), HELPER)
 
     def ensure_backup(self, ref: BackupRef, disks: tuple[DiskRef, ...], order: Order) -> Progress:
-        task = Task("backup", Backup, ref, order, disk_plans.save(disks), True, also=tuple(disk.host for disk in disks))
+        task = Task("backup", Backup, ref, order, planning.save(disks), True, also=tuple(disk.host for disk in disks))
         reads = [(Disk.kind, disk.id) for disk in disks]
         return self._performer.perform(task, disk_jobs.save(ref), 2.0, reads=reads)
 
     def ensure_image(self, ref: ImageRef, source: ImageSource, order: Order) -> Progress:
         copied = source.disk if isinstance(source, FromDisk) else None
         also, reads = ((), []) if copied is None else ((copied.host,), [(Disk.kind, copied.id)])
-        task = Task("image", Image, ref, order, image_plans.make(source), creates=True, also=also)
+        task = Task("image", Image, ref, order, planning.make_image(source), creates=True, also=also)
         return self._performer.perform(task, disk_jobs.make_image(ref, source), 3.0, reads=reads)
 
     # ---- volumes ----------------------------------------------------------------------------------------------------
@@ -267,7 +267,6 @@ class LibvirtHypervisor:
         return inventory(self.hosts_client, host)
 
     def changes(self, after: int, limit: int = 100) -> tuple[Change, ...]:
-        self._tending.notice()
         with self._store.reading() as scene:
             return changes.after(scene, after, limit)
 
@@ -283,7 +282,7 @@ class LibvirtHypervisor:
     ) -> tuple[Usage, ...]:
         if timeout <= 0:
             raise Unreachable("No time is left to ask.")
-        return self._sampling.history(ref.id, start, stop, step)
+        return self._sampling.history(ref.id, start, stop, step, timeout)
 
     def open_serial_port(self, ref: DomainRef, notify: Callable[[], None]) -> SerialPort:
         with self._store.reading() as scene:

@@ -52,6 +52,11 @@ def volume(number: int) -> str:
     return f"v{number}.qcow2"
 
 
+def upload_part(now: int, token: str, name: str) -> str:
+    """A file of the operator on its way to a host. It belongs to no job, and its name tells how old it is."""
+    return f"part{now}-{token}-{name}"
+
+
 def scratch(job: int, name: str) -> str:
     """A file of a piece of work, which goes with it."""
     return f"tmp{job}-{name}"

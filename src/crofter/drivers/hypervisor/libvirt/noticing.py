@@ -32,14 +32,24 @@ class Noticing:
         with self._store.reading() as scene:
             known = scene.find(Domain, number)
             closed = scene.fleet.closed
-        if known is None or known.doc is None or known.due is not None:
-            return  # of a machine that is worked on, the work tells
-        if known.host in closed:
-            return  # and here, whoever takes the host out of service
+        if known is None or known.due is not None or known.host in closed:
+            return  # whoever works on a machine, or takes its host out of service, tells what becomes of it
         try:
-            seen = self._hosts.client(known.host).seen(number)
+            self._compare(known, self._hosts.client(known.host).seen(number))
         except (DriverError, LibvirtError):
             return
+
+    def look_at_host(self, host: int) -> None:
+        """At all of its machines, with one question; Unreachable if it does not answer."""
+        with self._store.reading() as scene:
+            machines = scene.all(Domain, host)
+        seen = self._hosts.client(host).seen_all()
+        for known in machines:
+            self._compare(known, seen.get(known.id, Seen("absent")))
+
+    def _compare(self, known: Thing[Domain], seen: Seen) -> None:
+        if known.doc is None or known.due is not None:
+            return  # of a machine that is worked on, the work tells
         if seen.unfinished:
             self._stop_unfinished(known)
         elif (seen.power == "on") != known.doc.on:

@@ -7,15 +7,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
-from crofter.drivers.hypervisor.ledger import disk_plans, plans
+from crofter.drivers.hypervisor.ledger import disk_plans, image_plans, plans
 from crofter.drivers.hypervisor.ledger.plans import Effect, Plan, Planner
 from crofter.drivers.hypervisor.ledger.scene import Scene
-from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Thing
+from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Thing
 from crofter.drivers.hypervisor.libvirt.books import Books
 from crofter.drivers.hypervisor.libvirt.fleet import HostEntry
 from crofter.drivers.hypervisor.libvirt.media import Media
 from crofter.drivers.hypervisor.reports import ObservedBackup
-from crofter.drivers.hypervisor.specs import DiskRef, DiskSpec, DomainSpec, FromImage, Source
+from crofter.drivers.hypervisor.specs import DiskRef, DiskSpec, DomainRef, DomainSpec, FromImage, ImageSource, Source
+
+SMALLEST_DISK = 1
+"""MB. How large the disks of a machine will be is not known when a host is chosen for it."""
 
 
 def place(scene: Books, region: str, domain: int, spec: DomainSpec, avoid: int | None) -> int:
@@ -23,11 +26,27 @@ def place(scene: Books, region: str, domain: int, spec: DomainSpec, avoid: int |
         entry for entry in scene.fleet.candidates(region, domain, avoid) if scene.fleet.reachable(scene.world, entry.id)
     ]
     for entry in reached:
-        if used_memory(scene, entry.id, beside=domain) + spec.memory <= entry.memory:
+        if _lacks(scene, entry.id, spec.memory, SMALLEST_DISK, beside=domain) is None:
             return entry.id
     if reached:
         raise Unreachable(f"The hosts of region {region} are full.")  # asked again: machines come and go
     raise Unreachable(f"No host of region {region} takes a machine now.")
+
+
+def must_fit(scene: Scene, host: int, *, memory: int = 0, disk: int = 0) -> None:
+    """The host has so many MB left. Asked under its lock, so that the same space is never given twice."""
+    lacking = _lacks(scene, host, memory, disk)
+    if lacking is not None:
+        raise Refused(f"The host has no {lacking} left for this.")
+
+
+def _lacks(scene: Scene, host: int, memory: int, disk: int, beside: int | None = None) -> str | None:
+    entry = _entry(scene, host)
+    if memory and used_memory(scene, host, beside) + memory > entry.memory:
+        return "memory"
+    if disk > 0 and used_disk(scene, host) + disk > entry.disk:
+        return "disk space"
+    return None
 
 
 def used_memory(scene: Scene, host: int, beside: int | None = None) -> int:
@@ -40,15 +59,20 @@ def used_memory(scene: Scene, host: int, beside: int | None = None) -> int:
     return memory
 
 
-def used_disk(scene: Scene, host: int, beside: int | None = None) -> int:
-    """MB of all disks and backups on a host, as large as they may become."""
+def used_disk(scene: Scene, host: int) -> int:
+    """MB of all disks, backups and images on a host, as large as they may become."""
     disks = sum(
         max(doc.size for doc in (thing.doc, thing.becomes) if doc is not None)
         for thing in scene.all(Disk)
-        if thing.id != beside and host in (thing.host, thing.heading) and thing.doc is not None
+        if host in (thing.host, thing.heading) and thing.doc is not None
     )
-    saved = [thing.doc for thing in scene.all(Backup, host) if thing.doc is not None]
-    return disks + sum(disk.used for backup in saved for disk in backup.disks)
+    saved = [_saved(thing.doc) for thing in scene.all(Backup, host) if thing.doc is not None]
+    images = [thing.doc.used for thing in scene.all(Image, host) if thing.doc is not None]
+    return disks + sum(saved) + sum(images)
+
+
+def _saved(backup: Backup) -> int:
+    return sum(disk.used for disk in backup.disks)
 
 
 def _entry(scene: Scene, host: int) -> HostEntry:
@@ -57,12 +81,52 @@ def _entry(scene: Scene, host: int) -> HostEntry:
 
 
 def define(spec: DomainSpec) -> Planner[Domain]:
-    """Counted under the lock of the host, so that two machines never get the same memory."""
-
     def plan(scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
-        if used_memory(scene, thing.host, beside=thing.id) + spec.memory > _entry(scene, thing.host).memory:
-            raise Refused("The host has no memory left for this machine.")
+        more = spec.memory - (0 if thing.doc is None else thing.doc.spec.memory)
+        if more > 0:
+            must_fit(scene, thing.host, memory=more)
         return plans.define(spec)(scene, thing, ends)
+
+    return plan
+
+
+def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...]) -> Planner[Domain]:
+    def plan(scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
+        made = plans.move(ref, to, disks)(scene, thing, ends)
+        if not made.instant and thing.doc is not None:
+            moved = sum(effect.thing.doc.size for effect in made.effects if effect.document is Disk)
+            must_fit(scene, to, memory=thing.doc.spec.memory, disk=moved)
+        return made
+
+    return plan
+
+
+def resize(size: int) -> Planner[Disk]:
+    def plan(scene: Scene, thing: Thing[Disk], ends: int) -> Plan:
+        made = disk_plans.resize(size)(scene, thing, ends)
+        if not made.instant and thing.doc is not None and size > thing.doc.size:
+            must_fit(scene, thing.host, disk=size - thing.doc.size)
+        return made
+
+    return plan
+
+
+def save(disks: tuple[DiskRef, ...]) -> Planner[Backup]:
+    def plan(scene: Scene, thing: Thing[Backup], ends: int) -> Plan:
+        made = disk_plans.save(disks)(scene, thing, ends)
+        if not made.instant and thing.doc is None:
+            must_fit(scene, thing.host, disk=_saved(made.effects[0].becomes))
+        return made
+
+    return plan
+
+
+def make_image(source: ImageSource) -> Planner[Image]:
+    def plan(scene: Scene, thing: Thing[Image], ends: int) -> Plan:
+        made = image_plans.make(source)(scene, thing, ends)
+        if not made.instant and thing.doc is None:
+            must_fit(scene, thing.host, disk=made.effects[0].becomes.used)
+        return made
 
     return plan
 
@@ -73,8 +137,7 @@ def make_disk(media: Media, ref: DiskRef, spec: DiskSpec, source: Source) -> Pla
         if made.instant:
             return made
         entry = _entry(scene, ref.host)
-        if used_disk(scene, ref.host, beside=thing.id) + spec.size > entry.disk:
-            raise Refused("The host has no space left for this disk.")
+        must_fit(scene, ref.host, disk=spec.size - (0 if thing.doc is None else thing.doc.size))
         if not isinstance(source, FromImage) or source.kept is not None:
             return made
         image = media.image(source.image)

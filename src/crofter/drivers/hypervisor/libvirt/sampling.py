@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import time
+from functools import partial
 from typing import Any
 
 from sqlalchemy import bindparam, delete, select
 
 from crofter.clock import DAY
 from crofter.db import Row, query
-from crofter.drivers.hypervisor.errors import Absent, DriverError, Refused
+from crofter.drivers.hypervisor.errors import Absent, Refused, Unreachable
 from crofter.drivers.hypervisor.ledger.looking import POINTS
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
+from crofter.drivers.hypervisor.libvirt.rounds import Rounds
 from crofter.drivers.hypervisor.reports import Usage
 
 STATS = virt.VIR_DOMAIN_STATS_CPU_TOTAL | virt.VIR_DOMAIN_STATS_BLOCK | virt.VIR_DOMAIN_STATS_INTERFACE
 MEASURES = ("cpu", "io", "swap", "ipv4_in", "ipv4_out")
 
 Counters = dict[str, int]
+
+
+PAGE = 5000
+"""Samples that are read at once; in between it is seen how long that takes. A month has nine times as many."""
+
+
+class Grown(Row):
+    at: int
+    grown: Any
 
 
 class Sample(Row):
@@ -35,7 +47,11 @@ _COLUMNS = (_samples.at, _samples.since, _samples.counters, _samples.grown)
 _OF = select(*_COLUMNS).where(_samples.domain == bindparam("domain"))
 _LAST = query(_OF.order_by(_samples.at.desc()).limit(1), Sample)
 _BETWEEN = query(
-    _OF.where(_samples.at > bindparam("start"), _samples.at <= bindparam("stop")).order_by(_samples.at), Sample
+    select(_samples.at, _samples.grown)
+    .where(_samples.domain == bindparam("domain"), _samples.at > bindparam("start"), _samples.at <= bindparam("stop"))
+    .order_by(_samples.at)
+    .limit(PAGE),
+    Grown,
 )
 KEPT_LONGER = 275 * DAY
 """Than orders, by milliseconds: customers look at the months of a year."""
@@ -46,6 +62,7 @@ class Sampling:
     def __init__(self, hosts: Hosts) -> None:
         self._hosts = hosts
         self._store = hosts.store
+        self._rounds = Rounds("sampled")
 
     def last(self, host: HostClient, number: int, domain: Any) -> None:
         """Before a machine goes off, as far as it can still be read."""
@@ -56,16 +73,20 @@ class Sampling:
             return
 
     def take_all(self) -> None:
-        """One sample of each machine that is on. A host that is away is passed over."""
+        """One sample of each machine that is on. A host that is away is passed over, and keeps nobody waiting."""
         with self._store.reading() as scene:
-            running = [(thing.id, thing.host) for thing in scene.all(Domain) if thing.doc is not None and thing.doc.on]
-        for number, host in running:
-            try:
-                domain = self._hosts.client(host).domain(number, self._hosts.client(host).look)
-                if domain is not None and domain.isActive():
-                    self._keep(number, self._read(number, domain))
-            except (DriverError, LibvirtError):
-                continue
+            running: dict[int, list[int]] = {}
+            for thing in scene.all(Domain):
+                if thing.doc is not None and thing.doc.on:
+                    running.setdefault(thing.host, []).append(thing.id)
+        self._rounds.visit({host: partial(self._take, host, machines) for host, machines in running.items()})
+
+    def _take(self, host: int, machines: list[int]) -> None:
+        client = self._hosts.client(host)
+        for number in machines:
+            domain = client.domain(number, client.look)
+            if domain is not None and domain.isActive():
+                self._keep(number, self._read(number, domain))
 
     def now(self, host: int, number: int) -> Counters | None:
         """The counters of a machine as they are; None for one that is off."""
@@ -122,8 +143,9 @@ class Sampling:
                 grown=grown,
             )
 
-    def history(self, number: int, start: int, stop: int, step: int) -> tuple[Usage, ...]:
+    def history(self, number: int, start: int, stop: int, step: int, timeout: float) -> tuple[Usage, ...]:
         """From samples alone: no host is asked, so it is known of a machine whose host is away too."""
+        ends = time.monotonic() + timeout
         with self._store.reading() as scene:
             stop = min(stop, scene.now)
             if step < 1 or (stop - start) // step > POINTS:
@@ -131,10 +153,19 @@ class Sampling:
             known = scene.find(Domain, number)
             if known is None or known.doc is None:
                 raise Absent(f"There is no domain {number}.")
-            samples = scene.db.all(_BETWEEN, domain=number, start=start, stop=stop)
-        points = []
-        for begin in range(start, stop, step):
-            end = min(begin + step, stop)
-            within = [sample.grown for sample in samples if begin < sample.at <= end]
-            points.append(Usage(begin, end, **{name: sum(grown[name] for grown in within) for name in MEASURES}))
-        return tuple(points)
+            sums: dict[int, Counters] = {}
+            after = start
+            while page := scene.db.all(_BETWEEN, domain=number, start=after, stop=stop):
+                if time.monotonic() > ends:
+                    raise Unreachable("It would take too long to add up what was used.")
+                for sample in page:
+                    place = (sample.at - start - 1) // step
+                    sums[place] = _sum(sums.get(place), sample.grown)
+                after = page[-1].at
+        nothing = dict.fromkeys(MEASURES, 0)
+        begins = enumerate(range(start, stop, step))
+        return tuple(Usage(at, min(at + step, stop), **sums.get(place, nothing)) for place, at in begins)
+
+
+def _sum(counters: Counters | None, grown: Counters) -> Counters:
+    return dict(grown) if counters is None else {name: counters[name] + grown[name] for name in MEASURES}

@@ -5,18 +5,20 @@ from __future__ import annotations
 import logging
 import re
 import time
+from functools import partial
 
 from msgspec import Struct
 from sqlalchemy import bindparam, select
 
+from crofter.clock import HOUR, machine_now
 from crofter.db import query
-from crofter.drivers.hypervisor.errors import DriverError
 from crofter.drivers.hypervisor.ledger.tables import setting
 from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image
-from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
+from crofter.drivers.hypervisor.libvirt.connections import PATIENCE
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.libvirt.noticing import Noticing
+from crofter.drivers.hypervisor.libvirt.rounds import Rounds
 from crofter.drivers.hypervisor.libvirt.sampling import Sampling
 
 log = logging.getLogger("crofter")
@@ -29,6 +31,9 @@ HOLD = 10_000
 KEPT = (("d", Disk), ("bk", Backup), ("im", Image))
 _VALUE = query(select(setting.c.value).where(setting.c.name == bindparam("name")))
 _SCRATCH = re.compile(r"tmp(\d+)-.*")
+_PART = re.compile(r"part(\d+)-.*")
+PART_LASTS = 12 * HOUR
+"""No upload of a file of the operator's takes longer."""
 _NUMBERED = re.compile(r"(d|bk|im)(\d+)(-d\d+)?\.qcow2")
 
 
@@ -45,25 +50,26 @@ class Tending:
         self._sampling = sampling
         self._owner = owner
         self._sampled = self._tidied = 0.0
+        self._noticed, self._tidy_rounds = Rounds("looked at"), Rounds("tidied")
 
     def tend(self) -> float:
+        """Each part takes a few seconds at most, and less than the turn is held for."""
         if not self._has_turn():
             return EVERY
-        self.notice()
+        self.notice(EVERY)
         now = time.monotonic()
-        if now - self._sampled >= SAMPLE_EVERY:
+        if now - self._sampled >= SAMPLE_EVERY and self._has_turn():
             self._sampled = now
             self._sampling.take_all()
-        if now - self._tidied >= TIDY_EVERY:
+        if now - self._tidied >= TIDY_EVERY and self._has_turn():
             self._tidied = now
             self.tidy()
         return EVERY
 
-    def notice(self) -> None:
+    def notice(self, patience: float = PATIENCE) -> None:
         with self._store.reading() as scene:
-            numbers = [thing.id for thing in scene.all(Domain)]
-        for number in numbers:
-            self._noticing.look(number)
+            hosts = {thing.host for thing in scene.all(Domain)} - scene.fleet.closed
+        self._noticed.visit({host: partial(self._noticing.look_at_host, host) for host in hosts}, patience)
 
     def _has_turn(self) -> bool:
         """One process tends at a time; another one when that has fallen silent."""
@@ -78,13 +84,12 @@ class Tending:
             return True
 
     def tidy(self) -> None:
-        for number, entry in self._hosts.fleet().entries.items():
-            if entry.state == "lost":
-                continue
-            try:
-                self._tidy_host(self._hosts.client(number))
-            except (DriverError, LibvirtError) as error:
-                log.info("host %s was not tidied: %s", number, error)
+        entries = self._hosts.fleet().entries
+        there = [number for number, entry in entries.items() if entry.state != "lost"]
+        self._tidy_rounds.visit({number: partial(self._tidy, number) for number in there})
+
+    def _tidy(self, number: int) -> None:
+        self._tidy_host(self._hosts.client(number))
 
     def _tidy_host(self, host: HostClient) -> None:
         """Files of jobs that are over, what has moved away, and media that were replaced."""
@@ -96,9 +101,11 @@ class Tending:
             places = {kind.kind: {thing.id: thing.host for thing in scene.all(kind)} for _, kind in KEPT}  # type: ignore[type-var]
         kinds = {prefix: kind.kind for prefix, kind in KEPT}
         for name in listed:
-            scratch, numbered = _SCRATCH.fullmatch(name), _NUMBERED.fullmatch(name)
+            scratch, part, numbered = (pattern.fullmatch(name) for pattern in (_SCRATCH, _PART, _NUMBERED))
             if scratch is not None:
-                stale = int(scratch[1]) not in jobs and (int(scratch[1]) > 0 or not jobs)
+                stale = int(scratch[1]) not in jobs
+            elif part is not None:
+                stale = machine_now() - int(part[1]) > PART_LASTS
             elif name.startswith("file-"):
                 stale = name not in media and not jobs
             elif numbered is not None:

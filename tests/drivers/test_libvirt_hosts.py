@@ -1,0 +1,269 @@
+"""Hosts under the libvirt driver: silent ones, full ones, and what is measured and kept there. On hosts in memory."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from crofter.clock import HOUR, machine_now
+from crofter.drivers.hypervisor import (
+    BackupRef,
+    DiskRef,
+    DiskSpec,
+    DomainRef,
+    DomainSpec,
+    Empty,
+    FromDisk,
+    ImageRef,
+    Order,
+    Refused,
+    Unreachable,
+)
+from crofter.drivers.hypervisor.libvirt import tables
+from tests.drivers.bench import Yard
+from tests.drivers.fake_libvirt.bench import PATIENCE, FakeBench
+from tests.drivers.fake_libvirt.module import virt
+
+from crofter.drivers.hypervisor.libvirt import connections, host, sampling  # isort: skip - once the binding is there
+
+MINUTE = 60_000
+
+
+# ---- silent hosts ---------------------------------------------------------------------------------------------------
+
+
+def test_a_silent_host_does_not_keep_the_others_from_being_looked_at(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    silent, other = fake_yard.machine(on=True), fake_yard.machine(fake_yard.host(fake_yard.other_region), on=True)
+    asked, answers = threading.Event(), threading.Event()
+
+    def keep_silent(_name: str) -> None:
+        asked.set()
+        assert answers.wait(PATIENCE)
+
+    fake_bench.host(silent.domain.host).hooks["getAllDomainStats"] = keep_silent
+    fake_bench.kill(other.domain)
+    driver = fake_bench.start()
+    driver._tending.notice(0.2)
+    assert asked.wait(PATIENCE)
+    while not driver.changes(0):
+        driver._tending.notice(0.2)
+    assert [change.ref for change in driver.changes(0)] == [other.domain]
+    assert len(fake_bench.host(silent.domain.host).called("getAllDomainStats")) == 1, "nobody asks it a second time"
+    answers.set()
+
+
+def test_a_host_is_asked_once_for_all_of_its_machines(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    first = fake_yard.machine(on=True)
+    second = fake_yard.machine(first.domain.host, on=True)
+    fake_bench.kill(first.domain)
+    fake_bench.shut_down_inside(second.domain)
+    asked = fake_bench.host(first.domain.host)
+    asked.calls.clear()
+    fake_bench.hand._tending.notice()
+    assert [change.reason for change in fake_bench.hand.changes(0)] == ["crashed", "guest"]
+    assert asked.called("getAllDomainStats") == [""]
+    assert asked.called("lookupByName") == []
+
+
+def test_asking_for_news_asks_no_host(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    machine = fake_yard.machine(on=True)
+    fake_bench.kill(machine.domain)
+    asked = fake_bench.host(machine.domain.host)
+    asked.calls.clear()
+    assert fake_bench.hand.changes(0) == ()
+    assert asked.calls == []
+
+
+def test_all_who_wait_for_a_silent_host_wait_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers, opened = threading.Event(), threading.Event()
+
+    def open_slowly(_uri: str) -> Any:
+        opened.set()
+        answers.wait(PATIENCE)
+
+    monkeypatch.setattr(virt, "open", open_slowly)
+    line = connections.Line("fake://nobody")
+    with pytest.raises(Unreachable):
+        line.get(0.01)
+    assert opened.wait(PATIENCE)
+    line._since -= 100  # they have waited for so long already
+    waited: list[float | None] = []
+    trying: Any = line._trying
+    monkeypatch.setattr(trying, "result", lambda left: waited.append(left) or _late())
+    with pytest.raises(Unreachable):
+        line.get(60)
+    assert waited == [0.0]
+    answers.set()
+
+
+def _late() -> None:
+    raise TimeoutError
+
+
+# ---- what machines use ----------------------------------------------------------------------------------------------
+
+
+def samples(bench: FakeBench, domain: int, moments: list[int]) -> None:
+    with bench.database.write() as db:
+        for at in moments:
+            grown = dict.fromkeys(sampling.MEASURES, 1)
+            db.insert(tables.sample, domain=domain, at=at, since=0, counters=grown, grown=grown)
+
+
+def test_each_sample_counts_once_and_in_its_own_point(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    machine, now = fake_yard.machine(), fake_bench.clock.now()
+    start = now - 200 * MINUTE
+    samples(fake_bench, machine.domain.id, [start, start + 1, start + 60 * MINUTE, start + 60 * MINUTE + 1, now])
+    points = fake_bench.hand.history(machine.domain, start, now, 60 * MINUTE)
+    assert [point.cpu for point in points] == [2, 1, 0, 1], "a sample is of the time before it"
+    assert [point.start for point in points] == [start + place * 60 * MINUTE for place in range(4)]
+    assert points[-1].stop == now
+
+
+def test_a_month_is_added_up_in_one_pass(
+    fake_yard: Yard, fake_bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine, now = fake_yard.machine(), fake_bench.clock.now()
+    samples(fake_bench, machine.domain.id, [now - place * MINUTE for place in range(sampling.PAGE + 100)])
+    added, add = [], sampling._sum
+
+    def count(counters: Any, grown: Any) -> Any:
+        added.append(grown)
+        return add(counters, grown)
+
+    monkeypatch.setattr(sampling, "_sum", count)
+    points = fake_bench.hand.history(machine.domain, now - 30 * 24 * HOUR, now, 2 * HOUR)
+    assert len(points) == 360
+    assert sum(point.cpu for point in points) == len(added) == sampling.PAGE + 100
+    with pytest.raises(Unreachable):
+        fake_bench.hand.history(machine.domain, now - 30 * 24 * HOUR, now, 2 * HOUR, timeout=1e-9)
+
+
+# ---- files of the operator ------------------------------------------------------------------------------------------
+
+
+def test_two_processes_that_bring_the_same_file_do_not_spoil_each_other(
+    fake_yard: Yard, fake_bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    number, file = fake_yard.host(), fake_bench.hand.hosts_client.media.helper.kernel
+    slow, quick = (fake_bench.start().hosts_client.client(number) for _ in range(2))
+    reached, go_on = threading.Event(), threading.Event()
+    hooks = fake_bench.host(number).hooks
+
+    def wait(_name: str) -> None:
+        del hooks["send"]
+        reached.set()
+        assert go_on.wait(PATIENCE)
+
+    hooks["send"] = wait
+    told: list[str] = []
+    thread = threading.Thread(target=lambda: told.append(slow.have(file)))
+    thread.start()
+    assert reached.wait(PATIENCE)
+    monkeypatch.setattr(host, "_uploads", {})  # another process knows nothing of its locks
+    assert quick.have(file) == file.name
+    go_on.set()
+    thread.join(PATIENCE)
+    assert told == [file.name]
+    assert slow.listed() == [file.name], "nothing is left of either part"
+
+
+def test_parts_of_uploads_are_cleared_away_when_they_are_old(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    number = fake_yard.host()
+    client, now = fake_bench.hand.hosts_client.client(number), machine_now()
+    fresh = f"part{now}-0123456789ab-file-x"
+    for name in (fresh, f"part{now - 24 * HOUR}-0123456789ab-file-x", "tmp4711-abc-script"):
+        client.send_bytes(name, b"in part")
+    fake_bench.hand._tending.tidy()
+    assert client.listed() == [fresh]
+
+
+# ---- full hosts -----------------------------------------------------------------------------------------------------
+
+SIZE = 4000
+Demand = Callable[[Yard, int, Order], Any]
+
+
+def _resize(yard: Yard, number: int, order: Order) -> Any:
+    disk = yard.empty_disk(number, SIZE, "raw")
+    return lambda: yard.driver.ensure_size(disk, SIZE + 1001, order)
+
+
+def _save(yard: Yard, number: int, order: Order) -> Any:
+    disk = yard.empty_disk(number, SIZE, "raw")
+    return lambda: yard.driver.ensure_backup(BackupRef(number, yard.number()), (disk,), order)
+
+
+def _image(yard: Yard, number: int, order: Order) -> Any:
+    disk = yard.empty_disk(yard.host(yard.other_region), SIZE, "raw")
+    return lambda: yard.driver.ensure_image(ImageRef(number, yard.number()), FromDisk(disk), order)
+
+
+def _make(yard: Yard, number: int, order: Order) -> Any:
+    return lambda: yard.driver.ensure_disk(DiskRef(number, yard.number()), DiskSpec(5001), Empty(), order)
+
+
+def _move(yard: Yard, number: int, order: Order) -> Any:
+    machine = yard.machine(yard.host(yard.other_region))
+    return lambda: yard.driver.ensure_moved(machine.domain, number, machine.disks, order)
+
+
+def _define(yard: Yard, number: int, order: Order) -> Any:
+    return lambda: yard.driver.ensure_domain(DomainRef(number, yard.number()), DomainSpec(1, 1001), order)
+
+
+def _limited(bench: FakeBench, number: int, **limits: int) -> None:
+    with bench.database.write() as db:
+        db.update(tables.host, {"id": number}, **limits)
+
+
+@pytest.mark.parametrize(
+    ("demand", "limits"),
+    [
+        (_make, {"disk": 5000}),
+        (_resize, {"disk": 5000}),
+        (_save, {"disk": 5000}),
+        (_image, {"disk": 3999}),
+        (_move, {"disk": SIZE}),
+        (_move, {"memory": 2047}),
+        (_define, {"memory": 1000}),
+    ],
+)
+def test_nothing_is_promised_that_a_host_does_not_have(
+    fake_yard: Yard, fake_bench: FakeBench, demand: Demand, limits: dict[str, int]
+) -> None:
+    number, order = fake_yard.host(), fake_yard.order()
+    call = demand(fake_yard, number, order)
+    _limited(fake_bench, number, **limits)
+    with pytest.raises(Refused, match="has no"):
+        call()
+
+
+def test_images_and_backups_take_up_space(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    number = fake_yard.host()
+    disk = fake_yard.empty_disk(number, SIZE, "raw")
+    fake_yard.image(disk)
+    _limited(fake_bench, number, disk=2 * SIZE + 100)
+    ref, order = DiskRef(number, fake_yard.number()), fake_yard.order()
+    with pytest.raises(Refused):
+        fake_yard.driver.ensure_disk(ref, DiskSpec(101, "raw"), Empty(), order)
+    fake_yard.done(lambda: fake_yard.driver.ensure_disk(ref, DiskSpec(100, "raw"), Empty(), order))
+
+
+def test_a_machine_that_grows_no_larger_is_let_be_on_a_full_host(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    machine, order = fake_yard.machine(), fake_yard.order()
+    _limited(fake_bench, machine.domain.host, memory=1, disk=1)
+    smaller = DomainSpec(1, machine.spec.memory, machine.spec.devices)
+    fake_yard.done(lambda: fake_yard.driver.ensure_domain(machine.domain, smaller, order))
+
+
+def test_no_machine_is_placed_on_a_host_without_space_for_a_disk(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    own = [host.id for host in fake_yard.driver.hosts() if host.region == fake_yard.region]
+    _limited(fake_bench, own[0], disk=0)
+    assert {fake_yard.driver.place(fake_yard.region, number, DomainSpec(1, 1024)) for number in range(8)} == {own[1]}
+    _limited(fake_bench, own[1], disk=0)
+    with pytest.raises(Unreachable):
+        fake_yard.driver.place(fake_yard.region, 1, DomainSpec(1, 1024))
