@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import re
 import socket
 import subprocess
 import threading
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
-from crofter.cli import doctor
+from crofter.cli import doctor, host_certificates
 from crofter.resources.billing.store import payment
 from tests.cloud import Cloud
 from tests.served import CROFTER, environment
@@ -129,3 +131,20 @@ def test_who_has_read_enough_of_an_answer_is_shown_no_fault() -> None:
     ended = subprocess.run([CROFTER, "config", "show"], env=environment(), stdout=writing, stderr=subprocess.PIPE)
     os.close(writing)
     assert (ended.returncode, ended.stderr) == (0, b"")
+
+
+def test_a_doctor_tells_when_certificates_for_hosts_end(
+    cloud: Cloud, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    desk("hosts", "certificate", "node1.example", "--to", str(tmp_path / "node1"))
+    told = [row for row in desk("doctor") if row["check"] == "certificate"]
+    assert [row["found"].partition(",")[0] for row in told] == [
+        "of the authority",
+        "of the server",
+        "of host node1.example",
+    ]
+    assert all(row["ok"] and re.search(r"good until \d{4}-\d\d-\d\d$", row["found"]) for row in told)
+    monkeypatch.setattr(host_certificates, "LIFE", timedelta(seconds=1))
+    desk("hosts", "certificate", "node2.example", "--to", str(tmp_path / "node2"))
+    bad = [row["found"].partition(",")[0] for row in desk("doctor", code=1) if not row["ok"]]
+    assert bad == ["of host node2.example"]

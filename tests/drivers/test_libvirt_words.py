@@ -6,6 +6,7 @@ import base64
 import stat
 import struct
 import subprocess
+from datetime import datetime, timedelta
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -112,6 +113,28 @@ def test_certificates_are_good_for_one_side_each_and_their_keys_for_nobody_else(
     for name in ("own/clientcert.pem", "node1/servercert.pem", "node2/servercert.pem"):
         authority = str(tmp_path / "own" / "cacert.pem")
         subprocess.run(["openssl", "verify", "-CAfile", authority, str(tmp_path / name)], check=True)
+
+
+def _ends(file: Path) -> datetime:
+    return x509.load_pem_x509_certificate(file.read_bytes()).not_valid_after_utc
+
+
+def test_the_servers_certificate_is_made_anew_before_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    own, life = tmp_path / "own", host_certificates.LIFE
+    monkeypatch.setattr(host_certificates, "LIFE", timedelta(seconds=1))
+    host_certificates.make(own, "node1.example", tmp_path / "node1")
+    authority, first = _ends(own / "cacert.pem"), _ends(own / "clientcert.pem")
+    told = {one.whose: one.ends_soon for one in host_certificates.known(own)}
+    assert told == {"the authority": False, "the server": True, "host node1.example": True}
+    monkeypatch.setattr(host_certificates, "LIFE", life)
+    host_certificates.make(own, "node2.example", tmp_path / "node2")
+    assert _ends(own / "cacert.pem") == authority
+    renewed = _ends(own / "clientcert.pem")
+    assert renewed > first + life / 2
+    host_certificates.make(own, "node1.example", tmp_path / "node1")
+    assert _ends(own / "clientcert.pem") == renewed, "it is used for as long as it is good"
+    assert not any(one.ends_soon for one in host_certificates.known(own))
+    assert not list((own / host_certificates.ISSUED).glob("*key*"))
 
 
 def test_each_region_has_its_own_driver_and_nothing_is_copied_between_them(sqlite_store: Database) -> None:

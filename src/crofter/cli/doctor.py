@@ -36,7 +36,7 @@ class Finding(NamedTuple):
 
 def examine(settings: Settings, arguments: Arguments) -> Rows:
     """Every check, in the order in which one would mend things. Exit code 1 if one of them is not well."""
-    findings = [*_settings(settings), _disk(settings), _mail(settings)]
+    findings = [*_settings(settings), _disk(settings), _mail(settings), *_host_certificates(settings)]
     try:
         runtime = opened_existing(settings)
     except (Problem, SchemaError, ValueError, OSError) as error:
@@ -100,6 +100,17 @@ def _mail(settings: Settings) -> Finding:
     if wrong := heard[-1]:
         return Finding("mail", False, f"{parts.hostname}:{port}: {wrong}", "see whether the mail server can be reached")
     return Finding("mail", True, f"{parts.hostname}:{port} answers")
+
+
+def _host_certificates(settings: Settings) -> Iterator[Finding]:
+    """When the certificates for connections to hosts end: from that day on no host can be reached."""
+    if settings.folder is None or not (settings.folder / "hosts" / "cacert.pem").exists():
+        return
+    from crofter.cli import host_certificates  # noqa: PLC0415 - only who has hosts of their own needs it
+
+    for one in host_certificates.known(settings.folder / "hosts"):
+        do = "see the certificates in docs/hosts.md: crofter admin hosts certificate makes a new one"
+        yield Finding("certificate", not one.ends_soon, f"of {one.whose}, good until {one.ends:%Y-%m-%d}", do)
 
 
 def _inside(runtime: Runtime) -> Iterator[Finding]:

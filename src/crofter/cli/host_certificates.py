@@ -9,7 +9,7 @@ import ipaddress
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -22,17 +22,48 @@ AUTHORITY, CLIENT = "crofter hosts", "crofter"
 YEARS = timedelta(days=3650)
 LIFE = timedelta(days=825)
 _BITS = 3072
+ISSUED = "issued"
+"""A folder with the certificates of all hosts, without their keys, to see when they end."""
+
+
+class Certificate(NamedTuple):
+    whose: str
+    begins: datetime
+    ends: datetime
+
+    @classmethod
+    def of(cls, whose: str, file: Path) -> Certificate:
+        read = x509.load_pem_x509_certificate(file.read_bytes())
+        return cls(whose, read.not_valid_before_utc, read.not_valid_after_utc)
+
+    @property
+    def ends_soon(self) -> bool:
+        """Whether less than a quarter of its time is left."""
+        return datetime.now(UTC) > self.ends - (self.ends - self.begins) / 4
+
+
+def known(own: Path) -> list[Certificate]:
+    """The authority's, the server's own, and those of hosts."""
+    files = [("the authority", own / "cacert.pem"), ("the server", own / "clientcert.pem")]
+    files += [(f"host {file.stem}", file) for file in sorted((own / ISSUED).glob("*.pem"))]
+    return [Certificate.of(whose, file) for whose, file in files if file.exists()]
 
 
 def make(own: Path, name: str, to: Path) -> Rows:
-    """For one host: what belongs into /etc/pki there. The authority and the server's own are made at the first time."""
+    """For one host: what belongs into /etc/pki there. The authority and the server's own are made at the first time.
+
+    The server's own is made anew when it ends soon.
+    """
     own.mkdir(parents=True, exist_ok=True)
     authority = _authority(own)
-    if not (own / "clientcert.pem").exists():
+    client = own / "clientcert.pem"
+    if not client.exists() or Certificate.of("", client).ends_soon:
         _signed(authority, CLIENT, own / "clientkey.pem", own / "clientcert.pem", server=False)
     to.mkdir(parents=True, exist_ok=True)
     _signed(authority, name, to / "serverkey.pem", to / "servercert.pem", server=True)
     (to / "cacert.pem").write_bytes((own / "cacert.pem").read_bytes())
+    (own / ISSUED).mkdir(exist_ok=True)
+    (own / ISSUED / f"{name.replace('/', '_')}.pem").write_bytes((to / "servercert.pem").read_bytes())
     return [
         {"file": str(to / "cacert.pem"), "belongs": "on the host: /etc/pki/CA/cacert.pem"},
         {"file": str(to / "servercert.pem"), "belongs": "on the host: /etc/pki/libvirt/servercert.pem"},
