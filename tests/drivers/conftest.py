@@ -63,7 +63,7 @@ def fake_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake
     create_store(opened)
     bench = FakeBench(opened, tmp_path, monkeypatch)
     yield bench
-    bench.wait(0)
+    bench.close()
     opened.close()
 
 

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import msgspec
 import pytest
 from httpx2 import Client
 
-from crofter.drivers.hypervisor import BackupRef, DiskRef, DiskSpec, DomainRef, DomainSpec, Empty, Order, VolumeRef
+from crofter.drivers.hypervisor import (
+    BackupRef,
+    DiskRef,
+    DiskSpec,
+    DomainRef,
+    DomainSpec,
+    Empty,
+    Inventory,
+    Order,
+    VolumeRef,
+)
 from crofter.resources.instances import hypervisor_client, sweeping
 from crofter.resources.instances.store import instance
 from tests.cloud import Cloud
@@ -124,3 +137,31 @@ def test_volumes_that_only_one_side_knows_are_reported(cloud: Cloud, alice: Clie
     cloud.advance(60)
     report = sweeping.reconcile(cloud.runtime)
     assert (report.orphans, report.missing) == (["v4711 in region us-east"], [f"v{volumes[0]} in region us-east"])
+
+
+class Believing:
+    """A driver that tells of one thing what it has written down, and in a list what is really there."""
+
+    def __init__(self, driver: Any, lost: DiskRef, stray: DiskRef, volume: VolumeRef) -> None:
+        self._driver, self._lost, self._stray, self._volume = driver, lost, stray, volume
+
+    def list(self) -> Inventory:
+        listed = self._driver.list()
+        disks = (*(ref for ref in listed.disks if ref != self._lost), self._stray)
+        return msgspec.structs.replace(listed, disks=disks, volumes=(*listed.volumes, self._volume))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._driver, name)
+
+
+def test_what_hosts_really_have_counts_and_not_what_a_driver_believes(
+    cloud: Cloud, alice: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = deploy(cloud, alice)
+    host = host_of(cloud, own)
+    lost = next(ref for ref in hypervisor_client.hypervisor(cloud.runtime).list().disks if ref.host == host)
+    driver = Believing(cloud.runtime.hypervisor, lost, DiskRef(host, 4711), VolumeRef("us-east", 4712))
+    monkeypatch.setattr(cloud.runtime, "hypervisor", driver)
+    report = sweeping.compare(cloud.runtime)
+    assert report.missing == [f"{lost.name} on host {host}"]
+    assert report.orphans == [f"d4711 on host {host}", "v4712 in region us-east"]

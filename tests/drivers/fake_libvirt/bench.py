@@ -86,6 +86,13 @@ class FakeBench:
                 threading.Event().wait(0.002)
                 self.hand._sampling.take_all()
 
+    def close(self) -> None:
+        """No job is left that would look for its database."""
+        for host in self.world.hosts.values():
+            host.hooks.clear()
+            host.plugged = True
+        self.wait(PATIENCE)
+
     @contextmanager
     def stalled(self, driver: Any, check: int) -> Iterator[Stalled]:
         with stalled(self.database, driver, check) as held:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import msgspec
 from msgspec import Struct
@@ -130,11 +131,12 @@ def compare(runtime: Runtime) -> Report:
         busy = set(db.column(_BUSY))
         stored = neighbours.in_storage(db)
         report = Report(unreachable=list(hosts.unreachable), stuck=_stuck(db, busy))
+    again = SecondLook(runtime)
     for both in kinds:
-        _compare(runtime, report, both, busy)
+        _compare(again, report, both, busy)
     listed = set(hosts.volumes)
-    strays = [ref for ref in sorted(listed - stored.known) if _is_there(runtime, ref)]
-    lost = [ref for ref in sorted(stored.expected - listed) if not _is_there(runtime, ref)]
+    strays = [ref for ref in sorted(listed - stored.known) if again.is_there(ref)]
+    lost = [ref for ref in sorted(stored.expected - listed) if again.is_missing(ref)]
     report.orphans += [f"{ref.name} in region {ref.region}" for ref in strays]
     report.missing += [f"{ref.name} in region {ref.region}" for ref in lost]
     return report
@@ -144,11 +146,11 @@ def _by_id(entries: list[Entry]) -> dict[int, Entry]:
     return {entry.id: entry for entry in entries}
 
 
-def _compare(runtime: Runtime, report: Report, both: Inventories, busy: set[str]) -> None:
+def _compare(again: SecondLook, report: Report, both: Inventories, busy: set[str]) -> None:
     for ref in both.refs:
         entry = both.entries.get(ref.id)
         if entry is None:
-            if ref.id not in both.leaving and _is_there(runtime, ref):
+            if ref.id not in both.leaving and again.is_there(ref):
                 report.orphans.append(f"{ref.name} on host {ref.host}")
         elif entry.host != ref.host and both.key(entry.instance_id) not in busy:
             report.misplaced.append(f"{ref.name} on host {ref.host}, not {entry.host}")
@@ -156,14 +158,33 @@ def _compare(runtime: Runtime, report: Report, both: Inventories, busy: set[str]
     for entry in both.entries.values():
         ref = both.kind(entry.host, entry.id)
         expected = entry.state == both.there and both.key(entry.instance_id) not in busy
-        if expected and entry.id not in known and entry.host not in report.unreachable and not _is_there(runtime, ref):
+        if expected and entry.id not in known and entry.host not in report.unreachable and again.is_missing(ref):
             report.missing.append(f"{ref.name} on host {ref.host}")
 
 
-def _is_there(runtime: Runtime, ref: hypervisor_client.Ref | VolumeRef) -> bool:
-    """Looked at once more: it may have come or gone since it was listed."""
-    seen = hypervisor_client.hypervisor(runtime).observe(ref)
-    return (seen.power if isinstance(seen, ObservedDomain) else seen.presence) != "absent"
+class SecondLook:
+    """Hosts are listed once more, if there is anything to tell of: it may have come or gone since.
+
+    By a list and not one by one: a driver may tell of one thing what it has written down, and only in a list what is
+    really there.
+    """
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+
+    @cached_property
+    def _listed(self) -> set[hypervisor_client.Ref | VolumeRef]:
+        hosts = hypervisor_client.hypervisor(self._runtime).list()
+        return {*hosts.domains, *hosts.disks, *hosts.backups, *hosts.images, *hosts.volumes}
+
+    def is_there(self, ref: hypervisor_client.Ref | VolumeRef) -> bool:
+        return ref in self._listed
+
+    def is_missing(self, ref: hypervisor_client.Ref | VolumeRef) -> bool:
+        """What is on a host that does not answer is not missing."""
+        seen = hypervisor_client.hypervisor(self._runtime).observe(ref)
+        unknown = (seen.power if isinstance(seen, ObservedDomain) else seen.presence) == "unknown"
+        return not unknown and not self.is_there(ref)
 
 
 def repair(runtime: Runtime) -> list[int]:

@@ -9,7 +9,8 @@ from typing import Any
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import names
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
-from crofter.drivers.hypervisor.libvirt.host import HostClient, carry
+from crofter.drivers.hypervisor.libvirt.carrying import carry
+from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.media import MB
 from crofter.drivers.hypervisor.specs import DiskRef
@@ -88,7 +89,7 @@ def _described(domain: Any, host: HostClient, targets: dict[int, str], *, volume
     """libvirt's word for a backup: which of the machine's drives go where."""
     wanted = {}
     for number, path in targets.items():
-        file = f"{host.volume_folder}/{names.volume(number)}" if volumes else host.path(names.disk(number))
+        file = host.volume_path(number) if volumes else host.path(names.disk(number))
         wanted[file] = path
     drives = ""
     for target, file in drives_of(domain):

@@ -12,8 +12,9 @@ from crofter.drivers.hypervisor.errors import Refused
 from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Image
 from crofter.drivers.hypervisor.libvirt import blank, helper, names, scripts
 from crofter.drivers.hypervisor.libvirt.binding import virt
+from crofter.drivers.hypervisor.libvirt.carrying import at_most_once_a_second, carry
 from crofter.drivers.hypervisor.libvirt.copying import copy_disk, push, user_of
-from crofter.drivers.hypervisor.libvirt.host import HostClient, carry
+from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.media import MB
 from crofter.drivers.hypervisor.libvirt.performing import Work
@@ -204,12 +205,12 @@ def make_image(ref: ImageRef, source: ImageSource) -> Work:
 def _from_file(job: JobContext, host: HostClient, name: str, source: FromUpload) -> None:
     """The file was checked when it was received; it is unpacked on the way, as raw bytes whatever it looks like."""
     part, length = job.scratch("upload"), source.size * MB
-    sent = 0
+    sent, check_sometimes = 0, at_most_once_a_second(job.check)
     with gzip.open(Path(source.file), "rb") as content:
 
         def take(count: int) -> bytes:
             nonlocal sent
-            job.check()
+            check_sometimes()
             chunk = content.read(min(count, length - sent))
             if not chunk and sent < length:
                 chunk = bytes(min(count, length - sent))
@@ -217,6 +218,7 @@ def _from_file(job: JobContext, host: HostClient, name: str, source: FromUpload)
             return chunk
 
         host.send(part, take, length, "raw", length)
+    job.check()
     host.copy(part, name, length)
     host.drop(part)
 

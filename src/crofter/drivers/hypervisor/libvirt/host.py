@@ -32,9 +32,6 @@ AT_ONCE = 4
 BLOCK = 1 << 18
 UNDEFINE = virt.VIR_DOMAIN_UNDEFINE_NVRAM | virt.VIR_DOMAIN_UNDEFINE_CHECKPOINTS_METADATA
 
-Check = Callable[[], None]
-"""Raises when the work is not wanted any more."""
-
 
 class Seen(NamedTuple):
     """What libvirt says about a machine."""
@@ -94,6 +91,9 @@ class HostClient:
             raise Refused("The hosts of this region have no storage for volumes.")
         return f"{self.entry.volumes}/{self.names.installation}"
 
+    def volume_path(self, number: int) -> str:
+        return f"{self.volume_folder}/{names.volume(number)}"
+
     def path(self, name: str) -> str:
         return f"{self.folder}/{name}"
 
@@ -133,9 +133,12 @@ class HostClient:
         return None
 
     def listed(self, *, volumes: bool = False) -> list[str]:
-        pool = self.pool(self.look, volumes=volumes)
-        _refresh(pool)
-        return [found.name() for found in pool.listAllVolumes()]
+        _refresh(self.pool(self.look, volumes=volumes))
+        return self.stored(volumes=volumes)
+
+    def stored(self, *, volumes: bool = False) -> list[str]:
+        """The same as far as libvirt knows by itself, which costs the host less."""
+        return [found.name() for found in self.pool(self.look, volumes=volumes).listAllVolumes()]
 
     def drop(self, name: str, *, volumes: bool = False) -> None:
         found = self.volume(name, volumes=volumes)
@@ -172,7 +175,7 @@ class HostClient:
             stream.sendAll(lambda _stream, count, _opaque: content(count), None)
             stream.finish()
         except BaseException:
-            _aborted(stream)
+            aborted(stream)
             raise
         _refresh(self.pool(self.work))
 
@@ -195,7 +198,7 @@ class HostClient:
                 take(chunk)
             stream.finish()
         except BaseException:
-            _aborted(stream)
+            aborted(stream)
             raise
 
     def have(self, file: File, format: str = "raw", capacity: int | None = None) -> str:
@@ -219,7 +222,7 @@ class HostClient:
             if code(error) == virt.VIR_ERR_OPERATION_INVALID:
                 raise Unreachable("A file is still being copied to the host.") from None
             raise
-        _aborted(stream)
+        aborted(stream)
 
     def _upload(self, file: File, format: str, capacity: int | None) -> None:
         # libvirt cannot rename a volume, and one that is there in part would be taken for the whole. Another process
@@ -303,30 +306,18 @@ def is_unfinished(state: int, why: int) -> bool:
     return state == virt.VIR_DOMAIN_PAUSED and why in (virt.VIR_DOMAIN_PAUSED_USER, virt.VIR_DOMAIN_PAUSED_STARTING_UP)
 
 
-def carry(source: HostClient, target: HostClient, name: str, new: str, capacity: int, check: Check) -> None:
-    """Copy a volume, to another host through this process: libvirt has no other way for one that no machine uses."""
-    if source.entry.id == target.entry.id:
-        source.copy(name, new, capacity)
-        return
-    found = source.volume(name)
-    length = found.infoFlags(virt.VIR_STORAGE_VOL_GET_PHYSICAL)[2]
-    stream = source.work.newStream()
-    found.download(stream, 0, length)
+class Capacity(NamedTuple):
+    """What a host offers to machines, as it says itself."""
 
-    def take(count: int) -> bytes:
-        check()
-        received: bytes = stream.recv(count)
-        return received
+    platform: Platform
+    vcpus: int
+    memory: int
+    """MB. A tenth of what it has is left to its own system, and to what QEMU needs besides a guest's memory."""
 
-    try:
-        target.send(new, take, length, "qcow2", capacity)
-        stream.finish()
-    except BaseException:
-        _aborted(stream)
-        raise
-    made = target.volume(new)
-    if made.info()[1] < capacity:
-        made.resize(capacity)
+
+def read_capacity(connection: Any) -> Capacity:
+    _, memory, processors, *_ = connection.getInfo()
+    return Capacity(read_platform(connection), processors, memory * 9 // 10)
 
 
 def read_platform(connection: Any) -> Platform:
@@ -346,7 +337,7 @@ def _refresh(pool: Any) -> None:
             time.sleep(0.05)  # it is at work on a volume
 
 
-def _aborted(stream: Any) -> None:
+def aborted(stream: Any) -> None:
     try:
         stream.abort()
     except LibvirtError:

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from crofter.drivers.hypervisor.errors import DriverError
-from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Volume
+from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Thing, Volume
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
+from crofter.drivers.hypervisor.libvirt.fleet import RealFleet
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.reports import Inventory
@@ -19,6 +20,7 @@ KINDS: tuple[tuple[Any, type[Ref], str], ...] = (
     (Backup, BackupRef, r"bk(\d+)-d\d+\.qcow2"),
     (Image, ImageRef, r"im(\d+)\.qcow2"),
 )
+VOLUME = r"v(\d+)\.qcow2"
 R = TypeVar("R", bound=Ref)
 Places = set[tuple[int, int]]
 
@@ -27,26 +29,53 @@ def inventory(hosts: Hosts, only: int | None) -> Inventory:
     fleet = hosts.fleet()
     asked = [number for number, entry in fleet.entries.items() if only in (None, number) and entry.state != "lost"]
     away = set(hosts.away(asked))
-    found: dict[str, Places] = {kind: set() for kind in ("domain", "disk", "backup", "image")}
+    found: dict[str, Places] = {kind: set() for kind in ("domain", "disk", "backup", "image", "volume")}
     for number in asked:
         if number not in away and not _list_host(hosts.client(number), found):
             away.add(number)
+    storages = set() if only is not None else _list_storages(hosts, fleet, found)
     with hosts.store.reading(frozenset(away)) as scene:
-        for document, kind in ((Domain, "domain"), (Disk, "disk"), (Backup, "backup"), (Image, "image")):
-            things = scene.all(document)  # type: ignore[type-var]
-            places = {thing.id: thing.host for thing in things}
-            # On its way a thing is on two hosts for a while; the books say which one counts.
-            found[kind] = {(place, number) for place, number in found[kind] if places.get(number, place) == place}
-            found[kind] |= {(place, number) for number, place in places.items() if place in asked and place not in away}
-        volumes = [] if only is not None else _volumes(scene)
+        for document in (Domain, Disk, Backup, Image, Volume):
+            seen = storages if document is Volume else set(asked) - away
+            _complete(scene.all(document), found[document.kind], seen)
+        regions = {storage: scene.fleet.region(storage) for storage, _ in found["volume"]}
+    volumes = sorted((number, regions[storage]) for storage, number in found["volume"])
     return Inventory(
         _refs(DomainRef, found["domain"]),
         _refs(DiskRef, found["disk"]),
         _refs(BackupRef, found["backup"]),
         tuple(sorted(away)),
-        tuple(volumes),
+        tuple(VolumeRef(region, number) for number, region in volumes if region is not None),
         _refs(ImageRef, found["image"]),
     )
+
+
+def _complete(things: Iterable[Thing[Any]], found: Places, seen: set[int]) -> None:
+    """Only where no file can tell: the books say nothing about what is at rest on a host that was looked at."""
+    places = {thing.id: thing.host for thing in things}
+    # On its way a thing is on two hosts for a while; the books say which one counts.
+    found -= {(place, number) for place, number in found if places.get(number, place) != place}
+    for thing in things:
+        under_way = thing.due is not None
+        if thing.host in seen and (under_way or _has_no_file(thing.doc)):
+            found.add((thing.host, thing.id))
+
+
+def _has_no_file(doc: Any) -> bool:
+    return isinstance(doc, Backup) and all(disk.filesystem == "swap" for disk in doc.disks)
+
+
+def _list_storages(hosts: Hosts, fleet: RealFleet, found: dict[str, Places]) -> set[int]:
+    """Files of volumes, by any host of their region that answers; which storages were seen."""
+    seen = set()
+    for storage in {fleet.storage(region) for region in fleet.regions}:
+        try:
+            files = hosts.storage(storage).listed(volumes=True)
+        except (DriverError, LibvirtError):
+            continue
+        seen.add(storage)
+        found["volume"] |= {(storage, int(match[1])) for name in files if (match := re.fullmatch(VOLUME, name))}
+    return seen
 
 
 def _list_host(host: HostClient, found: dict[str, Places]) -> bool:
@@ -62,14 +91,6 @@ def _list_host(host: HostClient, found: dict[str, Places]) -> bool:
     for document, _, file in KINDS:
         found[document.kind] |= {(number, int(match[1])) for name in files if (match := re.fullmatch(file, name))}
     return True
-
-
-def _volumes(scene: Any) -> list[VolumeRef]:
-    return [
-        VolumeRef(region, thing.id)
-        for thing in scene.all(Volume)
-        if (region := scene.fleet.region(thing.host)) is not None
-    ]
 
 
 def _refs(kind: type[R], places: Iterable[tuple[int, int]]) -> tuple[R, ...]:

@@ -9,8 +9,9 @@ from crofter.drivers.hypervisor.errors import Refused
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import domain_xml, names, networks
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
+from crofter.drivers.hypervisor.libvirt.carrying import carry
 from crofter.drivers.hypervisor.libvirt.domain_xml import Boot, Drive, MachineXml
-from crofter.drivers.hypervisor.libvirt.host import HostClient, carry, is_unfinished
+from crofter.drivers.hypervisor.libvirt.host import HostClient, is_unfinished
 from crofter.drivers.hypervisor.libvirt.hosts import HostLost
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.media import MB
@@ -54,7 +55,7 @@ def _drives(host: HostClient, spec: DomainSpec) -> tuple[Drive, ...]:
         if device.disk is not None:
             drives.append(Drive(host.path(names.disk(device.disk)), device.slot))
         elif device.volume is not None:
-            drives.append(Drive(f"{host.volume_folder}/{names.volume(device.volume)}", device.slot))
+            drives.append(Drive(host.volume_path(device.volume), device.slot))
     return tuple(drives)
 
 

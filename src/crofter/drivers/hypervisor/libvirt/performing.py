@@ -12,7 +12,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
 from crofter.drivers.hypervisor.ledger.performing import Task, begin, whereabouts
 from crofter.drivers.hypervisor.ledger.scene import NotYet, StepContext
-from crofter.drivers.hypervisor.libvirt import books, tables
+from crofter.drivers.hypervisor.libvirt import books, strangers, tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, is_broken_line, is_passing
 from crofter.drivers.hypervisor.libvirt.books import NEVER, Books, JobRow, Key
 from crofter.drivers.hypervisor.libvirt.helper import HelperFailed
@@ -72,6 +72,8 @@ class Performer:
         away = self._hosts.away(hosts)
         if begun is None and not away:
             self._noticing.refresh([(task.document.kind, task.ref.id), *reads])
+            if known is None and task.verb in strangers.CREATING:
+                strangers.must_be_none(self._hosts, task.document, task.ref)
         with self._store.writing(away) as scene:
             scene.lock_hosts(hosts | {task.ref.host})
             known = scene.find(task.document, task.ref.id)
@@ -164,7 +166,7 @@ class Performer:
             self._threads[number] = thread
             if not self._beating:
                 self._beating = True
-                threading.Thread(target=self._beat, name="hypervisor heart", daemon=True).start()
+                threading.Thread(target=self._beat, name="hypervisor heartbeat", daemon=True).start()
         thread.start()
         return thread
 
@@ -299,7 +301,8 @@ class Performer:
             self._forget(number)
 
     def _forget(self, number: int) -> None:
-        with self._store.writing() as scene:
+        """Else, while the store is away, it is taken for that of a dead process."""
+        with suppress(Unreachable), self._store.writing() as scene:
             scene.db.delete(tables.job, id=number, owner=self.owner)
 
     def _forget_dead(self, row: JobRow) -> None:

@@ -30,7 +30,7 @@ def make(ref: VolumeAt, size: int, source: VolumeAt | None) -> Work:
             if source is None:
                 host.create(name, size * GB, volumes=True)
             else:
-                _copy(job, host, source, name, size)
+                _copy(job, host, source, ref.id, size)
             job.check()
         except Dropped:
             host.drop(name, volumes=True)
@@ -39,13 +39,13 @@ def make(ref: VolumeAt, size: int, source: VolumeAt | None) -> Work:
     return work
 
 
-def _copy(job: JobContext, host: HostClient, source: VolumeAt, name: str, size: int) -> None:
-    user = _user(job, source.id)
+def _copy(job: JobContext, host: HostClient, source: VolumeAt, number: int, size: int) -> None:
+    name, user = names.volume(number), _user(job, source.id)
     if user is None:
         host.copy(names.volume(source.id), name, size * GB, volumes=True)
         return
     at = job.host(user.host)
-    push(job, at, user.id, {source.id: f"{at.volume_folder}/{name}"}, volumes=True)
+    push(job, at, user.id, {source.id: at.volume_path(number)}, volumes=True)
     made = host.volume(name, volumes=True)
     if made.info()[1] < size * GB:
         made.resize(size * GB)
@@ -90,7 +90,7 @@ def attach(ref: DomainRef, volume: VolumeAt) -> Work:
         if not free:
             raise Refused("The machine has no free slot.")
         job.check()
-        drive = Drive(f"{host.volume_folder}/{names.volume(volume.id)}", f"sd{free[-1]}")
+        drive = Drive(host.volume_path(volume.id), f"sd{free[-1]}")
         domain.attachDeviceFlags(domain_xml.drive(drive), virt.VIR_DOMAIN_AFFECT_LIVE)
 
     return work
@@ -115,7 +115,7 @@ def detach(ref: DomainRef, volume: VolumeAt) -> Work:
 
 
 def _ask_for(domain: Any, host: HostClient, volume: int, target: str) -> None:
-    drive = Drive(f"{host.volume_folder}/{names.volume(volume)}", f"sd{target[2:]}")
+    drive = Drive(host.volume_path(volume), f"sd{target[2:]}")
     try:
         domain.detachDeviceFlags(domain_xml.drive(drive), virt.VIR_DOMAIN_AFFECT_LIVE)
     except LibvirtError as error:
@@ -125,7 +125,7 @@ def _ask_for(domain: Any, host: HostClient, volume: int, target: str) -> None:
 
 def _plugged(domain: Any, host: HostClient, volume: int) -> str | None:
     """As which drive the machine has the volume."""
-    file = f"{host.volume_folder}/{names.volume(volume)}"
+    file = host.volume_path(volume)
     return next((target for target, source in drives_of(domain) if source == file), None)
 
 

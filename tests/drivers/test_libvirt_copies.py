@@ -1,0 +1,34 @@
+"""Copies from host to host: how often it is asked whether they are still wanted. On hosts in memory."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from tests.drivers.bench import Yard
+from tests.drivers.fake_libvirt.bench import FakeBench
+
+from crofter.drivers.hypervisor.libvirt.carrying import at_most_once_a_second, carry  # isort: skip - after the binding
+
+
+def test_the_pieces_of_a_copy_are_not_each_asked_for(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    disk = fake_yard.empty_disk(fake_yard.host(), 100, "raw")
+    fake_bench.file(disk).content = b"x" * 3_000_000
+    client = fake_bench.hand.hosts_client.client
+    target = client(fake_yard.host(fake_yard.other_region))
+    asked: list[None] = []
+    carry(client(disk.host), target, f"d{disk.id}.qcow2", "copy", 100 << 20, lambda: asked.append(None))
+    assert len(fake_bench.host(disk.host).called("recv")) > 40
+    assert len(asked) <= 3, "seldom on the way, and once at the end"
+    assert asked
+
+
+def test_a_check_that_is_asked_for_again_and_again_is_made_once_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, asked = [10.0], []
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    check = at_most_once_a_second(lambda: asked.append(now[0]))
+    for _ in range(30):
+        now[0] += 0.125
+        check()
+    assert asked == [11.0, 12.0, 13.0]
