@@ -62,18 +62,17 @@ def add(runtime: Runtime, arguments: Arguments) -> Rows:
 
 def _read(runtime: Runtime, arguments: Arguments, number: int) -> HostEntry:
     from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt  # noqa: PLC0415 - may not be installed
-    from crofter.drivers.hypervisor.libvirt.host import read_platform  # noqa: PLC0415
+    from crofter.drivers.hypervisor.libvirt.host import read_capacity  # noqa: PLC0415
 
     try:
         connection = virt.open(arguments["uri"])
     except LibvirtError as error:
         raise ValueError(f"the host does not answer: {error}") from None
-    platform = read_platform(connection)
+    platform, processors, memory = read_capacity(connection)
     if not platform.kvm and not arguments["allow_emulation"]:
         raise ValueError(
             "the host has no KVM. Without it nothing keeps tenants apart; --allow-emulation takes it all the same"
         )
-    _, memory, processors, *_ = connection.getInfo()
     connection.close()
     return HostEntry(
         id=number,
@@ -85,7 +84,7 @@ def _read(runtime: Runtime, arguments: Arguments, number: int) -> HostEntry:
         forward=arguments["forward"],
         architecture=platform.architecture,
         vcpus=processors,
-        memory=arguments["memory"] or memory * 9 // 10,
+        memory=arguments["memory"] or memory,
         disk=arguments["disk"],
         state="up",
         emulation=arguments["allow_emulation"],

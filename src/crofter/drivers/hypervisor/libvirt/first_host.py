@@ -11,7 +11,7 @@ from crofter.drivers.hypervisor.errors import DriverError
 from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
 from crofter.drivers.hypervisor.libvirt import fleet, tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
-from crofter.drivers.hypervisor.libvirt.host import read_platform
+from crofter.drivers.hypervisor.libvirt.host import read_capacity
 from crofter.drivers.hypervisor.libvirt.media import MB
 
 log = logging.getLogger("crofter")
@@ -30,7 +30,7 @@ def add(database: Database, region: str, folder: Path, *, emulation: bool) -> No
         connection = virt.open(SESSION)
     except LibvirtError as error:
         raise DriverError(f"{SESSION} does not answer: {error}; see docs/hosts.md") from None
-    platform = read_platform(connection)
+    platform, processors, memory = read_capacity(connection)
     if not platform.kvm and not emulation:
         raise DriverError("this machine has no KVM, and emulation keeps no tenants apart; see allow_emulation")
     folder = folder.resolve()
@@ -49,8 +49,8 @@ def add(database: Database, region: str, folder: Path, *, emulation: bool) -> No
             network="user",
             forward=FORWARD,
             architecture=platform.architecture,
-            vcpus=connection.getInfo()[2],
-            memory=connection.getInfo()[1],
+            vcpus=processors,
+            memory=memory,
             disk=shutil.disk_usage(folder).free // MB,
             state="up",
             emulation=not platform.kvm,
