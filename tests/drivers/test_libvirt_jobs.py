@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from crofter.clock import Clock, machine_now
+from crofter.db import Database
 from crofter.drivers.hypervisor import DiskRef, DiskSpec, Empty, Order, Progress
 from crofter.drivers.hypervisor.errors import Unreachable
-from crofter.drivers.hypervisor.libvirt import tables
+from crofter.drivers.hypervisor.libvirt import books, tables
 from tests.drivers.bench import IMAGE, Yard
 from tests.drivers.fake_libvirt.bench import PATIENCE, FakeBench
 from tests.drivers.fake_libvirt.module import Fault
@@ -237,3 +239,16 @@ def test_what_libvirt_refuses_for_good_fails_at_once(fake_yard: Yard, fake_bench
     fake_bench.host(ref.host).hooks["createXML"] = refuse
     ended = fake_yard.finish(lambda: fake_yard.driver.ensure_disk(ref, DiskSpec(100, "raw"), Empty(), order))
     assert ended.failure == "The host could not do this.", "and no word of a host's folders"
+
+
+def test_leases_go_by_the_clock_of_the_database(postgres_store: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(books, "machine_now", lambda: 0)
+    with books.Store(postgres_store, Clock()).reading() as scene:
+        now = scene.lease_time
+        rows = [_row(1, now), _row(2, now - books.LEASE - 1), _row(3, now - books.LEASE // 2)]
+        assert scene.living(rows) == {1, 3}
+    assert abs(now - machine_now()) < 60_000
+
+
+def _row(number: int, beat: int) -> books.JobRow:
+    return books.JobRow(number, 1, "disk", 1, "s", "disk", [], [], "me", 0, beat, 1, "running")

@@ -170,8 +170,9 @@ class DomainRef:
             domain.copying = virt.VIR_DOMAIN_JOB_NONE
         return [now]
 
-    def jobStats(self, _flags: int) -> dict[str, Any]:  # noqa: N802
-        return {"type": virt.VIR_DOMAIN_JOB_COMPLETED}
+    def jobStats(self, _flags: int = 0) -> dict[str, Any]:  # noqa: N802
+        self._call("jobStats")
+        return {"type": virt.VIR_DOMAIN_JOB_COMPLETED, "operation": virt.VIR_DOMAIN_JOB_OPERATION_BACKUP}
 
     def abortJob(self) -> None:  # noqa: N802
         domain = self._on("abortJob")

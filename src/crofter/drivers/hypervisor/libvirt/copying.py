@@ -6,7 +6,8 @@ import time
 from contextlib import suppress
 from typing import Any
 
-from crofter.drivers.hypervisor.ledger.things import Disk, Domain
+from crofter.drivers.hypervisor.errors import Unreachable
+from crofter.drivers.hypervisor.ledger.things import Disk, Domain, Volume
 from crofter.drivers.hypervisor.libvirt import names
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.carrying import carry
@@ -58,14 +59,14 @@ def push(job: JobContext, host: HostClient, user: int, targets: dict[int, str], 
         machine = scene.find(Domain, user)
     if domain is None or machine is None or machine.doc is None or machine.doc.active is None:
         raise Dropped
-    _end_earlier(job, domain)
+    _end_earlier(job, domain, machine.doc)
     for path in targets.values():
         host.drop(path.rpartition("/")[2], volumes=volumes)
     described = _described(domain, host, targets, volumes=volumes)
     _thaw(domain)  # a process that died over this job may have left it frozen, and then it cannot be frozen anew
     try:
         _freeze(domain)
-        domain.backupBegin(described, None)
+        _begin(domain, described)
     finally:
         _thaw(domain)
     _await_copy(job, domain)
@@ -73,16 +74,41 @@ def push(job: JobContext, host: HostClient, user: int, targets: dict[int, str], 
     pool.refresh()
 
 
-def _end_earlier(job: JobContext, domain: Any) -> None:
-    """A copy for a process that has died goes on, into files that this job is about to make anew."""
+def _end_earlier(job: JobContext, domain: Any, machine: Domain) -> None:
+    """A machine is copied once at a time. A copy for a process that has died is broken off; others are waited for."""
     while domain.jobInfo()[0] != virt.VIR_DOMAIN_JOB_NONE:
         job.check()
-        try:
-            domain.abortJob()
-        except LibvirtError as error:
-            if code(error) != virt.VIR_ERR_OPERATION_INVALID:  # it is over by now, or cannot be broken off yet
-                raise
+        copies = domain.jobStats().get("operation") in (None, virt.VIR_DOMAIN_JOB_OPERATION_BACKUP)
+        if copies and not _is_copied(job, machine):
+            _abort(domain)
         time.sleep(0.05)
+
+
+def _is_copied(job: JobContext, machine: Domain) -> bool:
+    """Whether a job of a living process may be at it."""
+    own = {(Disk.kind, number) for number in machine.spec.disks} | {(Volume.kind, number) for number in machine.plugged}
+    if machine.active is not None:
+        own |= {(Disk.kind, number) for number in machine.active.disks}
+    with job.hosts.store.reading() as scene:
+        readers = [row for row in scene.jobs() if row.id != job.number and row.meets(own, set())]
+        return bool(scene.living(readers))
+
+
+def _abort(domain: Any) -> None:
+    try:
+        domain.abortJob()
+    except LibvirtError as error:
+        if code(error) != virt.VIR_ERR_OPERATION_INVALID:  # it is over by now, or cannot be broken off yet
+            raise
+
+
+def _begin(domain: Any, described: str) -> None:
+    try:
+        domain.backupBegin(described, None)
+    except LibvirtError as error:
+        if code(error) != virt.VIR_ERR_OPERATION_INVALID:
+            raise
+        raise Unreachable("The machine is being copied already.") from None  # since the moment before: tried again
 
 
 def _described(domain: Any, host: HostClient, targets: dict[int, str], *, volumes: bool) -> str:
@@ -130,7 +156,7 @@ def _await_copy(job: JobContext, domain: Any) -> None:
         try:
             job.check()
         except Dropped:
-            domain.abortJob()
+            _abort(domain)
             raise
         time.sleep(0.05)
     done = domain.jobStats(virt.VIR_DOMAIN_JOB_STATS_COMPLETED)
