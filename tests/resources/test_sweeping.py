@@ -146,7 +146,7 @@ class Believing:
         self._driver, self._lost, self._stray, self._volume = driver, lost, stray, volume
 
     def list(self) -> Inventory:
-        listed = self._driver.list()
+        listed: Inventory = self._driver.list()
         disks = (*(ref for ref in listed.disks if ref != self._lost), self._stray)
         return msgspec.structs.replace(listed, disks=disks, volumes=(*listed.volumes, self._volume))
 

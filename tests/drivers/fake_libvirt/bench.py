@@ -24,7 +24,7 @@ from tests.drivers.fake_libvirt.module import virt
 from tests.drivers.fake_libvirt.storage import File
 from tests.drivers.stalling import Stalled, stalled
 
-from crofter.drivers.hypervisor.libvirt import blank  # isort: skip - once the binding is there
+from crofter.drivers.hypervisor.libvirt import blank, performing  # isort: skip - once the binding is there
 from crofter.drivers.hypervisor.libvirt.hypervisor import LibvirtHypervisor  # isort: skip
 from crofter.drivers.hypervisor.libvirt.names import disk, volume  # isort: skip
 
@@ -44,7 +44,10 @@ class FakeBench:
         self.world = World()
         self._media = _filled(media)
         self._drivers: list[LibvirtHypervisor] = []
+        self._time_passes, self._held = threading.Event(), False
+        self._time_passes.set()
         patch.setattr(virt, "open", self.world.open)
+        patch.setattr(performing, "QUICK", 0.01)
         patch.setattr(blank, "TOOLS", ("no-such-tool",))  # file systems are made by the helper system, everywhere
         for region in self.regions:
             for number in (1, 2):
@@ -73,14 +76,30 @@ class FakeBench:
 
     def start(self) -> LibvirtHypervisor:
         made = LibvirtHypervisor(self.database, self.clock, self._media)
+        performer: Any = made._performer
+        attempt = performer._attempt
+
+        def when_time_passes(*parts: Any) -> None:
+            assert self._time_passes.wait(PATIENCE) or made not in self._drivers
+            attempt(*parts)
+
+        performer._attempt = when_time_passes
         self._drivers.append(made)
         return made
 
+    def hold_jobs(self) -> None:
+        """From here on jobs go on only while somebody waits, so that none is over before a check has looked."""
+        self._time_passes.clear()
+        self._held = True
+
     def wait(self, seconds: float) -> None:
         """Until the jobs are over, or for so long if they cannot end; by itself nothing happens here."""
+        self._time_passes.set()
         for driver in self._drivers:
             for thread in list(driver._performer._threads.values()):
                 thread.join(min(seconds, PATIENCE))
+        if self._held:
+            self._time_passes.clear()
         if seconds >= 300:
             for _ in range(3):  # counters should have grown
                 threading.Event().wait(0.002)
@@ -91,13 +110,16 @@ class FakeBench:
         for host in self.world.hosts.values():
             host.hooks.clear()
             host.plugged = True
+        self._held = False
         self.wait(PATIENCE)
 
     @contextmanager
     def stalled(self, driver: Any, check: int) -> Iterator[Stalled]:
         with stalled(self.database, driver, check) as held:
             self._drivers.remove(driver)  # nobody waits for its jobs
+            self._time_passes.set()
             yield held
+            self._time_passes.set()
             self._drivers.append(driver)
         self.wait(PATIENCE)
 

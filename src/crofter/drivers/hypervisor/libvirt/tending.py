@@ -25,7 +25,7 @@ log = logging.getLogger("crofter")
 
 EVERY = 2.0
 SAMPLE_EVERY, TIDY_EVERY = 60.0, 300.0
-TURN = "hypervisor_tender"
+LEASE = "hypervisor_tender"
 HOLD = 10_000
 """Milliseconds that a process keeps the work, if it gives no sign of life."""
 KEPT = (("d", Disk), ("bk", Backup), ("im", Image))
@@ -37,7 +37,7 @@ PART_LASTS = 12 * HOUR
 _NUMBERED = re.compile(r"(d|bk|im)(\d+)(-d\d+)?\.qcow2")
 
 
-class Turn(Struct, frozen=True):
+class Lease(Struct, frozen=True):
     owner: str
     until: int
 
@@ -53,15 +53,15 @@ class Tending:
         self._noticed, self._tidy_rounds = Rounds("looked at"), Rounds("tidied")
 
     def tend(self) -> float:
-        """Each part takes a few seconds at most, and less than the turn is held for."""
-        if not self._has_turn():
+        """Each part takes a few seconds at most, and less than the lease lasts."""
+        if not self._has_lease():
             return EVERY
         self.notice(EVERY)
         now = time.monotonic()
-        if now - self._sampled >= SAMPLE_EVERY and self._has_turn():
+        if now - self._sampled >= SAMPLE_EVERY and self._has_lease():
             self._sampled = now
             self._sampling.take_all()
-        if now - self._tidied >= TIDY_EVERY and self._has_turn():
+        if now - self._tidied >= TIDY_EVERY and self._has_lease():
             self._tidied = now
             self.tidy()
         return EVERY
@@ -71,16 +71,16 @@ class Tending:
             hosts = {thing.host for thing in scene.all(Domain)} - scene.fleet.closed
         self._noticed.visit({host: partial(self._noticing.look_at_host, host) for host in hosts}, patience)
 
-    def _has_turn(self) -> bool:
+    def _has_lease(self) -> bool:
         """One process tends at a time; another one when that has fallen silent."""
         with self._store.writing() as scene:
-            stored = scene.db.value(_VALUE, name=TURN)
+            stored = scene.db.value(_VALUE, name=LEASE)
             now = scene.lease_time
             if stored is not None and stored["owner"] != self._owner and stored["until"] > now:
                 return False
-            turn = Turn(self._owner, now + HOLD)
-            if not scene.db.update(setting, {"name": TURN}, value=turn):
-                scene.db.insert(setting, name=TURN, value=turn)
+            lease = Lease(self._owner, now + HOLD)
+            if not scene.db.update(setting, {"name": LEASE}, value=lease):
+                scene.db.insert(setting, name=LEASE, value=lease)
             return True
 
     def tidy(self) -> None:
