@@ -109,6 +109,7 @@ def test_planted_holes_are_found_where_they_are(
     assert {hole[:3] for hole in found} == set().union(*PLANTED.values())
 
 
+@pytest.mark.soak  # that the harness sees defects is shown in every run by another one
 def test_a_rule_with_a_hole_is_found_at_every_endpoint_that_keeps_it(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

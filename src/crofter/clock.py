@@ -121,8 +121,8 @@ class Clock:
         if moment > self.machine():
             self.restart(moment)
 
-    def join(self, era: int, moment: int) -> None:
-        """Take up what another process has told: it was ``moment`` in this era.
+    def join(self, era: int, moment: int) -> bool:
+        """Take up what another process has told: it was ``moment`` in this era. Whether that is a new one.
 
         At once with the look at our own era: a thread that has read the mark of the era before, and goes on only now,
         would bring that time into the new one, and no process would ever leave it again.
@@ -131,8 +131,10 @@ class Clock:
             if era > self.era > 0:
                 self.era = era
                 self.restart(moment)
-            elif era >= self.era:
+                return True
+            if era >= self.era:
                 self.raise_to(moment)
+            return False
 
     def begin_era(self, era: int, moment: int) -> None:
         with self._changing_era:

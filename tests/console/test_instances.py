@@ -117,7 +117,7 @@ def test_a_price_that_was_not_to_be_had_is_asked_for_again(site: Site) -> None:
         else:
             route.continue_()
 
-    with site.page("/instances") as page:
+    with site.page("/instances", fresh=True) as page:  # which knows no price from before
         page.route("**/v4/compute/instances", busy)
         page.get_by_role("link", name="Create instance").first.click()
         summary = page.get_by_role("complementary", name="Summary")

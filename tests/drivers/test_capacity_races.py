@@ -107,7 +107,7 @@ def test_of_eight_machines_at_once_three_get_onto_a_host_for_three(store: Databa
     fleet = Fleet(store, FITTING * MACHINE.memory + 1)
     told = _all(fleet.create)
     assert told.count("placed") == FITTING, told
-    refusals = {"The host has no memory left for this machine.", f"The hosts of region {REGION} are full."}
+    refusals = {"The host has no memory left for this.", f"The hosts of region {REGION} are full."}
     assert {reason for reason in told if reason != "placed"} <= refusals
     assert (fleet.machines(), fleet.used(FIRST)) == (FITTING, FITTING * MACHINE.memory)
 
@@ -132,7 +132,7 @@ def test_disks_that_come_at_once_share_the_space_of_their_host(store: Database) 
             return error.reason
 
     told = _all(make)
-    assert sorted(told) == ["The host has no space left for this disk."] * (CREATES - FITTING) + ["made"] * FITTING
+    assert sorted(told) == ["The host has no disk space left for this."] * (CREATES - FITTING) + ["made"] * FITTING
 
 
 def test_the_test_would_see_a_host_that_is_not_locked(

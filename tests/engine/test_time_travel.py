@@ -216,7 +216,7 @@ def test_the_service_can_be_rearranged_while_all_stands_still(bench: Benches) ->
     application.time_travel.advance(1000)
     with application.time_travel.standstill():
         application.write(lambda ctx: [ctx.db.raw(f"DELETE FROM {name}") for name in ("operation", "worker", "meta")])
-        timekeeping.load(application.runtime)
+        application.write(lambda ctx: timekeeping.begin(application.runtime, ctx.db))
     assert application.runtime.clock.setting == Setting()
     put(application, "after", 5)
     application.time_travel.advance(5)
@@ -309,3 +309,12 @@ def test_a_traveller_is_alone_whatever_the_clock_did_before(bench: Benches, mode
     while application.states() != ["done"]:
         assert machine_now() < deadline, application.states()
         threading.Event().wait(0.02)
+
+
+def test_a_clock_that_was_read_before_it_was_first_set_is_not_taken_for_a_newer_one(bench: Benches) -> None:
+    """A thread reads that nobody has set it, and goes on only when somebody has."""
+    application = bench(HAPPEN)
+    runtime = application.runtime
+    at_noon(application)
+    timekeeping._adopt(runtime, None)
+    assert runtime.clock.setting.mode == "frozen"

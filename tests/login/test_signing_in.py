@@ -400,6 +400,7 @@ def test_only_a_sandbox_without_encryption_sets_cookies_that_travel_openly(cloud
     from crofter.login.browser import BrowserRequest
 
     scope: dict[str, object] = {
+        "type": "http",
         "method": "GET",
         "path": "/login/",
         "query_string": b"",

@@ -72,9 +72,11 @@ def _follow(runtime: Runtime, db: Session) -> Setting:
     reading = db.one(_SHARED)
     mark = _mark(reading.mark)
     clock = runtime.clock
-    clock.join(mark.era, mark.machine)
+    put_back = clock.join(mark.era, mark.machine)
     clock.correct(reading.machine)
-    return _adopt(runtime, reading.setting)
+    if mark.era < clock.era:
+        return clock.setting  # another thread has seen since that the whole database was put back
+    return _adopt(runtime, reading.setting, put_back=put_back)
 
 
 def _mark(stored: Any) -> _Mark:
@@ -126,12 +128,13 @@ def load(runtime: Runtime) -> None:
             _follow(runtime, db)
 
 
-def _adopt(runtime: Runtime, stored: Any) -> Setting:
+def _adopt(runtime: Runtime, stored: Any, *, put_back: bool = False) -> Setting:
     setting = Setting() if stored is None else msgspec.convert(stored, Setting)
-    # Another thread may have read later and come here first; time does not go back for that.
-    if stored is None or setting.serial > runtime.clock.setting.serial:
+    # Another thread may have read later and come here first, even a clock that was never set before; time does not go
+    # back for that.
+    if put_back or setting.serial > runtime.clock.setting.serial:
         runtime.clock.setting = setting
-    return setting
+    return runtime.clock.setting
 
 
 def ask_ahead(runtime: Runtime, db: Session) -> None:

@@ -42,7 +42,8 @@ def each_verb_ordered_by_two_threads_at_once_is_done_once(yard: Yard, verb: Setu
     ordered, order = verb(yard), yard.order()
     drivers = [yard.bench.start(), yard.bench.start()]
     one, other = at_once(*(partial(ordered.call, driver, order) for driver in drivers))
-    assert one.done or other.done or abs(one.remaining - other.remaining) <= 1
+    if yard.bench.keeps_to_the_books or not (one.done or other.done):
+        assert abs(one.remaining - other.remaining) <= 1
     yard.done(lambda: ordered.call(yard.driver, order))
     assert ordered.holds()
 
