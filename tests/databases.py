@@ -29,7 +29,15 @@ with warnings.catch_warnings():
 
 TEMPLATE = "crofter_template"
 # What is killed here is the server, never the machine: the kernel keeps what was written.
-QUICK = "fsync = off\nfull_page_writes = off\nwal_writer_delay = 10s\nmax_connections = 200\nshared_buffers = 32MB\n"
+# Of the many databases here none lives for long enough to be vacuumed.
+QUICK = """
+fsync = off
+full_page_writes = off
+wal_writer_delay = 10s
+max_connections = 200
+shared_buffers = 32MB
+autovacuum_naptime = 10min
+"""
 
 
 # Making a database takes longer than most tests; emptying the few tables that one has filled does not.

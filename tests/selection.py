@@ -27,7 +27,6 @@ BOTH_DATABASES = (
     "tests/test_matrix.py",
     "tests/test_operations.py",
     "tests/test_sandbox.py",
-    "tests/test_sandbox_snapshots.py",
 )
 """Where the database itself matters: every test there runs on both. Elsewhere those that are marked ``both`` do, one in
 each file at least, and on PostgreSQL the others wait for a soak."""

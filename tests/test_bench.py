@@ -25,6 +25,7 @@ def bench(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
+@pytest.mark.soak  # half a minute of a core
 def test_every_row_is_measured_and_within_what_is_endless() -> None:
     done = bench("--slack", ENDLESS, "speed", "growth", "start", "steps", "mixed", "lives", "probes")
     assert done.returncode == 0, done.stderr

@@ -250,6 +250,7 @@ def survived(fleet: Fleet, customers: list[Customer], watch: Watch) -> None:
     assert sum(customer.cut_off for customer in customers), "nobody was there when a server was killed"
 
 
+@pytest.mark.soak  # half a minute of a core; tests/e2e kills a server in every run, and tests/engine workers
 def test_a_server_and_a_worker_are_killed_and_nobody_loses_anything(postgres_server: PostgresServer) -> None:
     """Four that start at once on an empty database, and two that are killed. A server that loses writes is noticed."""
     with fleet_of(postgres_server.address(postgres_server.empty())) as fleet:

@@ -81,6 +81,7 @@ def frozen(cloud: Cloud) -> Cloud:
     return cloud
 
 
+@pytest.mark.both
 def test_after_a_restore_everything_is_the_same_byte_for_byte(frozen: Cloud, alice: Client) -> None:
     live(frozen, alice, "before")
     before = everything(frozen, alice)
@@ -100,6 +101,7 @@ def test_what_is_done_again_after_a_restore_gets_the_same_numbers(frozen: Cloud,
         assert [answer.json().get("id") for answer in live(frozen, alice)] == first
 
 
+@pytest.mark.both
 def test_work_that_was_under_way_goes_on_from_where_it_was(frozen: Cloud, alice: Client) -> None:
     made = alice.post("/v4/compute/instances", json=NEW).json()
     take(frozen)
@@ -120,6 +122,7 @@ def test_a_token_that_was_revoked_since_is_good_again(frozen: Cloud, alice: Clie
     assert frozen.client(later).get("/v4/profile").status_code == 401
 
 
+@pytest.mark.both
 def test_a_clock_that_ran_runs_on_from_then(cloud: Cloud) -> None:
     then = take(cloud)["created"]
     cloud.sandbox.post("/_sandbox/clock/advance", json={"seconds": 90 * 86400})

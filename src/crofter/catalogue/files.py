@@ -27,8 +27,8 @@ def read(targets: Sequence[CatalogueTable], folder: str | None) -> list[list[Ent
     for target in targets:
         own = Path(folder) / target.file if folder is not None else None
         path = own if own is not None and own.exists() else BUILT_IN / target.file
-        wrong: list[str] = []
-        entries.append(_entries(target, path, wrong))
+        read, wrong = _entries(target, path)
+        entries.append(read)
         problems += [f"{path}: {problem}" for problem in wrong]
     if problems:
         raise CatalogueError("\n".join(problems))
@@ -44,35 +44,45 @@ def _folder_problems(folder: Path, targets: Sequence[CatalogueTable]) -> list[st
     return [f"{folder / stray}: no catalogue file has this name; there are {', '.join(known)}" for stray in strays]
 
 
-@lru_cache(maxsize=16)
 def parsed(text: str) -> dict[str, Any]:
-    """With decimals, since prices are meant to the last digit. Kept, since every reset of a sandbox reads it again."""
+    """With decimals, since prices are meant to the last digit."""
     return tomllib.loads(text, parse_float=Decimal)
 
 
-def _entries(target: CatalogueTable, path: Path, problems: list[str]) -> list[Entry]:
+Read = tuple[list[Entry], list[str]]
+"""Entries, and what is wrong with them."""
+
+
+def _entries(target: CatalogueTable, path: Path) -> Read:
     try:
-        document = parsed(path.read_text(encoding="utf-8"))
+        return _entries_of(target, path.read_text(encoding="utf-8"))
     except OSError as error:
-        problems.append(f"cannot be read: {error.strerror}")
-        return []
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        problems.append(f"is not TOML: {error}")
-        return []
+        return [], [f"cannot be read: {error.strerror}"]
+    except UnicodeDecodeError as error:
+        return [], [f"is not TOML: {error}"]
+
+
+@lru_cache(maxsize=16)
+def _entries_of(target: CatalogueTable, text: str) -> Read:
+    """Kept, since every reset of a sandbox reads the same text again."""
+    try:
+        document = parsed(text)
+    except tomllib.TOMLDecodeError as error:
+        return [], [f"is not TOML: {error}"]
     except RecursionError:
-        problems.append("is not TOML: nested too deep")
-        return []
+        return [], ["is not TOML: nested too deep"]
+    problems: list[str] = []
     strays = sorted(set(document) - {target.name})
     if strays:
         problems.append(f"holds {', '.join(strays)}, which means nothing here; entries stand under [[{target.name}]]")
     listed = document.get(target.name, [])
     if not isinstance(listed, list) or not (listed or target.may_be_empty):
         problems.append(f"has no entries; each stands under [[{target.name}]]")
-        return []
+        return [], problems
     entries = _converted(target, listed, problems)
     if not problems:
         problems += target.problems(entries)
-    return sorted(entries, key=target.order) if target.order else entries
+    return sorted(entries, key=target.order) if target.order else entries, problems
 
 
 def _converted(target: CatalogueTable, listed: list[Any], problems: list[str]) -> list[Entry]:
