@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -69,6 +70,19 @@ def run_here(*flags: str, env: Mapping[str, str] | None = None) -> subprocess.Co
     return subprocess.CompletedProcess(flags, code, out.getvalue(), err.getvalue())
 
 
+class Patient(httpx2.HTTPTransport):
+    """Comes back when a busy server asks for that: with tests on every core each server is busy now and then."""
+
+    def handle_request(self, request: httpx2.Request) -> httpx2.Response:
+        for _ in range(20):
+            answer = super().handle_request(request)
+            if answer.status_code != 503:
+                break
+            answer.close()
+            time.sleep(float(answer.headers["retry-after"]))
+        return answer
+
+
 class Process:
     """A server that has said where it serves."""
 
@@ -97,9 +111,11 @@ class Process:
     def id(self) -> int:
         return self._process.pid
 
-    def client(self, token: str | None = TOKEN) -> httpx2.Client:
+    def client(self, token: str | None = TOKEN, *, patient: bool = False) -> httpx2.Client:
+        """``patient``: for a test that has no business with refusals."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
-        return httpx2.Client(base_url=self.url, headers=headers, timeout=60, verify=False)
+        transport = Patient(verify=False) if patient else None
+        return httpx2.Client(base_url=self.url, headers=headers, timeout=60, verify=False, transport=transport)
 
     def log(self) -> str:
         self._log.seek(0)

@@ -71,10 +71,10 @@ def test_a_service_that_is_killed_over_a_look_takes_it_up_again(tmp_path: Path, 
     data = ("--data", str(tmp_path / "data"))
     server.reply = b""
     with serving(*data) as first:
-        sandbox = first.client(None)
+        sandbox = first.client(None, patient=True)
         sandbox.post("/_sandbox/clock/freeze")
         owner = sandbox.post("/_sandbox/accounts", json={"username": "dora", "managed": True}).json()["token"]
-        dora = first.client(owner)
+        dora = first.client(owner, patient=True)
         dora.post("/v4/managed/contacts", json={"name": "Jo", "email": "jo@example.com", "group": "on-call"})
         watch(dora, server.url, timeout=255, consultation_group="on-call")
         sandbox.post("/_sandbox/clock/thaw")
@@ -82,7 +82,7 @@ def test_a_service_that_is_killed_over_a_look_takes_it_up_again(tmp_path: Path, 
         first.kill()
     server.stop()
     with serving(*data) as second:
-        sandbox, dora = second.client(None), second.client(owner)
+        sandbox, dora = second.client(None, patient=True), second.client(owner, patient=True)
         assert dora.get(f"{PATH}/1").json()["status"] in ("pending", "problem")
         sandbox.post("/_sandbox/clock/freeze")
         sandbox.post("/_sandbox/clock/advance", json={"seconds": 150})
