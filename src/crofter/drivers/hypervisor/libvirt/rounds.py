@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from concurrent.futures import Future, wait
+from functools import partial
 
 from crofter.drivers.hypervisor.errors import DriverError
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
@@ -26,7 +27,7 @@ class Rounds:
         """
         self._under_way = {host: visit for host, visit in self._under_way.items() if not visit.done()}
         begun = {
-            host: in_daemon_thread(lambda host=host, call=call: self._visit(host, call))  # type: ignore[misc]
+            host: in_daemon_thread(partial(self._visit, host, call))
             for host, call in work.items()
             if host not in self._under_way
         }
