@@ -26,6 +26,7 @@ from bench import filling
 from bench.processes import Server
 from bench.stores import Store
 from bench.table import render
+from tests.login.browser import NAMES
 
 ROUNDS = 5
 
@@ -129,7 +130,7 @@ def main() -> int:
     parser.add_argument("--instances", type=int, default=10_000)
     parser.add_argument("--events", type=int, default=100_000)
     asked = parser.parse_args()
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    chromium = next(filter(None, map(shutil.which, NAMES)), None)
     with tempfile.TemporaryDirectory(prefix="bench-", dir="/tmp") as name, sync_playwright() as playwright:
         store = filled(Path(name), asked.instances, asked.events)
         password = password_of(store)
