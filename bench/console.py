@@ -21,12 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, CDPSession, Page, sync_playwright
+from tests.login.browser import NAMES
 
 from bench import filling
 from bench.processes import Server
 from bench.stores import Store
 from bench.table import render
-from tests.login.browser import NAMES
 
 ROUNDS = 5
 
