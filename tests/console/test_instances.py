@@ -164,6 +164,12 @@ def test_what_a_list_shows_is_in_its_address_and_in_its_file(site: Site) -> None
         expect(names).to_have_text(["find-a"])
         assert "tag=blue" in page.url
         assert "status=offline" in page.url
+        with site.context.expect_page() as opened:
+            names.first.click(modifiers=["ControlOrMeta"])  # a link in a row is the browser's too
+        opened.value.close()
+        assert "tag=blue" in page.url
+        names.first.click()
+        expect(page.get_by_role("heading", name="find-a", level=1)).to_be_visible()
 
 
 def test_many_instances_get_one_order_and_those_that_refuse_are_named(site: Site) -> None:

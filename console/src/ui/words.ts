@@ -52,25 +52,32 @@ export function about(remaining: string | null, taken = 0, percent = 0): string 
   return `${seconds} s left`;
 }
 
-let zone: string | undefined;
+// Made once for a zone: to make one takes a hundred times as long as to use it, and every row of a list has a time.
+let times = formats(undefined);
 
 /** The zone that times are shown in: the user's, from the profile. Unknown ones are the browser's. */
 export function showTimesIn(name: string | undefined): void {
   try {
-    new Intl.DateTimeFormat(LANGUAGE, { timeZone: name });
-    zone = name;
+    times = formats(name);
   } catch {
-    zone = undefined;
+    times = formats(undefined);
   }
+}
+
+function formats(timeZone: string | undefined) {
+  return {
+    full: new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeStyle: "short", timeZone }),
+    day: new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeZone }),
+  };
 }
 
 /** Date and time as people of this language write them, with the zone. */
 export function fullTime(text: string): string {
-  return new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeStyle: "short", timeZone: zone }).format(moment(text));
+  return times.full.format(moment(text));
 }
 
 export function day(text: string): string {
-  return new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeZone: zone }).format(moment(text));
+  return times.day.format(moment(text));
 }
 
 export function count(number: number, singular: string, plural = `${singular}s`): string {

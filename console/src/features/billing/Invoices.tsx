@@ -1,7 +1,8 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 
 import { Empty, Page } from "../../ui/Page";
+import { RowLink } from "../../ui/RowLink";
 import { type Column, Table } from "../../ui/Table";
 import { day, money } from "../../ui/words";
 import { BillingTabs } from "./BillingTabs";
@@ -11,7 +12,7 @@ import { type Invoice, invoices } from "./queries";
 const route = getRouteApi("/billing/invoices");
 const CURL = 'curl -H "Authorization: Bearer $TOKEN" $CROFTER/v4/account/invoices';
 const COLUMNS: Column<Invoice>[] = [
-  { key: "label", header: "Invoice", csv: (one) => one.label, cell: (one) => <Link to="/billing/invoices/$id" params={{ id: one.id }}>{one.label}</Link> },
+  { key: "label", header: "Invoice", csv: (one) => one.label, cell: (one) => <RowLink to={`/billing/invoices/${one.id}`}>{one.label}</RowLink> },
   { key: "date", header: "Date", csv: (one) => one.date, cell: (one) => day(one.date) },
   { key: "subtotal", header: "Net", align: "right", phone: "hide", csv: (one) => one.subtotal, cell: (one) => money(one.subtotal) },
   { key: "tax", header: "Tax", align: "right", phone: "hide", csv: (one) => one.tax, cell: (one) => money(one.tax) },

@@ -5,6 +5,7 @@ import { useState } from "react";
 
 import { Disabled } from "../../ui/Disabled";
 import { Card, Page, Trouble } from "../../ui/Page";
+import { RowLink } from "../../ui/RowLink";
 import { count, day, money, perHour, words } from "../../ui/words";
 import { account, cost, instanceCosts } from "../account/queries";
 import { useMay } from "../profile/may";
@@ -141,7 +142,7 @@ function Breakdown({ title, lines, note }: { title: string; lines: Line[]; note?
             {ordered.map((line) => (
               <tr key={`${line.name}-${line.to}`}>
                 <th scope="row">
-                  {line.to ? <Link to="/instances/$id" params={{ id: line.to }}>{line.name}</Link> : line.name}
+                  {line.to ? <RowLink to={`/instances/${line.to}`}>{line.name}</RowLink> : line.name}
                   <span className={css.share} style={{ width: `${(line.forecast / most) * 100}%` }} aria-hidden="true" />
                 </th>
                 <td>{money(line.so_far)}</td>

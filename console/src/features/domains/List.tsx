@@ -1,7 +1,7 @@
 import { Button, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 
 import { Tags, TwoLines } from "../../ui/Cell";
@@ -11,6 +11,7 @@ import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
 import { ListPage, useRowDialog } from "../../ui/ListPage";
+import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
 import { Status } from "../../ui/Status";
 import type { Column } from "../../ui/Table";
@@ -115,9 +116,7 @@ const COLUMNS: Column<Domain>[] = [
     csv: (domain) => domain.domain,
     cell: (domain) => (
       <TwoLines under={domain.tags.length ? <Tags tags={domain.tags} /> : domain.description}>
-        <Link to="/domains/$id" params={{ id: domain.id }}>
-          {domain.domain}
-        </Link>
+        <RowLink to={`/domains/${domain.id}`}>{domain.domain}</RowLink>
       </TwoLines>
     ),
   },

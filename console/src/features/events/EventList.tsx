@@ -1,6 +1,5 @@
 /** Events one below the other, as the page and the drawer show them. */
 import { useClipboard } from "@mantine/hooks";
-import { Link } from "@tanstack/react-router";
 
 import type { Event } from "../../api/client";
 import { isUnderWay } from "../../live/progress";
@@ -8,6 +7,7 @@ import { Ago } from "../../ui/Cell";
 import { Icon } from "../../ui/Icon";
 import { IconButton } from "../../ui/IconButton";
 import { placeOf } from "../../ui/places";
+import { RowLink } from "../../ui/RowLink";
 import { ProgressBar } from "../../ui/Status";
 import css from "./Events.module.css";
 import { sentence } from "./sentence";
@@ -54,7 +54,7 @@ function lasted(seconds: number): string {
 function What({ event, onLeave }: { event: Event; onLeave?: () => void }) {
   const { before, subject, after } = sentence(event);
   const place = event.action.endsWith("_delete") && event.status === "finished" ? undefined : placeOf(event.entity);
-  const named = subject && (place ? <Link to={place} onClick={onLeave}>{subject}</Link> : <strong>{subject}</strong>);
+  const named = subject && (place ? <RowLink to={place} onClick={onLeave}>{subject}</RowLink> : <strong>{subject}</strong>);
   return (
     <span className={css.sentence}>
       {before}

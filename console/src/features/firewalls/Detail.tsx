@@ -1,7 +1,7 @@
 import { Button, Skeleton } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link, useLocation, useParams } from "@tanstack/react-router";
+import { useLocation, useParams } from "@tanstack/react-router";
 import { useEffect, useMemo, useState } from "react";
 
 import { Ago } from "../../ui/Cell";
@@ -10,6 +10,7 @@ import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
 import { Empty, Page, Trouble } from "../../ui/Page";
+import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
 import { say, sayFailed } from "../../ui/say";
 import { Status } from "../../ui/Status";
@@ -178,9 +179,7 @@ const COLUMNS: Column<Device>[] = [
     header: "Instance",
     csv: (device) => device.entity.label,
     cell: (device) => (
-      <Link to="/instances/$id" params={{ id: device.entity.id }}>
-        {device.entity.label}
-      </Link>
+      <RowLink to={`/instances/${device.entity.id}`}>{device.entity.label}</RowLink>
     ),
   },
   { key: "created", header: "Guarded since", csv: (device) => device.created, cell: (device) => <Ago time={device.created} /> },

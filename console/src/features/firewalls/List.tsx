@@ -1,7 +1,7 @@
 import { TagsInput, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 
 import { Ago, Tags, TwoLines } from "../../ui/Cell";
@@ -9,6 +9,7 @@ import { ConfirmByLabel } from "../../ui/Confirm";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { ListPage, useRowDialog } from "../../ui/ListPage";
+import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
 import { say, sayFailed } from "../../ui/say";
 import { Status } from "../../ui/Status";
@@ -105,9 +106,7 @@ const COLUMNS: Column<Firewall>[] = [
     csv: (firewall) => firewall.label,
     cell: (firewall) => (
       <TwoLines under={<Tags tags={firewall.tags} />}>
-        <Link to="/firewalls/$id" params={{ id: firewall.id }}>
-          {firewall.label}
-        </Link>
+        <RowLink to={`/firewalls/${firewall.id}`}>{firewall.label}</RowLink>
       </TwoLines>
     ),
   },

@@ -10,6 +10,7 @@ import { Copyable } from "../../ui/Copyable";
 import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
 import { Empty, Page } from "../../ui/Page";
+import { RowLink } from "../../ui/RowLink";
 import { Status } from "../../ui/Status";
 import { type Column, Table, useSearchChange } from "../../ui/Table";
 import { count, money, size } from "../../ui/words";
@@ -150,9 +151,7 @@ function columnsWith(types: Map<string, Schemas["TypeView"]>): Column<Instance>[
       csv: (one) => one.label,
       cell: (one) => (
         <TwoLines under={<TagsAndAge of={one} />}>
-          <Link to="/instances/$id" params={{ id: one.id }}>
-            {one.label}
-          </Link>
+          <RowLink to={`/instances/${one.id}`}>{one.label}</RowLink>
         </TwoLines>
       ),
     },

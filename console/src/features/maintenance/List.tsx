@@ -1,8 +1,9 @@
 import { keepPreviousData, useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 
 import { Ago, Time, TwoLines } from "../../ui/Cell";
 import { Empty, Page } from "../../ui/Page";
+import { RowLink } from "../../ui/RowLink";
 import { Status } from "../../ui/Status";
 import { type Column, Table } from "../../ui/Table";
 import { words } from "../../ui/words";
@@ -41,9 +42,7 @@ const COLUMNS: Column<Maintenance>[] = [
     cell: (entry) => (
       <TwoLines under={entry.reason}>
         {entry.entity.type === "compute" ? (
-          <Link to="/instances/$id" params={{ id: entry.entity.id }}>
-            {entry.entity.label}
-          </Link>
+          <RowLink to={`/instances/${entry.entity.id}`}>{entry.entity.label}</RowLink>
         ) : (
           entry.entity.label
         )}

@@ -1,9 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useMemo } from "react";
 
 import { Ago, Time, TwoLines } from "../../ui/Cell";
 import { Empty } from "../../ui/Page";
+import { RowLink } from "../../ui/RowLink";
 import { type Column, Table } from "../../ui/Table";
 import { tickets } from "../tickets/queries";
 import { Frame } from "./Frame";
@@ -34,9 +34,7 @@ function List() {
         csv: (one) => one.entity.label,
         cell: (one) => (
           <TwoLines under={`Ticket ${one.entity.id}${states.has(one.entity.id) ? `, ${states.get(one.entity.id)}` : ""}`}>
-            <Link to="/tickets/$id" params={{ id: one.entity.id }}>
-              {one.entity.label}
-            </Link>
+            <RowLink to={`/tickets/${one.entity.id}`}>{one.entity.label}</RowLink>
           </TwoLines>
         ),
       },

@@ -1,7 +1,6 @@
 import { Button, Skeleton } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { Ago } from "../../ui/Cell";
@@ -9,6 +8,7 @@ import { ConfirmByLabel } from "../../ui/Confirm";
 import { Icon } from "../../ui/Icon";
 import { useNow } from "../../ui/now";
 import { Card, Empty, Trouble } from "../../ui/Page";
+import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
 import { count } from "../../ui/words";
 import { tickets } from "../tickets/queries";
@@ -113,9 +113,7 @@ function Tile(props: { service: Service; told: Issue[]; closed: Map<number, stri
           <Icon name={service.status === "ok" ? "check" : service.status === "problem" ? "warn" : "clock"} size={14} /> {WORDS[service.status]}
         </span>
         {latest ? (
-          <Link to="/tickets/$id" params={{ id: latest.entity.id }}>
-            Ticket {latest.entity.id}, <Ago time={latest.created} />
-          </Link>
+          <RowLink to={`/tickets/${latest.entity.id}`}>Ticket {latest.entity.id}, <Ago time={latest.created} /></RowLink>
         ) : (
           <span className="quiet">no issue so far</span>
         )}

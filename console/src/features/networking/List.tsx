@@ -1,13 +1,14 @@
 import { TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 
 import { Copyable } from "../../ui/Copyable";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Empty, Page } from "../../ui/Page";
+import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
 import { say } from "../../ui/say";
 import { type Column, Table } from "../../ui/Table";
@@ -115,9 +116,7 @@ const COLUMNS: Column<Address>[] = [
     sort: "compute_id",
     csv: (address) => address.compute_id,
     cell: (address) => (
-      <Link to="/instances/$id" params={{ id: address.compute_id }}>
-        number {address.compute_id}
-      </Link>
+      <RowLink to={`/instances/${address.compute_id}`}>number {address.compute_id}</RowLink>
     ),
   },
   { key: "region", header: "Region", sort: "region", phone: "hide", csv: (address) => address.region, cell: (address) => address.region },

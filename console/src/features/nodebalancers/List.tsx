@@ -1,11 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 
 import { TagsAndAge, TwoLines } from "../../ui/Cell";
 import { ConfirmByLabel } from "../../ui/Confirm";
 import { Copyable } from "../../ui/Copyable";
 import { ListPage, useRowDialog } from "../../ui/ListPage";
+import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
 import type { Column } from "../../ui/Table";
 import { size } from "../../ui/words";
@@ -65,9 +66,7 @@ const COLUMNS: Column<Balancer>[] = [
     csv: (balancer) => balancer.label,
     cell: (balancer) => (
       <TwoLines under={<TagsAndAge of={balancer} />}>
-        <Link to="/nodebalancers/$id" params={{ id: balancer.id }}>
-          {balancer.label}
-        </Link>
+        <RowLink to={`/nodebalancers/${balancer.id}`}>{balancer.label}</RowLink>
       </TwoLines>
     ),
   },

@@ -7,6 +7,7 @@ import { Copyable } from "../../ui/Copyable";
 import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
 import { Empty, Page } from "../../ui/Page";
+import { RowLink } from "../../ui/RowLink";
 import { type Column, Table } from "../../ui/Table";
 import { useMay } from "../profile/may";
 import { type Client, clients } from "./queries";
@@ -21,9 +22,7 @@ const COLUMNS: Column<Client>[] = [
     csv: (client) => client.label,
     cell: (client) => (
       <TwoLines under={client.redirect_uri}>
-        <Link to="/oauth-clients/$id" params={{ id: client.id }}>
-          {client.label}
-        </Link>
+        <RowLink to={`/oauth-clients/${client.id}`}>{client.label}</RowLink>
       </TwoLines>
     ),
   },

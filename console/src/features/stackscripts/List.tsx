@@ -6,6 +6,7 @@ import { Ago, TwoLines } from "../../ui/Cell";
 import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
 import { Empty, Page } from "../../ui/Page";
+import { RowLink } from "../../ui/RowLink";
 import { type Column, Table } from "../../ui/Table";
 import { count } from "../../ui/words";
 import { useMay } from "../profile/may";
@@ -67,9 +68,7 @@ const COLUMNS: Column<StackScript>[] = [
     csv: (script) => script.label,
     cell: (script) => (
       <TwoLines under={script.description.split("\n")[0] || "no description"}>
-        <Link to="/stackscripts/$id" params={{ id: script.id }}>
-          {script.label}
-        </Link>
+        <RowLink to={`/stackscripts/${script.id}`}>{script.label}</RowLink>
       </TwoLines>
     ),
   },

@@ -1,7 +1,7 @@
 import { Button, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { useMemo, useState } from "react";
 
 import { ConfirmByLabel } from "../../ui/Confirm";
@@ -10,6 +10,7 @@ import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
 import { Empty, Page } from "../../ui/Page";
+import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
 import { say } from "../../ui/say";
 import { type Column, Table } from "../../ui/Table";
@@ -103,9 +104,7 @@ const COLUMNS: Column<Tag>[] = [
     header: "Tag",
     csv: (tag) => tag.label,
     cell: (tag) => (
-      <Link to="/tags/$label" params={{ label: tag.label }}>
-        {tag.label}
-      </Link>
+      <RowLink to={`/tags/${encodeURIComponent(tag.label)}`}>{tag.label}</RowLink>
     ),
   },
   { key: "count", header: "Carried by", align: "right", cell: (tag) => <Count label={tag.label} /> },

@@ -6,6 +6,7 @@ import { Ago, TwoLines } from "../../ui/Cell";
 import { Icon } from "../../ui/Icon";
 import { Empty, Page } from "../../ui/Page";
 import { placeOf } from "../../ui/places";
+import { RowLink } from "../../ui/RowLink";
 import { type Column, Table } from "../../ui/Table";
 import { isOpen, type Ticket, tickets } from "./queries";
 import css from "./Tickets.module.css";
@@ -33,9 +34,7 @@ const COLUMNS: Column<Ticket>[] = [
     csv: (one) => one.summary,
     cell: (one) => (
       <TwoLines under={`${one.id}, opened by ${one.opened_by}`}>
-        <Link to="/tickets/$id" params={{ id: one.id }}>
-          {one.summary}
-        </Link>
+        <RowLink to={`/tickets/${one.id}`}>{one.summary}</RowLink>
       </TwoLines>
     ),
   },
@@ -48,7 +47,7 @@ const COLUMNS: Column<Ticket>[] = [
 function About({ ticket }: { ticket: Ticket }) {
   const place = placeOf(ticket.entity);
   if (!ticket.entity) return <span className="quiet">–</span>;
-  return place ? <Link to={place}>{ticket.entity.label}</Link> : <>{ticket.entity.label}</>;
+  return place ? <RowLink to={place}>{ticket.entity.label}</RowLink> : <>{ticket.entity.label}</>;
 }
 
 export default function List() {

@@ -6,6 +6,7 @@ import { TwoLines } from "../../ui/Cell";
 import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
 import { Empty, Page } from "../../ui/Page";
+import { RowLink } from "../../ui/RowLink";
 import { type Column, Table } from "../../ui/Table";
 import { count } from "../../ui/words";
 import { useMay } from "../profile/may";
@@ -21,9 +22,7 @@ const COLUMNS: Column<User>[] = [
     csv: (user) => user.username,
     cell: (user) => (
       <TwoLines under={user.email}>
-        <Link to="/users/$name" params={{ name: user.username }}>
-          {user.username}
-        </Link>
+        <RowLink to={`/users/${encodeURIComponent(user.username)}`}>{user.username}</RowLink>
       </TwoLines>
     ),
   },

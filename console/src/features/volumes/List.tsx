@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { getRouteApi, Link } from "@tanstack/react-router";
+import { getRouteApi } from "@tanstack/react-router";
 import { useMemo } from "react";
 
 import { useProgress } from "../../live/progress";
@@ -7,6 +7,7 @@ import { TagsAndAge, TwoLines } from "../../ui/Cell";
 import { ConfirmByLabel } from "../../ui/Confirm";
 import { Copyable } from "../../ui/Copyable";
 import { ListPage, useRowDialog } from "../../ui/ListPage";
+import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
 import { say, sayFailed } from "../../ui/say";
 import { Status } from "../../ui/Status";
@@ -132,9 +133,7 @@ const COLUMNS: Column<Volume>[] = [
       volume.compute_id === null ? (
         <span className="quiet">nothing, still billed</span>
       ) : (
-        <Link to="/instances/$id" params={{ id: volume.compute_id }}>
-          {volume.compute_label}
-        </Link>
+        <RowLink to={`/instances/${volume.compute_id}`}>{volume.compute_label}</RowLink>
       ),
   },
   { key: "path", header: "Path in the instance", phone: "wide", csv: (volume) => volume.filesystem_path, cell: (volume) => <Copyable text={volume.filesystem_path} what="path" /> },
