@@ -22,6 +22,8 @@ PICTURES = Path(os.environ.get("CROFTER_PICTURES") or Path(__file__).parents[2] 
 USER = "ada"
 WIDE = ViewportSize(width=1360, height=900)
 PHONE = ViewportSize(width=390, height=844)
+NARROWEST = ViewportSize(width=320, height=640)
+WIDEST = ViewportSize(width=3840, height=2160)
 _STICKS_OUT = """[...document.querySelectorAll("body *")]
     .filter((element) => element.getBoundingClientRect().right > innerWidth)
     .map((element) => element.outerHTML.slice(0, 120)).slice(0, 8)"""
@@ -135,7 +137,7 @@ def accessible(page: Page, *, menu: bool = False) -> None:
 
 
 def look(page: Page, name: str, *, menu: bool = False, phone: bool = True) -> None:
-    """Light, dark and on a phone: accessible each time, nothing sticks out at the side, and a picture is kept."""
+    """Light, dark and on a phone: accessible each time, and a picture is kept. Nothing sticks out, however wide."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     LOOKING.accessible(page, menu=menu)
     _keep(page, f"{name}-light")
@@ -146,8 +148,9 @@ def look(page: Page, name: str, *, menu: bool = False, phone: bool = True) -> No
     _keep(page, f"{name}-dark")
     _paint(page, "light")
     if phone:
-        page.set_viewport_size(PHONE)
-        fits(page)
+        for size in (NARROWEST, WIDEST, PHONE):
+            page.set_viewport_size(size)
+            fits(page)
         if LOOKING.thorough:
             LOOKING.accessible(page, menu=menu)
         _keep(page, f"{name}-phone")
