@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.console.site import WIDE, Site, accessible, look, sign_in
@@ -41,7 +40,6 @@ def test_the_account_s_contact_and_settings(site: Site) -> None:
         look(page, "help")
 
 
-@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_an_account_ends_when_its_label_is_typed(site: Site, chromium: Browser) -> None:
     token = site.cloud.account(username="leaver", email="leaver@example.com")["token"]
     give_password(site.cloud, "leaver")
@@ -60,7 +58,6 @@ def test_an_account_ends_when_its_label_is_typed(site: Site, chromium: Browser) 
     context.close()
 
 
-@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_a_restricted_user_is_told_why_something_cannot_be_done(site: Site, chromium: Browser) -> None:
     body = {"username": "reader", "email": "reader@example.com", "restricted": True}
     assert site.api.post("/v4/account/users", json=body).status_code == 200

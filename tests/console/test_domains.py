@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.console.acting import act, choose, delete
 from tests.console.site import Site, accessible, look
 
 
-@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_a_domain_and_its_records(site: Site) -> None:
     site.without("/v4/domains")
     with site.page("/domains") as page:

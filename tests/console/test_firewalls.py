@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.console.acting import act, choose, delete
 from tests.console.site import Site, accessible, look
 
 
-@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_a_firewall_is_made_with_rules_and_refused_at_its_fields(site: Site) -> None:
     site.cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 0}})
     for name in ("fire-a", "fire-b"):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import gzip
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.console.acting import act, choose, delete
 from tests.console.site import Site, accessible, look
 
 
-@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_an_image_comes_from_a_disk_and_is_changed_and_deleted(site: Site) -> None:
     site.cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 0}})
     machine = {"type": "g6-nanode-1", "region": "eu-west", "label": "image-host"}

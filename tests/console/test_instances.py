@@ -253,7 +253,6 @@ def test_the_overview_and_the_graphs_of_an_instance(site: Site) -> None:
     assert site.api.get(f"/v4/compute/instances/{number}").json()["alerts"]["cpu"] == dragged
 
 
-@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_disks_and_configurations_are_added_changed_and_booted(site: Site) -> None:
     number = make(site, "disk-1", type="g6-standard-2", swap_size=1024)
     site.cloud.settle()
@@ -390,7 +389,6 @@ def test_addresses_are_named_added_and_removed(site: Site) -> None:
         look(page, "instance-network")
 
 
-@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_settings_and_operations_say_what_is_lost_and_what_it_costs(site: Site) -> None:
     number = make(site, "set-1")
     site.cloud.settle()

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from tests.console.site import Site, accessible, look
 
 
-@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_the_managed_service_from_its_price_to_an_issue(site: Site) -> None:
     body = {"type": "g6-nanode-1", "region": "us-east", "label": "watched-1"}
     assert site.api.post("/v4/compute/instances", json=body).status_code == 200

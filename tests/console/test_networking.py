@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.console.acting import act, choose
 from tests.console.site import Site, look
 
 
-@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_addresses_are_named_and_shared_and_ranges_are_routed(site: Site) -> None:
     site.cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 0}})
     made = [

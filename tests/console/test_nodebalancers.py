@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.console.acting import act, choose, delete
 from tests.console.site import Site, accessible, look
 
 
-@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_a_load_balancer_with_its_ports_and_nodes(site: Site) -> None:
     site.cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 0}})
     machine = {"type": "g6-nanode-1", "region": "eu-west", "label": "back-1", "private_ip": True}

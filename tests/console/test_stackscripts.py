@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.console.acting import act, delete
 from tests.console.site import Site, look
 
 
-@pytest.mark.soak  # ten seconds of a core; its pages are looked at in every run
 def test_a_script_is_written_revised_and_deleted(site: Site) -> None:
     site.without("/v4/compute/stackscripts", mine=True)
     with site.page("/stackscripts") as page:
