@@ -15,7 +15,7 @@ from sqlalchemy import select
 from crofter.db import query
 from crofter.engine import Failed, Operation, Step
 from crofter.jobs import Job
-from crofter.registry import JOBS
+from crofter.operations import JOBS
 from crofter.resources.images.store import image
 from crofter.resources.instances.backups.store import backup
 from crofter.resources.instances.disks.store import disk

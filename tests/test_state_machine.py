@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from tools import states
 
-from crofter import registry
+from crofter import operations
 from crofter.resources.instances import store
 from crofter.resources.instances.jobs import JOBS, OPERATIONS
 from crofter.resources.instances.looking import look
@@ -40,7 +40,7 @@ def test_a_job_that_shows_a_passing_state_looks_where_it_ended_up_even_if_it_fai
 
 
 def test_a_job_comes_only_after_operations_that_there_are() -> None:
-    assert {kind for job in JOBS for kind in job.after} <= {operation.kind for operation in registry.OPERATIONS}
+    assert {kind for job in JOBS for kind in job.after} <= {operation.kind for operation in operations.OPERATIONS}
 
 
 def test_a_job_starts_from_a_state_or_with_a_new_instance() -> None:

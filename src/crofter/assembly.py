@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import select
 
-from crofter import __version__, registry, retention, rotation
+from crofter import __version__, operations, registry, retention, rotation
 from crofter.bootstrap import FIRST_USER_KEY, FirstLogin, FirstUser, bootstrap, build_runtime, hypervisor, patiently
 from crofter.config import RATE_LIMITS, Settings
 from crofter.context import Runtime
@@ -74,7 +74,7 @@ def build(settings: Settings) -> Application:
     runtime.make_all()
     first_login = _first_start(runtime)
     runtime.hypervisor = hypervisor(runtime)
-    worker = Worker(runtime, registry.OPERATIONS, {} if settings.role == "api" else POOL_SIZES)
+    worker = Worker(runtime, operations.OPERATIONS, {} if settings.role == "api" else POOL_SIZES)
     time_travel = TimeTravel(worker)
     tender = Tender(runtime)
     worker.stands_with_clock = not runtime.hypervisor.real_time

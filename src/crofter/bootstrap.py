@@ -214,7 +214,7 @@ def bootstrap(runtime: Runtime, restored: FirstUser | None = None, *, to_be_seed
     ``restored``: the first user of before a reset, whose password and token stay good. ``to_be_seeded``: the first
     start is over only when a seed was played too.
     """
-    from crofter import audit, catalogue, registry  # noqa: PLC0415
+    from crofter import audit, catalogue, operations, registry  # noqa: PLC0415
     from crofter.engine import schedules, timekeeping  # noqa: PLC0415
     from crofter.passwords import readable  # noqa: PLC0415
     from crofter.resources.billing import cards  # noqa: PLC0415
@@ -226,7 +226,7 @@ def bootstrap(runtime: Runtime, restored: FirstUser | None = None, *, to_be_seed
         rotation.adopt_hash_keys(runtime.keyring, db)  # again, since a reset takes them out of the database
         timekeeping.begin(runtime, db)
         catalogue.load(db, registry.CATALOGUE_TABLES, runtime.settings.catalogue)
-        schedules.ensure(Context(runtime, db), registry.SCHEDULES)
+        schedules.ensure(Context(runtime, db), operations.SCHEDULES)
         starts = int(meta.get(db, STARTS, 0)) + 1
         meta.put(db, STARTS, starts)
         runtime.rng.start(starts)

@@ -1,53 +1,39 @@
-"""Every resource of the server, listed: its endpoints, its kinds, its tables."""
+"""Every resource of the server, listed: its endpoints, its kinds, its tables. Its operations are listed apart."""
 
 from __future__ import annotations
 
 from types import ModuleType
 
-from crofter import mail, retention
+import crofter.operations  # noqa: F401 - fills ports that endpoints ask too
 from crofter.catalogue import CatalogueTable
 from crofter.drivers.dns import simulated as zone_tables
 from crofter.drivers.hypervisor.libvirt import tables as hypervisor_tables
 from crofter.drivers.mail import outbox as outbox_tables
 from crofter.edge import rate_windows
 from crofter.edge.endpoint import Endpoint, endpoints_of
-from crofter.engine.operation import Operation
-from crofter.engine.schedules import Schedule
 from crofter.faults import FaultKind
-from crofter.jobs import Job
 from crofter.kinds import Kind
-from crofter.login import schedules as login_schedules
 from crofter.login import store as login_tables
 from crofter.resources.account import api as account
 from crofter.resources.billing import account_api as billed_account
 from crofter.resources.billing import api as billing
-from crofter.resources.billing import meters
-from crofter.resources.billing import operations as billing_operations
 from crofter.resources.billing.cards import CARD_DECLINED
 from crofter.resources.billing.promotions import PROMOTIONS
 from crofter.resources.billing.taxes import TAXES
 from crofter.resources.closing import api as closing
-from crofter.resources.closing.rules import CLEAR
 from crofter.resources.domains import api as domains
-from crofter.resources.domains import operations as domain_operations
 from crofter.resources.domains.kind import DOMAIN
 from crofter.resources.domains.records import api as domain_records
 from crofter.resources.events import api as events
-from crofter.resources.events import visibility as event_visibility
 from crofter.resources.firewalls import api as firewalls
-from crofter.resources.firewalls import kind as firewall_kind
-from crofter.resources.firewalls import operations as firewall_operations
 from crofter.resources.firewalls.kind import FIREWALL
 from crofter.resources.images import api as images
 from crofter.resources.images.catalogue import IMAGES
 from crofter.resources.instances import api as instances
 from crofter.resources.instances import cost_api as instance_cost
 from crofter.resources.instances import faults as instance_faults
-from crofter.resources.instances import jobs as instance_jobs
-from crofter.resources.instances import neighbours
 from crofter.resources.instances.backups import api as instance_backups
 from crofter.resources.instances.capture import api as instance_capture
-from crofter.resources.instances.capture import operations as image_jobs
 from crofter.resources.instances.capture.kind import IMAGE
 from crofter.resources.instances.configs import api as instance_configs
 from crofter.resources.instances.disks import api as instance_disks
@@ -64,19 +50,16 @@ from crofter.resources.longview import api as longview
 from crofter.resources.longview.kind import LONGVIEW
 from crofter.resources.maintenance import api as maintenance
 from crofter.resources.maintenance.faults import MAINTENANCE
-from crofter.resources.maintenance.rules import MAINTAIN
 from crofter.resources.managed import api as managed
 from crofter.resources.managed.compute_settings import api as managed_compute_settings
 from crofter.resources.managed.contacts import api as managed_contacts
 from crofter.resources.managed.credentials import api as managed_credentials
 from crofter.resources.managed.issues import api as managed_issues
 from crofter.resources.managed.services import api as managed_services
-from crofter.resources.managed.services import rounds as managed_rounds
 from crofter.resources.managed.services.faults import PROBE
 from crofter.resources.managed.stats import api as managed_stats
 from crofter.resources.networking import api as networking
 from crofter.resources.nodebalancers import api as nodebalancers
-from crofter.resources.nodebalancers import kind as nodebalancer_kind
 from crofter.resources.nodebalancers.configs import api as nodebalancer_configs
 from crofter.resources.nodebalancers.kind import NODEBALANCER
 from crofter.resources.nodebalancers.nodes import api as nodebalancer_nodes
@@ -94,17 +77,13 @@ from crofter.resources.regions.store import CATALOGUE as REGIONS
 from crofter.resources.stackscripts import api as stackscripts
 from crofter.resources.stackscripts.kind import STACKSCRIPT
 from crofter.resources.support import api as support
-from crofter.resources.support import store as tickets
 from crofter.resources.tags import api as tags
 from crofter.resources.transfers import api as transfers
-from crofter.resources.transfers import operations as transfer_operations
 from crofter.resources.types import api as types
 from crofter.resources.types.store import CATALOGUE as TYPES
 from crofter.resources.users import api as users
 from crofter.resources.users.grants import api as user_grants
 from crofter.resources.volumes import api as volumes
-from crofter.resources.volumes import kind as volume_kind
-from crofter.resources.volumes import operations as volume_operations
 from crofter.resources.volumes.kind import VOLUME
 
 API_MODULES: tuple[ModuleType, ...] = (
@@ -167,33 +146,6 @@ ENDPOINTS: list[Endpoint] = [declared for module in API_MODULES for declared in 
 
 KINDS: tuple[Kind, ...] = (COMPUTE, DOMAIN, FIREWALL, IMAGE, LONGVIEW, NODEBALANCER, STACKSCRIPT, VOLUME)
 
-neighbours.register(volume_kind.NEIGHBOUR, firewall_kind.NEIGHBOUR, nodebalancer_kind.NEIGHBOUR)
-
-JOBS: tuple[Job, ...] = (*instance_jobs.JOBS, *volume_operations.JOBS, *image_jobs.IMAGE_JOBS)
-"""What owners see being done to their objects. A crash and a failure are tried at every step of each."""
-
-OPERATIONS: tuple[Operation, ...] = (
-    *retention.OPERATIONS,
-    CLEAR,
-    *instance_jobs.OPERATIONS,
-    *volume_operations.OPERATIONS,
-    *firewall_operations.OPERATIONS,
-    *billing_operations.OPERATIONS,
-    *transfer_operations.OPERATIONS,
-    *domain_operations.OPERATIONS,
-    MAINTAIN,
-    *login_schedules.OPERATIONS,
-    *mail.OPERATIONS,
-    *managed_rounds.OPERATIONS,
-)
-
-SCHEDULES: tuple[Schedule, ...] = (
-    *retention.SCHEDULES,
-    *instance_jobs.SCHEDULES,
-    *billing_operations.SCHEDULES,
-    *login_schedules.SCHEDULES,
-)
-
 TABLES: tuple[ModuleType, ...] = (hypervisor_tables, login_tables, outbox_tables, rate_windows, zone_tables)
 """Resources that are here for their tables alone."""
 
@@ -202,7 +154,3 @@ CATALOGUE_TABLES: tuple[CatalogueTable, ...] = (REGIONS, TYPES, KERNELS, IMAGES,
 
 FAULTS: tuple[FaultKind, ...] = (CARD_DECLINED, *instance_faults.FAULTS, MAINTENANCE, PROBE)
 """What the sandbox API can make go wrong, beside HTTP calls."""
-
-# What a lower package asks of a higher one.
-event_visibility.register("ticket", tickets.seen_by_user)
-meters.watch(domain_operations.watch_services)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from crofter import registry
+from crofter import operations
 from crofter.engine import Operation, Step
 from crofter.resources.billing.payments import UNDER_WAY
 from tests.cloud import Cloud
@@ -28,7 +28,7 @@ from tests.told import errors
 API_MODULES = ("crofter.resources.billing.", "crofter.resources.transfers.")
 POINTS: list[tuple[Operation, Step]] = [
     (operation, step)
-    for operation in registry.OPERATIONS
+    for operation in operations.OPERATIONS
     for step in operation.steps
     if step.run.__module__.startswith(API_MODULES)
 ]

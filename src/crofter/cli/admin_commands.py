@@ -44,10 +44,9 @@ MODULES = {
     "users reset-two-factor": "standing",
 }
 """Where a command is, or else its group."""
-WHOLE_SERVER = ("hosts reconcile", "init", "move", "operations cancel", "restore", "rotate-key")
-"""Commands that need every resource: ``hosts reconcile`` asks each what should be on the hosts, what is cancelled is
-cleared up by the resource that ordered it, and the others, which want no server to run, make all tables or go through
-them. Not loaded for the rest, since it takes longer than all that they do."""
+WHOLE_SERVER = ("init", "move", "restore", "rotate-key")
+"""Commands that need every resource, because they make all tables or go through them; they want no server to run. For
+the rest it is not loaded, since that takes longer than all that they do."""
 NEED_NO_DATABASE = ("accounts", "users", "tokens", "mails", "audit")
 """Groups that set up a new database if there is none."""
 
@@ -71,8 +70,6 @@ def _done(settings: Settings, arguments: Arguments) -> Rows:
     from crofter.cli import opening  # noqa: PLC0415 - for ``--help`` nothing of the server is loaded
 
     command = command_of(arguments)
-    if command in WHOLE_SERVER:
-        import_module("crofter.registry")
     module = import_module(f"crofter.cli.{MODULES.get(command) or MODULES[arguments['group']]}")
     recorded: dict[str, Command] = getattr(module, "RECORDED", {})
     new = arguments["group"] in NEED_NO_DATABASE

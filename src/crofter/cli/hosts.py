@@ -35,6 +35,7 @@ NETWORKS = ("user", "bridge:NAME")
 
 def reconcile(runtime: Runtime, arguments: Arguments) -> Rows:
     """Only reported. What to do about an orphan is for people to decide."""
+    import crofter.instance_neighbours  # noqa: F401, PLC0415 - volumes are on hosts too
     from crofter.resources.instances import sweeping  # noqa: PLC0415 - it brings all of instances along
 
     runtime.hypervisor = hypervisor(runtime)

@@ -278,7 +278,7 @@ def _end(ctx: Context, ending: Meter) -> None:
 
 def _tell(ctx: Context, account_id: int) -> None:
     if not _watchers:
-        raise RuntimeError("nobody watches what costs money: crofter.registry sees to that")
+        raise RuntimeError("nobody watches what costs money: crofter.operations sees to that")
     for watcher in _watchers:
         watcher(ctx, account_id)
 

@@ -58,7 +58,7 @@ def register(*neighbours: Neighbour) -> None:
 def _all() -> list[Neighbour]:
     """Never a part of them: who asks without the others being there would leave things behind."""
     if not _registered:
-        raise RuntimeError("no resource that refers to instances is registered: crofter.registry does that")
+        raise RuntimeError("no resource that refers to instances is registered: crofter.instance_neighbours does that")
     return _registered
 
 
