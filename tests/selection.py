@@ -66,6 +66,7 @@ NOT_QUICK = {
     "tests/test_job_costs.py": "large accounts",
     "tests/test_killed_processes.py": "processes that are killed",
     "tests/test_matrix.py": "every caller at every endpoint",
+    "tests/test_network_faults.py": "processes of their own",
     "tests/test_nobody_waits.py": "large accounts",
     "tests/test_operations.py": "every step of every job",
     "tests/test_reloading.py": "processes of their own",

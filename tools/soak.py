@@ -50,6 +50,7 @@ PIECES: dict[str, Piece] = {
         )
     ),
     "killed": Piece(("tests/test_killed_processes.py",)),
+    "network": Piece(("tests/test_network_faults.py",)),
     "walks": Piece(("tests/resources/test_instance_walks.py",)),
     "bodies": Piece(("tests/test_any_body.py",)),
     "document": Piece(("tests/test_schemathesis.py",)),
