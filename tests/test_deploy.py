@@ -19,6 +19,7 @@ DEPLOY = Path(__file__).resolve().parent.parent / "deploy"
 UNITS = sorted((DEPLOY / "systemd").glob("*.service"))
 METRIC = re.compile(r"\bcrofter_[a-z_]+")
 RULES = (DEPLOY / "prometheus" / "crofter.rules.yml").read_text()
+PROGRAMS = f"{os.environ['PATH']}{os.pathsep}/usr/sbin"
 BOARD = json.loads((DEPLOY / "grafana" / "crofter.json").read_text())
 
 
@@ -94,3 +95,20 @@ def test_the_example_is_taken_by_caddy(tmp_path: Path) -> None:
     ended = subprocess.run(words, env={**os.environ, **homes}, capture_output=True, text=True, timeout=60, check=False)
     assert ended.returncode == 0, ended.stderr
     assert '"level":"warn"' not in ended.stderr, ended.stderr
+
+
+@pytest.mark.skipif(shutil.which("logrotate", path=PROGRAMS) is None, reason="there is no logrotate")
+def test_the_example_is_taken_by_logrotate(tmp_path: Path) -> None:
+    """It renames the log and then tells the server, which is a file here."""
+    log, example = tmp_path / "crofter.log", (DEPLOY / "logrotate" / "crofter").read_text()
+    (reload,) = re.findall(r"^        (systemctl .+)$", example, re.MULTILINE)
+    local = example.replace("    su crofter crofter\n", "").replace("/var/log/crofter/", f"{tmp_path}/")
+    (tmp_path / "example").write_text(local.replace(reload, f"touch {tmp_path}/told"))
+    log.write_text("a line\n")
+    program = str(shutil.which("logrotate", path=PROGRAMS))
+    words = [program, "--force", "--state", str(tmp_path / "state"), str(tmp_path / "example")]
+    ended = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert (tmp_path / "crofter.log.1").read_text() == "a line\n"
+    assert not log.exists() or log.read_text() == ""
+    assert (tmp_path / "told").exists()

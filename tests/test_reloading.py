@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import ssl
@@ -82,3 +83,25 @@ def test_certificates_and_the_level_of_the_log_are_read_again(tmp_path: Path) ->
         assert client.get("/v4/regions").status_code == 200
         server.terminate()
         assert server.ended() == 0
+
+
+def test_no_line_is_lost_when_the_log_is_renamed_and_opened_anew(tmp_path: Path) -> None:
+    log, config = tmp_path / "crofter.log", tmp_path / "crofter.toml"
+    config.write_text(f'log = "json"\nlog_file = "{log}"\n')
+    asked: list[str] = []
+    with serving("--data", ":memory:", "--config", str(config)) as server, server.client() as client:
+        assert log.stat().st_mode & 0o777 & ~0o640 == 0
+        for turn in range(3):
+            asked += [client.get("/v4/regions").headers["x-request-id"] for _ in range(5)]
+            log.rename(tmp_path / f"crofter.log.{turn}")
+            asked += [client.get("/v4/regions").headers["x-request-id"] for _ in range(5)]
+            if turn == 1:
+                config.write_text("port = ")  # what else is wrong does not matter to the log
+            os.kill(server.id, signal.SIGHUP)
+            until("there is a new one", log.exists)
+        asked.append(client.get("/v4/regions").headers["x-request-id"])
+        assert server.log() == ""
+    texts = [(tmp_path / f"crofter.log{end}").read_text() for end in (".0", ".1", ".2", "")]
+    lines = [json.loads(line) for text in texts for line in text.splitlines()]
+    assert [line["request"] for line in lines if line.get("path") == "/v4/regions"] == asked
+    assert [text.count(": the log's level") + text.count("nothing was") for text in texts] == [0, 1, 1, 1]

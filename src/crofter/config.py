@@ -93,6 +93,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     """File with another word for the interface, and with answers as other versions of its family give them: TOML."""
     log: Literal["auto", "json", "pretty", "off"] = "auto"
     log_level: Literal["debug", "info", "warning", "error"] = "info"
+    log_file: str | None = None
+    """Where all that would go to standard error is appended; opened anew at SIGHUP."""
     rate_limits: dict[str, str] = {}
     password_memory: Positive | None = None
     """Mebibytes that hashing one password takes: 19, or 1 in a sandbox."""

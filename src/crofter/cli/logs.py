@@ -34,7 +34,37 @@ def level_of(settings: Settings) -> int:
     return max(level, logging.WARNING) if settings.log == "off" else level
 
 
+class LogFile:
+    """Where standard error goes, if it goes to a file of ours.
+
+    Libraries and the interpreter write there too, so it is the descriptor that is replaced, for all of them at once.
+    """
+
+    def __init__(self) -> None:
+        self._path: str | None = None
+
+    def open(self, path: str) -> None:
+        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
+        os.dup2(file, 2)
+        os.close(file)
+        self._path = path
+
+    def reopen(self) -> None:
+        """What somebody has renamed is written to no more, but the file that has its name now, or gets it."""
+        if self._path is None:
+            return
+        try:
+            self.open(self._path)
+        except OSError as error:
+            logging.getLogger("crofter").warning("the log was not opened anew: %s", error)
+
+
+FILE = LogFile()
+
+
 def begin(settings: Settings) -> None:
+    if settings.log_file is not None:
+        FILE.open(settings.log_file)
     handler = logging.StreamHandler(sys.stderr)
     if settings.log == "pretty" or (settings.log == "auto" and sys.stderr.isatty()):
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))

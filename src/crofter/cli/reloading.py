@@ -1,4 +1,4 @@
-"""What SIGHUP does: certificates and the log's level are read again, while everything goes on."""
+"""What SIGHUP does: certificates and the log's level are read again and its file is opened anew; all goes on."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ def hold_back() -> bool:
 
 
 def reload(read: Callable[[], Settings], context: ssl.SSLContext | None) -> None:
-    """Take over what can be changed while serving. What is wrong is logged, and nothing is changed then."""
+    """Take over what can be changed while serving. What is wrong is logged, and nothing is changed then.
+
+    The log is opened anew in any case: a file that was rotated is not to be written to because of something else.
+    """
+    logs.FILE.reopen()
     try:
         settings = read()
         if context is not None and settings.tls_certificate and settings.tls_key:

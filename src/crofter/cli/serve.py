@@ -99,9 +99,9 @@ def serve(settings: Settings, read_settings: Callable[[], Settings] | None = Non
     """``read_settings`` reads them anew when a signal asks for it."""
     reloading.hold_back()
     stopping.hear_signals({signal.SIGINT, signal.SIGTERM})
-    logs.begin(settings)
     start = Start(settings, read_settings or (lambda: settings), print_json=print_json)
     try:
+        logs.begin(settings)
         check_dialect(settings)
         if settings.role == "worker":
             return _work(start)

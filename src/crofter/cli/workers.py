@@ -9,6 +9,8 @@ import sys
 import time
 from typing import Protocol
 
+from crofter.cli import logs
+
 log = logging.getLogger("crofter")
 
 SHORTEST, LONGEST = 0.5, 10.0
@@ -98,6 +100,7 @@ class Workers:
             self._stopping = True
             self._pass_on(signal.SIGTERM)
         elif told is not None and told.si_signo == signal.SIGHUP:
+            logs.FILE.reopen()  # for what this process says, and for those that it starts
             self._pass_on(signal.SIGHUP)
         self._reap()
 
