@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, cast
@@ -17,6 +18,7 @@ from crofter.errors import NotFound, Unavailable
 
 if TYPE_CHECKING:
     from psycopg import Connection
+    from sqlalchemy import Table
 
     from crofter.db.sqlite import SqliteDatabase
 
@@ -145,16 +147,19 @@ class SchemaSnapshots:
     def restore(self, name: str) -> None:
         import psycopg  # noqa: PLC0415
 
+        whole = False
         for attempt in range(1, ATTEMPTS + 1):
             try:
                 with self._connect() as connection, connection.transaction():
-                    self._put_back(connection, self._existing(connection, name))
+                    self._put_back(connection, self._existing(connection, name), whole=whole)
                 return
+            except psycopg.errors.UniqueViolation:
+                whole = True  # two rows have changed names, so that neither can be changed back first
             except (psycopg.errors.DeadlockDetected, psycopg.errors.LockNotAvailable):
                 if attempt == ATTEMPTS:
                     raise Unavailable from None
 
-    def _put_back(self, connection: Connection[Any], schema: str) -> None:
+    def _put_back(self, connection: Connection[Any], schema: str, *, whole: bool) -> None:
         tables = metadata.sorted_tables
         # Others may read what was before until this is done, and write nothing that would outlast it.
         names = ", ".join(_quoted(table.name) for table in tables)
@@ -162,14 +167,10 @@ class SchemaSnapshots:
         # The counts are put back as rows. Were each deleted row counted out, one count would have thousands of versions
         # in this transaction, and every change of it would go through them all.
         _switch_triggers(connection, "DISABLE")
-        for table in reversed(tables):
-            connection.execute(f"DELETE FROM {_quoted(table.name)}".encode())
-        for table in tables:
-            columns = ", ".join(_quoted(column.name) for column in table.columns)
-            connection.execute(
-                f'INSERT INTO "{table.name}" ({columns}) OVERRIDING SYSTEM VALUE'
-                f' SELECT {columns} FROM "{schema}"."{table.name}"'.encode()
-            )
+        if whole:
+            _replace_all(connection, tables, schema)
+        else:
+            _replace_changed(connection, tables, schema)
         sequences = connection.execute(f'SELECT sequencename, last_value FROM "{schema}"."{_SEQUENCES}"'.encode())
         for sequence, last in sequences.fetchall():
             connection.execute(b"SELECT setval(%s::regclass, %s, %s)", (_quoted(sequence), last or 1, last is not None))
@@ -214,6 +215,81 @@ def _switch_triggers(connection: Connection[Any], to: Literal["ENABLE", "DISABLE
     orders = "; ".join(f"ALTER TABLE {_quoted(name)} {to} TRIGGER USER" for (name,) in triggers)
     if orders:
         connection.execute(orders.encode())
+
+
+def _references(connection: Connection[Any]) -> list[tuple[str, str]]:
+    """Table and name of each foreign key."""
+    return connection.execute(
+        b"SELECT c.conrelid::regclass::text, c.conname FROM pg_constraint c"
+        b" JOIN pg_namespace n ON n.oid = c.connamespace"
+        b" WHERE n.nspname = current_schema() AND c.contype = 'f' AND NOT c.condeferrable"
+    ).fetchall()
+
+
+def _alter_references(
+    connection: Connection[Any], references: list[tuple[str, str]], to: Literal["DEFERRABLE", "NOT DEFERRABLE"]
+) -> None:
+    """In this transaction alone, as far as others can see."""
+    orders = "; ".join(f"ALTER TABLE {table} ALTER CONSTRAINT {_quoted(name)} {to}" for table, name in references)
+    if orders:
+        connection.execute(orders.encode())
+
+
+def _replace_all(connection: Connection[Any], tables: Sequence[Table], schema: str) -> None:
+    for table in reversed(tables):
+        connection.execute(f"DELETE FROM {_quoted(table.name)}".encode())
+    for table in tables:
+        connection.execute(_insert_missing(table, schema).encode())
+
+
+def _replace_changed(connection: Connection[Any], tables: Sequence[Table], schema: str) -> None:
+    """Leave rows that are as they were: to look whether each may go and come back takes longer than all else.
+
+    A row may be referred to before it is back, so references are looked at last. A row that takes others along when it
+    goes, or is taken out of them, has gone before these are compared.
+    """
+    references = _references(connection)
+    _alter_references(connection, references, "DEFERRABLE")
+    connection.execute(b"SET CONSTRAINTS ALL DEFERRED")
+    for table in reversed(tables):
+        connection.execute(_delete_added(table, schema).encode())
+    for table in tables:
+        if len(table.columns) > len(table.primary_key):
+            connection.execute(_update_changed(table, schema).encode())
+    for table in tables:
+        connection.execute(_insert_missing(table, schema).encode())
+    connection.execute(b"SET CONSTRAINTS ALL IMMEDIATE")
+    _alter_references(connection, references, "NOT DEFERRABLE")
+
+
+def _delete_added(table: Table, schema: str) -> str:
+    return (
+        f"DELETE FROM {_quoted(table.name)} t"
+        f' WHERE NOT EXISTS (SELECT FROM "{schema}".{_quoted(table.name)} s WHERE {_same_key(table)})'
+    )
+
+
+def _update_changed(table: Table, schema: str) -> str:
+    """Whatever is not the same to the last byte."""
+    names = [_quoted(column.name) for column in table.columns if not column.primary_key]
+    values = ", ".join(f"{name} = s.{name}" for name in names)
+    return (
+        f'UPDATE {_quoted(table.name)} t SET {values} FROM "{schema}".{_quoted(table.name)} s'
+        f" WHERE {_same_key(table)} AND NOT record_image_eq(t.*, s.*)"
+    )
+
+
+def _insert_missing(table: Table, schema: str) -> str:
+    columns = ", ".join(_quoted(column.name) for column in table.columns)
+    return (
+        f"INSERT INTO {_quoted(table.name)} ({columns}) OVERRIDING SYSTEM VALUE"
+        f' SELECT {columns} FROM "{schema}".{_quoted(table.name)} s'
+        f" WHERE NOT EXISTS (SELECT FROM {_quoted(table.name)} t WHERE {_same_key(table)})"
+    )
+
+
+def _same_key(table: Table) -> str:
+    return " AND ".join(f"t.{_quoted(column.name)} = s.{_quoted(column.name)}" for column in table.primary_key)
 
 
 def _quoted(name: str) -> str:
