@@ -49,7 +49,7 @@ RULES = {
         r"(Compute|Volume|Image) busy\.|Only a pending transfer .*|Backups are (already|not) enabled .*"
         r"|.* is closed already"
         r"|Managed service is already enabled .*|There is no secret to confirm, .*|.* already( has .*)?\.?"
-        r"|This Compute already has .*|Storage volumes can only be resized up|Insufficient space: .*"
+        r"|This Compute (already has|has no upgrade) .*|Storage volumes can only be resized up|Insufficient space: .*"
         r"|An account (needs at least one|can have at most) .*|A promotion is already active .*"
         r"|Must be [0-9.]+-[0-9.]+|The card has expired"
         r"|Must be in the future"

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from httpx2 import Client, Response
 
+from crofter.edge import openapi
+from crofter.registry import ENDPOINTS
 from crofter.resources.instances import hypervisor_client
 from tests.cloud import Cloud
 from tests.resources.compute import (
@@ -246,7 +248,10 @@ def test_a_volume_never_shrinks(cloud: Cloud, alice: Client) -> None:
     for size in (-1, 0, 10, 20):
         refused(do(alice, number, "resize", size=size), "Storage volumes can only be resized up")
     reason = "Storage volumes cannot be resized larger than 10240 gigabytes"
-    refused(do(alice, number, "resize", size=10241), reason)
+    for size in (10241, 2**31, 2**60):
+        refused(do(alice, number, "resize", size=size), reason)
+    described = openapi.document(ENDPOINTS, "1")["components"]["schemas"]["VolumeResize"]["properties"]["size"]
+    assert (described["minimum"], described["maximum"]) == (10, 10240)
     assert do(alice, number, "resize").json() == {"errors": [{"field": "size", "reason": "size is required"}]}
 
 

@@ -101,10 +101,9 @@ class VolumeResize(Body):
     size: Annotated[
         int,
         Meta(
-            ge=-(2**31),
-            le=2**31 - 1,
             description="GB, more than it has.",
             examples=[30],
+            # Not bounds of the type, which would be told instead of these: what is beyond is refused in other words.
             extra_json_schema={"minimum": SMALLEST, "maximum": LARGEST},
         ),
     ]
