@@ -47,7 +47,7 @@ RULES = {
     ),
     "the object, or the account, is in another state": (
         r"(Compute|Volume|Image) busy\.|Only a pending transfer .*|Backups are (already|not) enabled .*"
-        r"|.* is closed already"
+        r"|.* is closed already|Backups must be enabled to set a schedule"
         r"|Managed service is already enabled .*|There is no secret to confirm, .*|.* already( has .*)?\.?"
         r"|This Compute (already has|has no upgrade) .*|Storage volumes can only be resized up|Insufficient space: .*"
         r"|An account (needs at least one|can have at most) .*|A promotion is already active .*"

@@ -28,6 +28,7 @@ UNCHANGED = {
     "disable_two_factor": "it was not on",
     "execute_paypal_payment": "asked for twice, or after a crash: the payment and its event are written already",
     "update_instance_ip": "the reverse name that the address has already",
+    "update_ip": "nothing is said about the reverse name",
 }
 """Writes that may leave none of the events they declare, and when that is right."""
 

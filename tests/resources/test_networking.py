@@ -153,6 +153,7 @@ def test_an_address_is_named_as_at_its_instance(cloud: Cloud, alice: Client, mal
         assert mallory.get(f"{URL}/{one}").json() == NOT_FOUND
         assert mallory.put(f"{URL}/{one}", json={"rdns": None}).status_code == 404
     assert next(one for one in listed(alice, URL) if one["address"] == six)["rdns"] == "host.example.com"
+    assert alice.put(f"{URL}/{public}", json={}).json() == alice.get(f"{URL}/{public}").json()  # and leaves no event
     refused(alice.put(f"{URL}/{public}", json={"rdns": "no name"}), "Domain is not valid.", "rdns")
     default = alice.put(f"{URL}/{public}", json={"rdns": None}).json()["rdns"]
     assert default.endswith(".ip.computeusercontent.com")
