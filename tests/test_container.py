@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -57,6 +58,12 @@ def command(rest: str) -> list[str]:
     return [str(part) for part in json.loads(rest)]
 
 
+def copied() -> set[str]:
+    """What the first stage takes from here."""
+    taken = [shlex.split(line.rest)[:-1] for line in lines() if line.word == "COPY" and "--from" not in line.rest]
+    return {name for names in taken for name in names}
+
+
 def settings() -> dict[str, str]:
     """The variables of the container as compose sets them, where nothing is set around it."""
     written = {name: value for name, value in SERVICE["environment"].items() if value is not None}
@@ -96,9 +103,16 @@ def test_what_is_copied_into_the_image_is_not_kept_out_of_it() -> None:
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
     assert "*" in ignored
     let_in = {line.removeprefix("!") for line in ignored if line.startswith("!")}
-    copied = [shlex.split(line.rest)[:-1] for line in lines() if line.word == "COPY" and "--from" not in line.rest]
-    assert {name for names in copied for name in names} == let_in
+    assert copied() == let_in
     assert all((ROOT / name).exists() for name in let_in)
+
+
+def test_what_a_wheel_is_built_from_is_copied_into_the_image() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    build = project["tool"]["hatch"]["build"]
+    needed = {project["project"]["readme"], build["hooks"]["custom"]["path"], "pyproject.toml", "uv.lock"}
+    needed |= {package.split("/")[0] for package in build["targets"]["wheel"]["packages"]}
+    assert needed <= copied()
 
 
 # ---- the steps themselves -------------------------------------------------------------------------------------------
@@ -121,8 +135,11 @@ def built(root: Path) -> None:
         elif line.word == "COPY":
             *names, target = shlex.split(line.rest)
             for name in names:
-                whole = (ROOT / name).is_dir()
-                (shutil.copytree if whole else shutil.copy)(ROOT / name, here / target if whole else here / name)
+                if (ROOT / name).is_dir():
+                    shutil.copytree(ROOT / name, here / target)
+                else:
+                    (here / target).mkdir(exist_ok=True)
+                    shutil.copy(ROOT / name, here / target)
         elif line.word == "RUN" and not line.rest.startswith("pip "):
             done = subprocess.run(line.rest, shell=True, cwd=here, env=env, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
