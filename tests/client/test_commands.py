@@ -114,6 +114,13 @@ def test_the_client_loads_nothing_of_the_server(words: list[str]) -> None:
         (["instances", "list", "-o", "j"], {"json"}),
         (["managed", "services", "create", "--service-type", ""], {"tcp", "url"}),
         (["nothing", ""], set()),
+        (["admin", "op"], {"operations"}),
+        (["admin", "operations", ""], {"list", "retry", "cancel"}),
+        (["admin", "operations", "list", "--st"], {"--state"}),
+        (["admin", "operations", "list", "--state", "w"], {"waiting"}),
+        (["admin", "backup", "--data", ""], set()),
+        (["serve", "--log", ""], {"auto", "json", "pretty", "off"}),
+        (["serve", "--metrics"], {"--metrics-port"}),
     ],
 )
 def test_words_are_completed(anybody: Crofter, typed: list[str], some: set[str]) -> None:

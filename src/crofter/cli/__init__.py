@@ -92,6 +92,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         print(overview())
         sys.exit(0 if words else 2)
     own = [name for name, _ in (*SERVER, *SIGNING)]
+    if words[0] == "__complete" and words[1:2] and words[1] in own and words[2:]:
+        from crofter.cli import completing  # noqa: PLC0415
+
+        print("\n".join(completing.candidates(parser(), words[1:])))
+        sys.exit(0)
     if words[0] not in (*own, "--version"):
         sys.exit(client.run(words, own))
     if arguments is None:  # a process of its own
