@@ -47,9 +47,10 @@ RULES = {
     ),
     "the object, or the account, is in another state": (
         r"(Compute|Volume|Image) busy\.|Only a pending transfer .*|Backups are (already|not) enabled .*"
-        r"|.* is closed already|Backups must be enabled to set a schedule"
+        r"|.* is closed already|Backups (must be enabled|were cancelled) .*|(The|A) Compute .*|Compute is already .*"
+        r"|The disk is .*|The configuration profile .*|No .* are left in this region\.|At most \d+ .*"
         r"|Managed service is already enabled .*|There is no secret to confirm, .*|.* already( has .*)?\.?"
-        r"|This Compute (already has|has no upgrade) .*|Storage volumes can only be resized up|Insufficient space: .*"
+        r"|This Compute (can|has|already has) .*|Storage volumes can only be resized up|Insufficient space: .*"
         r"|An account (needs at least one|can have at most) .*|A promotion is already active .*"
         r"|Must be [0-9.]+-[0-9.]+|The card has expired"
         r"|Must be in the future"
@@ -61,17 +62,19 @@ RULES = {
         r"|Cannot be combined with .*|Must not be given for .*|Only protocol https has a certificate"
         r"|SOA_Email required when .*|Must provide a region or a Compute ID|.* must not be set for .*"
         r"|Must be (0|empty) for .*|A (slave domain|CNAME record) .*|Must be letters, digits, - and _"
-        r"|Must be 1-64 ASCII letters, numbers and dashes"
+        r"|Must be 1-64 ASCII letters, numbers and dashes|Must be greater than \w+|Protocol tcp has no cookies"
     ),
     "conditions of a filter, and items of two lists, are counted together": (
         r"Could not apply filter|Must have at most 255 networks|Only one public interface is allowed"
     ),
-    "it must be unique": r"DNS zone already exists\.|Port must be unique .*|.* must be unique.*|.* is already in use.*",
+    "it must be unique": (
+        r"DNS zone already exists\.|Port must be unique .*|.* must be unique.*|.* is already in use.*|Username is taken"
+    ),
     "it is a number, an address or a file with a check of its own": (
         r"Invalid credit card number|SSH Key key-type must be .*|Must be a valid .*|Must be an IP.* address.*"
         r"|Must be the name or address of a public name server: .*|The image cannot be decoded|Must be a date-time: .*"
         r"|Must be a file with one of the extensions .*|Must be at most 9 letters and digits, .*"
-        r"|Must be ports and ranges of ports, .*|Password does not meet strength requirement"
+        r"|Must be a PEM .*|Must be ports and ranges of ports, .*|Password does not meet strength requirement"
     ),
     "signs may not stand twice in a row": r"Must not have two .* in a row",
 }
