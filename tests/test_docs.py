@@ -16,6 +16,7 @@ import pytest
 
 from crofter.config import RATE_LIMITS, Settings
 from crofter.edge.router import Router
+from crofter.operations import JOBS
 from crofter.registry import ENDPOINTS
 from tests.cloud import ADMIN, Cloud
 
@@ -168,6 +169,18 @@ def test_defaults_are_the_documented_ones() -> None:
     )
     for name, limit in re.findall(r"^\| `([a-z_]+)` \| (\d+ per \d+ minute) \|", text, re.MULTILINE):
         assert RATE_LIMITS[name] == limit
+
+
+# Promises
+
+
+def test_the_promises_name_tests_that_exist_and_figures_of_today() -> None:
+    text = text_of("docs/promises.md")
+    named = set(re.findall(r"`(tests/[\w/.]+)`", text))
+    assert [path for path in sorted(named) if not (ROOT / path).exists()] == []
+    assert set(re.findall(r"of (?:the )?(\d+) operations", text)) == {str(len(ENDPOINTS))}
+    steps = sum(len(job.operation.steps) for job in JOBS)
+    assert f"{steps} steps of {len(JOBS)} jobs" in text
 
 
 # Calls
