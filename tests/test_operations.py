@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy import bindparam, func, select
 
+from crofter.cli.operations import call_off
+from crofter.db import query
 from crofter.engine import Step
+from crofter.engine.endings import CANCELLED
+from crofter.engine.tables import operation
 from crofter.jobs import Job
+from crofter.operations import JOBS
 from tests.cloud import Cloud
 from tests.sweep import PLANTED, SCENARIOS, Machine, outcome, planted, points, run, violations
 
 POINTS = points()
+_LAST = query(select(func.max(operation.c.id)).where(operation.c.kind == bindparam("kind")))
 IDS = [f"{job.operation.kind}.{step.name}" for job, step in POINTS]
 
 
@@ -38,6 +45,23 @@ def test_a_failure_at_a_step_leaves_no_loose_end(cloud: Cloud, job: Job, step: S
         cloud.settle()
     assert plant.fired, "the step never ran"
     assert outcome(machine, job.action) == (("notification", "") if job.notifies else ("failed", PLANTED))
+    assert violations(cloud) == []
+
+
+@pytest.mark.parametrize("job", JOBS, ids=lambda job: str(job.operation.kind))
+def test_a_job_that_is_queued_is_cancelled_by_an_operator(cloud: Cloud, job: Job) -> None:
+    machine = Machine(cloud)
+    scenario = SCENARIOS[job.operation.kind]
+    scenario.before(machine)
+    cloud.freeze()  # what is ordered now stays queued
+    answer = scenario.act(machine)
+    assert answer.status_code == 200, answer.text
+    with cloud.runtime.database.read() as db:
+        number = db.value(_LAST, kind=job.operation.kind)
+    arguments = {"id": number, "as": None, "group": "operations", "verb": "cancel"}
+    assert call_off(cloud.runtime, arguments) == [{"cancelled": number}]
+    cloud.settle()
+    assert outcome(machine, job.action) == (("notification", "") if job.notifies else ("failed", CANCELLED))
     assert violations(cloud) == []
 
 

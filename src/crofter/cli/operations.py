@@ -92,6 +92,8 @@ def call_off(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.write() as db:
         ctx = Context(runtime, db)
         operation = _found(ctx, arguments["id"])
+        if operation.account_id is not None:
+            ctx = Context.of_system(runtime, db, operation.account_id)  # who clears up works on this account
         if not cancel(ctx, operation.id):
             raise Invalid(f"operation {operation.id} has ended already")
         _on_record(ctx, arguments, operation)
