@@ -96,7 +96,7 @@ def test_a_refusal_is_a_rule_that_no_schema_can_say() -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("share", range(SHARES))
+@pytest.mark.parametrize("share", range(SHARES), ids=["first", "second", "third", "later-1", "later-2", "later-3"])
 def test_nothing_is_found_by_many_requests(life: Any, share: int) -> None:
     run = Run(life[1], document(life))
     for endpoint in SENT[share::SHARES]:

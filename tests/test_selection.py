@@ -67,9 +67,12 @@ def test_every_file_is_in_one_piece_of_the_soak() -> None:
     divided = {name for name, piece in soak.PIECES.items() if piece.chosen}
     assert pieces["year"] == pieces["repeat"] == ["tests/test_year.py"]
     assert pieces["contract"] == pieces["verbs"] == ["tests/drivers/test_libvirt.py"]
-    assert divided == {"year", "repeat", "contract", "verbs"}
+    assert pieces["document"] == pieces["requests"] == ["tests/test_schemathesis.py"]
+    assert divided == {"year", "repeat", "contract", "verbs", "document", "requests"}
     again = {name for name, piece in soak.PIECES.items() if piece.options}
-    whole = [file for name, files in pieces.items() if name not in {"repeat", "verbs", *again} for file in files]
+    whole = [
+        file for name, files in pieces.items() if name not in {"repeat", "requests", "verbs", *again} for file in files
+    ]
     assert again == {"dialect", "dialect_postgresql"}
     assert sorted(whole) == tests
     assert soak.LIMIT <= 30 * 60
