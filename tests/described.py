@@ -53,7 +53,7 @@ RULES = {
         r"|This Compute (can|has|already has) .*|Storage volumes can only be resized up|Insufficient space: .*"
         r"|An account (needs at least one|can have at most) .*|A promotion is already active .*"
         r"|Must be [0-9.]+-[0-9.]+|The card has expired"
-        r"|Must be in the future"
+        r"|Must be in the future|Record conflict - .*"
     ),
     "a field is needed, or must be left out or be another, because of another one": (
         r"\w+ is required|You must specify an image|Either \w+ or \w+ is required|.* may only be set together with .*"
