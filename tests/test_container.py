@@ -31,6 +31,8 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text())
 SERVICE: dict[str, Any] = COMPOSE["services"]["crofter"]
 PATHS = ("/opt/crofter", "/src", "/data")
 """What the image has of its own in its root folder."""
+LEFT_OUT = ("__pycache__", "dist", "node_modules")
+"""What is built here, and is built anew in the image."""
 HEALTHY_SECONDS = 60
 
 
@@ -105,6 +107,7 @@ def test_what_is_copied_into_the_image_is_not_kept_out_of_it() -> None:
     let_in = {line.removeprefix("!") for line in ignored if line.startswith("!")}
     assert copied() == let_in
     assert all((ROOT / name).exists() for name in let_in)
+    assert all(any(line.endswith(f"/{name}") for line in ignored) for name in LEFT_OUT)
 
 
 def test_what_a_wheel_is_built_from_is_copied_into_the_image() -> None:
@@ -136,7 +139,7 @@ def built(root: Path) -> None:
             *names, target = shlex.split(line.rest)
             for name in names:
                 if (ROOT / name).is_dir():
-                    shutil.copytree(ROOT / name, here / target)
+                    shutil.copytree(ROOT / name, here / target, ignore=shutil.ignore_patterns(*LEFT_OUT))
                 else:
                     (here / target).mkdir(exist_ok=True)
                     shutil.copy(ROOT / name, here / target)
@@ -179,6 +182,7 @@ def test_the_steps_of_the_image_give_a_server_that_its_health_check_finds_health
 def _key_and_host_are_asked_for(url: str, key: str) -> None:
     with httpx2.Client(base_url=url, timeout=60) as client:
         assert client.get("/v4/regions").status_code == 200
+        assert "The console is not built" not in client.get("/console/").raise_for_status().text
         assert client.post("/_sandbox/accounts", json={}).status_code == 401
         with_key = {"X-Sandbox-Key": key}
         assert client.post("/_sandbox/accounts", json={}, headers={**with_key, "Host": "elsewhere"}).status_code == 403
