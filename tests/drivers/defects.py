@@ -190,8 +190,18 @@ class ListsNoVolumes(SimulatedHypervisor):
 
 
 class LeavesDisksBehind(SimulatedHypervisor):
-    def ensure_moved(self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order) -> Progress:
-        return super().ensure_moved(ref, to, (), order)
+    def ensure_moved(
+        self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order, *, live: bool = False
+    ) -> Progress:
+        return super().ensure_moved(ref, to, (), order, live=live)
+
+
+class MovesOnlyWhatIsOff(SimulatedHypervisor):
+    def ensure_moved(
+        self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order, *, live: bool = False
+    ) -> Progress:
+        self.ensure_off(ref, replace(order, step=f"{order.step} off"))
+        return super().ensure_moved(ref, to, disks, order, live=live)
 
 
 class AppliesAtOnce(SimulatedHypervisor):
@@ -308,6 +318,8 @@ DEFECTS: dict[str, tuple[Driver, str]] = {
         ("makes images of nothing", KeepsNoBytes, "an_image_is_made_from_a_file_that_may_go_afterwards"),
         ("lists no images", ListsNoImages, "images_are_listed_where_they_are"),
         ("leaves disks behind", LeavesDisksBehind, "a_machine_moves_with_all_its_disks"),
+        ("leaves disks of running machines behind", LeavesDisksBehind, "a_running_machine_moves_live_and_runs_on"),
+        ("moves only what is off", MovesOnlyWhatIsOff, "a_running_machine_moves_live_and_runs_on"),
         (
             "gives a volume to two machines",
             _with_scene("SeesNoVolumeInUse", _SeesNoVolumeInUse),

@@ -81,6 +81,15 @@ def moved(yard: Yard) -> Ordered:
     )
 
 
+def moved_live(yard: Yard) -> Ordered:
+    machine = yard.machine(on=True)
+    to = yard.host(avoid=machine.domain.host)
+    return Ordered(
+        lambda driver, order: driver.ensure_moved(machine.domain, to, machine.disks, order, live=True),
+        lambda: [yard.driver.observe(machine.root).ref.host, yard.driver.observe(machine.domain).ref.host] == [to, to],
+    )
+
+
 def disk(yard: Yard) -> Ordered:
     ref = DiskRef(yard.host(), yard.number())
     return Ordered(
@@ -232,6 +241,7 @@ VERBS: tuple[Callable[[Yard], Ordered], ...] = (
     running,
     off,
     moved,
+    moved_live,
     disk,
     disk_from_disk,
     disk_from_backup,

@@ -124,8 +124,12 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
     ),
     "hosts list": ("list hosts, and whether they answer", ()),
     "hosts drain": (
-        "shut down the machines of a host, and start none, until it is over",
-        (("id", {"type": int}), ("--over", {"action": "store_true", "help": "start those again that were on"})),
+        "move the running machines of a host to others, shut down the rest, and start none, until it is over",
+        (
+            ("id", {"type": int}),
+            ("--over", {"action": "store_true", "help": "start those again that were shut down"}),
+            ("--shut-down", {"action": "store_true", "help": "move none: all come on again here, when it is over"}),
+        ),
     ),
     "hosts fence": (
         "declare a host dead: nothing of it is waited for any more",

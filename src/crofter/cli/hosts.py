@@ -5,6 +5,8 @@ Works beside a running server, which hears of it with its next look at the table
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,7 +14,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from crofter.bootstrap import hypervisor
-from crofter.cli.operators import Arguments, Rows
+from crofter.cli.operators import Arguments, Rows, plain
 from crofter.context import Runtime
 from crofter.drivers.hypervisor import DriverError
 from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
@@ -31,6 +33,8 @@ MEANINGS = {
     "unreachable": "a host that does not answer",
 }
 NETWORKS = ("user", "bridge:NAME")
+POLL = 0.5
+"""Seconds between two looks at how far machines are on their way."""
 
 
 def reconcile(runtime: Runtime, arguments: Arguments) -> Rows:
@@ -98,7 +102,8 @@ def show(runtime: Runtime, arguments: Arguments) -> Rows:
         entries = fleet.load(db).entries
     if not entries:
         return []
-    seen = {host.id: host.state for host in _driver(runtime).hosts()}
+    seen: dict[int, str] = {host.id: host.state for host in _driver(runtime).hosts()}
+    seen |= {entry.id: "draining" for entry in entries.values() if entry.state == "draining" and seen[entry.id] == "up"}
     return [_row(entry, seen[entry.id] if entry.state != "lost" else "lost") for entry in entries.values()]
 
 
@@ -117,12 +122,53 @@ def _row(entry: HostEntry, state: str) -> dict[str, object]:
 
 
 def drain(runtime: Runtime, arguments: Arguments) -> Rows:
-    """Guests are asked to shut down; those that were on come on again when it is over."""
+    """Machines that are on move to other hosts. Guests of the rest are asked to shut down, and come on again here when
+    it is over.
+    """
+    number, driver = arguments["id"], _driver(runtime)
     try:
-        _driver(runtime).maintenance(arguments["id"], begins=not arguments["over"])
+        if not arguments["over"] and not arguments["shut_down"]:
+            driver.begin_draining(number)
+            _move_away(runtime, number)
+        driver.maintenance(number, begins=not arguments["over"])
     except DriverError as error:
         raise ValueError(error.reason) from None
     return show(runtime, arguments)
+
+
+def _move_away(runtime: Runtime, host: int) -> None:
+    """Until each instance that was on has left, or cannot; a server does it, and what becomes of each is told."""
+    from crofter.resources.instances import leaving  # noqa: PLC0415 - it brings much of instances along
+
+    tried: set[int] = set()
+    ordered: dict[int, int] = {}
+    while True:
+        with runtime.database.read() as db:
+            staying = [instance for instance in leaving.on_host(db, host) if instance not in tried]
+            works = leaving.somebody_works(db)
+        if not staying and not ordered:
+            return
+        if not works:
+            raise ValueError(
+                "no server works, so nobody moves machines. With one the same command goes on; or --shut-down"
+            )
+        ordered |= leaving.order(runtime, host, staying)
+        tried |= {*staying}
+        for left in list(leaving.left(runtime, ordered)):
+            del ordered[left.instance_id]
+            tell(f"instance {left.instance_id}: {_whereabouts(left.host, left.reason)}")
+        time.sleep(POLL)
+
+
+def _whereabouts(host: int | None, reason: str | None) -> str:
+    if reason is not None:
+        return f"stays, and is shut down: {plain(reason)}"
+    return "gone" if host is None else f"on host {host}"
+
+
+def tell(text: str) -> None:
+    """What happens meanwhile, beside what a command prints in the end."""
+    print(text, file=sys.stderr)
 
 
 def fence(runtime: Runtime, arguments: Arguments) -> Rows:

@@ -174,6 +174,61 @@ def a_running_machine_does_not_move(yard: Yard) -> None:
         yard.driver.ensure_moved(machine.domain, yard.host(yard.other_region), machine.disks, yard.order())
 
 
+def a_running_machine_moves_live_and_runs_on(yard: Yard) -> None:
+    machine, order = yard.machine(on=True), yard.order(action="compute_leave_host")
+    to, since = yard.host(avoid=machine.domain.host), yard.driver.observe(machine.domain).since
+    yard.done(lambda: yard.driver.ensure_moved(machine.domain, to, machine.disks, order, live=True))
+    domain = replace(machine.domain, host=to)
+    root, swap = (replace(ref, host=to) for ref in machine.disks)
+    seen = yard.driver.observe(machine.domain)
+    assert (seen.ref, seen.power, seen.since, seen.active) == (domain, "on", since, machine.spec)
+    listed, left = yard.driver.list(to), yard.driver.list(machine.domain.host)
+    assert (listed.domains, listed.disks) == ((domain,), (root, swap))
+    assert (left.domains, left.disks) == ((), ())
+    assert yard.driver.changes(0) == ()
+    with pytest.raises(Refused):
+        yard.driver.ensure_size(root, 5000, yard.order())
+    yard.shut_down(domain)
+    yard.boot(domain)
+
+
+def a_machine_that_is_off_moves_live_like_any_other(yard: Yard) -> None:
+    machine, order = yard.machine(), yard.order()
+    to, bytes_before = yard.host(avoid=machine.domain.host), yard.bench.content(machine.root)
+    yard.done(lambda: yard.driver.ensure_moved(machine.domain, to, machine.disks, order, live=True))
+    assert yard.driver.observe(machine.domain).power == "off"
+    assert yard.bench.content(replace(machine.root, host=to)) == bytes_before
+
+
+def a_running_machine_moves_live_with_its_volume(yard: Yard) -> None:
+    machine, volume, order = yard.machine(on=True), yard.volume(), yard.order()
+    yard.attach(machine.domain, volume)
+    to = yard.host(avoid=machine.domain.host)
+    yard.done(lambda: yard.driver.ensure_moved(machine.domain, to, machine.disks, order, live=True))
+    assert yard.driver.observe(machine.domain).volumes == (volume.id,)
+    assert yard.driver.observe(volume).user == machine.domain.id
+    detach = yard.order()
+    yard.done(lambda: yard.driver.ensure_detached(replace(machine.domain, host=to), volume, detach))
+
+
+def a_running_machine_does_not_leave_its_region(yard: Yard) -> None:
+    machine = yard.machine(on=True)
+    with pytest.raises(Refused):
+        yard.driver.ensure_moved(machine.domain, yard.host(yard.other_region), machine.disks, yard.order(), live=True)
+
+
+def a_live_move_that_is_given_up_leaves_machine_and_disks_together(yard: Yard) -> None:
+    machine = yard.machine(on=True)
+    to = yard.host(avoid=machine.domain.host)
+    yard.driver.ensure_moved(machine.domain, to, machine.disks, yard.order(), live=True)
+    found = yard.driver.observe(machine.domain).ref
+    yard.shut_down(found)
+    yard.bench.wait(60)
+    assert {yard.driver.observe(ref).ref.host for ref in machine.disks} == {found.host}
+    assert yard.driver.list(to if found.host != to else machine.domain.host).domains == ()
+    yard.boot(found)
+
+
 def a_move_that_is_given_up_leaves_machine_and_disks_together(yard: Yard) -> None:
     machine, to = yard.machine(), yard.host(yard.other_region)
     yard.driver.ensure_moved(machine.domain, to, machine.disks, yard.order())

@@ -96,7 +96,9 @@ class FakeBench:
         """Until the jobs are over, or for so long if they cannot end; by itself nothing happens here."""
         self._time_passes.set()
         for driver in self._drivers:
-            for thread in list(driver._performer._threads.values()):
+            with driver._performer._lock:
+                threads = list(driver._performer._threads.values())
+            for thread in threads:
                 thread.join(min(seconds, PATIENCE))
         if self._held:
             self._time_passes.clear()

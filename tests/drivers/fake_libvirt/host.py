@@ -38,6 +38,10 @@ class World:
         folder, _, name = path.rpartition("/")
         return self.folders[folder][name]
 
+    def has(self, path: str) -> bool:
+        folder, _, name = path.rpartition("/")
+        return name in self.folders.get(folder, {})
+
     def open(self, uri: str) -> Connection:
         host = self.hosts.get(uri)
         if host is None or not host.plugged:

@@ -114,8 +114,11 @@ class Hypervisor(Protocol):
     def hosts(self) -> tuple[Host, ...]:
         """The fleet, in order of id."""
 
-    def place(self, region: str, domain: int, spec: DomainSpec, *, avoid: int | None = None) -> int:
-        """A host of the region with space for the machine; not ``avoid``. Reserves nothing, writes nothing."""
+    def place(self, region: str, domain: int, spec: DomainSpec, *, avoid: int | None = None, disk: int = 1) -> int:
+        """A host of the region with space for the machine; not ``avoid``. Reserves nothing, writes nothing.
+
+        ``disk``: MB of its disks, as far as they are known by now.
+        """
 
     def ensure_domain(self, ref: DomainRef, spec: DomainSpec, order: Order) -> Progress:
         """The machine is defined so, from its next boot on; a running one runs on as it is."""
@@ -135,8 +138,13 @@ class Hypervisor(Protocol):
     def ensure_off(self, ref: DomainRef, order: Order, *, grace: int = 0) -> Progress:
         """The machine is off: the guest is asked, and has the power taken away after ``grace`` seconds."""
 
-    def ensure_moved(self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order) -> Progress:
-        """The machine, which is off, and all its disks are on host ``to``. Backups stay where they are."""
+    def ensure_moved(
+        self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order, *, live: bool = False
+    ) -> Progress:
+        """The machine and all its disks are on host ``to``. Backups stay where they are.
+
+        One that is on is refused; unless ``live``, then it moves within its region and runs on meanwhile.
+        """
 
     def ensure_disk(self, ref: DiskRef, spec: DiskSpec, source: Source, order: Order) -> Progress:
         """The disk is there. A deleted number never comes back."""

@@ -79,8 +79,8 @@ class RegionalHypervisor:
     def hosts(self) -> tuple[Host, ...]:
         return tuple(sorted((*self._simulated.hosts(), *self._real.hosts()), key=lambda host: host.id))
 
-    def place(self, region: str, domain: int, spec: DomainSpec, *, avoid: int | None = None) -> int:
-        return self._in(region).place(region, domain, spec, avoid=avoid)
+    def place(self, region: str, domain: int, spec: DomainSpec, *, avoid: int | None = None, disk: int = 1) -> int:
+        return self._in(region).place(region, domain, spec, avoid=avoid, disk=disk)
 
     def ensure_domain(self, ref: DomainRef, spec: DomainSpec, order: Order) -> Progress:
         return self._at(ref).ensure_domain(ref, spec, order)
@@ -94,8 +94,10 @@ class RegionalHypervisor:
     def ensure_off(self, ref: DomainRef, order: Order, *, grace: int = 0) -> Progress:
         return self._at(ref).ensure_off(ref, order, grace=grace)
 
-    def ensure_moved(self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order) -> Progress:
-        return self._both(ref, DomainRef(to, ref.id)).ensure_moved(ref, to, disks, order)
+    def ensure_moved(
+        self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order, *, live: bool = False
+    ) -> Progress:
+        return self._both(ref, DomainRef(to, ref.id)).ensure_moved(ref, to, disks, order, live=live)
 
     def ensure_disk(self, ref: DiskRef, spec: DiskSpec, source: Source, order: Order) -> Progress:
         copied: Ref | None = None

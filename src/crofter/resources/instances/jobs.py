@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crofter.engine import Nothing, Operation, Schedule
-from crofter.resources.instances import clone, delete, looking, purging, rebuild, sweeping, watchdog
+from crofter.resources.instances import clone, delete, leaving, looking, purging, rebuild, sweeping, watchdog
 from crofter.resources.instances.backups import operations as backups
 from crofter.resources.instances.backups import restoring, schedule
 from crofter.resources.instances.capture import operations as capture
@@ -40,6 +40,7 @@ OPERATIONS: tuple[Operation, ...] = (
     watchdog.WATCH,
     *sweeping.OPERATIONS,
     move.RECOVER,
+    leaving.LEAVE,
     schedule.CHOOSE,
     *backups.OPERATIONS,
     *capture.OPERATIONS,

@@ -101,18 +101,22 @@ def stop(_scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
     return one(Domain, thing, thing.doc.stopped(ends, "ours"))
 
 
-def move(ref: DomainRef, to: int, refs: tuple[DiskRef, ...]) -> Planner[Domain]:
+def move(ref: DomainRef, to: int, refs: tuple[DiskRef, ...], *, live: bool = False) -> Planner[Domain]:
     def plan(scene: Scene, thing: Thing[Domain], _ends: int) -> Plan:
         assert thing.doc is not None
         if thing.host == to:
             return already(Domain, thing)
         if thing.host != ref.host:
             raise Absent(f"There is no domain {ref.id} on host {ref.host}.")
-        if thing.doc.on:
+        if thing.doc.on and not live:
             raise Refused("The machine is on.")
+        if thing.doc.on and scene.fleet.region(to) != scene.fleet.region(thing.host):
+            raise Refused("A machine that is on moves within its region only.")
+        if thing.doc.on and to in scene.world.maintenance:
+            raise Refused("The host is in maintenance.")
         effects = [Effect(Domain, thing, replace(thing.doc, resumes=False), to)]
         for disk_ref in refs:
-            disk = idle_disk(scene, disk_ref)
+            disk = idle_disk(scene, disk_ref, user=thing.id if thing.doc.on else None)
             effects.append(Effect(Disk, disk, disk.doc, to))
         amount = sum(effect.thing.doc.size for effect in effects if effect.document is Disk)
         return Plan(tuple(effects), amount)

@@ -80,7 +80,7 @@ def _end_earlier(job: JobContext, domain: Any, machine: Domain) -> None:
         job.check()
         copies = domain.jobStats().get("operation") in (None, virt.VIR_DOMAIN_JOB_OPERATION_BACKUP)
         if copies and not _is_copied(job, machine):
-            _abort(domain)
+            abort(domain)
         time.sleep(0.05)
 
 
@@ -94,7 +94,7 @@ def _is_copied(job: JobContext, machine: Domain) -> bool:
         return bool(scene.living(readers))
 
 
-def _abort(domain: Any) -> None:
+def abort(domain: Any) -> None:
     try:
         domain.abortJob()
     except LibvirtError as error:
@@ -156,7 +156,7 @@ def _await_copy(job: JobContext, domain: Any) -> None:
         try:
             job.check()
         except Dropped:
-            _abort(domain)
+            abort(domain)
             raise
         time.sleep(0.05)
     done = domain.jobStats(virt.VIR_DOMAIN_JOB_STATS_COMPLETED)

@@ -14,7 +14,8 @@ from crofter.drivers.hypervisor.ledger.world import World
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.reports import Host
 
-State = Literal["up", "maintenance", "lost"]
+State = Literal["up", "draining", "maintenance", "lost"]
+"""``draining``: its machines run on and may boot, until they are moved to other hosts; none is placed there."""
 
 
 class HostEntry(Row):
@@ -86,7 +87,7 @@ class RealFleet(Fleet):
             state: Literal["up", "maintenance", "unreachable"] = "up"
             if not self.reachable(world, entry.id):
                 state = "unreachable"
-            elif entry.state != "up":
+            elif entry.state in ("maintenance", "lost"):
                 state = "maintenance"
             found.append(Host(entry.id, entry.region, state))
         return tuple(found)
@@ -99,7 +100,14 @@ class RealFleet(Fleet):
         if len(own) == 1:
             avoid = None  # there is no other: a machine that becomes larger does so where it is
         turned = [own[(domain + turn) % len(own)] for turn in range(len(own))]
-        able = [entry for entry in turned if entry.id != avoid and entry.state == "up"]
+        left = None if avoid is None else self.entries.get(avoid)
+        able = [
+            entry
+            for entry in turned
+            if entry.id != avoid
+            and entry.state == "up"
+            and (left is None or left.architecture == entry.architecture)  # a machine keeps its processor
+        ]
         if not able:
             raise Unreachable(f"No host of region {region} takes a machine now.")
         return able

@@ -19,7 +19,15 @@ from crofter.drivers.hypervisor.ledger.performing import Task
 from crofter.drivers.hypervisor.ledger.scene import VolumeAt
 from crofter.drivers.hypervisor.ledger.tables import setting
 from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Volume, Wiring
-from crofter.drivers.hypervisor.libvirt import disk_jobs, machine_jobs, networks, planning, sampling, volume_jobs
+from crofter.drivers.hypervisor.libvirt import (
+    disk_jobs,
+    machine_jobs,
+    moving,
+    networks,
+    planning,
+    sampling,
+    volume_jobs,
+)
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
 from crofter.drivers.hypervisor.libvirt.books import Key, Store
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
@@ -95,6 +103,10 @@ class LibvirtHypervisor:
         """What an operator does: nothing runs on the host until it ends."""
         Maintenance(self.hosts_client, self._noticing).change(host, begins=begins, grace=grace)
 
+    def begin_draining(self, host: int) -> None:
+        """No machine is placed on the host any more; those that are there run on, and may be moved away."""
+        Maintenance(self.hosts_client, self._noticing).begin_draining(host)
+
     def declare_lost(self, host: int) -> None:
         Maintenance(self.hosts_client, self._noticing).declare_lost(host)
 
@@ -114,10 +126,10 @@ class LibvirtHypervisor:
         with self._store.reading(self._away()) as scene:
             return scene.fleet.hosts(scene.world)
 
-    def place(self, region: str, domain: int, spec: DomainSpec, *, avoid: int | None = None) -> int:
+    def place(self, region: str, domain: int, spec: DomainSpec, *, avoid: int | None = None, disk: int = 1) -> int:
         away = self._away()
         with self._store.reading(away) as scene:
-            return planning.place(scene, region, domain, spec, avoid)
+            return planning.place(scene, region, domain, spec, avoid, disk)
 
     # ---- machines ---------------------------------------------------------------------------------------------------
 
@@ -134,13 +146,16 @@ class LibvirtHypervisor:
         return self._performer.perform(task, machine_jobs.start(ref), 1.5, heavy=False)
 
     def ensure_off(self, ref: DomainRef, order: Order, *, grace: int = 0) -> Progress:
-        task = Task("off", Domain, ref, order, plans.stop)
+        task = Task("off", Domain, ref, order, planning.stop)
         job = machine_jobs.stop(ref, grace, self._sampling)
         return self._performer.perform(task, job, 4.0 if grace else 0.5, heavy=False)
 
-    def ensure_moved(self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order) -> Progress:
-        task = Task("moved", Domain, ref, order, planning.move(ref, to, disks), anywhere=True, also=(to,))
-        return self._performer.perform(task, machine_jobs.move(ref, to, disks), 3.0 * max(1, len(disks)))
+    def ensure_moved(
+        self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order, *, live: bool = False
+    ) -> Progress:
+        task = Task("moved", Domain, ref, order, planning.move(ref, to, disks, live=live), anywhere=True, also=(to,))
+        job = moving.move(ref, to, disks, self._sampling)
+        return self._performer.perform(task, job, 3.0 * max(1, len(disks)))
 
     # ---- disks, backups, images -------------------------------------------------------------------------------------
 

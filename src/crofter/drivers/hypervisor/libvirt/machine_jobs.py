@@ -9,16 +9,13 @@ from crofter.drivers.hypervisor.errors import Refused
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import domain_xml, names, networks
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
-from crofter.drivers.hypervisor.libvirt.carrying import carry
 from crofter.drivers.hypervisor.libvirt.domain_xml import Boot, Drive, MachineXml
 from crofter.drivers.hypervisor.libvirt.host import HostClient, is_unfinished
-from crofter.drivers.hypervisor.libvirt.hosts import HostLost
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
-from crofter.drivers.hypervisor.libvirt.media import MB
 from crofter.drivers.hypervisor.libvirt.performing import Work
 from crofter.drivers.hypervisor.libvirt.sampling import Sampling
 from crofter.drivers.hypervisor.libvirt.shutting_down import ShuttingDown
-from crofter.drivers.hypervisor.specs import DiskRef, DomainRef, DomainSpec
+from crofter.drivers.hypervisor.specs import DomainRef, DomainSpec
 
 RUN_LEVELS = {"default": "", "single": " single", "binbash": " init=/bin/sh"}
 
@@ -105,19 +102,30 @@ def start(ref: DomainRef) -> Work:
             _destroy_unfinished(found)
             raise
         found.resume()
+        try:
+            job.check()
+        except Dropped:
+            # Somebody took it over between the last check and this. Whoever comes next waits for the end of this job,
+            # and finds the machine as the books have it.
+            _destroy(found)
+            raise
 
     return work
 
 
 def _must_be_open(job: JobContext, ref: DomainRef) -> None:
     """Whoever takes a host out of service does not wait for machines that come on afterwards."""
-    if job.host(ref.host).entry.state != "up":
+    if job.host(ref.host).entry.state not in ("up", "draining"):
         raise Refused("The host is in maintenance.")
 
 
 def _destroy_unfinished(found: Any) -> None:
+    _destroy(found, only_unfinished=True)
+
+
+def _destroy(found: Any, *, only_unfinished: bool = False) -> None:
     try:
-        if is_unfinished(*found.state()):
+        if not only_unfinished or is_unfinished(*found.state()):
             found.destroy()
     except LibvirtError as error:
         if code(error) not in (virt.VIR_ERR_NO_DOMAIN, virt.VIR_ERR_OPERATION_INVALID):
@@ -137,43 +145,6 @@ def stop(ref: DomainRef, grace: float, sampling: Sampling) -> Work:
             time.sleep(0.1)
 
     return work
-
-
-def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...]) -> Work:
-    def work(job: JobContext) -> None:
-        target = job.host(to)
-        if job.thing(Domain, ref.id).host != to:
-            source = job.host(ref.host)
-            if source.platform.architecture != target.platform.architecture:
-                raise Refused("The two hosts have different processors.")
-            try:
-                for disk in disks:
-                    size = _size(job, disk.id)
-                    carry(source, target, names.disk(disk.id), names.disk(disk.id), size * MB, job.check)
-                put_definition(job, target, ref.id, job.planned(Domain, ref.id).spec)
-                job.settle_now()  # from here on it is there
-            except Dropped:
-                _leave(target, ref, disks)
-                raise
-        try:
-            _leave(job.host(ref.host), ref, disks)
-        except HostLost:
-            return  # and with it all that was left there
-
-    return work
-
-
-def _size(job: JobContext, disk: int) -> int:
-    doc = job.thing(Disk, disk).doc
-    if doc is None:
-        raise Dropped
-    return doc.size
-
-
-def _leave(host: HostClient, ref: DomainRef, disks: tuple[DiskRef, ...]) -> None:
-    host.undefine(ref.id)
-    for disk in disks:
-        host.drop(names.disk(disk.id))
 
 
 def remove(ref: DomainRef) -> Work:

@@ -47,6 +47,13 @@ class Maintenance:
             self._open(number)
             self._resume_all(host)
 
+    def begin_draining(self, number: int) -> None:
+        _ = self._hosts.client(number).look
+        with self._store.writing() as scene:
+            scene.lock_hosts((number,))
+            if scene.fleet.entries[number].state == "up":
+                _marked(scene, number, "draining")
+
     def _machines(self, number: int) -> list[int]:
         with self._store.reading() as scene:
             return [thing.id for thing in scene.all(Domain, number)]

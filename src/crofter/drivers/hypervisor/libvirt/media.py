@@ -83,15 +83,18 @@ class Media:
             raise Refused("There is no helper system; the operator of this cloud has to build it (docs/hosts.md).")
         return Kernel(_file(folder / "vmlinuz"), _file(folder / "initrd.img"))
 
-    def files(self) -> set[str]:
-        """The names of all that hosts may keep."""
+    def boot_files(self) -> list[File]:
+        """Everything that a machine may be started with besides its disks."""
         kernels = [folder.name for folder in (self.folder / "kernels").glob("*/")]
-        images = [f"compute/{path.stem}" for path in (self.folder / "images").glob("*.json")]
         pairs = [self.kernel(f"compute/{name}") for name in kernels]
         if (self.folder / "helper" / "vmlinuz").exists():
             pairs.append(self.helper)
-        names = {file.name for pair in pairs if pair is not None for file in (pair.kernel, pair.initrd)}
-        return names | {self.image_file(image).name for image in images}
+        return [file for pair in pairs if pair is not None for file in (pair.kernel, pair.initrd)]
+
+    def files(self) -> set[str]:
+        """The names of all that hosts may keep."""
+        images = [f"compute/{path.stem}" for path in (self.folder / "images").glob("*.json")]
+        return {file.name for file in self.boot_files()} | {self.image_file(image).name for image in images}
 
 
 def _file(path: Path) -> File:

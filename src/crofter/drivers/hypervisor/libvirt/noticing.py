@@ -51,7 +51,8 @@ class Noticing:
         if known.doc is None or known.due is not None:
             return  # of a machine that is worked on, the work tells
         if seen.unfinished:
-            self._stop_unfinished(known)
+            if not known.doc.resumes:  # it is being started again with its host, and looks like this until it runs
+                self._stop_unfinished(known)
         elif (seen.power == "on") != known.doc.on:
             self._note(known, seen)
 

@@ -164,10 +164,10 @@ class Performer:
         )
         with self._lock:
             self._threads[number] = thread
+            thread.start()  # before anybody can see it, and wait for its end
             if not self._beating:
                 self._beating = True
                 threading.Thread(target=self._beat, name="hypervisor heartbeat", daemon=True).start()
-        thread.start()
         return thread
 
     def _beat(self) -> None:

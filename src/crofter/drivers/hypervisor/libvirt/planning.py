@@ -18,15 +18,17 @@ from crofter.drivers.hypervisor.reports import ObservedBackup
 from crofter.drivers.hypervisor.specs import DiskRef, DiskSpec, DomainRef, DomainSpec, FromImage, ImageSource, Source
 
 SMALLEST_DISK = 1
-"""MB. How large the disks of a machine will be is not known when a host is chosen for it."""
+"""MB. How large the disks of a new machine will be is not known when a host is chosen for it."""
 
 
-def place(scene: Books, region: str, domain: int, spec: DomainSpec, avoid: int | None) -> int:
+def place(
+    scene: Books, region: str, domain: int, spec: DomainSpec, avoid: int | None, disk: int = SMALLEST_DISK
+) -> int:
     reached = [
         entry for entry in scene.fleet.candidates(region, domain, avoid) if scene.fleet.reachable(scene.world, entry.id)
     ]
     for entry in reached:
-        if _lacks(scene, entry.id, spec.memory, SMALLEST_DISK, beside=domain) is None:
+        if _lacks(scene, entry.id, spec.memory, disk, beside=domain) is None:
             return entry.id
     if reached:
         raise Unreachable(f"The hosts of region {region} are full.")  # asked again: machines come and go
@@ -90,15 +92,25 @@ def define(spec: DomainSpec) -> Planner[Domain]:
     return plan
 
 
-def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...]) -> Planner[Domain]:
+def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...], *, live: bool) -> Planner[Domain]:
     def plan(scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
-        made = plans.move(ref, to, disks)(scene, thing, ends)
+        made = plans.move(ref, to, disks, live=live)(scene, thing, ends)
         if not made.instant and thing.doc is not None:
             moved = sum(effect.thing.doc.size for effect in made.effects if effect.document is Disk)
             must_fit(scene, to, memory=thing.doc.spec.memory, disk=moved)
         return made
 
     return plan
+
+
+def stop(scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
+    """Also of a machine that is off by the books, if a job is still at it: that may be just about to let it run."""
+    assert isinstance(scene, Books)
+    made = plans.stop(scene, thing, ends)
+    key = {(Domain.kind, thing.id)}
+    if made.instant and any(job.meets(key, set()) for job in scene.jobs()):
+        return plans.one(Domain, thing, made.effects[0].becomes)
+    return made
 
 
 def resize(size: int) -> Planner[Disk]:

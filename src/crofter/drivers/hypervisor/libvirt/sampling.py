@@ -72,6 +72,16 @@ class Sampling:
         except LibvirtError:
             return
 
+    def begin_anew(self, number: int) -> None:
+        """The machine has gone to another host as it runs, where its counters begin with nothing."""
+        with self._store.writing() as scene:
+            thing, last = scene.find(Domain, number), scene.db.maybe(_LAST, domain=number)
+            if thing is None or thing.doc is None or last is None:
+                return
+            nothing = dict.fromkeys(MEASURES, 0)
+            at = max(scene.now, last.at + 1)
+            scene.db.insert(tables.sample, domain=number, at=at, since=thing.doc.since, counters=nothing, grown=nothing)
+
     def take_all(self) -> None:
         """One sample of each machine that is on. A host that is away is passed over, and keeps nobody waiting."""
         with self._store.reading() as scene:

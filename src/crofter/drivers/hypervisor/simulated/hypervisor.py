@@ -88,7 +88,7 @@ class SimulatedHypervisor:
         with self._transactions.reading() as scene:
             return scene.fleet.hosts(scene.world)
 
-    def place(self, region: str, domain: int, spec: DomainSpec, *, avoid: int | None = None) -> int:
+    def place(self, region: str, domain: int, spec: DomainSpec, *, avoid: int | None = None, disk: int = 1) -> int:
         with self._transactions.reading() as scene:
             return scene.fleet.place(scene.world, region, domain, avoid)
 
@@ -105,8 +105,10 @@ class SimulatedHypervisor:
         # Simulated guests always obey, so none has to wait out its grace.
         return perform(self._transactions, Task("off", Domain, ref, order, plans.stop))
 
-    def ensure_moved(self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order) -> Progress:
-        plan = plans.move(ref, to, disks)
+    def ensure_moved(
+        self, ref: DomainRef, to: int, disks: tuple[DiskRef, ...], order: Order, *, live: bool = False
+    ) -> Progress:
+        plan = plans.move(ref, to, disks, live=live)
         return perform(self._transactions, Task("moved", Domain, ref, order, plan, anywhere=True, also=(to,)))
 
     def ensure_disk(self, ref: DiskRef, spec: DiskSpec, source: Source, order: Order) -> Progress:

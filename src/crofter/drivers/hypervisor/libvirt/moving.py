@@ -1,0 +1,84 @@
+"""Moving machines to other hosts: those that are off by copying their disks, those that are on while they run."""
+
+from __future__ import annotations
+
+from crofter.drivers.hypervisor.errors import Refused
+from crofter.drivers.hypervisor.ledger.things import Disk, Domain
+from crofter.drivers.hypervisor.libvirt import migration, names
+from crofter.drivers.hypervisor.libvirt.carrying import carry
+from crofter.drivers.hypervisor.libvirt.host import HostClient
+from crofter.drivers.hypervisor.libvirt.hosts import HostLost
+from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
+from crofter.drivers.hypervisor.libvirt.machine_jobs import put_definition
+from crofter.drivers.hypervisor.libvirt.media import MB
+from crofter.drivers.hypervisor.libvirt.migration import Route
+from crofter.drivers.hypervisor.libvirt.performing import Work
+from crofter.drivers.hypervisor.libvirt.sampling import Sampling
+from crofter.drivers.hypervisor.specs import DiskRef, DomainRef
+
+
+def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...], sampling: Sampling) -> Work:
+    def work(job: JobContext) -> None:
+        target, thing = job.host(to), job.thing(Domain, ref.id)
+        if thing.host != to:
+            source = job.host(ref.host)
+            if source.platform.architecture != target.platform.architecture:
+                raise Refused("The two hosts have different processors.")
+            if thing.doc is not None and thing.doc.on:
+                _move_running(job, Route(source, target, ref.id), disks, sampling)
+            else:
+                _move_idle(job, source, target, ref, disks)
+        try:
+            _leave(job.host(ref.host), ref, disks)
+        except HostLost:
+            return  # and with it all that was left there
+
+    return work
+
+
+def _move_idle(
+    job: JobContext, source: HostClient, target: HostClient, ref: DomainRef, disks: tuple[DiskRef, ...]
+) -> None:
+    try:
+        for disk in disks:
+            _carry(job, source, target, disk.id)
+        put_definition(job, target, ref.id, job.planned(Domain, ref.id).spec)
+        job.settle_now()  # from here on it is there
+    except Dropped:
+        _leave(target, ref, disks)
+        raise
+
+
+def _carry(job: JobContext, source: HostClient, target: HostClient, disk: int) -> None:
+    doc = job.thing(Disk, disk).doc
+    if doc is None:
+        raise Dropped
+    carry(source, target, names.disk(disk), names.disk(disk), doc.size * MB, job.check)
+
+
+def _move_running(job: JobContext, route: Route, disks: tuple[DiskRef, ...], sampling: Sampling) -> None:
+    ref = DomainRef(route.source.entry.id, route.number)
+    try:
+        if not migration.has_arrived(route):
+            found = migration.ready_to_go(job, route)
+            sampling.last(route.source, ref.id, found)  # its counters begin anew over there
+            attached = migration.attached(route, found)
+            for disk in disks:
+                if disk.id not in attached:
+                    _carry(job, route.source, route.target, disk.id)
+            migration.migrate(job, route, found, [disk.id for disk in disks if disk.id in attached])
+        sampling.begin_anew(ref.id)
+        put_definition(job, route.target, ref.id, job.planned(Domain, ref.id).spec)
+        job.settle_now()
+    except (Dropped, Refused, migration.MigrationFailed):
+        # The books say that it is where it was, and so it is brought to be.
+        if migration.has_arrived(route):
+            migration.bring_back(route)
+        _leave(route.target, ref, disks)
+        raise
+
+
+def _leave(host: HostClient, ref: DomainRef, disks: tuple[DiskRef, ...]) -> None:
+    host.undefine(ref.id)
+    for disk in disks:
+        host.drop(names.disk(disk.id))
