@@ -13,6 +13,7 @@ from tests.cloud import Cloud
 from tests.edge.people import restricted
 from tests.resources.compute import deploy, entity, events, last, refused, status
 from tests.resources.money import stand_at
+from tests.resources.test_sweeping import host_of
 
 URL = "/v4beta/account/maintenance"
 
@@ -65,6 +66,16 @@ def test_a_cold_migration_moves_the_instance(cloud: Cloud, alice: Client) -> Non
     cloud.settle()
     assert (last(alice, "compute_migrate")["status"], status(alice, own)) == ("finished", "running")
     assert events(alice, "host_reboot") == []
+
+
+def test_a_live_migration_moves_the_instance_while_it_runs(cloud: Cloud, alice: Client) -> None:
+    own = deploy(cloud, alice)
+    before = host_of(cloud, own)
+    cloud.fault("maintenance", compute_id=own, type="live_migration", when=tomorrow(cloud, 1))
+    cloud.advance(3600)
+    cloud.settle()
+    assert host_of(cloud, own) != before
+    assert (status(alice, own), events(alice, "compute_migrate")) == ("running", [])
 
 
 @pytest.mark.parametrize("kind", ["live_migration", "volume_migration"])

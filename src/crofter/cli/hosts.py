@@ -156,13 +156,13 @@ def _move_away(runtime: Runtime, host: int) -> None:
         tried |= {*staying}
         for left in list(leaving.left(runtime, ordered)):
             del ordered[left.instance_id]
-            tell(f"instance {left.instance_id}: {_whereabouts(left.host, left.reason)}")
+            tell(f"instance {left.instance_id}: {_whereabouts(left.host, host, left.reason)}")
         time.sleep(POLL)
 
 
-def _whereabouts(host: int | None, reason: str | None) -> str:
-    if reason is not None:
-        return f"stays, and is shut down: {plain(reason)}"
+def _whereabouts(host: int | None, before: int, reason: str | None) -> str:
+    if host == before:
+        return "stays" if reason is None else f"stays, and is shut down: {plain(reason)}"
     return "gone" if host is None else f"on host {host}"
 
 

@@ -138,4 +138,5 @@ def left(runtime: Runtime, ordered: dict[int, int]) -> Iterator[Left]:
             row = db.maybe(_ENDED, id=number)
             instance: Instance | None = store.find_unscoped(Context(runtime, db), instance_id)
         if row is None or row.state in ("done", "failed", "cancelled"):
-            yield Left(instance_id, None if instance is None else instance.host, None if row is None else row.error)
+            _, _, reason = ("" if row is None else row.error or "").partition(": ")  # the step is for nobody but us
+            yield Left(instance_id, None if instance is None else instance.host, reason or None)

@@ -46,6 +46,7 @@ def call_off(ctx: Context, maintenance_id: int) -> bool:
 def begin(ctx: Context, work: StepContext) -> Sleep | None:
     """The time has come: the instance is rebooted or moved, behind whatever its owner is just doing with it."""
     # Who only schedules it has no use for how it is done, and a command would wait for that.
+    from crofter.resources.instances import leaving  # noqa: PLC0415
     from crofter.resources.instances.move import operations as move  # noqa: PLC0415
     from crofter.resources.instances.power.operations import HOST_REBOOT, BootArgs  # noqa: PLC0415
     from crofter.resources.instances.watchdog import system_context  # noqa: PLC0415
@@ -64,6 +65,8 @@ def begin(ctx: Context, work: StepContext) -> Sleep | None:
         states.start_job(ctx, HOST_REBOOT, instance, args, secondary=configs.entity(config), after=work.operation)
     elif instance.status in states.AT_REST and work.args.kind == "cold_migration":
         states.start_job(ctx, move.MIGRATE, instance, move.arguments(instance), after=work.operation)
+    elif instance.status == "running" and instance.host is not None and work.args.kind == "live_migration":
+        enqueue(ctx, leaving.LEAVE, leaving.LeaveArgs(instance.id, instance.host), key=states.key(instance.id))
     return None
 
 
