@@ -36,9 +36,8 @@ def open_to_nobody() -> bool:
 class Daemons:
     """Some hosts in each of some regions. The folder's name must be short: sockets are in it."""
 
-    def __init__(self, folder: Path, regions: tuple[str, ...], each: int, *, forward: int | None = None) -> None:
+    def __init__(self, folder: Path, regions: tuple[str, ...], each: int) -> None:
         self.folder = folder
-        self.forward = forward
         self.regions = {code_of(region) * BLOCK + n: region for region in regions for n in range(1, each + 1)}
         self._homes = {number: folder / str(place) for place, number in enumerate(self.regions)}
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
@@ -83,7 +82,7 @@ class Daemons:
                     pool=str(self.pool(number)),
                     volumes=str(self.volumes(region)),
                     network="user",
-                    forward=self.forward,
+                    forward=None,
                     architecture=os.uname().machine,
                     vcpus=64,
                     memory=PLENTY,
@@ -132,6 +131,16 @@ class Daemons:
 
     def process_of(self, number: int, domain: str) -> int:
         return int((self._homes[number] / f"run/libvirt/qemu/run/{domain}.pid").read_text())
+
+    def host_of(self, ending: str) -> int:
+        """The host that has the machine whose name ends so."""
+        for number in self.regions:
+            connection = virt.open(self.uri(number))
+            domains = [domain.name() for domain in connection.listAllDomains()]
+            connection.close()
+            if any(name.endswith(ending) for name in domains):
+                return number
+        raise AssertionError(f"no host has the machine {ending}")
 
     def left(self) -> list[str]:
         """Machines and volumes that are still there, but for the operator's files."""

@@ -1,24 +1,18 @@
-"""A real instance from the cradle to the grave, through the public API: two libvirt hosts, no KVM, and much goes wrong.
+"""Real instances from the cradle to the grave, through the public API: libvirt hosts, no KVM, and much goes wrong.
 
-``make real`` runs it alone.
+``make real`` runs them alone.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
-import socket
-import subprocess
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.drivers.real import MEDIA, short_folder, why_not
-from tests.served import TOKEN, Process, run
+from tests.drivers.real import short_folder, why_not
 
 pytestmark = [
     pytest.mark.skipif(why_not() is not None, reason=why_not() or ""),
@@ -26,139 +20,14 @@ pytestmark = [
 ]
 
 if why_not() is None:
-    from tests.drivers.libvirt_fleet import Daemons
-
-PASSWORD = "correct-Horse-7-battery"
-OPTIONS = ("StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "ConnectTimeout=5")
-
-
-def free_ports() -> int:
-    """The first of some ports that nobody has, below those that systems give out: instance N is reached at the Nth."""
-    for first in range(23000 + os.getpid() % 4000, 32000, 10):
-        try:
-            for port in range(first + 1, first + 9):
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", port))
-        except OSError:
-            continue
-        return first
-    raise AssertionError("no port is free")
-
-
-class World:
-    """Two hosts in two regions, a server that may be killed, and a key to sign in with."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.port = free_ports()
-        self.daemons = Daemons(folder / "h", ("us-east", "eu-west"), 1, forward=self.port)
-        self.begun = time.monotonic()
-        self.env = {"CROFTER_DRIVER": "libvirt", "CROFTER_BOOTSTRAP_TOKEN": TOKEN}
-        for name in ("helper", "kernels"):
-            (folder / "data" / "media").mkdir(parents=True, exist_ok=True)
-            (folder / "data" / "media" / name).symlink_to(MEDIA / name)
-        self.server: Process | None = None
-
-    def open(self) -> None:
-        self._key()
-        self._add_hosts()
-        self.serve()
-
-    def say(self, what: str) -> None:
-        print(f"{time.monotonic() - self.begun:6.1f} s  {what}", flush=True)
-
-    def _key(self) -> None:
-        self.key = self.folder / "key"
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.key)], check=True)
-
-    def admin(self, *words: str) -> str:
-        flags = ("--data", str(self.folder / "data"))
-        done = run("admin", *words, *flags, env=self.env)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    def _add_hosts(self) -> None:
-        self.admin("init")
-        tiny = MEDIA / "tiny.qcow2"
-        digest = hashlib.sha256(tiny.read_bytes()).hexdigest()
-        self.admin("images", "import", str(tiny), "--id", "compute/debian12", "--sum", digest)
-        for number, region in self.daemons.regions.items():
-            places = ("--pool", str(self.daemons.pool(number)), "--volumes", str(self.daemons.volumes(region)))
-            sizes = ("--forward", str(self.port), "--disk", "1000000", "--memory", "100000", "--allow-emulation")
-            self.admin("hosts", "add", region, self.daemons.uri(number), *places, *sizes)
-
-    def serve(self) -> None:
-        self.server = Process("--log", "json", "--data", str(self.folder / "data"), env=self.env)
-        self.client = self.server.client()
-
-    def kill_server(self) -> None:
-        self._stop_server()
-        self.serve()
-
-    def _stop_server(self) -> None:
-        if self.server is not None:
-            self.server.kill()
-            self.client.close()
-            self.server.close()
-            self.server = None
-
-    def close(self) -> None:
-        self._stop_server()
-        self.daemons.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    # ---- what somebody with an account does -------------------------------------------------------------------------
-
-    def call(self, method: str, path: str, **body: Any) -> Any:
-        answer = self.client.request(method, f"/v4/compute/instances{path}", json=body or None)
-        assert answer.status_code == 200, f"{method} {path}: {answer.status_code} {answer.text}"
-        return answer.json()
-
-    def events(self) -> list[Any]:
-        found: list[Any] = self.client.get("/v4/account/events").json()["data"]
-        return found
-
-    def until(self, seen: Callable[[], bool], seconds: float = 180) -> None:
-        ends = time.monotonic() + seconds
-        while not seen():
-            failed = [event for event in self.events() if event["status"] == "failed"]
-            if failed:
-                print(*(line for line in self.server.log().splitlines() if '"method"' not in line), sep="\n")  # type: ignore[union-attr]
-            assert not failed, failed
-            assert time.monotonic() < ends, (self.events()[:3], self.call("GET", "")["data"])
-            time.sleep(0.2)
-
-    def status(self, number: int) -> str:
-        found: str = self.call("GET", f"/{number}")["status"]
-        return found
-
-    def settled(self, number: int, status: str = "running") -> None:
-        """Nothing is under way any more, and the instance is so."""
-        passing = ("scheduled", "started")
-        self.until(
-            lambda: not any(event["status"] in passing for event in self.events()) and self.status(number) == status
-        )
-
-    def ssh(self, number: int, command: str, *, password: str | None = None) -> str:
-        """What a command prints inside the guest, as soon as it lets us in."""
-        words = ["ssh", *(f"-o{option}" for option in OPTIONS), "-p", str(self.port + number)]
-        if password is None:
-            words += ["-i", str(self.key), "-oBatchMode=yes"]
-        else:
-            words = ["sshpass", "-p", password, *words, "-oPubkeyAuthentication=no"]
-        ends = time.monotonic() + 120
-        while True:
-            done = subprocess.run([*words, "root@127.0.0.1", command], capture_output=True, text=True)
-            if done.returncode == 0:
-                return done.stdout.strip()
-            assert time.monotonic() < ends, done.stderr
-            time.sleep(0.5)
+    from tests.drivers.real_world import PASSWORD, World
+    from tests.resources.serial import Terminal, token_of
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
-    folder = short_folder()
-    made = World(folder)
+def world(request: pytest.FixtureRequest) -> Iterator[World]:
+    """Of one host in each of two regions, or of two hosts in one."""
+    made = World(short_folder(), *getattr(request, "param", ()))
     try:
         made.open()
         yield made
@@ -167,17 +36,7 @@ def world() -> Iterator[World]:
 
 
 def test_an_instance_lives_on_real_hosts_whatever_is_killed(world: World) -> None:
-    created = world.call(
-        "POST",
-        "",
-        region="us-east",
-        type="g6-nanode-1",
-        image="compute/debian12",
-        root_pass=PASSWORD,
-        label="first",
-        authorized_keys=[Path(f"{world.key}.pub").read_text().strip()],
-        backups_enabled=True,
-    )
+    created = _create(world, "first", backups_enabled=True)
     number = created["id"]
     world.until(lambda: world.status(number) == "provisioning")
     world.kill_server()
@@ -193,6 +52,20 @@ def test_an_instance_lives_on_real_hosts_whatever_is_killed(world: World) -> Non
     _resize_and_clone(world, number)
     _migrate(world, number)
     _leave_nothing(world)
+
+
+def _create(world: World, label: str, **more: Any) -> Any:
+    return world.call(
+        "POST",
+        "",
+        region="us-east",
+        type="g6-nanode-1",
+        image="compute/debian12",
+        root_pass=PASSWORD,
+        label=label,
+        authorized_keys=[Path(f"{world.key}.pub").read_text().strip()],
+        **more,
+    )
 
 
 def _crash_daemon_and_guest(world: World, number: int) -> None:
@@ -262,3 +135,78 @@ def _leave_nothing(world: World) -> None:
     world.until(lambda: world.daemons.left() == [], 60)
     assert world.admin("hosts", "reconcile", "--json").strip() == "[]"
     world.say("deleted, and nothing is left on the hosts")
+
+
+# ---- a host is drained, and the instance is worked on ---------------------------------------------------------------
+
+NEW_PASSWORD = "another-Horse-8-battery"
+
+
+@pytest.mark.parametrize("world", [(("us-east",), 2)], indirect=True)
+def test_an_instance_leaves_its_host_while_it_runs_and_is_rescued_and_rebuilt(world: World) -> None:
+    number = _create(world, "second")["id"]
+    world.settled(number)
+    world.ssh(number, "echo kept > /root/file; sync")
+    world.say("running")
+    _drain(world, number)
+    _rescue(world, number)
+    _new_password(world, number)
+    _rebuild(world, number)
+    _leave_nothing(world)
+
+
+def _drain(world: World, number: int) -> None:
+    first, second = world.daemons.regions
+    host = world.daemons.host_of(f"-i-{number}")
+    other = first if host == second else second
+    boot = world.ssh(number, "cat /proc/sys/kernel/random/boot_id; echo $$ > /run/before; cat /root/file")
+    world.admin("hosts", "drain", str(host))
+    assert f"instance {number}: on host {other}" in world.told
+    world.say("its host was drained, and it was moved")
+    assert world.daemons.host_of(f"-i-{number}") == other
+    assert world.ssh(number, "cat /proc/sys/kernel/random/boot_id; test -e /run/before; cat /root/file") == boot
+    assert world.status(number) == "running"
+    assert world.events()[0]["action"] != "lassie_reboot"
+    world.admin("hosts", "drain", str(host), "--over")
+    world.kill_server()
+    world.settled(number)
+    world.admin("hosts", "drain", str(other), "--shut-down")
+    world.until(lambda: world.status(number) == "stopped")
+    world.admin("hosts", "drain", str(other), "--over")
+    world.settled(number)
+    assert world.ssh(number, "cat /root/file") == "kept"
+    world.say("then shut down with its host, and started again with it")
+
+
+def _rescue(world: World, number: int) -> None:
+    disk = world.call("GET", f"/{number}/disks")["data"][0]["id"]
+    world.call("POST", f"/{number}/rescue", devices={"sda": {"disk_id": disk}})
+    world.settled(number)
+    assert world.server is not None
+    terminal = Terminal(world.server.url, token_of(world.client, number))
+    terminal.type("\r")
+    terminal.expect("# ")
+    terminal.type("mount -t ext4 /dev/vda /mnt && cat /mnt/root/file && umount /mnt && echo done''here\r")
+    assert "\nkept" in terminal.expect("donehere")
+    terminal.close()
+    world.say("rescued: its disk was read in the rescue system, by the serial console")
+
+
+def _new_password(world: World, number: int) -> None:
+    world.call("POST", f"/{number}/shutdown")
+    world.settled(number, "offline")
+    world.call("POST", f"/{number}/password", root_pass=NEW_PASSWORD)
+    world.settled(number, "offline")
+    world.call("POST", f"/{number}/boot")
+    world.settled(number)
+    assert world.ssh(number, "cat /root/file", password=NEW_PASSWORD) == "kept"
+    assert not world.lets_in(number, PASSWORD)
+    world.say("signed in with a new password, and not with the old one")
+
+
+def _rebuild(world: World, number: int) -> None:
+    world.call("POST", f"/{number}/rebuild", image="compute/debian12", root_pass=PASSWORD)
+    world.settled(number)
+    assert world.ssh(number, "ls /root", password=PASSWORD) == ""
+    assert not world.lets_in(number, NEW_PASSWORD)
+    world.say("rebuilt")

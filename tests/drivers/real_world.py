@@ -1,0 +1,168 @@
+"""Real instances for tests, through the public API: libvirt hosts without KVM, and a server that may be killed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.drivers.libvirt_fleet import Daemons
+from tests.drivers.real import MEDIA
+from tests.served import CROFTER, TOKEN, Process, environment
+
+PASSWORD = "correct-Horse-7-battery"
+PORTS = 5
+"""Of each host. Two of a region that move a machine from one to the other both have its port for a while."""
+OPTIONS = ("StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "ConnectTimeout=5")
+
+
+def free_ports() -> int:
+    """The first of some ports that nobody has, below those that systems give out: instance N is reached at the Nth."""
+    for first in range(23000 + os.getpid() % 4000, 32000, 2 * PORTS):
+        try:
+            for port in range(first + 1, first + 2 * PORTS):
+                with socket.socket() as probe:
+                    probe.bind(("127.0.0.1", port))
+        except OSError:
+            continue
+        return first
+    raise AssertionError("no port is free")
+
+
+class World:
+    """Two hosts, a server that may be killed, and a key to sign in with."""
+
+    def __init__(self, folder: Path, regions: tuple[str, ...] = ("us-east", "eu-west"), each: int = 1) -> None:
+        self.folder = folder
+        self._first_port = free_ports()
+        self.daemons = Daemons(folder / "h", regions, each)
+        self.begun = time.monotonic()
+        self.env = {"CROFTER_DRIVER": "libvirt", "CROFTER_BOOTSTRAP_TOKEN": TOKEN}
+        for name in ("helper", "kernels"):
+            (folder / "data" / "media").mkdir(parents=True, exist_ok=True)
+            (folder / "data" / "media" / name).symlink_to(MEDIA / name)
+        self.server: Process | None = None
+
+    def open(self) -> None:
+        self._key()
+        self._add_hosts()
+        self.serve()
+
+    def say(self, what: str) -> None:
+        print(f"{time.monotonic() - self.begun:6.1f} s  {what}", flush=True)
+
+    def _key(self) -> None:
+        self.key = self.folder / "key"
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.key)], check=True)
+
+    def admin(self, *words: str) -> str:
+        command = [CROFTER, "admin", *words, "--data", str(self.folder / "data")]
+        done = subprocess.run(command, env=environment(**self.env), capture_output=True, text=True, timeout=300)
+        assert done.returncode == 0, done.stderr
+        self.told = done.stderr
+        return done.stdout
+
+    def _add_hosts(self) -> None:
+        self.admin("init")
+        tiny = MEDIA / "tiny.qcow2"
+        digest = hashlib.sha256(tiny.read_bytes()).hexdigest()
+        self.admin("images", "import", str(tiny), "--id", "compute/debian12", "--sum", digest)
+        for number, region in self.daemons.regions.items():
+            places = ("--pool", str(self.daemons.pool(number)), "--volumes", str(self.daemons.volumes(region)))
+            sizes = (
+                "--forward",
+                str(self._forward(number)),
+                "--disk",
+                "1000000",
+                "--memory",
+                "100000",
+                "--allow-emulation",
+            )
+            self.admin("hosts", "add", region, self.daemons.uri(number), *places, *sizes)
+
+    def _forward(self, host: int) -> int:
+        beside = [number for number, region in self.daemons.regions.items() if region == self.daemons.regions[host]]
+        return self._first_port + PORTS * beside.index(host)
+
+    def port(self, number: int) -> int:
+        """Where an instance is signed in to, on the host that has it now."""
+        return self._forward(self.daemons.host_of(f"-i-{number}")) + number
+
+    def serve(self) -> None:
+        self.server = Process("--log", "json", "--data", str(self.folder / "data"), env=self.env)
+        self.client = self.server.client()
+
+    def kill_server(self) -> None:
+        self._stop_server()
+        self.serve()
+
+    def _stop_server(self) -> None:
+        if self.server is not None:
+            self.server.kill()
+            self.client.close()
+            self.server.close()
+            self.server = None
+
+    def close(self) -> None:
+        self._stop_server()
+        self.daemons.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    # ---- what somebody with an account does -------------------------------------------------------------------------
+
+    def call(self, method: str, path: str, **body: Any) -> Any:
+        answer = self.client.request(method, f"/v4/compute/instances{path}", json=body or None)
+        assert answer.status_code == 200, f"{method} {path}: {answer.status_code} {answer.text}"
+        return answer.json()
+
+    def events(self) -> list[Any]:
+        found: list[Any] = self.client.get("/v4/account/events").json()["data"]
+        return found
+
+    def until(self, seen: Callable[[], bool], seconds: float = 180) -> None:
+        ends = time.monotonic() + seconds
+        while not seen():
+            failed = [event for event in self.events() if event["status"] == "failed"]
+            if failed:
+                print(*(line for line in self.server.log().splitlines() if '"method"' not in line), sep="\n")  # type: ignore[union-attr]
+            assert not failed, failed
+            assert time.monotonic() < ends, (self.events()[:3], self.call("GET", "")["data"])
+            time.sleep(0.2)
+
+    def status(self, number: int) -> str:
+        found: str = self.call("GET", f"/{number}")["status"]
+        return found
+
+    def settled(self, number: int, status: str = "running") -> None:
+        """Nothing is under way any more, and the instance is so."""
+        passing = ("scheduled", "started")
+        self.until(
+            lambda: not any(event["status"] in passing for event in self.events()) and self.status(number) == status
+        )
+
+    def ssh(self, number: int, command: str, *, password: str | None = None) -> str:
+        """What a command prints inside the guest, as soon as it lets us in."""
+        words = ["ssh", *(f"-o{option}" for option in OPTIONS), "-p", str(self.port(number))]
+        if password is None:
+            words += ["-i", str(self.key), "-oBatchMode=yes"]
+        else:
+            words = ["sshpass", "-p", password, *words, "-oPubkeyAuthentication=no"]
+        ends = time.monotonic() + 120
+        while True:
+            done = subprocess.run([*words, "root@127.0.0.1", command], capture_output=True, text=True)
+            if done.returncode == 0:
+                return done.stdout.strip()
+            assert time.monotonic() < ends, done.stderr
+            time.sleep(0.5)
+
+    def lets_in(self, number: int, password: str) -> bool:
+        """Whether a guest that is up takes this password."""
+        words = ["ssh", *(f"-o{option}" for option in OPTIONS), "-p", str(self.port(number))]
+        words = ["sshpass", "-p", password, *words, "-oPubkeyAuthentication=no", "root@127.0.0.1", "true"]
+        return subprocess.run(words, capture_output=True).returncode == 0
