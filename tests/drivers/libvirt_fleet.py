@@ -36,8 +36,10 @@ def open_to_nobody() -> bool:
 class Daemons:
     """Some hosts in each of some regions. The folder's name must be short: sockets are in it."""
 
-    def __init__(self, folder: Path, regions: tuple[str, ...], each: int) -> None:
+    def __init__(self, folder: Path, regions: tuple[str, ...], each: int, *, certificates: Path | None = None) -> None:
+        """``certificates``: a folder that QEMU may encrypt with what it says to another one."""
         self.folder = folder
+        self._certificates = certificates
         self.regions = {code_of(region) * BLOCK + n: region for region in regions for n in range(1, each + 1)}
         self._homes = {number: folder / str(place) for place, number in enumerate(self.regions)}
         self._processes: dict[int, subprocess.Popen[bytes]] = {}
@@ -54,6 +56,9 @@ class Daemons:
     def pool(self, number: int) -> Path:
         return self._homes[number] / "pool"
 
+    def certificates(self, number: int) -> Path:
+        return self._homes[number] / "certificates"
+
     def volumes(self, region: str) -> Path:
         return self.folder / f"volumes-{region}"
 
@@ -64,7 +69,11 @@ class Daemons:
         self.volumes(self.regions[number]).mkdir(exist_ok=True)
         place = list(self.regions).index(number) + 1
         (home / "config/libvirt/libvirtd.conf").write_text(SETTINGS.format(number=place, home=home))
-        (home / "config/libvirt/qemu.conf").write_text('stdio_handler = "file"\n')
+        settings = 'stdio_handler = "file"\n'
+        if self._certificates is not None:
+            shutil.copytree(self._certificates, self.certificates(number))
+            settings += f'migrate_tls_x509_cert_dir = "{self.certificates(number)}"\n'
+        (home / "config/libvirt/qemu.conf").write_text(settings)
         (home / "run").chmod(0o700)
         if open_to_nobody():
             for path in (self.folder, self.volumes(self.regions[number]), home, *home.rglob("*")):

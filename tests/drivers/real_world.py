@@ -75,24 +75,18 @@ class World:
         self.admin("images", "import", str(tiny), "--id", "compute/debian12", "--sum", digest)
         for number, region in self.daemons.regions.items():
             places = ("--pool", str(self.daemons.pool(number)), "--volumes", str(self.daemons.volumes(region)))
-            sizes = (
-                "--forward",
-                str(self._forward(number)),
-                "--disk",
-                "1000000",
-                "--memory",
-                "100000",
-                "--allow-emulation",
-            )
+            sizes = ("--disk", "1000000", "--memory", "100000", "--allow-emulation")
+            sizes += ("--forward", str(self.forward(number)))
             self.admin("hosts", "add", region, self.daemons.uri(number), *places, *sizes)
 
-    def _forward(self, host: int) -> int:
+    def forward(self, host: int) -> int:
+        """The port of machine 0 of a host."""
         beside = [number for number, region in self.daemons.regions.items() if region == self.daemons.regions[host]]
         return self._first_port + PORTS * beside.index(host)
 
     def port(self, number: int) -> int:
         """Where an instance is signed in to, on the host that has it now."""
-        return self._forward(self.daemons.host_of(f"-i-{number}")) + number
+        return self.forward(self.daemons.host_of(f"-i-{number}")) + number
 
     def serve(self) -> None:
         self.server = Process("--log", "json", "--data", str(self.folder / "data"), env=self.env)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from crofter.cli import host_certificates
 from crofter.db import Database, open_database
 from crofter.drivers.hypervisor.libvirt import tables
 from tests.drivers.bench import Yard
@@ -27,7 +29,7 @@ QUICK = (
 """Without KVM a guest takes a quarter of a minute to boot. These boot none; the rest is for a soak."""
 
 if why_not() is None:
-    from crofter.drivers.hypervisor.libvirt import machine_jobs
+    from crofter.drivers.hypervisor.libvirt import machine_jobs, migration
     from tests.drivers.libvirt_bench import LibvirtBench
     from tests.drivers.libvirt_fleet import Daemons, import_tiny
 
@@ -102,6 +104,32 @@ def test_a_worker_that_stands_still_before_it_starts_a_machine_starts_none_that_
     assert not host.domain(machine.domain.id).isActive(), "it was started and destroyed, and never ran"
     assert yard.power(machine.domain) == "off"
     assert yard.driver.changes(0) == ()
+
+
+@pytest.mark.soak
+def test_a_machine_that_leaves_for_another_host_is_encrypted(
+    store: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host_certificates.make(tmp_path / "own", "127.0.0.1", tmp_path / "host")
+    import_tiny(MEDIA)
+    daemons = Daemons(short_folder(), LibvirtBench.regions, 2, certificates=tmp_path / "host" / "qemu")
+    try:
+        daemons.write_down(store)
+        monkeypatch.setattr(migration, "is_encrypted", lambda _: True)
+        yard = Yard(LibvirtBench(store, daemons))
+        machine, first, second = yard.machine(on=True), yard.order(), yard.order()
+        to = yard.host(avoid=machine.domain.host)
+        missing = daemons.certificates(to).rename(tmp_path / "missing")
+        ended = yard.finish(lambda: yard.driver.ensure_moved(machine.domain, to, machine.disks, first, live=True))
+        assert ended.failure is not None, "nothing goes over the line in the clear"
+        seen = yard.driver.observe(machine.domain)
+        assert (seen.ref, seen.power) == (machine.domain, "on")
+        assert yard.driver.list(to).domains == ()
+        missing.rename(daemons.certificates(to))
+        yard.done(lambda: yard.driver.ensure_moved(machine.domain, to, machine.disks, second, live=True))
+        assert yard.driver.observe(machine.domain).ref.host == daemons.host_of(f"-i-{machine.domain.id}") == to
+    finally:
+        daemons.stop()
 
 
 @pytest.mark.soak

@@ -115,6 +115,20 @@ def test_certificates_are_good_for_one_side_each_and_their_keys_for_nobody_else(
         subprocess.run(["openssl", "verify", "-CAfile", authority, str(tmp_path / name)], check=True)
 
 
+def test_machines_on_the_move_have_certificates_that_open_nothing_else(tmp_path: Path) -> None:
+    for name in ("node1.example", "node2.example"):
+        host_certificates.make(tmp_path / "own", name, tmp_path / name)
+    there = tmp_path / "node1.example" / "qemu"
+    own = str(there / "ca-cert.pem")
+    for purpose, file in (("sslserver", "server-cert.pem"), ("sslclient", "client-cert.pem")):
+        for host in ("node1.example", "node2.example"):
+            checked = ["-purpose", purpose, str(tmp_path / host / "qemu" / file)]
+            assert subprocess.run(["openssl", "verify", "-CAfile", own, *checked]).returncode == 0
+        lines = str(tmp_path / "own" / "cacert.pem")
+        assert subprocess.run(["openssl", "verify", "-CAfile", lines, str(there / file)]).returncode != 0
+    assert {stat.S_IMODE(key.stat().st_mode) for key in there.glob("*-key.pem")} == {0o600}
+
+
 def _ends(file: Path) -> datetime:
     return x509.load_pem_x509_certificate(file.read_bytes()).not_valid_after_utc
 
@@ -125,7 +139,8 @@ def test_the_servers_certificate_is_made_anew_before_it_ends(tmp_path: Path, mon
     host_certificates.make(own, "node1.example", tmp_path / "node1")
     authority, first = _ends(own / "cacert.pem"), _ends(own / "clientcert.pem")
     told = {one.whose: one.ends_soon for one in host_certificates.known(own)}
-    assert told == {"the authority": False, "the server": True, "host node1.example": True}
+    lasting = {"the authority": False, "the authority for machines": False}
+    assert told == {**lasting, "the server": True, "host node1.example": True}
     monkeypatch.setattr(host_certificates, "LIFE", life)
     host_certificates.make(own, "node2.example", tmp_path / "node2")
     assert _ends(own / "cacert.pem") == authority

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +23,8 @@ AUTHORITY, CLIENT = "crofter hosts", "crofter"
 YEARS = timedelta(days=3650)
 LIFE = timedelta(days=825)
 _BITS = 3072
+MACHINES = "machines"
+"""A folder with the authority for machines that move from host to host."""
 ISSUED = "issued"
 """A folder with the certificates of all hosts, without their keys, to see when they end."""
 
@@ -45,6 +48,7 @@ class Certificate(NamedTuple):
 def known(own: Path) -> list[Certificate]:
     """The authority's, the server's own, and those of hosts."""
     files = [("the authority", own / "cacert.pem"), ("the server", own / "clientcert.pem")]
+    files += [("the authority for machines", own / MACHINES / "cacert.pem")]
     files += [(f"host {file.stem}", file) for file in sorted((own / ISSUED).glob("*.pem"))]
     return [Certificate.of(whose, file) for whose, file in files if file.exists()]
 
@@ -58,18 +62,36 @@ def make(own: Path, name: str, to: Path) -> Rows:
     authority = _authority(own)
     client = own / "clientcert.pem"
     if not client.exists() or Certificate.of("", client).ends_soon:
-        _signed(authority, CLIENT, own / "clientkey.pem", own / "clientcert.pem", server=False)
+        purposes = [ExtendedKeyUsageOID.CLIENT_AUTH]
+        _signed(authority, CLIENT, own / "clientkey.pem", own / "clientcert.pem", purposes)
     to.mkdir(parents=True, exist_ok=True)
-    _signed(authority, name, to / "serverkey.pem", to / "servercert.pem", server=True)
+    _signed(authority, name, to / "serverkey.pem", to / "servercert.pem", [ExtendedKeyUsageOID.SERVER_AUTH])
     (to / "cacert.pem").write_bytes((own / "cacert.pem").read_bytes())
+    _make_for_machines(own / MACHINES, name, to / "qemu")
     (own / ISSUED).mkdir(exist_ok=True)
     (own / ISSUED / f"{name.replace('/', '_')}.pem").write_bytes((to / "servercert.pem").read_bytes())
     return [
         {"file": str(to / "cacert.pem"), "belongs": "on the host: /etc/pki/CA/cacert.pem"},
         {"file": str(to / "servercert.pem"), "belongs": "on the host: /etc/pki/libvirt/servercert.pem"},
         {"file": str(to / "serverkey.pem"), "belongs": "on the host: /etc/pki/libvirt/private/serverkey.pem"},
+        {"file": str(to / "qemu"), "belongs": "on the host: /etc/pki/qemu, for libvirt's QEMU user alone to read"},
         {"file": str(own), "belongs": f"stays here: qemu+tls://{name}/system?pkipath={own.resolve()}"},
     ]
+
+
+def _make_for_machines(own: Path, name: str, to: Path) -> None:
+    """What machines that move from host to host are encrypted with.
+
+    QEMU reads it, so somebody who has broken out of a guest may. Hence an authority of its own, by which nobody is let
+    in anywhere else; each QEMU is one side as well as the other.
+    """
+    own.mkdir(parents=True, exist_ok=True)
+    to.mkdir(parents=True, exist_ok=True)
+    both = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+    _signed(_authority(own), name, to / "server-key.pem", to / "server-cert.pem", both)
+    (to / "ca-cert.pem").write_bytes((own / "cacert.pem").read_bytes())
+    for kind in ("key", "cert"):
+        shutil.copy(to / f"server-{kind}.pem", to / f"client-{kind}.pem")
 
 
 Authority = tuple[x509.Certificate, rsa.RSAPrivateKey]
@@ -96,10 +118,11 @@ def _authority(own: Path) -> Authority:
     return built, private
 
 
-def _signed(authority: Authority, name: str, key: Path, certificate: Path, *, server: bool) -> None:
+def _signed(
+    authority: Authority, name: str, key: Path, certificate: Path, purposes: list[x509.ObjectIdentifier]
+) -> None:
     issuer, signer = authority
     private = rsa.generate_private_key(65537, _BITS)
-    purpose = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH
     built = (
         _dated(LIFE)
         .subject_name(_name(name))
@@ -107,7 +130,7 @@ def _signed(authority: Authority, name: str, key: Path, certificate: Path, *, se
         .public_key(private.public_key())
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs=False), critical=True)
-        .add_extension(x509.ExtendedKeyUsage([purpose]), critical=False)
+        .add_extension(x509.ExtendedKeyUsage(purposes), critical=False)
         .add_extension(x509.SubjectAlternativeName([_alternative(name)]), critical=False)
         .sign(signer, hashes.SHA256())
     )

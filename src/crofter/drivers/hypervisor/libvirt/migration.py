@@ -166,12 +166,17 @@ def _address(uri: str) -> str:
     return f"[{name}]" if ":" in name else name
 
 
+def is_encrypted(route: Route) -> bool:
+    """Whatever leaves a machine is: what a guest has in its memory is for nobody on the way."""
+    return urlsplit(route.target.entry.uri).hostname is not None
+
+
 def _begin(route: Route, found: Any, parameters: dict[str, Any]) -> Future[Any]:
     flags = FLAGS
     if virt.VIR_MIGRATE_PARAM_MIGRATE_DISKS in parameters:
         flags |= virt.VIR_MIGRATE_NON_SHARED_DISK
-    if urlsplit(route.target.entry.uri).hostname is not None:
-        flags |= virt.VIR_MIGRATE_TLS  # what is in its memory is for nobody on the way
+    if is_encrypted(route):
+        flags |= virt.VIR_MIGRATE_TLS
     there = route.target.work
     return in_daemon_thread(lambda: found.migrate3(there, parameters, flags))
 
