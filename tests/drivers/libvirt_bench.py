@@ -19,8 +19,9 @@ from tests.drivers.libvirt_fleet import Daemons, fingerprint
 from tests.drivers.real import MEDIA
 from tests.drivers.stalling import Stalled, stalled
 
-LONGEST = float(os.environ.get("CROFTER_TEST_LONGEST_WAIT", "4"))
-"""Seconds for which a check is let wait that would see the simulated clock run for minutes."""
+LONGEST = float(os.environ.get("CROFTER_TEST_LONGEST_WAIT", "6"))
+"""Seconds for which a check is let wait that would see the simulated clock run for minutes. More than half of what the
+helper system is foreseen to take: some checks look at work when it should be half done."""
 
 
 class LibvirtBench:

@@ -181,6 +181,23 @@ def test_parts_of_uploads_are_cleared_away_when_they_are_old(fake_yard: Yard, fa
     assert client.listed() == [fresh]
 
 
+@pytest.mark.parametrize("moment", ["storagePoolDefineXML", "create pool"])
+def test_two_who_need_a_folder_for_the_first_time_both_get_it(
+    fake_yard: Yard, fake_bench: FakeBench, moment: str
+) -> None:
+    number = fake_yard.host()
+    slow, quick = (fake_bench.start().hosts_client.client(number) for _ in range(2))
+    hooks = fake_bench.host(number).hooks
+
+    def overtake(_name: str) -> None:
+        del hooks[moment]
+        assert quick.listed() == []
+
+    hooks[moment] = overtake
+    assert slow.listed() == []
+    assert moment not in hooks
+
+
 # ---- full hosts -----------------------------------------------------------------------------------------------------
 
 SIZE = 4000

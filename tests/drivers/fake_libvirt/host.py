@@ -111,7 +111,11 @@ class Connection:
     def storagePoolDefineXML(self, described: str) -> Pool:  # noqa: N802
         element = ElementTree.fromstring(described)
         name, path = element.findtext("name") or "", element.findtext("target/path") or ""
-        return self.host.pools.setdefault(name, Pool(self.host, name, path))
+        self.host.reached("storagePoolDefineXML", name)
+        if name in self.host.pools:
+            raise Fault("OPERATION_FAILED", f"pool '{name}' is already defined with another uuid")
+        made = self.host.pools[name] = Pool(self.host, name, path)
+        return made
 
     def lookupByName(self, name: str) -> DomainRef:  # noqa: N802
         self.host.reached("lookupByName", name)

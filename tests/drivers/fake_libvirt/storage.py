@@ -38,7 +38,7 @@ Folder = dict[str, File]
 class Pool:
     def __init__(self, host: FakeHost, name: str, path: str) -> None:
         self.host, self._name, self.path = host, name, path
-        self._active = False
+        self._active = self._built = False
 
     @property
     def folder(self) -> Folder:
@@ -48,10 +48,17 @@ class Pool:
         return self._active
 
     def create(self) -> None:
+        self.host.reached("create pool", self._name)
+        if self._active:
+            raise Fault("OPERATION_INVALID", f"storage pool '{self._name}' is already active")
+        if not self._built:
+            raise Fault("INTERNAL_ERROR", f"cannot open directory '{self.path}'")
         self._active = True
 
     def build(self) -> None:
-        pass
+        if self._active:
+            raise Fault("OPERATION_INVALID", f"storage pool '{self._name}' is already active")
+        self._built = True
 
     def setAutostart(self, _on: int) -> None:  # noqa: N802
         pass

@@ -106,18 +106,14 @@ class HostClient:
                 raise
             found = self._define_pool(connection, name, self.volume_folder if volumes else self.folder)
         if not found.isActive():
-            found.create()
+            _activate(found)
         return found
 
     def _define_pool(self, connection: Any, name: str, folder: str) -> Any:
-        with _shared:  # two jobs may need it for the first time
-            try:
-                return connection.storagePoolLookupByName(name)
-            except LibvirtError:
-                made = connection.storagePoolDefineXML(domain_xml.pool(name, folder))
-                made.build()
-                made.setAutostart(1)
-                return made
+        try:
+            return connection.storagePoolDefineXML(domain_xml.pool(name, folder))
+        except LibvirtError:  # two jobs, or two processes, may need it for the first time
+            return connection.storagePoolLookupByName(name)
 
     def volume(self, name: str, *, volumes: bool = False) -> Any:
         """The volume, or None."""
@@ -324,6 +320,17 @@ def read_platform(connection: Any) -> Platform:
     capabilities = connection.getCapabilities()
     architecture: str = connection.getInfo()[0]
     return Platform(architecture, "<domain type='kvm'" in capabilities)
+
+
+def _activate(pool: Any) -> None:
+    """Also while somebody else does the same: whoever comes second is refused, and finds it active."""
+    try:
+        pool.build()
+        pool.setAutostart(1)
+        pool.create()
+    except LibvirtError:
+        if not pool.isActive():
+            raise
 
 
 def _refresh(pool: Any) -> None:
