@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import logging
+import time
+from functools import partial
+
 from crofter.drivers.hypervisor.errors import Refused
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import migration, names
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, is_broken_line, is_passing
 from crofter.drivers.hypervisor.libvirt.carrying import carry
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import HostLost
-from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
+from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext, TakenOver
 from crofter.drivers.hypervisor.libvirt.machine_jobs import put_definition
 from crofter.drivers.hypervisor.libvirt.media import MB
 from crofter.drivers.hypervisor.libvirt.migration import Route
 from crofter.drivers.hypervisor.libvirt.performing import Work
 from crofter.drivers.hypervisor.libvirt.sampling import Sampling
 from crofter.drivers.hypervisor.specs import DiskRef, DomainRef
+
+log = logging.getLogger("crofter")
+
+GIVES_UP = (Dropped, Refused, LibvirtError, migration.MigrationFailed)
 
 
 def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...], sampling: Sampling) -> Work:
@@ -44,9 +53,25 @@ def _move_idle(
             _carry(job, source, target, disk.id)
         put_definition(job, target, ref.id, job.planned(Domain, ref.id).spec)
         job.settle_now()  # from here on it is there
-    except Dropped:
+    except GIVES_UP as error:
+        if _goes_on(job, error):
+            raise
         _leave(target, ref, disks)
         raise
+
+
+def _goes_on(job: JobContext, error: Exception) -> bool:
+    """Whether the work is not given up by this: it is tried again, or another process is at it by now."""
+    if isinstance(error, LibvirtError):
+        if is_broken_line(error) or is_passing(error):
+            return True
+        try:
+            job.check()
+        except TakenOver:
+            return True
+        except Dropped:
+            return False
+    return False
 
 
 def _carry(job: JobContext, source: HostClient, target: HostClient, disk: int) -> None:
@@ -70,7 +95,9 @@ def _move_running(job: JobContext, route: Route, disks: tuple[DiskRef, ...], sam
         sampling.begin_anew(ref.id)
         put_definition(job, route.target, ref.id, job.planned(Domain, ref.id).spec)
         job.settle_now()
-    except (Dropped, Refused, migration.MigrationFailed):
+    except GIVES_UP as error:
+        if _goes_on(job, error):
+            raise
         # The books say that it is where it was, and so it is brought to be.
         if migration.has_arrived(route):
             migration.bring_back(route)
@@ -79,6 +106,15 @@ def _move_running(job: JobContext, route: Route, disks: tuple[DiskRef, ...], sam
 
 
 def _leave(host: HostClient, ref: DomainRef, disks: tuple[DiskRef, ...]) -> None:
-    host.undefine(ref.id)
-    for disk in disks:
-        host.drop(names.disk(disk.id))
+    """What a host does not let go at once is tried again, and left in the end to whoever clears away regularly."""
+    for clear in (lambda: host.undefine(ref.id), *(partial(host.drop, names.disk(disk.id)) for disk in disks)):
+        for last in (False, False, True):
+            try:
+                clear()
+                break
+            except LibvirtError as error:
+                if is_broken_line(error):
+                    raise
+                if last:
+                    log.warning("host %s does not let go of machine %s: %s", host.entry.id, ref.id, error)
+                time.sleep(0.1)

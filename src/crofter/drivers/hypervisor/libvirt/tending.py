@@ -117,3 +117,16 @@ class Tending:
             if stale:
                 log.info("host %s: %s is needed no more", host.entry.id, name)
                 host.drop(name)
+        self._drop_moved_machines(host)
+
+    def _drop_moved_machines(self, host: HostClient) -> None:
+        """Definitions of machines that have moved away and could not be dropped then. One that runs is for a person."""
+        seen = host.seen_all()
+        with self._store.reading() as scene:
+            busy = {number for job in scene.jobs() for kind, number in job.changes if kind == Domain.kind}
+            places = {thing.id: thing.host for thing in scene.all(Domain)}
+        for number, state in seen.items():
+            moved = places.get(number, host.entry.id) != host.entry.id and number not in busy
+            if moved and state.power == "off" and not state.unfinished:
+                log.info("host %s: the definition of machine %s is needed no more", host.entry.id, number)
+                host.undefine(number)

@@ -1,0 +1,157 @@
+"""Stands between the libvirt driver and libvirt, real or in memory: a job ends at one of its calls, or the call fails."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+import pytest
+
+from crofter.drivers.hypervisor.libvirt import tables
+from tests.drivers.bench import Yard
+from tests.drivers.fake_libvirt.module import Fault, virt
+from tests.drivers.verbs import Ordered
+
+from crofter.drivers.hypervisor.libvirt import connections  # isort: skip - once the binding is there
+
+How = Literal["dies", "fails"]
+JOBS = "hypervisor job"
+"""How the threads of jobs are called. Only their calls count."""
+PATIENCE = 120.0
+
+
+class Died(BaseException):
+    """The process of a job has ended. Nothing that it would do afterwards reaches a host any more."""
+
+
+class Interrupter:
+    def __init__(self) -> None:
+        self._at, self._how = 0, "dies"
+        self._dead: set[threading.Thread] = set()
+        self.calls: list[str] = []
+        """What jobs have asked for since it was armed."""
+
+    def arm(self, at: int, how: How) -> None:
+        """From here on the call with this number, counted from one, is not carried out."""
+        self._at, self._how = at, how
+        self.calls = []
+
+    def disarm(self) -> None:
+        self._at = 0
+
+    @property
+    def has_happened(self) -> bool:
+        return 0 < self._at <= len(self.calls)
+
+    def reached(self, call: str) -> None:
+        thread = threading.current_thread()
+        if thread in self._dead:
+            raise Died
+        if not self._at or not thread.name.startswith(JOBS):
+            return
+        self.calls.append(call)
+        if len(self.calls) != self._at:
+            return
+        if self._how == "dies":
+            self._dead.add(thread)
+            raise Died
+        raise Fault("OPERATION_FAILED", "it was made to fail")
+
+
+class Watched:
+    """An object of libvirt whose calls are told of first; so are those of all objects that it gives out."""
+
+    def __init__(self, inner: Any, interrupter: Interrupter) -> None:
+        self._inner, self._interrupter = inner, interrupter
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._inner, name)
+        if not callable(value):
+            return value
+
+        def call(*parts: Any) -> Any:
+            self._interrupter.reached(name)
+            return self._watched(value(*(_inner(part) for part in parts)))
+
+        return call
+
+    def _watched(self, given: Any) -> Any:
+        if isinstance(given, list | tuple):
+            return type(given)(self._watched(part) for part in given)
+        origin = type(given).__module__
+        theirs = origin == "libvirt" or origin.startswith("tests.drivers.fake_libvirt")
+        return Watched(given, self._interrupter) if theirs else given
+
+
+def _inner(part: Any) -> Any:
+    if isinstance(part, list):
+        return [_inner(each) for each in part]
+    return part._inner if isinstance(part, Watched) else part
+
+
+def interrupting(patch: pytest.MonkeyPatch) -> Interrupter:
+    """Between all lines that are opened from here on and their hosts."""
+    made, opened, told = Interrupter(), virt.open, threading.excepthook
+    patch.setattr(connections, "_lines", {})
+    patch.setattr(virt, "open", lambda uri: Watched(opened(uri), made))
+    patch.setattr(threading, "excepthook", lambda about: None if about.exc_type is Died else told(about))
+    return made
+
+
+def points(count: int, most: int) -> Iterator[int]:
+    """Numbers from one to the last, as many of them as are wanted, evenly spread."""
+    if count <= most:
+        yield from range(1, count + 1)
+    else:
+        yield from sorted({1 + place * (count - 1) // max(1, most - 1) for place in range(most)})
+
+
+def dies(yard: Yard, interrupter: Interrupter, verb: Callable[[Yard], Ordered], at: int) -> bool:
+    """A process ends at a call of the verb's job, another one goes on, and all is as it should be.
+
+    Whether the job has come that far.
+    """
+    ordered, order, doomed = verb(yard), yard.order(), yard.bench.start()
+    performer = doomed._performer  # type: ignore[attr-defined]
+    performer._beating = True  # it gives no sign of life
+    interrupter.arm(at, "dies")
+    while not ordered.call(doomed, order).done and not interrupter.has_happened:
+        for thread in list(performer._threads.values()):
+            thread.join(PATIENCE)
+    for thread in list(performer._threads.values()):
+        thread.join(PATIENCE)
+    happened = interrupter.has_happened
+    interrupter.disarm()
+    with yard.bench.database.write() as db:  # type: ignore[attr-defined]
+        db.update(tables.job, {"operation": order.operation}, beat=0)
+    yard.done(lambda: ordered.call(yard.driver, order))
+    assert ordered.holds(), f"it does not hold after a death at call {at}"
+    return happened
+
+
+def fails(yard: Yard, interrupter: Interrupter, verb: Callable[[Yard], Ordered], at: int) -> bool:
+    """A call of the verb's job fails: then the work has failed, or was done all the same; and all can be removed."""
+    ordered, order = verb(yard), yard.order()
+    interrupter.arm(at, "fails")
+    ended = yard.finish(lambda: ordered.call(yard.driver, order))
+    happened = interrupter.has_happened
+    interrupter.disarm()
+    assert ended.failure is not None or ordered.holds(), f"it does not hold after a failure at call {at}"
+    return happened
+
+
+def remove_all(yard: Yard) -> None:
+    """And nothing is left, of these or of what jobs had made for themselves."""
+    driver: Any = yard.driver
+    listed = driver.list()
+    for kind in (listed.domains, listed.disks, listed.backups, listed.images, listed.volumes):
+        for ref in kind:
+            yard.remove(ref)
+    driver._tending.tidy()
+    for entry in driver.hosts():
+        client = driver.hosts_client.client(entry.id)
+        files = [*client.listed(), *client.listed(volumes=True)]
+        assert [name for name in files if not name.startswith("file-")] == []
+        assert [domain.name() for domain in client.look.listAllDomains()] == []
+        assert driver.list(entry.id).domains == ()

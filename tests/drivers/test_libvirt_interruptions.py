@@ -1,0 +1,72 @@
+"""Jobs of the libvirt driver end or fail at any call to a host, and what was ordered is done or can be removed."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.drivers.bench import Yard
+from tests.drivers.fake_libvirt.bench import FakeBench
+from tests.drivers.interruptions import Interrupter, dies, fails, interrupting, points, remove_all
+from tests.drivers.verbs import VERBS, disk, network
+
+MOST = 400
+"""Calls that a job makes at most."""
+HOWS = {"dies": dies, "fails": fails}
+AT_HOSTS = [verb for verb in VERBS if verb is not network]
+"""A network of QEMU's own needs nothing of a host until its machine starts."""
+EACH_VERB = pytest.mark.parametrize("verb", AT_HOSTS, ids=lambda verb: verb.__name__)
+EACH_HOW = pytest.mark.parametrize("how", HOWS)
+
+
+@pytest.fixture
+def interrupter(fake_yard: Yard, monkeypatch: pytest.MonkeyPatch) -> Interrupter:
+    return interrupting(monkeypatch)
+
+
+def calls_of(yard: Yard, interrupter: Interrupter, verb: object) -> int:
+    """How many calls the verb's job makes if nothing happens."""
+    assert not fails(yard, interrupter, verb, MOST)  # type: ignore[arg-type]
+    remove_all(yard)
+    return len(interrupter.calls)
+
+
+def interrupted(yard: Yard, interrupter: Interrupter, verb: object, how: str, most: int) -> None:
+    count = calls_of(yard, interrupter, verb)
+    assert count > 0
+    for point in points(count, most):
+        HOWS[how](yard, interrupter, verb, point)  # type: ignore[arg-type]
+        remove_all(yard)
+
+
+@EACH_VERB
+@EACH_HOW
+def test_a_job_is_interrupted_at_some_calls(fake_yard: Yard, interrupter: Interrupter, verb: object, how: str) -> None:
+    interrupted(fake_yard, interrupter, verb, how, 3)
+
+
+@pytest.mark.soak
+@EACH_VERB
+@EACH_HOW
+def test_a_job_is_interrupted_at_every_call(fake_yard: Yard, interrupter: Interrupter, verb: object, how: str) -> None:
+    interrupted(fake_yard, interrupter, verb, how, MOST)
+
+
+def test_a_job_that_is_not_begun_again_is_seen_here(
+    fake_yard: Yard, fake_bench: FakeBench, interrupter: Interrupter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A driver that takes the work of the dead for done."""
+    monkeypatch.setattr(type(fake_bench.hand._performer), "_taken_over", lambda self, scene, task, begun: (None, False))
+    with pytest.raises(AssertionError):
+        dies(fake_yard, interrupter, disk, 2)
+
+
+def test_what_is_left_behind_is_seen_here(fake_yard: Yard, fake_bench: FakeBench, interrupter: Interrupter) -> None:
+    fake_bench.hand.hosts_client.client(fake_yard.host()).send_bytes("d4711.qcow2", b"of nobody")
+    with pytest.raises(AssertionError):
+        remove_all(fake_yard)
+
+
+def test_points_are_spread_from_the_first_to_the_last() -> None:
+    assert list(points(10, 3)) == [1, 5, 10]
+    assert list(points(2, 3)) == [1, 2]
+    assert list(points(10, 1)) == [1]
