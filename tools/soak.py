@@ -38,7 +38,8 @@ PIECES: dict[str, Piece] = {
     "storms": Piece(("tests/engine/test_storms.py",)),
     "engine": Piece(("tests/engine/",)),
     "machines": Piece(("tests/drivers/test_real_machines.py",)),
-    "contract": Piece(("tests/drivers/test_libvirt.py",), "not each_verb"),
+    "contract": Piece(("tests/drivers/test_libvirt.py",), "not each_verb and not interrupted"),
+    "interrupted": Piece(("tests/drivers/test_libvirt.py",), "interrupted"),
     "verbs": Piece(("tests/drivers/test_libvirt.py",), "each_verb"),
     "database": Piece(("tests/db/", "tests/e2e/", "tests/drivers/")),
     "races": Piece(

@@ -1,4 +1,4 @@
-"""Stands between the libvirt driver and libvirt, real or in memory: a job ends at one of its calls, or the call fails."""
+"""Stands between the libvirt driver and libvirt, real or in memory: a job ends at a call, or the call fails."""
 
 from __future__ import annotations
 
@@ -11,14 +11,17 @@ import pytest
 from crofter.drivers.hypervisor.libvirt import tables
 from tests.drivers.bench import Yard
 from tests.drivers.fake_libvirt.module import Fault, virt
-from tests.drivers.verbs import Ordered
+from tests.drivers.verbs import VERBS, Ordered, network
 
 from crofter.drivers.hypervisor.libvirt import connections  # isort: skip - once the binding is there
 
+Setup = Callable[[Yard], Ordered]
 How = Literal["dies", "fails"]
 JOBS = "hypervisor job"
 """How the threads of jobs are called. Only their calls count."""
 PATIENCE = 120.0
+THE_OPERATORS = ("file-", "part")
+"""Files of the operator, and parts of them, which are cleared away by their age."""
 
 
 class Died(BaseException):
@@ -107,7 +110,7 @@ def points(count: int, most: int) -> Iterator[int]:
         yield from sorted({1 + place * (count - 1) // max(1, most - 1) for place in range(most)})
 
 
-def dies(yard: Yard, interrupter: Interrupter, verb: Callable[[Yard], Ordered], at: int) -> bool:
+def dies(yard: Yard, interrupter: Interrupter, verb: Setup, at: int) -> bool:
     """A process ends at a call of the verb's job, another one goes on, and all is as it should be.
 
     Whether the job has come that far.
@@ -130,7 +133,7 @@ def dies(yard: Yard, interrupter: Interrupter, verb: Callable[[Yard], Ordered], 
     return happened
 
 
-def fails(yard: Yard, interrupter: Interrupter, verb: Callable[[Yard], Ordered], at: int) -> bool:
+def fails(yard: Yard, interrupter: Interrupter, verb: Setup, at: int) -> bool:
     """A call of the verb's job fails: then the work has failed, or was done all the same; and all can be removed."""
     ordered, order = verb(yard), yard.order()
     interrupter.arm(at, "fails")
@@ -152,6 +155,30 @@ def remove_all(yard: Yard) -> None:
     for entry in driver.hosts():
         client = driver.hosts_client.client(entry.id)
         files = [*client.listed(), *client.listed(volumes=True)]
-        assert [name for name in files if not name.startswith("file-")] == []
+        assert [name for name in files if not name.startswith(THE_OPERATORS)] == []
         assert [domain.name() for domain in client.look.listAllDomains()] == []
         assert driver.list(entry.id).domains == ()
+
+
+MOST = 400
+"""Calls that a job makes at most."""
+HOWS = {"dies": dies, "fails": fails}
+AT_HOSTS = [verb for verb in VERBS if verb is not network]
+"""A network of QEMU's own needs nothing of a host until its machine starts."""
+EACH_VERB = pytest.mark.parametrize("verb", AT_HOSTS, ids=lambda verb: verb.__name__)
+EACH_HOW = pytest.mark.parametrize("how", HOWS)
+
+
+def calls_of(yard: Yard, interrupter: Interrupter, verb: Setup) -> int:
+    """How many calls the verb's job makes if nothing happens."""
+    assert not fails(yard, interrupter, verb, MOST)
+    remove_all(yard)
+    return len(interrupter.calls)
+
+
+def interrupted(yard: Yard, interrupter: Interrupter, verb: Setup, how: str, most: int) -> None:
+    count = calls_of(yard, interrupter, verb)
+    assert count > 0
+    for point in points(count, most):
+        HOWS[how](yard, interrupter, verb, point)
+        remove_all(yard)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from crofter.db import Database, open_database
 from crofter.drivers.hypervisor.libvirt import tables
 from tests.drivers.bench import Yard
 from tests.drivers.contract import CHECKS
+from tests.drivers.interruptions import EACH_HOW, EACH_VERB, Setup, interrupted, interrupting
 from tests.drivers.lives import create_store
 from tests.drivers.real import MEDIA, short_folder, why_not
 
@@ -130,6 +132,14 @@ def test_a_machine_that_leaves_for_another_host_is_encrypted(
         assert yard.driver.observe(machine.domain).ref.host == daemons.host_of(f"-i-{machine.domain.id}") == to
     finally:
         daemons.stop()
+
+
+@pytest.mark.soak
+@EACH_VERB
+@EACH_HOW
+def test_a_job_on_real_hosts_is_interrupted(yard: Yard, verb: Setup, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At two of its calls. All of them, on hosts in memory, are in test_libvirt_interruptions.py."""
+    interrupted(yard, interrupting(monkeypatch), verb, how, int(os.environ.get("CROFTER_TEST_INTERRUPTIONS", "2")))
 
 
 @pytest.mark.soak

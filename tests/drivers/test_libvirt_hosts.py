@@ -25,7 +25,7 @@ from crofter.drivers.hypervisor import (
 from crofter.drivers.hypervisor.libvirt import tables
 from tests.drivers.bench import Yard
 from tests.drivers.fake_libvirt.bench import PATIENCE, FakeBench
-from tests.drivers.fake_libvirt.module import virt
+from tests.drivers.fake_libvirt.module import Fault, virt
 
 from crofter.drivers.hypervisor.libvirt import connections, host, sampling  # isort: skip - once the binding is there
 
@@ -169,6 +169,19 @@ def test_two_processes_that_bring_the_same_file_do_not_spoil_each_other(
     thread.join(PATIENCE)
     assert told == [file.name]
     assert slow.listed() == [file.name], "nothing is left of either part"
+
+
+def test_an_upload_that_fails_leaves_no_part(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    number, file = fake_yard.host(), fake_bench.hand.hosts_client.media.helper.kernel
+    client = fake_bench.hand.hosts_client.client(number)
+
+    def fail(_name: str) -> None:
+        raise Fault("OPERATION_FAILED", "no space left on device")
+
+    fake_bench.host(number).hooks["send"] = fail
+    with pytest.raises(Fault):
+        client.have(file)
+    assert client.listed() == []
 
 
 def test_parts_of_uploads_are_cleared_away_when_they_are_old(fake_yard: Yard, fake_bench: FakeBench) -> None:

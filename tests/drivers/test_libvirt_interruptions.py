@@ -6,16 +6,19 @@ import pytest
 
 from tests.drivers.bench import Yard
 from tests.drivers.fake_libvirt.bench import FakeBench
-from tests.drivers.interruptions import Interrupter, dies, fails, interrupting, points, remove_all
-from tests.drivers.verbs import VERBS, disk, network
-
-MOST = 400
-"""Calls that a job makes at most."""
-HOWS = {"dies": dies, "fails": fails}
-AT_HOSTS = [verb for verb in VERBS if verb is not network]
-"""A network of QEMU's own needs nothing of a host until its machine starts."""
-EACH_VERB = pytest.mark.parametrize("verb", AT_HOSTS, ids=lambda verb: verb.__name__)
-EACH_HOW = pytest.mark.parametrize("how", HOWS)
+from tests.drivers.interruptions import (
+    EACH_HOW,
+    EACH_VERB,
+    MOST,
+    Interrupter,
+    Setup,
+    dies,
+    interrupted,
+    interrupting,
+    points,
+    remove_all,
+)
+from tests.drivers.verbs import disk
 
 
 @pytest.fixture
@@ -23,31 +26,16 @@ def interrupter(fake_yard: Yard, monkeypatch: pytest.MonkeyPatch) -> Interrupter
     return interrupting(monkeypatch)
 
 
-def calls_of(yard: Yard, interrupter: Interrupter, verb: object) -> int:
-    """How many calls the verb's job makes if nothing happens."""
-    assert not fails(yard, interrupter, verb, MOST)  # type: ignore[arg-type]
-    remove_all(yard)
-    return len(interrupter.calls)
-
-
-def interrupted(yard: Yard, interrupter: Interrupter, verb: object, how: str, most: int) -> None:
-    count = calls_of(yard, interrupter, verb)
-    assert count > 0
-    for point in points(count, most):
-        HOWS[how](yard, interrupter, verb, point)  # type: ignore[arg-type]
-        remove_all(yard)
-
-
 @EACH_VERB
 @EACH_HOW
-def test_a_job_is_interrupted_at_some_calls(fake_yard: Yard, interrupter: Interrupter, verb: object, how: str) -> None:
+def test_a_job_is_interrupted_at_some_calls(fake_yard: Yard, interrupter: Interrupter, verb: Setup, how: str) -> None:
     interrupted(fake_yard, interrupter, verb, how, 3)
 
 
 @pytest.mark.soak
 @EACH_VERB
 @EACH_HOW
-def test_a_job_is_interrupted_at_every_call(fake_yard: Yard, interrupter: Interrupter, verb: object, how: str) -> None:
+def test_a_job_is_interrupted_at_every_call(fake_yard: Yard, interrupter: Interrupter, verb: Setup, how: str) -> None:
     interrupted(fake_yard, interrupter, verb, how, MOST)
 
 

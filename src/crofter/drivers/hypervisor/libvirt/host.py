@@ -225,10 +225,10 @@ class HostClient:
         # may be at the same, so the part has a name of its own; what a dead one has left is cleared away by its age.
         part = names.upload_part(machine_now(), uuid.uuid4().hex[:12], file.name)
         size = Path(file.path).stat().st_size
-        with Path(file.path).open("rb") as content:
-            self.send(part, content.read, size, format, capacity or size)
         made = domain_xml.volume(file.name, capacity or size, format)
         try:
+            with Path(file.path).open("rb") as content:
+                self.send(part, content.read, size, format, capacity or size)
             self.pool(self.work).createXMLFrom(made, self.volume(part), 0)
         except LibvirtError as error:
             if code(error) != virt.VIR_ERR_STORAGE_VOL_EXIST:
