@@ -75,9 +75,8 @@ class World:
         self.admin("images", "import", str(tiny), "--id", "compute/debian12", "--sum", digest)
         for number, region in self.daemons.regions.items():
             places = ("--pool", str(self.daemons.pool(number)), "--volumes", str(self.daemons.volumes(region)))
-            sizes = ("--disk", "1000000", "--memory", "100000", "--allow-emulation")
-            sizes += ("--forward", str(self.forward(number)))
-            self.admin("hosts", "add", region, self.daemons.uri(number), *places, *sizes)
+            sizes = ("--disk", "1000000", "--memory", "100000", "--forward", str(self.forward(number)))
+            self.admin("hosts", "add", region, self.daemons.uri(number), *places, *sizes, "--allow-emulation")
 
     def forward(self, host: int) -> int:
         """The port of machine 0 of a host."""

@@ -190,6 +190,30 @@ def test_counters_of_a_machine_that_has_moved_are_added_up(move: Move, fake_yard
     assert used[0].cpu == 12_000, "a second at each of two looks before, and ten after"
 
 
+def test_a_machine_that_cannot_be_brought_back_runs_on_neither_host(
+    move: Move, fake_yard: Yard, fake_bench: FakeBench
+) -> None:
+    """Rather than on the wrong one: it would be started a second time, where the books have it."""
+    order, spec = fake_yard.order(), replace(move.machine.spec, memory=1024)
+
+    def fail(_name: str) -> None:
+        raise Fault("OPERATION_FAILED", "the disk over there is full")
+
+    def take_over(_name: str) -> None:
+        del move.source.hooks["after migrate3"]
+        move.target.hooks["migrating"] = fail
+        fake_bench.hand.ensure_domain(move.machine.domain, spec, order)
+
+    move.source.hooks["after migrate3"] = take_over
+    move.call()
+    fake_bench.wait(PATIENCE)
+    fake_yard.done(lambda: fake_bench.hand.ensure_domain(move.machine.domain, spec, order))
+    fake_bench.hand._tending.notice()
+    assert (move.where(), move.running_on()) == ((move.number, "off"), [])
+    assert [change.reason for change in fake_yard.driver.changes(0)] == ["crashed"]
+    assert (fake_yard.driver.list(move.to).domains, fake_yard.driver.list(move.to).disks) == ((), ())
+
+
 # ---- where it may go ------------------------------------------------------------------------------------------------
 
 

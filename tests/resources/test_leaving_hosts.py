@@ -17,7 +17,7 @@ from tests.resources.test_sweeping import host_of
 @pytest.fixture(autouse=True)
 def no_waiting(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever waits for instances to leave has them leave."""
-    monkeypatch.setattr(hosts.time, "sleep", lambda _: cloud.settle())
+    monkeypatch.setattr(hosts, "pause", cloud.settle)
 
 
 @pytest.mark.both

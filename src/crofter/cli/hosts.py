@@ -157,7 +157,11 @@ def _move_away(runtime: Runtime, host: int) -> None:
         for left in list(leaving.left(runtime, ordered)):
             del ordered[left.instance_id]
             tell(f"instance {left.instance_id}: {_whereabouts(left.host, host, left.reason)}")
-        time.sleep(POLL)
+        pause()
+
+
+def pause() -> None:
+    time.sleep(POLL)
 
 
 def _whereabouts(host: int | None, before: int, reason: str | None) -> str:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from functools import partial
 
-from crofter.drivers.hypervisor.errors import Refused
+from crofter.drivers.hypervisor.errors import Refused, Unreachable
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import migration, names
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, is_broken_line, is_passing
@@ -37,6 +38,9 @@ def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...], sampling: Sampling
                 _move_running(job, Route(source, target, ref.id), disks, sampling)
             else:
                 _move_idle(job, source, target, ref, disks)
+        doc = job.thing(Domain, ref.id).doc
+        if doc is not None and doc.on:
+            put_definition(job, target, ref.id, doc.spec)  # what it boots with there, if it is not told otherwise
         try:
             _leave(job.host(ref.host), ref, disks)
         except HostLost:
@@ -82,32 +86,52 @@ def _carry(job: JobContext, source: HostClient, target: HostClient, disk: int) -
 
 
 def _move_running(job: JobContext, route: Route, disks: tuple[DiskRef, ...], sampling: Sampling) -> None:
-    ref = DomainRef(route.source.entry.id, route.number)
     try:
         if not migration.has_arrived(route):
             found = migration.ready_to_go(job, route)
-            sampling.last(route.source, ref.id, found)  # its counters begin anew over there
+            sampling.last(route.source, route.number, found)  # its counters begin anew over there
             attached = migration.attached(route, found)
             for disk in disks:
                 if disk.id not in attached:
                     _carry(job, route.source, route.target, disk.id)
             migration.migrate(job, route, found, [disk.id for disk in disks if disk.id in attached])
-        sampling.begin_anew(ref.id)
-        put_definition(job, route.target, ref.id, job.planned(Domain, ref.id).spec)
+        sampling.begin_anew(route.number)
         job.settle_now()
     except GIVES_UP as error:
         if _goes_on(job, error):
             raise
-        # The books say that it is where it was, and so it is brought to be.
-        if migration.has_arrived(route):
-            migration.bring_back(route)
-        _leave(route.target, ref, disks)
+        _stay(route, disks)
         raise
+
+
+def _stay(route: Route, disks: tuple[DiskRef, ...]) -> None:
+    """The books say that the machine is where it was, and so it is brought to be: it must never run on both hosts.
+
+    Until that is so, nothing else is done with it: whoever has taken it over waits for this job.
+    """
+    while True:
+        try:
+            if migration.has_arrived(route):
+                migration.bring_back(route)
+        except LibvirtError as error:
+            if is_broken_line(error):
+                time.sleep(1)
+                continue
+            log.error("machine %s could not be brought back, and loses its power: %s", route.number, error)
+        except Unreachable:
+            time.sleep(1)
+            continue
+        try:
+            return _leave(route.target, DomainRef(route.source.entry.id, route.number), disks)
+        except (LibvirtError, Unreachable):
+            time.sleep(1)
 
 
 def _leave(host: HostClient, ref: DomainRef, disks: tuple[DiskRef, ...]) -> None:
     """What a host does not let go at once is tried again, and left in the end to whoever clears away regularly."""
-    for clear in (lambda: host.undefine(ref.id), *(partial(host.drop, names.disk(disk.id)) for disk in disks)):
+    calls: list[Callable[[], None]] = [partial(host.undefine, ref.id)]
+    calls += [partial(host.drop, names.disk(disk.id)) for disk in disks]
+    for clear in calls:
         for last in (False, False, True):
             try:
                 clear()
