@@ -49,6 +49,13 @@ a disk that was prepared before.
 """
 
 
+INCONCLUSIVE = f"""\
+**This run decides nothing**: turns of the same thing differ by more than the {TARGET} times that are asked about, or
+there was only one. Ratios below, met or not, are chance; measure again on a machine that does nothing else.
+
+"""
+
+
 class Plain:
     """What the interface does for an instance, by calls of libvirt alone and by QEMU alone."""
 
@@ -243,7 +250,7 @@ def _turn_of_interface(world: World, through: Interface) -> Iterator[tuple[str, 
     through.remove()
 
 
-def page(times: dict[str, list[float]], rounds: int) -> tuple[str, bool]:
+def page(times: dict[str, list[float]], rounds: int, where: str) -> tuple[str, bool]:
     """The page, and whether creating keeps to its target."""
     middle = {name: statistics.median(seconds) for name, seconds in times.items()}
     create = Verdict(middle["create, interface"] / middle["create, plain libvirt"], TARGET)
@@ -255,7 +262,15 @@ def page(times: dict[str, list[float]], rounds: int) -> tuple[str, bool]:
     columns = ["seconds", "plain QEMU", "plain libvirt", "interface", "ratio", "target", ""]
     spread = [[name, f"{min(seconds):.1f}", f"{max(seconds):.1f}"] for name, seconds in times.items()]
     tables = render("Medians", columns, rows) + "\n" + render("Spread", ["seconds", "least", "most"], spread)
-    return HEAD.format(rounds=rounds, machine=machine()) + f"```text\n{tables}```\n", create.within()
+    steady = all(_is_steady(times[name]) for name in ("create, plain libvirt", "create, interface"))
+    verdict = "" if steady and rounds > 1 else INCONCLUSIVE
+    text = HEAD.format(rounds=rounds, machine=where) + verdict + f"```text\n{tables}```\n"
+    return text, create.within() and not verdict
+
+
+def _is_steady(seconds: list[float]) -> bool:
+    """Whether turns of the same thing differ by less than what is to be told apart."""
+    return max(seconds) <= TARGET * min(seconds)
 
 
 def _shown(middle: dict[str, float], *names: str) -> list[str]:
@@ -270,7 +285,8 @@ def main() -> int:
     if (missing := why_not()) is not None:
         print(f"no real machines here: {missing}", file=sys.stderr)
         return 2
-    text, within = page(measure(asked.rounds), asked.rounds)
+    where = machine()  # the load before it is ours
+    text, within = page(measure(asked.rounds), asked.rounds, where)
     (asked.into / "machine-times.md").write_text(text)
     print(text)
     return 0 if within else 1
