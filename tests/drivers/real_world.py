@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
 from tests.drivers.libvirt_fleet import Daemons
 from tests.drivers.real import MEDIA
 from tests.served import CROFTER, TOKEN, Process, environment
@@ -48,6 +49,7 @@ class World:
             (folder / "data" / "media").mkdir(parents=True, exist_ok=True)
             (folder / "data" / "media" / name).symlink_to(MEDIA / name)
         self.server: Process | None = None
+        self._ports: dict[int, int] = {}
 
     def open(self) -> None:
         self._key()
@@ -85,7 +87,11 @@ class World:
 
     def port(self, number: int) -> int:
         """Where an instance is signed in to, on the host that has it now."""
-        return self.forward(self.daemons.host_of(f"-i-{number}")) + number
+        try:
+            self._ports[number] = self.forward(self.daemons.host_of(f"-i-{number}")) + number
+        except LibvirtError:
+            pass  # a daemon was killed, and its machines are where they were
+        return self._ports[number]
 
     def serve(self) -> None:
         self.server = Process("--log", "json", "--data", str(self.folder / "data"), env=self.env)
