@@ -29,7 +29,8 @@ def a_volume_is_being_made_until_it_is_ready(yard: Yard) -> None:
     machine = yard.machine(on=True)
     ref, order = VolumeRef(yard.region, yard.number()), yard.order(action="volume_create")
     assert yard.driver.observe(ref).presence == "absent"
-    if not yard.driver.ensure_volume(ref, 20, Empty(), order).done:
+    begun = yard.driver.ensure_volume(ref, 20, Empty(), order)
+    if not begun.done and not yard.driver.real_time:  # a real host makes an empty one before anybody can look
         assert yard.driver.observe(ref).presence == "making"
         with pytest.raises(Refused):
             yard.driver.ensure_attached(machine.domain, ref, yard.order())
