@@ -141,6 +141,7 @@ def test_a_doctor_tells_when_certificates_for_hosts_end(
     assert [row["found"].partition(",")[0] for row in told] == [
         "of the authority",
         "of the server",
+        "of the authority for machines",
         "of host node1.example",
     ]
     assert all(row["ok"] and re.search(r"good until \d{4}-\d\d-\d\d$", row["found"]) for row in told)

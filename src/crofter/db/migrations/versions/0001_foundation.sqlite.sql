@@ -1,4 +1,4 @@
-CREATE TABLE outbox ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, message_id TEXT NOT NULL, recipient TEXT NOT NULL, subject TEXT NOT NULL, body BLOB NOT NULL, at TEXT NOT NULL, CONSTRAINT uq_outbox_message_id UNIQUE (message_id) ) STRICT
+CREATE TABLE tally ( counted TEXT NOT NULL, owner INTEGER NOT NULL, block INTEGER NOT NULL, amount INTEGER NOT NULL, CONSTRAINT pk_tally PRIMARY KEY (counted, owner, block) ) WITHOUT ROWID, STRICT
 --;
 CREATE TABLE meta ( name TEXT NOT NULL, value TEXT NOT NULL, CONSTRAINT pk_meta PRIMARY KEY (name) ) STRICT
 --;
@@ -22,7 +22,27 @@ CREATE INDEX ix_schedule_account_id ON schedule (account_id)
 --;
 CREATE INDEX ix_schedule_next_due ON schedule (next_due)
 --;
-CREATE TABLE tally ( counted TEXT NOT NULL, owner INTEGER NOT NULL, block INTEGER NOT NULL, amount INTEGER NOT NULL, CONSTRAINT pk_tally PRIMARY KEY (counted, owner, block) ) WITHOUT ROWID, STRICT
+CREATE TABLE account ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, euuid TEXT NOT NULL, email TEXT NOT NULL, company TEXT DEFAULT '' NOT NULL, first_name TEXT DEFAULT '' NOT NULL, last_name TEXT DEFAULT '' NOT NULL, address_1 TEXT DEFAULT '' NOT NULL, address_2 TEXT DEFAULT '' NOT NULL, city TEXT DEFAULT '' NOT NULL, state TEXT DEFAULT '' NOT NULL, zip TEXT DEFAULT '' NOT NULL, country TEXT DEFAULT '' NOT NULL, phone TEXT DEFAULT '' NOT NULL, tax_id TEXT DEFAULT '' NOT NULL, active_since TEXT NOT NULL, closed INTEGER NOT NULL, suspended INTEGER DEFAULT 0 NOT NULL, managed INTEGER NOT NULL, public_ips INTEGER NOT NULL, backups_enabled INTEGER DEFAULT 0 NOT NULL, network_helper INTEGER DEFAULT 1 NOT NULL, longview_subscription TEXT, CONSTRAINT uq_account_euuid UNIQUE (euuid) ) STRICT
+--;
+CREATE TABLE simulated_charge ( "key" TEXT NOT NULL, customer TEXT NOT NULL, token TEXT NOT NULL, cents INTEGER NOT NULL, paid INTEGER NOT NULL, CONSTRAINT pk_simulated_charge PRIMARY KEY ("key") ) STRICT
+--;
+CREATE TABLE simulated_staged ( payment_id TEXT NOT NULL, customer TEXT NOT NULL, cents INTEGER NOT NULL, executed TEXT, CONSTRAINT pk_simulated_staged PRIMARY KEY (payment_id) ) STRICT
+--;
+CREATE TABLE simulated_decline ( customer TEXT NOT NULL, times INTEGER NOT NULL, CONSTRAINT pk_simulated_decline PRIMARY KEY (customer) ) STRICT
+--;
+CREATE TABLE promotion ( slug TEXT NOT NULL, position INTEGER, summary TEXT NOT NULL, description TEXT NOT NULL, image_url TEXT NOT NULL, service_type TEXT NOT NULL, credit INTEGER NOT NULL, monthly_cap INTEGER NOT NULL, days INTEGER NOT NULL, ends TEXT, sandbox INTEGER NOT NULL, CONSTRAINT pk_promotion PRIMARY KEY (slug), CONSTRAINT uq_promotion_position UNIQUE (position) ) STRICT
+--;
+CREATE TABLE address_block ( region TEXT NOT NULL, public INTEGER NOT NULL, part INTEGER NOT NULL, number INTEGER NOT NULL, used INTEGER NOT NULL, CONSTRAINT pk_address_block PRIMARY KEY (region, public, part) ) WITHOUT ROWID, STRICT
+--;
+CREATE TABLE released_address ( address TEXT NOT NULL, region TEXT NOT NULL, public INTEGER NOT NULL, free_at INTEGER NOT NULL, CONSTRAINT pk_released_address PRIMARY KEY (address, region) ) WITHOUT ROWID, STRICT
+--;
+CREATE INDEX ix_released_address_free ON released_address (region, public, free_at, address)
+--;
+CREATE TABLE compute_type ( slug TEXT NOT NULL, position INTEGER, label TEXT NOT NULL, class_ TEXT NOT NULL, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, transfer INTEGER NOT NULL, network_out INTEGER NOT NULL, gpus INTEGER NOT NULL, price_hourly INTEGER NOT NULL, price_monthly INTEGER NOT NULL, backup_hourly INTEGER NOT NULL, backup_monthly INTEGER NOT NULL, deprecated INTEGER NOT NULL, successor TEXT, CONSTRAINT pk_compute_type PRIMARY KEY (slug), CONSTRAINT uq_compute_type_position UNIQUE (position) ) WITHOUT ROWID, STRICT
+--;
+CREATE TABLE region ( slug TEXT NOT NULL, position INTEGER, country TEXT NOT NULL, capabilities TEXT NOT NULL, resolvers_ipv4 TEXT NOT NULL, resolvers_ipv6 TEXT NOT NULL, status TEXT DEFAULT 'ok' NOT NULL, CONSTRAINT pk_region PRIMARY KEY (slug), CONSTRAINT uq_region_position UNIQUE (position) ) WITHOUT ROWID, STRICT
+--;
+CREATE TABLE outbox ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, message_id TEXT NOT NULL, recipient TEXT NOT NULL, subject TEXT NOT NULL, body BLOB NOT NULL, at TEXT NOT NULL, CONSTRAINT uq_outbox_message_id UNIQUE (message_id) ) STRICT
 --;
 CREATE TABLE audit ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, at TEXT NOT NULL, user_id INTEGER, username TEXT NOT NULL, token_id INTEGER, address TEXT NOT NULL, request_id TEXT NOT NULL, operation TEXT NOT NULL, path TEXT NOT NULL, fields TEXT NOT NULL, events TEXT NOT NULL, "before" BLOB NOT NULL, "after" BLOB NOT NULL, previous BLOB NOT NULL, mark BLOB NOT NULL, CONSTRAINT pk_audit PRIMARY KEY (account_id, number) ) WITHOUT ROWID, STRICT
 --;
@@ -34,39 +54,11 @@ CREATE TABLE answered_request ( token BLOB NOT NULL, idempotency_key TEXT NOT NU
 --;
 CREATE INDEX ix_answered_request_answered ON answered_request (answered)
 --;
-CREATE TABLE account ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, euuid TEXT NOT NULL, email TEXT NOT NULL, company TEXT DEFAULT '' NOT NULL, first_name TEXT DEFAULT '' NOT NULL, last_name TEXT DEFAULT '' NOT NULL, address_1 TEXT DEFAULT '' NOT NULL, address_2 TEXT DEFAULT '' NOT NULL, city TEXT DEFAULT '' NOT NULL, state TEXT DEFAULT '' NOT NULL, zip TEXT DEFAULT '' NOT NULL, country TEXT DEFAULT '' NOT NULL, phone TEXT DEFAULT '' NOT NULL, tax_id TEXT DEFAULT '' NOT NULL, active_since TEXT NOT NULL, closed INTEGER NOT NULL, suspended INTEGER DEFAULT 0 NOT NULL, managed INTEGER NOT NULL, public_ips INTEGER NOT NULL, backups_enabled INTEGER DEFAULT 0 NOT NULL, network_helper INTEGER DEFAULT 1 NOT NULL, longview_subscription TEXT, CONSTRAINT uq_account_euuid UNIQUE (euuid) ) STRICT
---;
-CREATE TABLE simulated_zone ( name TEXT NOT NULL, serial INTEGER NOT NULL, lines TEXT NOT NULL, masters TEXT NOT NULL, transfers TEXT NOT NULL, CONSTRAINT pk_simulated_zone PRIMARY KEY (name) ) STRICT
---;
-CREATE TABLE hypervisor_host ( id INTEGER NOT NULL, region TEXT NOT NULL, uri TEXT NOT NULL, pool TEXT NOT NULL, volumes TEXT, network TEXT NOT NULL, forward INTEGER, architecture TEXT NOT NULL, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, state TEXT NOT NULL, emulation INTEGER DEFAULT '0' NOT NULL, CONSTRAINT pk_hypervisor_host PRIMARY KEY (id) ) STRICT
---;
-CREATE TABLE hypervisor_job ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, operation INTEGER NOT NULL, kind TEXT NOT NULL, thing INTEGER NOT NULL, step TEXT NOT NULL, verb TEXT NOT NULL, changes TEXT NOT NULL, reads TEXT NOT NULL, owner TEXT NOT NULL, begun INTEGER NOT NULL, beat INTEGER NOT NULL, expected INTEGER NOT NULL, state TEXT NOT NULL ) STRICT
---;
-CREATE TABLE hypervisor_sample ( domain INTEGER NOT NULL, at INTEGER NOT NULL, since INTEGER NOT NULL, counters TEXT NOT NULL, grown TEXT NOT NULL, CONSTRAINT pk_hypervisor_sample PRIMARY KEY (domain, at) ) STRICT
---;
-CREATE TABLE rate_window ( caller BLOB NOT NULL, taken INTEGER NOT NULL, until INTEGER NOT NULL, CONSTRAINT pk_rate_window PRIMARY KEY (caller) ) STRICT
---;
-CREATE INDEX ix_rate_window_until ON rate_window (until)
---;
 CREATE TABLE login_attempt ( subject BLOB NOT NULL, failures INTEGER NOT NULL, last INTEGER NOT NULL, until INTEGER NOT NULL, CONSTRAINT pk_login_attempt PRIMARY KEY (subject) ) WITHOUT ROWID, STRICT
---;
-CREATE TABLE simulated_charge ( "key" TEXT NOT NULL, customer TEXT NOT NULL, token TEXT NOT NULL, cents INTEGER NOT NULL, paid INTEGER NOT NULL, CONSTRAINT pk_simulated_charge PRIMARY KEY ("key") ) STRICT
---;
-CREATE TABLE simulated_staged ( payment_id TEXT NOT NULL, customer TEXT NOT NULL, cents INTEGER NOT NULL, executed TEXT, CONSTRAINT pk_simulated_staged PRIMARY KEY (payment_id) ) STRICT
---;
-CREATE TABLE simulated_decline ( customer TEXT NOT NULL, times INTEGER NOT NULL, CONSTRAINT pk_simulated_decline PRIMARY KEY (customer) ) STRICT
---;
-CREATE TABLE promotion ( slug TEXT NOT NULL, position INTEGER, summary TEXT NOT NULL, description TEXT NOT NULL, image_url TEXT NOT NULL, service_type TEXT NOT NULL, credit INTEGER NOT NULL, monthly_cap INTEGER NOT NULL, days INTEGER NOT NULL, ends TEXT, sandbox INTEGER NOT NULL, CONSTRAINT pk_promotion PRIMARY KEY (slug), CONSTRAINT uq_promotion_position UNIQUE (position) ) STRICT
 --;
 CREATE TABLE tax ( slug TEXT NOT NULL, position INTEGER, name TEXT NOT NULL, millionths INTEGER NOT NULL, CONSTRAINT pk_tax PRIMARY KEY (slug), CONSTRAINT uq_tax_position UNIQUE (position) ) STRICT
 --;
-CREATE TABLE address_block ( region TEXT NOT NULL, public INTEGER NOT NULL, part INTEGER NOT NULL, number INTEGER NOT NULL, used INTEGER NOT NULL, CONSTRAINT pk_address_block PRIMARY KEY (region, public, part) ) WITHOUT ROWID, STRICT
---;
-CREATE TABLE released_address ( address TEXT NOT NULL, region TEXT NOT NULL, public INTEGER NOT NULL, free_at INTEGER NOT NULL, CONSTRAINT pk_released_address PRIMARY KEY (address, region) ) WITHOUT ROWID, STRICT
---;
-CREATE INDEX ix_released_address_free ON released_address (region, public, free_at, address)
---;
-CREATE TABLE compute_type ( slug TEXT NOT NULL, position INTEGER, label TEXT NOT NULL, class_ TEXT NOT NULL, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, transfer INTEGER NOT NULL, network_out INTEGER NOT NULL, gpus INTEGER NOT NULL, price_hourly INTEGER NOT NULL, price_monthly INTEGER NOT NULL, backup_hourly INTEGER NOT NULL, backup_monthly INTEGER NOT NULL, deprecated INTEGER NOT NULL, successor TEXT, CONSTRAINT pk_compute_type PRIMARY KEY (slug), CONSTRAINT uq_compute_type_position UNIQUE (position) ) WITHOUT ROWID, STRICT
+CREATE TABLE simulated_zone ( name TEXT NOT NULL, serial INTEGER NOT NULL, lines TEXT NOT NULL, masters TEXT NOT NULL, transfers TEXT NOT NULL, CONSTRAINT pk_simulated_zone PRIMARY KEY (name) ) STRICT
 --;
 CREATE TABLE domain_record ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, domain_id INTEGER NOT NULL, type TEXT NOT NULL, name TEXT NOT NULL, target TEXT NOT NULL, priority INTEGER NOT NULL, weight INTEGER NOT NULL, port INTEGER NOT NULL, service TEXT, protocol TEXT, ttl_sec INTEGER NOT NULL, tag TEXT, created TEXT NOT NULL, updated TEXT NOT NULL, digest TEXT NOT NULL, CONSTRAINT uq_domain_record_digest_domain_id UNIQUE (digest, domain_id) ) STRICT
 --;
@@ -84,7 +76,15 @@ CREATE TRIGGER domain_record_tally_delete AFTER DELETE ON domain_record FOR EACH
 --;
 CREATE TRIGGER domain_record_tally_move AFTER UPDATE OF domain_id ON domain_record FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('domain_record', OLD.domain_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'domain_record' AND owner = OLD.domain_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('domain_record', NEW.domain_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
-CREATE TABLE region ( slug TEXT NOT NULL, position INTEGER, country TEXT NOT NULL, capabilities TEXT NOT NULL, resolvers_ipv4 TEXT NOT NULL, resolvers_ipv6 TEXT NOT NULL, status TEXT DEFAULT 'ok' NOT NULL, CONSTRAINT pk_region PRIMARY KEY (slug), CONSTRAINT uq_region_position UNIQUE (position) ) WITHOUT ROWID, STRICT
+CREATE TABLE hypervisor_host ( id INTEGER NOT NULL, region TEXT NOT NULL, uri TEXT NOT NULL, pool TEXT NOT NULL, volumes TEXT, network TEXT NOT NULL, forward INTEGER, architecture TEXT NOT NULL, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, state TEXT NOT NULL, emulation INTEGER DEFAULT '0' NOT NULL, CONSTRAINT pk_hypervisor_host PRIMARY KEY (id) ) STRICT
+--;
+CREATE TABLE hypervisor_job ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, operation INTEGER NOT NULL, kind TEXT NOT NULL, thing INTEGER NOT NULL, step TEXT NOT NULL, verb TEXT NOT NULL, changes TEXT NOT NULL, reads TEXT NOT NULL, owner TEXT NOT NULL, begun INTEGER NOT NULL, beat INTEGER NOT NULL, expected INTEGER NOT NULL, state TEXT NOT NULL ) STRICT
+--;
+CREATE TABLE hypervisor_sample ( domain INTEGER NOT NULL, at INTEGER NOT NULL, since INTEGER NOT NULL, counters TEXT NOT NULL, grown TEXT NOT NULL, CONSTRAINT pk_hypervisor_sample PRIMARY KEY (domain, at) ) STRICT
+--;
+CREATE TABLE rate_window ( caller BLOB NOT NULL, taken INTEGER NOT NULL, until INTEGER NOT NULL, CONSTRAINT pk_rate_window PRIMARY KEY (caller) ) STRICT
+--;
+CREATE INDEX ix_rate_window_until ON rate_window (until)
 --;
 CREATE TABLE hypervisor_thing ( kind TEXT NOT NULL, id INTEGER NOT NULL, host INTEGER NOT NULL, doc TEXT, due INTEGER, becomes TEXT, heading INTEGER, operation INTEGER NOT NULL, fence INTEGER NOT NULL, CONSTRAINT pk_hypervisor_thing PRIMARY KEY (kind, id) ) STRICT
 --;
@@ -124,26 +124,6 @@ CREATE TRIGGER event_tally_delete AFTER DELETE ON event FOR EACH ROW BEGIN INSER
 --;
 CREATE TRIGGER event_tally_move AFTER UPDATE OF account_id ON event FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('event', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'event' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('event', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
-CREATE TABLE account_user ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, username TEXT NOT NULL, email TEXT NOT NULL, restricted INTEGER NOT NULL, password TEXT, global_grants TEXT, timezone TEXT DEFAULT 'UTC' NOT NULL, email_notifications INTEGER DEFAULT 1 NOT NULL, lish_auth_method TEXT DEFAULT 'password_keys' NOT NULL, authorized_keys TEXT, tfa_secret BLOB, tfa_enabled INTEGER DEFAULT 0 NOT NULL, tfa_pending BLOB, tfa_expiry TEXT, tfa_last_step INTEGER, tfa_scratch BLOB, created TEXT NOT NULL, CONSTRAINT fk_account_user_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT uq_account_user_username UNIQUE (username) ) STRICT
---;
-CREATE INDEX ix_account_user_account_id ON account_user (account_id)
---;
-CREATE INDEX ix_account_user_email ON account_user (lower(email))
---;
-CREATE UNIQUE INDEX uq_account_user_name ON account_user (lower(username))
---;
-CREATE TABLE login ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, user_id INTEGER, username TEXT NOT NULL, ip TEXT NOT NULL, restricted INTEGER NOT NULL, status TEXT NOT NULL, at TEXT NOT NULL, CONSTRAINT fk_login_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_login_account_id ON login (account_id, id)
---;
-CREATE INDEX ix_login_at ON login (at)
---;
-CREATE INDEX ix_login_user_id ON login (user_id, id)
---;
-CREATE TABLE oauth_client ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER, public_id TEXT NOT NULL, label TEXT NOT NULL, redirect_uri TEXT NOT NULL, public INTEGER NOT NULL, secret_digest BLOB NOT NULL, status TEXT NOT NULL, thumbnail BLOB, created TEXT NOT NULL, CONSTRAINT fk_oauth_client_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT uq_oauth_client_public_id UNIQUE (public_id) ) STRICT
---;
-CREATE INDEX ix_oauth_client_account_id ON oauth_client (account_id, id)
---;
 CREATE TABLE revision ( account_id INTEGER NOT NULL, number INTEGER NOT NULL, CONSTRAINT pk_revision PRIMARY KEY (account_id), CONSTRAINT fk_revision_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE TABLE meter ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, chain INTEGER, what TEXT NOT NULL, object_id INTEGER NOT NULL, label TEXT NOT NULL, hourly INTEGER NOT NULL, monthly INTEGER NOT NULL, transfer INTEGER NOT NULL, began INTEGER NOT NULL, ended INTEGER, billed_until INTEGER NOT NULL, CONSTRAINT fk_meter_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
@@ -153,6 +133,18 @@ CREATE INDEX ix_meter_account_id ON meter (account_id, ended)
 CREATE INDEX ix_meter_object ON meter (what, object_id)
 --;
 CREATE INDEX ix_meter_unbilled ON meter (account_id, billed_until) WHERE ended IS NULL OR billed_until < ended
+--;
+CREATE TABLE traffic ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, month TEXT NOT NULL, object_id INTEGER NOT NULL, bytes INTEGER NOT NULL, at INTEGER NOT NULL, CONSTRAINT fk_traffic_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_traffic_account_id ON traffic (account_id, month, object_id)
+--;
+CREATE TABLE account_user ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, username TEXT NOT NULL, email TEXT NOT NULL, restricted INTEGER NOT NULL, password TEXT, global_grants TEXT, timezone TEXT DEFAULT 'UTC' NOT NULL, email_notifications INTEGER DEFAULT 1 NOT NULL, lish_auth_method TEXT DEFAULT 'password_keys' NOT NULL, authorized_keys TEXT, tfa_secret BLOB, tfa_enabled INTEGER DEFAULT 0 NOT NULL, tfa_pending BLOB, tfa_expiry TEXT, tfa_last_step INTEGER, tfa_scratch BLOB, created TEXT NOT NULL, CONSTRAINT fk_account_user_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT uq_account_user_username UNIQUE (username) ) STRICT
+--;
+CREATE INDEX ix_account_user_account_id ON account_user (account_id)
+--;
+CREATE INDEX ix_account_user_email ON account_user (lower(email))
+--;
+CREATE UNIQUE INDEX uq_account_user_name ON account_user (lower(username))
 --;
 CREATE TABLE tag ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, CONSTRAINT uq_tag_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_tag_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
@@ -193,10 +185,6 @@ CREATE INDEX ix_ledger_account_id ON ledger (account_id, book)
 CREATE TABLE credit ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, code TEXT NOT NULL, summary TEXT NOT NULL, description TEXT NOT NULL, image_url TEXT NOT NULL, service_type TEXT NOT NULL, remaining INTEGER NOT NULL, monthly_cap INTEGER NOT NULL, month TEXT NOT NULL, month_used INTEGER NOT NULL, expires TEXT NOT NULL, CONSTRAINT fk_credit_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_credit_account_id ON credit (account_id, id)
---;
-CREATE TABLE traffic ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, month TEXT NOT NULL, object_id INTEGER NOT NULL, bytes INTEGER NOT NULL, at INTEGER NOT NULL, CONSTRAINT fk_traffic_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_traffic_account_id ON traffic (account_id, month, object_id)
 --;
 CREATE TABLE address ( address TEXT NOT NULL, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, region TEXT NOT NULL, public INTEGER NOT NULL, position INTEGER NOT NULL, rdns TEXT, created TEXT NOT NULL, CONSTRAINT pk_address PRIMARY KEY (address, region), CONSTRAINT fk_address_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;
@@ -242,12 +230,6 @@ CREATE TRIGGER firewall_tally_delete AFTER DELETE ON firewall FOR EACH ROW BEGIN
 --;
 CREATE TRIGGER firewall_tally_move AFTER UPDATE OF account_id ON firewall FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('firewall', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'firewall' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('firewall', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
-CREATE TABLE managed_service ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, service_type TEXT NOT NULL, address TEXT NOT NULL, host TEXT NOT NULL, timeout INTEGER NOT NULL, body TEXT, consultation_group TEXT NOT NULL, notes TEXT, region TEXT, status TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, revision INTEGER NOT NULL, issue_id INTEGER, forced TEXT, CONSTRAINT fk_managed_service_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_managed_service_account_id ON managed_service (account_id, id)
---;
-CREATE INDEX ix_managed_service_host ON managed_service (account_id, host)
---;
 CREATE TABLE nodebalancer ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, region TEXT NOT NULL, hostname TEXT NOT NULL, ipv4 TEXT NOT NULL, ipv6 TEXT, client_conn_throttle INTEGER DEFAULT '0' NOT NULL, bytes_in INTEGER, bytes_out INTEGER, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_nodebalancer_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_nodebalancer_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT uq_nodebalancer_ipv4 UNIQUE (ipv4) ) STRICT
 --;
 CREATE INDEX ix_nodebalancer_account_id ON nodebalancer (account_id, id)
@@ -261,6 +243,24 @@ CREATE INDEX ix_nodebalancer_region ON nodebalancer (account_id, lower(region), 
 CREATE TRIGGER nodebalancer_tally_delete AFTER DELETE ON nodebalancer FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('nodebalancer', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'nodebalancer' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0; END
 --;
 CREATE TRIGGER nodebalancer_tally_move AFTER UPDATE OF account_id ON nodebalancer FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('nodebalancer', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'nodebalancer' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('nodebalancer', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
+--;
+CREATE TABLE login ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, user_id INTEGER, username TEXT NOT NULL, ip TEXT NOT NULL, restricted INTEGER NOT NULL, status TEXT NOT NULL, at TEXT NOT NULL, CONSTRAINT fk_login_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_login_account_id ON login (account_id, id)
+--;
+CREATE INDEX ix_login_at ON login (at)
+--;
+CREATE INDEX ix_login_user_id ON login (user_id, id)
+--;
+CREATE TABLE oauth_client ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER, public_id TEXT NOT NULL, label TEXT NOT NULL, redirect_uri TEXT NOT NULL, public INTEGER NOT NULL, secret_digest BLOB NOT NULL, status TEXT NOT NULL, thumbnail BLOB, created TEXT NOT NULL, CONSTRAINT fk_oauth_client_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT uq_oauth_client_public_id UNIQUE (public_id) ) STRICT
+--;
+CREATE INDEX ix_oauth_client_account_id ON oauth_client (account_id, id)
+--;
+CREATE TABLE managed_service ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, service_type TEXT NOT NULL, address TEXT NOT NULL, host TEXT NOT NULL, timeout INTEGER NOT NULL, body TEXT, consultation_group TEXT NOT NULL, notes TEXT, region TEXT, status TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, revision INTEGER NOT NULL, issue_id INTEGER, forced TEXT, CONSTRAINT fk_managed_service_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_managed_service_account_id ON managed_service (account_id, id)
+--;
+CREATE INDEX ix_managed_service_host ON managed_service (account_id, host)
 --;
 CREATE TABLE transfer ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, token TEXT NOT NULL, sender_id INTEGER NOT NULL, receiver_id INTEGER, status TEXT NOT NULL, computes TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, expiry TEXT NOT NULL, CONSTRAINT uq_transfer_token UNIQUE (token), CONSTRAINT fk_transfer_sender_id FOREIGN KEY(sender_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_transfer_receiver_id FOREIGN KEY(receiver_id) REFERENCES account (id) ON DELETE SET NULL ) STRICT
 --;
@@ -282,10 +282,6 @@ CREATE TRIGGER domain_tally_delete AFTER DELETE ON domain FOR EACH ROW BEGIN INS
 --;
 CREATE TRIGGER domain_tally_move AFTER UPDATE OF account_id ON domain FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('domain', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'domain' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('domain', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
-CREATE TABLE image ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER, name TEXT, position INTEGER, label TEXT NOT NULL, description TEXT, size INTEGER NOT NULL, filesystem TEXT DEFAULT 'ext4' NOT NULL, vendor TEXT, type TEXT DEFAULT 'manual' NOT NULL, status TEXT DEFAULT 'available' NOT NULL, deprecated INTEGER NOT NULL, created TEXT NOT NULL, created_by TEXT NOT NULL, updated TEXT NOT NULL, eol TEXT, expiry TEXT, host INTEGER, region TEXT, event_id INTEGER, upload_digest BLOB, CONSTRAINT fk_image_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT uq_image_name UNIQUE (name), CONSTRAINT uq_image_position UNIQUE (position), CONSTRAINT uq_image_upload_digest UNIQUE (upload_digest) ) STRICT
---;
-CREATE INDEX ix_image_account_id ON image (account_id, id)
---;
 CREATE TABLE vlan ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, region TEXT NOT NULL, label TEXT NOT NULL, created TEXT NOT NULL, CONSTRAINT uq_vlan_account_id_region_label UNIQUE (account_id, region, label), CONSTRAINT fk_vlan_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_vlan_account_id ON vlan (account_id, id)
@@ -293,6 +289,20 @@ CREATE INDEX ix_vlan_account_id ON vlan (account_id, id)
 CREATE INDEX ix_vlan_label ON vlan (account_id, lower(label), id)
 --;
 CREATE INDEX ix_vlan_region ON vlan (account_id, lower(region), id)
+--;
+CREATE TABLE image ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER, name TEXT, position INTEGER, label TEXT NOT NULL, description TEXT, size INTEGER NOT NULL, filesystem TEXT DEFAULT 'ext4' NOT NULL, vendor TEXT, type TEXT DEFAULT 'manual' NOT NULL, status TEXT DEFAULT 'available' NOT NULL, deprecated INTEGER NOT NULL, created TEXT NOT NULL, created_by TEXT NOT NULL, updated TEXT NOT NULL, eol TEXT, expiry TEXT, host INTEGER, region TEXT, event_id INTEGER, upload_digest BLOB, CONSTRAINT fk_image_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT uq_image_name UNIQUE (name), CONSTRAINT uq_image_position UNIQUE (position), CONSTRAINT uq_image_upload_digest UNIQUE (upload_digest) ) STRICT
+--;
+CREATE INDEX ix_image_account_id ON image (account_id, id)
+--;
+CREATE TABLE managed_contact ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, name TEXT, email TEXT, phone_primary TEXT, phone_secondary TEXT, group_label TEXT, updated TEXT NOT NULL, CONSTRAINT fk_managed_contact_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_managed_contact_account_id ON managed_contact (account_id, id)
+--;
+CREATE TABLE ticket ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, summary TEXT NOT NULL, description TEXT NOT NULL, status TEXT NOT NULL, opened TEXT NOT NULL, opened_by TEXT NOT NULL, opener_id INTEGER, gravatar_id TEXT NOT NULL, closed TEXT, closable INTEGER NOT NULL, updated TEXT NOT NULL, updated_by TEXT, entity_type TEXT, entity_id TEXT, entity_label TEXT, entity_url TEXT, nature TEXT NOT NULL, CONSTRAINT fk_ticket_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_ticket_account_id ON ticket (account_id, id)
+--;
+CREATE INDEX ix_ticket_open ON ticket (closed, id)
 --;
 CREATE TABLE longview_client ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, api_key BLOB, install_code BLOB, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_longview_client_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_longview_client_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
 --;
@@ -304,17 +314,7 @@ CREATE TRIGGER longview_client_tally_delete AFTER DELETE ON longview_client FOR 
 --;
 CREATE TRIGGER longview_client_tally_move AFTER UPDATE OF account_id ON longview_client FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('longview_client', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'longview_client' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('longview_client', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
-CREATE TABLE managed_contact ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, name TEXT, email TEXT, phone_primary TEXT, phone_secondary TEXT, group_label TEXT, updated TEXT NOT NULL, CONSTRAINT fk_managed_contact_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_managed_contact_account_id ON managed_contact (account_id, id)
---;
 CREATE TABLE managed_credential ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, username BLOB, password BLOB, last_decrypted TEXT, CONSTRAINT uq_managed_credential_account_id_label UNIQUE (account_id, label), CONSTRAINT fk_managed_credential_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
---;
-CREATE TABLE ticket ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, summary TEXT NOT NULL, description TEXT NOT NULL, status TEXT NOT NULL, opened TEXT NOT NULL, opened_by TEXT NOT NULL, opener_id INTEGER, gravatar_id TEXT NOT NULL, closed TEXT, closable INTEGER NOT NULL, updated TEXT NOT NULL, updated_by TEXT, entity_type TEXT, entity_id TEXT, entity_label TEXT, entity_url TEXT, nature TEXT NOT NULL, CONSTRAINT fk_ticket_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_ticket_account_id ON ticket (account_id, id)
---;
-CREATE INDEX ix_ticket_open ON ticket (closed, id)
 --;
 CREATE TABLE user_grant ( user_id INTEGER NOT NULL, kind TEXT NOT NULL, object_id INTEGER NOT NULL, level TEXT NOT NULL, CONSTRAINT pk_user_grant PRIMARY KEY (user_id, kind, object_id), CONSTRAINT fk_user_grant_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;
@@ -328,20 +328,6 @@ CREATE TABLE password_link ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, user
 --;
 CREATE INDEX ix_password_link_user_id ON password_link (user_id)
 --;
-CREATE TABLE event_seen ( user_id INTEGER NOT NULL, up_to INTEGER NOT NULL, CONSTRAINT pk_event_seen PRIMARY KEY (user_id), CONSTRAINT fk_event_seen_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE ) STRICT
---;
-CREATE TABLE event_read ( user_id INTEGER NOT NULL, event_id INTEGER NOT NULL, CONSTRAINT pk_event_read PRIMARY KEY (user_id, event_id), CONSTRAINT fk_event_read_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, CONSTRAINT fk_event_read_event_id FOREIGN KEY(event_id) REFERENCES event (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
---;
-CREATE INDEX ix_event_read_event_id ON event_read (event_id)
---;
-CREATE TABLE trusted_device ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL, digest BLOB NOT NULL, user_agent TEXT NOT NULL, created TEXT NOT NULL, expiry TEXT NOT NULL, last_authenticated TEXT NOT NULL, last_remote_addr TEXT NOT NULL, CONSTRAINT fk_trusted_device_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, CONSTRAINT uq_trusted_device_digest UNIQUE (digest) ) STRICT
---;
-CREATE INDEX ix_trusted_device_user_id ON trusted_device (user_id)
---;
-CREATE TABLE login_session ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL, digest BLOB NOT NULL, created TEXT NOT NULL, last_seen TEXT NOT NULL, CONSTRAINT fk_login_session_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, CONSTRAINT uq_login_session_digest UNIQUE (digest) ) STRICT
---;
-CREATE INDEX ix_login_session_user_id ON login_session (user_id)
---;
 CREATE TABLE tagged ( tag_id INTEGER NOT NULL, kind TEXT NOT NULL, object_id INTEGER NOT NULL, CONSTRAINT pk_tagged PRIMARY KEY (tag_id, kind, object_id), CONSTRAINT fk_tagged_tag_id FOREIGN KEY(tag_id) REFERENCES tag (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;
 CREATE INDEX ix_tagged_object ON tagged (kind, object_id)
@@ -353,6 +339,24 @@ CREATE INDEX ix_invoice_item_invoice_id ON invoice_item (invoice_id)
 CREATE TABLE shared_address ( instance_id INTEGER NOT NULL, address TEXT NOT NULL, created TEXT NOT NULL, CONSTRAINT pk_shared_address PRIMARY KEY (instance_id, address), CONSTRAINT fk_shared_address_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;
 CREATE INDEX ix_shared_address_address ON shared_address (address, instance_id)
+--;
+CREATE TABLE backup ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, type TEXT NOT NULL, status TEXT NOT NULL, label TEXT, region TEXT NOT NULL, host INTEGER, disks TEXT NOT NULL, configs TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, finished TEXT, CONSTRAINT fk_backup_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_backup_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_backup_instance_id ON backup (instance_id, id)
+--;
+CREATE TABLE disk ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, label TEXT NOT NULL, size INTEGER NOT NULL, filesystem TEXT NOT NULL, status TEXT NOT NULL, reserved INTEGER NOT NULL, image TEXT, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT ck_disk_size CHECK (size > 0 AND reserved >= size), CONSTRAINT fk_disk_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_disk_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_disk_instance_id ON disk (instance_id, id)
+--;
+CREATE TABLE ipv6_range ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, region TEXT NOT NULL, prefix INTEGER NOT NULL, created TEXT NOT NULL, CONSTRAINT uq_ipv6_range_account_id_region UNIQUE (account_id, region), CONSTRAINT uq_ipv6_range_instance_id UNIQUE (instance_id), CONSTRAINT fk_ipv6_range_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_ipv6_range_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_ipv6_range_account_id ON ipv6_range (account_id, id)
+--;
+CREATE TABLE config ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, label TEXT NOT NULL, comments TEXT, devices TEXT NOT NULL, helpers TEXT NOT NULL, interfaces TEXT NOT NULL, kernel TEXT NOT NULL, memory_limit INTEGER NOT NULL, root_device TEXT NOT NULL, run_level TEXT NOT NULL, virt_mode TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, names_volumes INTEGER DEFAULT 0 NOT NULL, CONSTRAINT fk_config_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_config_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_config_instance_id ON config (instance_id, id)
+--;
+CREATE INDEX ix_config_names_volumes ON config (account_id) WHERE names_volumes
 --;
 CREATE TABLE firewall_device ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, firewall_id INTEGER NOT NULL, kind TEXT NOT NULL, object_id INTEGER NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_firewall_device_object_id_kind_firewall_id UNIQUE (object_id, kind, firewall_id), CONSTRAINT fk_firewall_device_firewall_id FOREIGN KEY(firewall_id) REFERENCES firewall (id) ON DELETE CASCADE ) STRICT
 --;
@@ -366,23 +370,7 @@ CREATE TRIGGER firewall_device_tally_delete AFTER DELETE ON firewall_device FOR 
 --;
 CREATE TRIGGER firewall_device_tally_move AFTER UPDATE OF firewall_id ON firewall_device FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('firewall_device', OLD.firewall_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'firewall_device' AND owner = OLD.firewall_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('firewall_device', NEW.firewall_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
-CREATE TABLE config ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, label TEXT NOT NULL, comments TEXT, devices TEXT NOT NULL, helpers TEXT NOT NULL, interfaces TEXT NOT NULL, kernel TEXT NOT NULL, memory_limit INTEGER NOT NULL, root_device TEXT NOT NULL, run_level TEXT NOT NULL, virt_mode TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, names_volumes INTEGER DEFAULT 0 NOT NULL, CONSTRAINT fk_config_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_config_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_config_instance_id ON config (instance_id, id)
---;
-CREATE INDEX ix_config_names_volumes ON config (account_id) WHERE names_volumes
---;
-CREATE TABLE ipv6_range ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, region TEXT NOT NULL, prefix INTEGER NOT NULL, created TEXT NOT NULL, CONSTRAINT uq_ipv6_range_account_id_region UNIQUE (account_id, region), CONSTRAINT uq_ipv6_range_instance_id UNIQUE (instance_id), CONSTRAINT fk_ipv6_range_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_ipv6_range_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_ipv6_range_account_id ON ipv6_range (account_id, id)
---;
-CREATE TABLE managed_service_credential ( service_id INTEGER NOT NULL, credential_id INTEGER NOT NULL, position INTEGER NOT NULL, CONSTRAINT pk_managed_service_credential PRIMARY KEY (service_id, credential_id), CONSTRAINT fk_managed_service_credential_service_id FOREIGN KEY(service_id) REFERENCES managed_service (id) ON DELETE CASCADE, CONSTRAINT fk_managed_service_credential_credential_id FOREIGN KEY(credential_id) REFERENCES managed_credential (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
---;
-CREATE INDEX ix_managed_service_credential_credential_id ON managed_service_credential (credential_id)
---;
 CREATE TABLE nodebalancer_config ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, nodebalancer_id INTEGER NOT NULL, port INTEGER NOT NULL, protocol TEXT NOT NULL, algorithm TEXT NOT NULL, stickiness TEXT NOT NULL, check_kind TEXT NOT NULL, check_interval INTEGER NOT NULL, check_timeout INTEGER NOT NULL, check_attempts INTEGER NOT NULL, check_path TEXT NOT NULL, check_body TEXT NOT NULL, check_passive INTEGER NOT NULL, proxy_protocol TEXT NOT NULL, cipher_suite TEXT NOT NULL, ssl_cert TEXT, ssl_key BLOB, ssl_commonname TEXT DEFAULT '' NOT NULL, ssl_fingerprint TEXT DEFAULT '' NOT NULL, CONSTRAINT uq_nodebalancer_config_nodebalancer_id_port UNIQUE (nodebalancer_id, port), CONSTRAINT fk_nodebalancer_config_nodebalancer_id FOREIGN KEY(nodebalancer_id) REFERENCES nodebalancer (id) ON DELETE CASCADE ) STRICT
---;
-CREATE TABLE transfer_claim ( instance_id INTEGER NOT NULL, transfer_id INTEGER NOT NULL, CONSTRAINT pk_transfer_claim PRIMARY KEY (instance_id), CONSTRAINT fk_transfer_claim_transfer_id FOREIGN KEY(transfer_id) REFERENCES transfer (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE TABLE volume ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, label TEXT NOT NULL, size INTEGER NOT NULL, region TEXT NOT NULL, instance_id INTEGER, persistent INTEGER DEFAULT 1 NOT NULL, status TEXT NOT NULL, hardware_type TEXT DEFAULT 'nvme' NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT uq_volume_label_account_id UNIQUE (label, account_id), CONSTRAINT fk_volume_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_volume_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE SET NULL ) STRICT
 --;
@@ -398,13 +386,25 @@ CREATE TRIGGER volume_tally_delete AFTER DELETE ON volume FOR EACH ROW BEGIN INS
 --;
 CREATE TRIGGER volume_tally_move AFTER UPDATE OF account_id ON volume FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('volume', OLD.account_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'volume' AND owner = OLD.account_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('volume', NEW.account_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
-CREATE TABLE backup ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, type TEXT NOT NULL, status TEXT NOT NULL, label TEXT, region TEXT NOT NULL, host INTEGER, disks TEXT NOT NULL, configs TEXT NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, finished TEXT, CONSTRAINT fk_backup_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_backup_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
+CREATE TABLE event_seen ( user_id INTEGER NOT NULL, up_to INTEGER NOT NULL, CONSTRAINT pk_event_seen PRIMARY KEY (user_id), CONSTRAINT fk_event_seen_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE ) STRICT
 --;
-CREATE INDEX ix_backup_instance_id ON backup (instance_id, id)
+CREATE TABLE event_read ( user_id INTEGER NOT NULL, event_id INTEGER NOT NULL, CONSTRAINT pk_event_read PRIMARY KEY (user_id, event_id), CONSTRAINT fk_event_read_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, CONSTRAINT fk_event_read_event_id FOREIGN KEY(event_id) REFERENCES event (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;
-CREATE TABLE disk ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, label TEXT NOT NULL, size INTEGER NOT NULL, filesystem TEXT NOT NULL, status TEXT NOT NULL, reserved INTEGER NOT NULL, image TEXT, created TEXT NOT NULL, updated TEXT NOT NULL, CONSTRAINT ck_disk_size CHECK (size > 0 AND reserved >= size), CONSTRAINT fk_disk_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_disk_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
+CREATE INDEX ix_event_read_event_id ON event_read (event_id)
 --;
-CREATE INDEX ix_disk_instance_id ON disk (instance_id, id)
+CREATE TABLE trusted_device ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL, digest BLOB NOT NULL, user_agent TEXT NOT NULL, created TEXT NOT NULL, expiry TEXT NOT NULL, last_authenticated TEXT NOT NULL, last_remote_addr TEXT NOT NULL, CONSTRAINT fk_trusted_device_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, CONSTRAINT uq_trusted_device_digest UNIQUE (digest) ) STRICT
+--;
+CREATE INDEX ix_trusted_device_user_id ON trusted_device (user_id)
+--;
+CREATE TABLE login_session ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, user_id INTEGER NOT NULL, digest BLOB NOT NULL, created TEXT NOT NULL, last_seen TEXT NOT NULL, CONSTRAINT fk_login_session_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, CONSTRAINT uq_login_session_digest UNIQUE (digest) ) STRICT
+--;
+CREATE INDEX ix_login_session_user_id ON login_session (user_id)
+--;
+CREATE TABLE managed_service_credential ( service_id INTEGER NOT NULL, credential_id INTEGER NOT NULL, position INTEGER NOT NULL, CONSTRAINT pk_managed_service_credential PRIMARY KEY (service_id, credential_id), CONSTRAINT fk_managed_service_credential_service_id FOREIGN KEY(service_id) REFERENCES managed_service (id) ON DELETE CASCADE, CONSTRAINT fk_managed_service_credential_credential_id FOREIGN KEY(credential_id) REFERENCES managed_credential (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
+--;
+CREATE INDEX ix_managed_service_credential_credential_id ON managed_service_credential (credential_id)
+--;
+CREATE TABLE transfer_claim ( instance_id INTEGER NOT NULL, transfer_id INTEGER NOT NULL, CONSTRAINT pk_transfer_claim PRIMARY KEY (instance_id), CONSTRAINT fk_transfer_claim_transfer_id FOREIGN KEY(transfer_id) REFERENCES transfer (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE TABLE maintenance ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, instance_id INTEGER NOT NULL, type TEXT NOT NULL, status TEXT NOT NULL, reason TEXT NOT NULL, when_ TEXT NOT NULL, CONSTRAINT fk_maintenance_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_maintenance_instance_id FOREIGN KEY(instance_id) REFERENCES instance (id) ON DELETE CASCADE ) STRICT
 --;
@@ -440,6 +440,12 @@ CREATE INDEX ix_preference_client_id ON preference (client_id)
 --;
 CREATE UNIQUE INDEX uq_preference_client ON preference (user_id, coalesce(client_id, 0))
 --;
+CREATE TABLE nodebalancer_node ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, config_id INTEGER NOT NULL, label TEXT NOT NULL, region TEXT NOT NULL, host TEXT NOT NULL, port INTEGER NOT NULL, weight INTEGER NOT NULL, mode TEXT NOT NULL, CONSTRAINT uq_nodebalancer_node_config_id_host_port UNIQUE (config_id, host, port), CONSTRAINT fk_nodebalancer_node_config_id FOREIGN KEY(config_id) REFERENCES nodebalancer_config (id) ON DELETE CASCADE ) STRICT
+--;
+CREATE INDEX ix_nodebalancer_node_config_id ON nodebalancer_node (config_id, id)
+--;
+CREATE INDEX ix_nodebalancer_node_host ON nodebalancer_node (host, region)
+--;
 CREATE TABLE app_authorization ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, account_id INTEGER NOT NULL, user_id INTEGER NOT NULL, client_id INTEGER NOT NULL, scopes TEXT NOT NULL, created TEXT NOT NULL, expiry TEXT, session_id INTEGER, CONSTRAINT fk_app_authorization_account_id FOREIGN KEY(account_id) REFERENCES account (id) ON DELETE CASCADE, CONSTRAINT fk_app_authorization_user_id FOREIGN KEY(user_id) REFERENCES account_user (id) ON DELETE CASCADE, CONSTRAINT fk_app_authorization_client_id FOREIGN KEY(client_id) REFERENCES oauth_client (id) ON DELETE CASCADE, CONSTRAINT fk_app_authorization_session_id FOREIGN KEY(session_id) REFERENCES login_session (id) ON DELETE CASCADE ) STRICT
 --;
 CREATE INDEX ix_app_authorization_client_id ON app_authorization (client_id)
@@ -447,12 +453,6 @@ CREATE INDEX ix_app_authorization_client_id ON app_authorization (client_id)
 CREATE INDEX ix_app_authorization_session_id ON app_authorization (session_id)
 --;
 CREATE INDEX ix_app_authorization_user_id ON app_authorization (user_id)
---;
-CREATE TABLE nodebalancer_node ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, config_id INTEGER NOT NULL, label TEXT NOT NULL, region TEXT NOT NULL, host TEXT NOT NULL, port INTEGER NOT NULL, weight INTEGER NOT NULL, mode TEXT NOT NULL, CONSTRAINT uq_nodebalancer_node_config_id_host_port UNIQUE (config_id, host, port), CONSTRAINT fk_nodebalancer_node_config_id FOREIGN KEY(config_id) REFERENCES nodebalancer_config (id) ON DELETE CASCADE ) STRICT
---;
-CREATE INDEX ix_nodebalancer_node_config_id ON nodebalancer_node (config_id, id)
---;
-CREATE INDEX ix_nodebalancer_node_host ON nodebalancer_node (host, region)
 --;
 CREATE TABLE config_vlan ( vlan_id INTEGER NOT NULL, config_id INTEGER NOT NULL, CONSTRAINT pk_config_vlan PRIMARY KEY (vlan_id, config_id), CONSTRAINT fk_config_vlan_vlan_id FOREIGN KEY(vlan_id) REFERENCES vlan (id) ON DELETE CASCADE, CONSTRAINT fk_config_vlan_config_id FOREIGN KEY(config_id) REFERENCES config (id) ON DELETE CASCADE ) WITHOUT ROWID, STRICT
 --;
