@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import socket
 import threading
 import time
@@ -59,7 +60,10 @@ def test_whoever_does_not_read_takes_no_place_and_little_memory(own_cloud: Cloud
         connection.close()
 
 
-def test_whoever_reads_nothing_for_a_while_is_cut_off(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_whoever_reads_nothing_for_a_while_is_cut_off(
+    own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also with requests that wait behind the one that is answered, and without a word about it in the log."""
     monkeypatch.setattr(BoundedProtocol, "write_seconds", 1.0)
     wanted = attached(own_cloud)
     connections = BoundedProtocol.per_peer
@@ -68,8 +72,11 @@ def test_whoever_reads_nothing_for_a_while_is_cut_off(own_cloud: Cloud, monkeypa
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.sendall(3 * wanted)  # the kernel may take a whole one
     eventually(lambda: connections[PEERS[0]] == 0)
+    eventually(lambda: not own_cloud.application.app._unread.full(PEERS[0]))
+    assert own_cloud.admin.get("/v4/tags").status_code == 200
     for connection in held:
         connection.close()
+    assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 def test_whoever_reads_slowly_gets_all_of_it(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:

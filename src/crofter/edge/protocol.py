@@ -52,6 +52,8 @@ class BoundedProtocol(WriteWatch, HttpToolsProtocol):
     _unnamed = 0
     """Bytes since the parser last told of anything: of a header that has not ended yet, in most cases."""
     _headed = False
+    _running: Any = None
+    """The request that is being answered. uvicorn remembers the one that came last, which may wait behind it."""
 
     def connection_made(self, transport: Any) -> None:
         super().connection_made(transport)
@@ -72,6 +74,9 @@ class BoundedProtocol(WriteWatch, HttpToolsProtocol):
         self._disarm()
         self.pipeline.clear()
         self._forget_peer()
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True  # or it would go on writing, into a connection that is closed
+            self._running.message_event.set()
         super().connection_lost(exc)
 
     def _forget_peer(self) -> None:
@@ -125,6 +130,8 @@ class BoundedProtocol(WriteWatch, HttpToolsProtocol):
         self._headed = True
         self._must_be_unambiguous()
         super().on_headers_complete()
+        if not self.pipeline:
+            self._running = self.cycle
         if self.parser.should_upgrade() and self._should_upgrade():
             return
         if len(self.pipeline) > MAX_PIPELINED:
@@ -195,6 +202,8 @@ class BoundedProtocol(WriteWatch, HttpToolsProtocol):
 
     def on_response_complete(self) -> None:
         self._watch_writing()
+        if self.pipeline:
+            self._running, _ = self.pipeline[-1]  # comes next
         super().on_response_complete()
 
     # ---- deadlines --------------------------------------------------------------------------------------------------
