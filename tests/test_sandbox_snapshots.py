@@ -11,6 +11,7 @@ import psycopg
 import pytest
 from httpx2 import Client, Response
 
+from crofter.db import snapshots
 from tests.cloud import Cloud
 from tests.databases import PostgresServer
 from tests.served import serving
@@ -103,7 +104,7 @@ def postgres_cloud(postgres_server: PostgresServer) -> Iterator[Cloud]:
     cloud.close()
 
 
-def test_postgresql_writes_only_what_has_changed(postgres_cloud: Cloud) -> None:
+def test_postgresql_writes_only_what_has_changed(postgres_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ten thousand rows take seconds to go and come back. Names that were exchanged are put back all the same."""
     postgres_cloud.freeze()
     alice = postgres_cloud.person(username="alice")
@@ -127,6 +128,9 @@ def test_postgresql_writes_only_what_has_changed(postgres_cloud: Cloud) -> None:
     for instance, label in ((0, "three"), (1, "one"), (0, "two")):
         answer = alice.put(f"/v4/compute/instances/{ids[instance]}", json={"label": label})
         assert answer.status_code == 200
+    with monkeypatch.context() as patched:
+        patched.setattr(snapshots, "ATTEMPTS", 1)  # by which they cannot be: then nobody is told that they were
+        assert postgres_cloud.sandbox.post(f"{SNAPSHOTS}/before/restore").status_code == 503
     restore(postgres_cloud)
     assert everything(postgres_cloud, alice) == before
     assert rows("SELECT xmin, label FROM tag") != versions

@@ -148,16 +148,18 @@ class SchemaSnapshots:
         import psycopg  # noqa: PLC0415
 
         whole = False
-        for attempt in range(1, ATTEMPTS + 1):
+        for _ in range(ATTEMPTS):
             try:
                 with self._connect() as connection, connection.transaction():
                     self._put_back(connection, self._existing(connection, name), whole=whole)
                 return
             except psycopg.errors.UniqueViolation:
+                if whole:
+                    raise
                 whole = True  # two rows have changed names, so that neither can be changed back first
             except (psycopg.errors.DeadlockDetected, psycopg.errors.LockNotAvailable):
-                if attempt == ATTEMPTS:
-                    raise Unavailable from None
+                continue
+        raise Unavailable
 
     def _put_back(self, connection: Connection[Any], schema: str, *, whole: bool) -> None:
         tables = metadata.sorted_tables
