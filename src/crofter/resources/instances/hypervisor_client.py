@@ -25,6 +25,7 @@ from crofter.engine import Failed, Sleep, StepContext
 from crofter.engine.queue import Fenced
 from crofter.resources.instances import neighbours, store
 from crofter.resources.instances.backups.store import Backup
+from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.store import Disk
 from crofter.resources.instances.ips import shares
 from crofter.resources.instances.ips import store as ips
@@ -106,6 +107,16 @@ def carry_out(work: StepContext, calls: Iterable[Call]) -> Sleep | None:
     limits = [report.reached for report in reports if report.reached is not None]
     work.progress(percent, rate, left, at_most=min(limits, default=100))
     return _waiting(work, slowest)
+
+
+def move(work: StepContext, source: int, *, live: bool = False) -> Sleep | None:
+    """Carry the machine and its disks from a host to the one that was chosen, noted down as ``to``."""
+    with work.read() as ctx:
+        instance = store.get_unscoped(ctx, work.args.instance_id)
+        refs = tuple(DiskRef(source, disk.id) for disk in disks.of(ctx, instance.id))
+    ref, target = domain_ref(instance), int(work.vars["to"])
+    driver = hypervisor(work.runtime)
+    return carry_out(work, [lambda order: driver.ensure_moved(ref, target, refs, order, live=live)])
 
 
 def _waiting(work: StepContext, slowest: Progress) -> Sleep:

@@ -9,7 +9,7 @@ from sqlalchemy import bindparam, func, select
 
 from crofter.context import Context, Runtime
 from crofter.db import Row, Session, query
-from crofter.drivers.hypervisor import DiskRef, DriverError
+from crofter.drivers.hypervisor import DriverError
 from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, timekeeping, tx_step
 from crofter.engine.tables import operation, worker
 from crofter.resources.instances import hypervisor_client, specs, states, store
@@ -49,15 +49,7 @@ def choose_other_host(work: StepContext) -> Sleep | None:
 
 @step(weight=90)
 def move_running(work: StepContext) -> Sleep | None:
-    if "to" not in work.vars:
-        return None
-    with work.read() as ctx:
-        instance = store.get_unscoped(ctx, work.args.instance_id)
-        own = disks.of(ctx, instance.id)
-    refs = tuple(DiskRef(work.args.host, disk.id) for disk in own)
-    ref, target = hypervisor_client.domain_ref(instance), int(work.vars["to"])
-    driver = hypervisor_client.hypervisor(work.runtime)
-    return hypervisor_client.carry_out(work, [lambda order: driver.ensure_moved(ref, target, refs, order, live=True)])
+    return hypervisor_client.move(work, work.args.host, live=True) if "to" in work.vars else None
 
 
 @tx_step(weight=5)

@@ -6,7 +6,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crofter.context import Context
-from crofter.drivers.hypervisor import DiskRef, DomainSpec
+from crofter.drivers.hypervisor import DomainSpec
 from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
 from crofter.resources.instances import costs, hypervisor_client, neighbours, specs, states, store
 from crofter.resources.instances.configs import store as configs
@@ -181,16 +181,7 @@ def choose_host(work: StepContext) -> Sleep | None:
 @step(weight=50)
 def move(work: StepContext) -> Sleep | None:
     """An instance that was never put anywhere has nothing to be carried."""
-    if "to" not in work.vars:
-        return None
-    with work.read() as ctx:
-        instance = store.get_unscoped(ctx, work.args.instance_id)
-        own = disks.of(ctx, instance.id)
-    refs = tuple(DiskRef(int(work.vars["from"]), disk.id) for disk in own)
-    driver = hypervisor_client.hypervisor(work.runtime)
-    target = int(work.vars["to"])
-    ref = hypervisor_client.domain_ref(instance)
-    return hypervisor_client.carry_out(work, [lambda order: driver.ensure_moved(ref, target, refs, order)])
+    return hypervisor_client.move(work, int(work.vars["from"])) if "to" in work.vars else None
 
 
 @tx_step(weight=5)
