@@ -24,6 +24,7 @@ _PLAIN = re.compile(r"(max|min)(?: by \(\w+\))? ?\((crofter_\w+)\) (==|>) (\d+)"
 _FAIL = (
     "UPDATE operation SET state = 'failed', finished = due, error = 'on purpose' WHERE id IN (SELECT id FROM operation "
 )
+_END_ALL = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s"
 _BEFORE = "UPDATE operation SET due = due - %s WHERE state IN ('queued', 'waiting')"
 
 
@@ -89,10 +90,15 @@ class Alarms:
         elsewhere = make_conninfo(self._walk.database, dbname="postgres")
         with psycopg.connect(elsewhere, autocommit=True) as connection:
             connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS false'.encode())
-            connection.execute(b"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+
+            def refused() -> bool:
+                # Over and over: a connection that was being made just then came in, and is seen only later.
+                connection.execute(_END_ALL.encode(), (name,))
+                return all(server.ask("/health/ready").status_code == 503 for server in self._walk.apis)
+
             try:
+                until("every server is refused", refused)
                 self._see("CrofterDatabaseAway")
-                assert self._api.ask("/health/ready").status_code == 503
                 self._errors()
             finally:
                 connection.execute(f'ALTER DATABASE "{name}" ALLOW_CONNECTIONS true'.encode())
