@@ -220,16 +220,6 @@ class PipelineConnection:
             self._send(beginning, ())
         return self._send(sql, values)
 
-    def flush(self) -> None:
-        """Send what is to be sent; nobody waits for the answers. Outside transactions only."""
-        self._sync()
-        if not self.usable():
-            raise psycopg.OperationalError("the connection is lost")
-
-    @property
-    def unanswered(self) -> int:
-        return len(self._expected)
-
     def _send(self, sql: str, values: Any) -> Result:
         statement = self._statements.get(sql)
         if statement is None:

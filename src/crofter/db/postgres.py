@@ -141,10 +141,6 @@ class PostgresDatabase:
     def answers_callers(self) -> None:
         deadlines.answers_callers()
 
-    def connect_pipelined(self) -> PipelineConnection:
-        """The same, for what is sent without waiting."""
-        return PipelineConnection(self.connect())
-
     def connect(self) -> DeadlineConnection:
         """A connection of one's own, outside the pool and outside transactions."""
         return DeadlineConnection.connect(self.address, autocommit=True, **ALIVE)

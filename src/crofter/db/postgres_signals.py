@@ -3,61 +3,78 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import psycopg
 
-from crofter.db.pipeline import PipelineConnection
 from crofter.db.signals import Signals
 
 if TYPE_CHECKING:
     from crofter.db.postgres import PostgresDatabase
 
 CHANNEL = "crofter"
-SEND_SECONDS = 1.0
-"""For a hint to others: what it is about has been committed, and its caller waits for the answer."""
-UNANSWERED = 200
-"""Hints that the server may not have answered yet; then the next one waits for it."""
+TOGETHER_SECONDS = 0.01
+"""What is published within this time after a message is sent with the next: a busy server says most topics again."""
+NOTIFY = "SELECT pg_notify(%s, topic) FROM unnest(%s::text[]) AS topic"
+AGAIN_SECONDS = 0.5
+"""Between two attempts to connect to a database that is away."""
+STOP_SECONDS = 3
 
 
 class PostgresSignals(Signals):
-    """Sent after commit, on a connection of their own: NOTIFY inside a transaction makes commits queue."""
+    """Sent after commit, by a thread and a connection of their own: NOTIFY inside a transaction makes commits queue."""
 
     def __init__(self, database: PostgresDatabase) -> None:
         super().__init__()
         self._database = database
-        self._sender: PipelineConnection | None = None
-        self._sending = threading.Lock()
         self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
+        self._hearing: threading.Thread | None = None
+        self._sending: threading.Thread | None = None
+        self._changing = threading.Lock()
+        """Guards the thread that sends, and what it has to send."""
+        self._unsent: set[str] = set()
+        self._news = threading.Event()
+        self._sent_by = 0
+        """The process of the database server that sends for us; we need not hear what we have said."""
 
     def start(self) -> None:
         """Begin to hear what other processes publish."""
-        self._thread = threading.Thread(target=self._hear, name="signals", daemon=True)
-        self._thread.start()
+        self._hearing = threading.Thread(target=self._hear, name="signals", daemon=True)
+        self._hearing.start()
 
     def publish(self, topics: Iterable[str]) -> None:
         topics = tuple(topics)
         if not topics:
             return
         super().publish(topics)
-        if not self._sending.acquire(timeout=SEND_SECONDS):
-            return  # a hint is lost; whoever waits also polls
-        try:
-            if self._sender is None or self._sender.closed:
-                self._sender = self._database.connect_pipelined()
-            self._sender.until = time.monotonic() + SEND_SECONDS
-            if self._sender.unanswered > UNANSWERED:
-                self._sender.settle()
-            for topic in topics:
-                self._sender.execute_later("SELECT pg_notify(%s, %s)", (CHANNEL, topic))
-            self._sender.flush()
-        except psycopg.Error:
-            self._sender = None  # here too
-        finally:
-            self._sending.release()
+        with self._changing:
+            self._unsent.update(topics)
+            if self._sending is None and not self._stopped.is_set():
+                self._sending = threading.Thread(target=self._send, name="signals out", daemon=True)
+                self._sending.start()
+        self._news.set()
+
+    def _send(self) -> None:
+        while True:
+            with suppress(psycopg.Error), self._database.connect() as connection:
+                self._sent_by = connection.info.backend_pid
+                while not self._stopped.is_set():
+                    self._news.wait()
+                    self._news.clear()
+                    self._send_all(connection)
+                    self._stopped.wait(TOGETHER_SECONDS)
+                self._send_all(connection)
+                return
+            if self._stopped.wait(AGAIN_SECONDS):  # a hint is lost; whoever waits also polls
+                return
+
+    def _send_all(self, connection: psycopg.Connection) -> None:
+        with self._changing:
+            topics, self._unsent = self._unsent, set()
+        if topics:
+            connection.execute(NOTIFY, (CHANNEL, sorted(topics)))
 
     def _hear(self) -> None:
         while not self._stopped.is_set():
@@ -66,13 +83,15 @@ class PostgresSignals(Signals):
                     connection.execute(f"LISTEN {CHANNEL}")
                     while not self._stopped.is_set():
                         for note in connection.notifies(timeout=0.5):
-                            self.heard(note.payload)
+                            if note.pid != self._sent_by:
+                                self.heard(note.payload)
             except psycopg.Error:
-                self._stopped.wait(0.5)
+                self._stopped.wait(AGAIN_SECONDS)
 
     def stop(self) -> None:
+        """What was published before is still sent."""
         self._stopped.set()
-        if self._thread is not None:
-            self._thread.join(timeout=3)
-        if self._sender is not None:
-            self._sender.close()
+        self._news.set()
+        for thread in (self._hearing, self._sending):
+            if thread is not None:
+                thread.join(timeout=STOP_SECONDS)

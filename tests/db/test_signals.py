@@ -1,0 +1,79 @@
+"""What one process has committed is told to the others on the same PostgreSQL, and to each of them once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from crofter.db import meta
+from crofter.db.postgres import PostgresDatabase
+from tests.resources.followers import eventually
+
+
+class Heard:
+    """What a process hears, as far as it has been waited for."""
+
+    def __init__(self, database: PostgresDatabase) -> None:
+        self.topics: list[str] = []
+        database.signals.listen("told", self.topics.append)
+
+
+@pytest.fixture
+def here(postgres_address: str) -> Iterator[PostgresDatabase]:
+    database = PostgresDatabase(postgres_address)
+    database.signals.start()
+    yield database
+    database.close()
+
+
+@pytest.fixture
+def there(postgres_address: str) -> Iterator[PostgresDatabase]:
+    database = PostgresDatabase(postgres_address)
+    database.signals.start()
+    heard = Heard(database)
+    # It listens once it hears something: LISTEN takes effect after a while.
+    other = PostgresDatabase(postgres_address)
+
+    def listens() -> bool:
+        other.signals.publish(["told:begin"])
+        return bool(heard.topics)
+
+    eventually(listens)
+    other.close()
+    yield database
+    database.close()
+
+
+def tell(database: PostgresDatabase, topic: str) -> None:
+    with database.write() as db:
+        db.insert(meta.meta, name=topic, value=1)
+        db.signal(f"told:{topic}")
+
+
+def test_others_hear_of_it_and_who_said_it_hears_it_once(here: PostgresDatabase, there: PostgresDatabase) -> None:
+    at_home, abroad = Heard(here), Heard(there)
+    tell(here, "first")
+    assert "told:first" in at_home.topics
+    eventually(lambda: "told:first" in abroad.topics)
+    tell(there, "answer")
+    eventually(lambda: "told:answer" in at_home.topics)
+    assert [topic for topic in at_home.topics if topic != "told:begin"] == ["told:first", "told:answer"]
+
+
+def test_what_many_threads_say_at_once_is_all_heard(here: PostgresDatabase, there: PostgresDatabase) -> None:
+    abroad = Heard(there)
+    said = {f"told:{number}" for number in range(400)}
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda topic: here.signals.publish([topic]), sorted(said)))
+    eventually(lambda: said <= set(abroad.topics))
+
+
+def test_what_was_said_just_before_the_end_is_heard(postgres_address: str, there: PostgresDatabase) -> None:
+    """As by a command of an operator, which has nothing else to do."""
+    abroad = Heard(there)
+    short_lived = PostgresDatabase(postgres_address)
+    tell(short_lived, "last")
+    short_lived.close()
+    eventually(lambda: "told:last" in abroad.topics)
