@@ -283,6 +283,32 @@ def test_a_stop_ends_though_a_part_never_does_and_says_where_it_stood() -> None:
         assert "lambda" in server.log()
 
 
+ENDLESS = """
+import asyncio
+from crofter.cli import main
+from crofter.edge import server
+from crofter.edge.app import App
+server.GRACE_SECONDS = 0.5
+async def never(*_): await asyncio.Event().wait()
+App._http = never
+main()
+"""
+
+
+def test_requests_that_a_stop_cuts_off_are_told_of_in_one_line() -> None:
+    with serving("--data", ":memory:", program=(sys.executable, "-c", ENDLESS)) as server:
+        waiting = [connect(server.url) for _ in range(5)]
+        for connection in waiting:
+            connection.sendall(request("GET", "/v4/regions"))
+        time.sleep(0.2)  # until they are under way; one that is not counts for nothing
+        server.terminate()
+        assert server.ended(STOP_SECONDS) == 0
+        assert len(server.log().splitlines()) == 1, server.log()
+        assert "running task(s)" in server.log()
+        for connection in waiting:
+            connection.close()
+
+
 # ---- the log --------------------------------------------------------------------------------------------------------
 
 CANARIES = {

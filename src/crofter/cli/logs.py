@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 import sys
@@ -62,6 +63,11 @@ class LogFile:
 FILE = LogFile()
 
 
+def was_not_cut_off(record: logging.LogRecord) -> bool:
+    """When the server stops, requests that take too long are cancelled. One line tells how many: no trace of each."""
+    return not (record.exc_info and isinstance(record.exc_info[1], asyncio.CancelledError))
+
+
 def begin(settings: Settings) -> None:
     if settings.log_file is not None:
         FILE.open(settings.log_file)
@@ -73,5 +79,6 @@ def begin(settings: Settings) -> None:
     logging.basicConfig(handlers=[handler], level=level_of(settings))
     # We say ourselves that we have started; and what strangers send us is not worth a warning.
     logging.getLogger("uvicorn").setLevel(logging.DEBUG if settings.log_level == "debug" else logging.ERROR)
+    logging.getLogger("uvicorn.error").addFilter(was_not_cut_off)
     for line in complaints(os.environ):
         logging.getLogger("crofter").warning(line)
