@@ -90,7 +90,7 @@ class LibvirtBench:
 
         def notice() -> None:
             while not over.wait(0.2):
-                self._hand._tending.notice()
+                self._hand._periodic_work.sync_power()
 
         noticing = threading.Thread(target=notice)
         noticing.start()

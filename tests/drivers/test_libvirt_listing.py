@@ -91,7 +91,7 @@ def test_no_tenant_is_given_what_another_one_has_on_a_host(fake_yard: Yard, fake
 def test_who_comes_a_moment_later_with_the_same_order_finds_no_stranger(
     fake_yard: Yard, fake_bench: FakeBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between its look at the books and its look at the host, another process has begun and ended the same work."""
+    """Between its look at the ledger and its look at the host, another process has begun and ended the same work."""
     ref, order, late = DiskRef(fake_yard.host(), fake_yard.number()), fake_yard.order(), fake_bench.start()
     spec = DiskSpec(100, "raw")
     stored, reached, go_on = host.HostClient.stored, threading.Event(), threading.Event()

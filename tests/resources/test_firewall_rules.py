@@ -32,8 +32,8 @@ def machine(cloud: Cloud, client: Client) -> int:
 def network(cloud: Cloud, instance_id: int) -> Network:
     """What its host lets through to a machine, and from it."""
     hypervisor: Any = cloud.runtime.hypervisor
-    with hypervisor._transactions.reading() as scene:
-        thing = scene.find(Wiring, instance_id)
+    with hypervisor._transactions.reading() as ledger:
+        thing = ledger.find(Wiring, instance_id)
         assert thing is not None
         assert thing.doc is not None
         return thing.doc.network  # type: ignore[no-any-return]

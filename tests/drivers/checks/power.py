@@ -83,7 +83,7 @@ def a_host_that_does_not_answer_makes_its_machines_unknown(yard: Yard) -> None:
     assert yard.power(machine.domain) == "on"
 
 
-def work_goes_on_behind_a_broken_line(yard: Yard) -> None:
+def work_goes_on_behind_a_broken_connection(yard: Yard) -> None:
     machine, order = yard.machine(), yard.order()
     begun = yard.driver.ensure_running(machine.domain, order)
     yard.bench.unplug(machine.domain.host)

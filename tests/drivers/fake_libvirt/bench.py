@@ -155,7 +155,7 @@ class FakeBench:
     def maintenance(self, host: int, *, begins: bool) -> None:
         """With a server beside it that notices each guest as it goes off."""
         hooks = self.host(host).hooks
-        hooks["after shutdown"] = lambda _: self.hand._tending.notice()
+        hooks["after shutdown"] = lambda _: self.hand._periodic_work.sync_power()
         self.start().maintenance(host, begins=begins)
         del hooks["after shutdown"]
 

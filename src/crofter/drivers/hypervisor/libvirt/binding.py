@@ -68,7 +68,7 @@ def code(error: Any) -> int:
     return found
 
 
-def is_broken_line(error: Any) -> bool:
+def is_broken_connection(error: Any) -> bool:
     """Whether a call failed because its host went away, and not because of what was asked."""
     if error.get_error_domain() in (virt.VIR_FROM_RPC, virt.VIR_FROM_REMOTE):
         return True

@@ -17,7 +17,7 @@ from crofter.drivers.hypervisor.contract import SerialPort
 from crofter.drivers.hypervisor.errors import Absent, Refused, Unreachable
 from crofter.drivers.hypervisor.libvirt import domain_xml, names
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, is_passing, virt
-from crofter.drivers.hypervisor.libvirt.connections import line
+from crofter.drivers.hypervisor.libvirt.connections import connection_to
 from crofter.drivers.hypervisor.libvirt.domain_xml import Platform
 from crofter.drivers.hypervisor.libvirt.fleet import HostEntry
 from crofter.drivers.hypervisor.libvirt.media import File
@@ -28,7 +28,7 @@ from crofter.drivers.hypervisor.reports import Power, Reason
 log = logging.getLogger("crofter")
 
 AT_ONCE = 4
-"""Jobs that a host has at a time: each copies disks or boots a machine. A daemon answers five calls of a line."""
+"""Jobs that a host has at a time: each copies disks or boots a machine. A daemon answers five calls of a connection."""
 BLOCK = 1 << 18
 UNDEFINE = virt.VIR_DOMAIN_UNDEFINE_NVRAM | virt.VIR_DOMAIN_UNDEFINE_CHECKPOINTS_METADATA
 
@@ -63,11 +63,11 @@ class HostClient:
 
     @property
     def look(self) -> Any:
-        return line(self.entry.uri).get()
+        return connection_to(self.entry.uri).get()
 
     @property
     def work(self) -> Any:
-        return line(self.entry.uri, "work").get(60)
+        return connection_to(self.entry.uri, "work").get(60)
 
     @property
     def platform(self) -> Platform:
@@ -263,14 +263,14 @@ class HostClient:
         return {int(name[1]): _seen(stats["state.state"], stats["state.reason"]) for name, stats in states if name}
 
     def open_serial_port(self, number: int, notify: Callable[[], None]) -> SerialPort:
-        """On a line of its own: what a machine prints must not delay looks or work."""
-        connection = line(self.entry.uri, "serial").get()
+        """On a connection of its own: what a machine prints must not delay looks or work."""
+        connection = connection_to(self.entry.uri, "serial").get()
         found = self.domain(number, connection)
         if found is None:
             raise Absent(f"There is no domain {number}.")
         stream = connection.newStream(virt.VIR_STREAM_NONBLOCK)
         try:
-            # Forced: whoever lost the line would otherwise keep it until a daemon notices that nobody listens.
+            # Forced: whoever lost the connection would otherwise keep it until a daemon notices that nobody listens.
             found.openConsole(None, stream, virt.VIR_DOMAIN_CONSOLE_FORCE)
         except LibvirtError as error:
             if code(error) == virt.VIR_ERR_OPERATION_INVALID:

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.ledger.things import D, Thing
 from crofter.drivers.hypervisor.libvirt import names
-from crofter.drivers.hypervisor.libvirt.books import Key
 from crofter.drivers.hypervisor.libvirt.host import HostClient
+from crofter.drivers.hypervisor.libvirt.host_ledger import Key
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.libvirt.media import Media
 
@@ -55,8 +55,8 @@ class JobContext:
         return self.hosts.client(number)
 
     def thing(self, document: type[D], number: int) -> Thing[D]:
-        with self.hosts.store.reading() as scene:
-            found = scene.find(document, number)
+        with self.hosts.store.reading() as ledger:
+            found = ledger.find(document, number)
         if found is None:
             raise Dropped
         return found

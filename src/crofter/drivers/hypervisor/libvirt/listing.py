@@ -28,32 +28,32 @@ Places = set[tuple[int, int]]
 def inventory(hosts: Hosts, only: int | None) -> Inventory:
     fleet = hosts.fleet()
     asked = [number for number, entry in fleet.entries.items() if only in (None, number) and entry.state != "lost"]
-    away = set(hosts.away(asked))
+    unreachable = set(hosts.unreachable(asked))
     found: dict[str, Places] = {kind: set() for kind in ("domain", "disk", "backup", "image", "volume")}
     for number in asked:
-        if number not in away and not _list_host(hosts.client(number), found):
-            away.add(number)
+        if number not in unreachable and not _list_host(hosts.client(number), found):
+            unreachable.add(number)
     storages = set() if only is not None else _list_storages(hosts, fleet, found)
-    with hosts.store.reading(frozenset(away)) as scene:
+    with hosts.store.reading(frozenset(unreachable)) as ledger:
         for document in (Domain, Disk, Backup, Image, Volume):
-            seen = storages if document is Volume else set(asked) - away
-            _complete(scene.all(document), found[document.kind], seen)
-        regions = {storage: scene.fleet.region(storage) for storage, _ in found["volume"]}
+            seen = storages if document is Volume else set(asked) - unreachable
+            _complete(ledger.all(document), found[document.kind], seen)
+        regions = {storage: ledger.fleet.region(storage) for storage, _ in found["volume"]}
     volumes = sorted((number, regions[storage]) for storage, number in found["volume"])
     return Inventory(
         _refs(DomainRef, found["domain"]),
         _refs(DiskRef, found["disk"]),
         _refs(BackupRef, found["backup"]),
-        tuple(sorted(away)),
+        tuple(sorted(unreachable)),
         tuple(VolumeRef(region, number) for number, region in volumes if region is not None),
         _refs(ImageRef, found["image"]),
     )
 
 
 def _complete(things: Iterable[Thing[Any]], found: Places, seen: set[int]) -> None:
-    """Only where no file can tell: the books say nothing about what is at rest on a host that was looked at."""
+    """Only where no file can tell: the ledger says nothing about what is at rest on a host that was looked at."""
     places = {thing.id: thing.host for thing in things}
-    # On its way a thing is on two hosts for a while; the books say which one counts.
+    # On its way a thing is on two hosts for a while; the ledger says which one counts.
     found -= {(place, number) for place, number in found if places.get(number, place) != place}
     for thing in things:
         under_way = thing.due is not None

@@ -106,7 +106,7 @@ def start(ref: DomainRef) -> Work:
             job.check()
         except Dropped:
             # Somebody took it over between the last check and this. Whoever comes next waits for the end of this job,
-            # and finds the machine as the books have it.
+            # and finds the machine as the ledger has it.
             _destroy(found)
             raise
 

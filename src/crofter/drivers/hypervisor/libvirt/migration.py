@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
 from crofter.drivers.hypervisor.libvirt import names, networks
-from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, is_broken_line, virt
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, is_broken_connection, virt
 from crofter.drivers.hypervisor.libvirt.connections import in_daemon_thread
 from crofter.drivers.hypervisor.libvirt.copying import abort, drives_of
 from crofter.drivers.hypervisor.libvirt.domain_xml import NAMESPACE, QEMU
@@ -193,7 +193,7 @@ def _await_migration(job: JobContext, route: Route, found: Any, going: Future[An
                 _break_off(found, going)
                 raise
         except LibvirtError as error:
-            if is_broken_line(error):
+            if is_broken_connection(error):
                 raise
             job.check()  # another process may have broken it off, and be at it itself
             if has_arrived(route):

@@ -36,8 +36,8 @@ def _vlan_mac(number: int, place: int) -> str:
 
 def network_of(job: JobContext, number: int) -> Network:
     """What was last asked for; also while the job that applies it is under way."""
-    with job.hosts.store.reading() as scene:
-        wiring = scene.find(Wiring, number)
+    with job.hosts.store.reading() as ledger:
+        wiring = ledger.find(Wiring, number)
     if wiring is None:
         return Network()
     wired = wiring.becomes or wiring.doc

@@ -12,7 +12,7 @@ Check = Callable[[], None]
 """Raises when the work is not wanted any more."""
 
 
-def carry(source: HostClient, target: HostClient, name: str, new: str, capacity: int, check: Check) -> None:
+def transfer(source: HostClient, target: HostClient, name: str, new: str, capacity: int, check: Check) -> None:
     """Copy a volume, to another host through this process: libvirt has no other way for one that no machine uses."""
     if source.entry.id == target.entry.id:
         source.copy(name, new, capacity)
