@@ -120,7 +120,7 @@ _FIRST = query(select(func.min(_work.begun)).where(_work.operation == bindparam(
 _FAILURES = query(select(func.count(_work.failure)).where(_work.operation == bindparam("operation")))
 
 _TABLES = (tables.thing, tables.work, tables.read_count, tables.change, tables.setting)
-_EVERYTHING = [query(delete(one)) for one in _TABLES]
+_EVERYTHING = [query(delete(table)) for table in _TABLES]
 _OLD_WORK = query(delete(tables.work).where(_work.ends < bindparam("before")))
 _OLD_CHANGES = query(delete(tables.change).where(tables.change.c.at < bindparam("before")))
 _LONG_GONE = query(

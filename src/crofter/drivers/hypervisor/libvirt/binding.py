@@ -64,8 +64,8 @@ threading.Thread(target=_run_events, name="libvirt events", daemon=True).start()
 
 
 def code(error: Any) -> int:
-    found: int = error.get_error_code()
-    return found
+    number: int = error.get_error_code()
+    return number
 
 
 def is_broken_connection(error: Any) -> bool:

@@ -28,8 +28,8 @@ def user_of(job: JobContext, disk: int) -> int | None:
         user = None if thing is None else ledger.user(thing)
     if user is None:
         return None
-    found = job.host(user.host).domain(user.id)
-    return user.id if found is not None and found.isActive() else None
+    domain = job.host(user.host).domain(user.id)
+    return user.id if domain is not None and domain.isActive() else None
 
 
 def copy_disk(job: JobContext, disk: DiskRef, target: HostClient, name: str, size: int) -> None:
@@ -131,12 +131,12 @@ def drives_of(domain: Any) -> list[tuple[str, str]]:
     from xml.etree import ElementTree  # noqa: PLC0415 - only jobs need it
 
     described = ElementTree.fromstring(domain.XMLDesc(0))
-    found = []
+    drives = []
     for element in described.findall("./devices/disk"):
         target, source = element.find("target"), element.find("source")
         if target is not None and source is not None:
-            found.append((target.get("dev", ""), source.get("file", "")))
-    return found
+            drives.append((target.get("dev", ""), source.get("file", "")))
+    return drives
 
 
 def _freeze(domain: Any) -> None:

@@ -104,9 +104,9 @@ def _resize(job: JobContext, host: HostClient, name: str, before: int, size: int
 
     ``before`` is its size by the ledger. The volume may be larger already, if a process has died over this.
     """
-    found, used = host.volume(name), None
-    if found.info()[1] < size * MB:
-        found.resize(size * MB)
+    volume, used = host.volume(name), None
+    if volume.info()[1] < size * MB:
+        volume.resize(size * MB)
     if filesystem in EXT:
         try:
             script = scripts.resize_script(size, grows=before < size)

@@ -82,15 +82,15 @@ class RealFleet(Fleet):
         return [entry for entry in self.of_region(self._names.get(storage // BLOCK, "")) if entry.volumes is not None]
 
     def hosts(self, conditions: Conditions) -> tuple[Host, ...]:
-        found = []
+        hosts = []
         for entry in self.entries.values():
             state: Literal["up", "maintenance", "unreachable"] = "up"
             if not self.reachable(conditions, entry.id):
                 state = "unreachable"
             elif entry.state in ("maintenance", "lost"):
                 state = "maintenance"
-            found.append(Host(entry.id, entry.region, state))
-        return tuple(found)
+            hosts.append(Host(entry.id, entry.region, state))
+        return tuple(hosts)
 
     def candidates(self, region: str, domain: int, avoid: int | None) -> list[HostEntry]:
         """The hosts of a region in the order in which a machine tries them: neighbours spread, a repeat agrees."""

@@ -100,14 +100,14 @@ class HostClient:
     def pool(self, connection: Any, *, volumes: bool = False) -> Any:
         name = self.names.volume_pool if volumes else self.names.pool
         try:
-            found = connection.storagePoolLookupByName(name)
+            pool = connection.storagePoolLookupByName(name)
         except LibvirtError as error:
             if code(error) != virt.VIR_ERR_NO_STORAGE_POOL:
                 raise
-            found = self._define_pool(connection, name, self.volume_folder if volumes else self.folder)
-        if not found.isActive():
-            _activate(found)
-        return found
+            pool = self._define_pool(connection, name, self.volume_folder if volumes else self.folder)
+        if not pool.isActive():
+            _activate(pool)
+        return pool
 
     def _define_pool(self, connection: Any, name: str, folder: str) -> Any:
         try:
@@ -134,14 +134,14 @@ class HostClient:
 
     def stored(self, *, volumes: bool = False) -> list[str]:
         """The same as far as libvirt knows by itself, which costs the host less."""
-        return [found.name() for found in self.pool(self.look, volumes=volumes).listAllVolumes()]
+        return [volume.name() for volume in self.pool(self.look, volumes=volumes).listAllVolumes()]
 
     def drop(self, name: str, *, volumes: bool = False) -> None:
-        found = self.volume(name, volumes=volumes)
-        if found is None:
+        volume = self.volume(name, volumes=volumes)
+        if volume is None:
             return
         try:
-            found.delete()
+            volume.delete()
         except LibvirtError as error:
             if code(error) != virt.VIR_ERR_OPERATION_INVALID:
                 raise
@@ -155,10 +155,10 @@ class HostClient:
         """A full copy, sparse where the source is, and perhaps larger."""
         self.drop(name, volumes=volumes)
         pool = self.pool(self.work, volumes=volumes)
-        found = self.volume(source, volumes=volumes)
-        if found is None:
+        original = self.volume(source, volumes=volumes)
+        if original is None:
             raise Refused("What was to be copied is not on its host any more.")
-        made = pool.createXMLFrom(domain_xml.volume(name, capacity), found, 0)
+        made = pool.createXMLFrom(domain_xml.volume(name, capacity), original, 0)
         if made.info()[1] < capacity:
             made.resize(capacity)
 
@@ -186,9 +186,9 @@ class HostClient:
         self.send(name, take, len(content), "raw", len(content))
 
     def receive(self, name: str, take: Callable[[bytes], None]) -> None:
-        found = self.volume(name)
+        volume = self.volume(name)
         stream = self.work.newStream()
-        found.download(stream, 0, 0)
+        volume.download(stream, 0, 0)
         try:
             while chunk := stream.recv(BLOCK):
                 take(chunk)
@@ -202,18 +202,18 @@ class HostClient:
         with _shared:
             lock = _uploads.setdefault(self.entry.uri + file.name, threading.Lock())
         with lock:
-            found = self.volume(file.name)
-            if found is None:
+            volume = self.volume(file.name)
+            if volume is None:
                 self._upload(file, format, capacity)
             else:
-                self._must_be_whole(found)
+                self._must_be_whole(volume)
         return file.name
 
-    def _must_be_whole(self, found: Any) -> None:
+    def _must_be_whole(self, volume: Any) -> None:
         """A process that died may have had it made, and the host be still at it: libvirt lets nobody read it then."""
         stream = self.work.newStream()
         try:
-            found.download(stream, 0, 1)
+            volume.download(stream, 0, 1)
         except LibvirtError as error:
             if code(error) == virt.VIR_ERR_OPERATION_INVALID:
                 raise Unreachable("A file is still being copied to the host.") from None
@@ -252,8 +252,8 @@ class HostClient:
             raise
 
     def seen(self, number: int) -> Seen:
-        found = self.domain(number, self.look)
-        return Seen("absent") if found is None else _seen(*found.state())
+        domain = self.domain(number, self.look)
+        return Seen("absent") if domain is None else _seen(*domain.state())
 
     def seen_all(self) -> dict[int, Seen]:
         """Every machine of this installation, by one call."""
@@ -265,13 +265,13 @@ class HostClient:
     def open_serial_port(self, number: int, notify: Callable[[], None]) -> SerialPort:
         """On a connection of its own: what a machine prints must not delay looks or work."""
         connection = connection_to(self.entry.uri, "serial").get()
-        found = self.domain(number, connection)
-        if found is None:
+        domain = self.domain(number, connection)
+        if domain is None:
             raise Absent(f"There is no domain {number}.")
         stream = connection.newStream(virt.VIR_STREAM_NONBLOCK)
         try:
             # Forced: whoever lost the connection would otherwise keep it until a daemon notices that nobody listens.
-            found.openConsole(None, stream, virt.VIR_DOMAIN_CONSOLE_FORCE)
+            domain.openConsole(None, stream, virt.VIR_DOMAIN_CONSOLE_FORCE)
         except LibvirtError as error:
             if code(error) == virt.VIR_ERR_OPERATION_INVALID:
                 raise Refused("The machine is off.") from None
@@ -280,12 +280,12 @@ class HostClient:
         return LibvirtSerialPort(virt, stream, notify)
 
     def undefine(self, number: int) -> None:
-        found = self.domain(number)
-        if found is None:
+        domain = self.domain(number)
+        if domain is None:
             return
-        if found.isActive():
-            found.destroy()
-        found.undefineFlags(UNDEFINE)
+        if domain.isActive():
+            domain.destroy()
+        domain.undefineFlags(UNDEFINE)
 
 
 def _seen(state: int, why: int) -> Seen:

@@ -103,15 +103,15 @@ class HostLedger(Ledger):
         return Timing(NEVER)
 
     def find(self, document: type[D], number: int) -> Thing[D] | None:
-        found = super().find(document, number)
-        if found is not None and found.host in self.fleet.lost:
-            return replace(found, doc=None, due=None, becomes=None, heading=None)
-        return found
+        thing = super().find(document, number)
+        if thing is not None and thing.host in self.fleet.lost:
+            return replace(thing, doc=None, due=None, becomes=None, heading=None)
+        return thing
 
     def all(self, document: type[D], host: int | None = None) -> list[Thing[D]]:
-        found = super().all(document, host)
+        things = super().all(document, host)
         own = {*self.fleet.entries, *(self.fleet.storage(region) for region in self.fleet.regions)}
-        return [thing for thing in found if thing.host in own and thing.host not in self.fleet.lost]
+        return [thing for thing in things if thing.host in own and thing.host not in self.fleet.lost]
 
     # ---- jobs -------------------------------------------------------------------------------------------------------
 

@@ -56,17 +56,17 @@ class JobContext:
 
     def thing(self, document: type[D], number: int) -> Thing[D]:
         with self.hosts.store.reading() as ledger:
-            found = ledger.find(document, number)
-        if found is None:
+            thing = ledger.find(document, number)
+        if thing is None:
             raise Dropped
-        return found
+        return thing
 
     def planned(self, document: type[D], number: int) -> D:
         """What the thing becomes by this job."""
-        found = self.thing(document, number).becomes
-        if found is None:
+        planned = self.thing(document, number).becomes
+        if planned is None:
             raise Dropped
-        return found
+        return planned
 
     def settle_now(self) -> None:
         """What was to change has changed; what is left to do is only clearing up."""

@@ -78,8 +78,8 @@ class Maintenance:
         guests: dict[int, ShuttingDown] = {}
         while left := self._left(host.entry.id):
             for machine in left:
-                if machine not in guests and (found := host.domain(machine)) is not None:
-                    guests[machine] = ShuttingDown(found, grace)
+                if machine not in guests and (domain := host.domain(machine)) is not None:
+                    guests[machine] = ShuttingDown(domain, grace)
                 if machine not in guests or guests[machine].is_over():
                     self._note_off(host.entry.id, machine)
             time.sleep(0.1)
@@ -133,9 +133,9 @@ class Maintenance:
             raise DriverError(f"These machines did not come on again; the same command tries it once more: {told}")
 
     def _resume(self, host: HostClient, machine: int) -> None:
-        found = host.domain(machine)
-        if found is not None and not found.isActive():
-            found.create()
+        domain = host.domain(machine)
+        if domain is not None and not domain.isActive():
+            domain.create()
         with self._store.writing() as ledger:
             ledger.lock_hosts((host.entry.id,))
             thing = ledger.find(Domain, machine)

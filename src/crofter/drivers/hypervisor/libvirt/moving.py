@@ -88,13 +88,13 @@ def _transfer_disk(job: JobContext, source: HostClient, target: HostClient, disk
 def _move_running(job: JobContext, route: Route, disks: tuple[DiskRef, ...], sampling: Sampling) -> None:
     try:
         if not migration.has_arrived(route):
-            found = migration.ready_to_go(job, route)
-            sampling.last(route.source, route.number, found)  # its counters begin anew over there
-            attached = migration.attached(route, found)
+            domain = migration.ready_to_go(job, route)
+            sampling.last(route.source, route.number, domain)  # its counters begin anew over there
+            attached = migration.attached(route, domain)
             for disk in disks:
                 if disk.id not in attached:
                     _transfer_disk(job, route.source, route.target, disk.id)
-            migration.migrate(job, route, found, [disk.id for disk in disks if disk.id in attached])
+            migration.migrate(job, route, domain, [disk.id for disk in disks if disk.id in attached])
         sampling.begin_anew(route.number)
         job.settle_now()
     except GIVES_UP as error:

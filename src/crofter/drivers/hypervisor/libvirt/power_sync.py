@@ -78,9 +78,9 @@ class PowerSync:
             return
         try:
             host = self._hosts.client(known.host)
-            found = host.domain(known.id)
-            if found is not None and host.seen(known.id).unfinished:
-                found.destroy()
+            domain = host.domain(known.id)
+            if domain is not None and host.seen(known.id).unfinished:
+                domain.destroy()
         except (DriverError, LibvirtError):
             return
 
@@ -93,7 +93,7 @@ def _machines(ledger: HostLedger, key: Key) -> list[int]:
         if spec is None:
             return [number]
         needed = [(Disk.kind, disk) for disk in spec.disks] + [(Volume.kind, volume) for volume in spec.volumes]
-        return [number, *(user for one in needed for user in _machines(ledger, one))]
+        return [number, *(user for part in needed for user in _machines(ledger, part))]
     thing: Any = None
     if kind == Disk.kind:
         thing = ledger.find(Disk, number)

@@ -110,8 +110,8 @@ class Sampling:
 
     def _read(self, number: int, domain: Any) -> Counters:
         connection = domain.connect()
-        found = connection.domainListGetStats([domain], STATS, 0)
-        stats: dict[str, Any] = found[0][1] if found else {}
+        answer = connection.domainListGetStats([domain], STATS, 0)
+        stats: dict[str, Any] = answer[0][1] if answer else {}
         counters = dict.fromkeys(MEASURES, 0)
         counters["cpu"] = int(stats.get("cpu.time", 0)) // 1_000_000
         swaps = self._swap_slots(number)
@@ -128,12 +128,12 @@ class Sampling:
         with self._store.reading() as ledger:
             thing = ledger.find(Domain, number)
             spec = None if thing is None or thing.doc is None else thing.doc.active
-            found = set()
+            slots = set()
             for device in () if spec is None else spec.devices:
                 disk = None if device.disk is None else ledger.find(Disk, device.disk)
                 if disk is not None and disk.doc is not None and disk.doc.filesystem == "swap":
-                    found.add("vd" + device.slot[2:])
-        return found
+                    slots.add("vd" + device.slot[2:])
+        return slots
 
     def _keep(self, number: int, counters: Counters) -> None:
         with self._store.writing() as ledger:

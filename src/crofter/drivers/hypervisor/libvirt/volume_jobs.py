@@ -57,17 +57,17 @@ def _user(job: JobContext, volume: int) -> Thing[Domain] | None:
         user = None if thing is None else ledger.volume_user(thing)
     if user is None:
         return None
-    found = job.host(user.host).domain(user.id)
-    return user if found is not None and found.isActive() else None
+    domain = job.host(user.host).domain(user.id)
+    return user if domain is not None and domain.isActive() else None
 
 
 def grow(ref: VolumeAt, size: int) -> Work:
     def work(job: JobContext) -> None:
         user = _user(job, ref.id)
         if user is None:
-            found = job.hosts.storage(ref.host).volume(names.volume(ref.id), volumes=True)
-            if found.info()[1] < size * GB:
-                found.resize(size * GB)
+            volume = job.hosts.storage(ref.host).volume(names.volume(ref.id), volumes=True)
+            if volume.info()[1] < size * GB:
+                volume.resize(size * GB)
             return
         host = job.host(user.host)
         domain = host.domain(user.id)

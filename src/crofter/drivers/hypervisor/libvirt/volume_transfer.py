@@ -17,10 +17,10 @@ def transfer(source: HostClient, target: HostClient, name: str, new: str, capaci
     if source.entry.id == target.entry.id:
         source.copy(name, new, capacity)
         return
-    found, check_sometimes = source.volume(name), at_most_once_a_second(check)
-    length = found.infoFlags(virt.VIR_STORAGE_VOL_GET_PHYSICAL)[2]
+    original, check_sometimes = source.volume(name), at_most_once_a_second(check)
+    length = original.infoFlags(virt.VIR_STORAGE_VOL_GET_PHYSICAL)[2]
     stream = source.work.newStream()
-    found.download(stream, 0, length)
+    original.download(stream, 0, length)
 
     def take(count: int) -> bytes:
         check_sometimes()
