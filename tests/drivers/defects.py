@@ -71,8 +71,8 @@ class _SeesNoVolumeInUse(Ledger):
 
 class _ForgetsTheDead(Ledger):
     def find(self, document: type[D], number: int) -> Thing[D] | None:
-        found = super().find(document, number)
-        return None if found is None or found.doc is None else found
+        thing = super().find(document, number)
+        return None if thing is None or thing.doc is None else thing
 
 
 class _HoldsNothing(Ledger):
@@ -80,9 +80,9 @@ class _HoldsNothing(Ledger):
         """Leaves time for another one to look before either writes."""
 
     def find(self, document: type[D], number: int) -> Thing[D] | None:
-        found = super().find(document, number)
+        thing = super().find(document, number)
         time.sleep(0.05)
-        return found
+        return thing
 
 
 def _with_orders(name: str, reading: Callable[[SimulatedHypervisor, Order], Order]) -> Driver:

@@ -95,8 +95,8 @@ HOST = {
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store(request: pytest.FixtureRequest) -> Database:
-    found: Database = request.getfixturevalue("sqlite_store" if request.param == "sqlite" else "postgres_store")
-    return found
+    database: Database = request.getfixturevalue("sqlite_store" if request.param == "sqlite" else "postgres_store")
+    return database
 
 
 def _all(call: Callable[[int], Any]) -> list[Any]:

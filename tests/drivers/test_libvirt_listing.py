@@ -49,9 +49,9 @@ def test_a_backup_of_nothing_but_swap_has_no_file_and_is_there(fake_yard: Yard) 
 
 def test_volumes_of_a_storage_that_nobody_reaches_are_not_listed(fake_yard: Yard, fake_bench: FakeBench) -> None:
     near, far = fake_yard.volume(), fake_yard.volume(fake_yard.other_region)
-    for one in fake_yard.driver.hosts():
-        if one.region == near.region:
-            fake_bench.unplug(one.id)
+    for candidate in fake_yard.driver.hosts():
+        if candidate.region == near.region:
+            fake_bench.unplug(candidate.id)
     assert fake_yard.driver.list().volumes == (far,)
     assert fake_yard.driver.observe(near).presence == "unknown"
 

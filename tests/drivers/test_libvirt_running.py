@@ -26,7 +26,7 @@ def two_machines(yard: Yard) -> tuple[Machine, Machine]:
 
 def states(yard: Yard, *machines: Machine) -> list[tuple[str, str | None, bool]]:
     seen = [yard.driver.observe(machine.domain) for machine in machines]
-    return [(one.power, one.reason, one.resumes) for one in seen]
+    return [(machine.power, machine.reason, machine.resumes) for machine in seen]
 
 
 # ---- hosts out of service -------------------------------------------------------------------------------------------

@@ -134,11 +134,11 @@ def test_many_machines_are_told_in_pieces(cloud: Cloud, alice: Client, how: str,
         number = make(alice, computes=tuple(own))["id"]
         cloud.settle()
         assert plant.fired
-    assert [filter_of(cloud, one) for one in own] == [CLOSED] * 3
+    assert [filter_of(cloud, instance_id) for instance_id in own] == [CLOSED] * 3
     alice.put(f"{PATH}/{number}/rules", json={"inbound_policy": "ACCEPT"})
     alice.delete(f"{PATH}/{number}")
     cloud.settle()
-    assert [filter_of(cloud, one) for one in own] == [()] * 3
+    assert [filter_of(cloud, instance_id) for instance_id in own] == [()] * 3
 
 
 def test_an_older_change_that_comes_late_changes_nothing(cloud: Cloud, alice: Client) -> None:

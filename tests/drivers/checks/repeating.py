@@ -41,9 +41,9 @@ def each_verb_repeated_when_done_changes_nothing(yard: Yard, verb: Setup) -> Non
 def each_verb_ordered_by_two_threads_at_once_is_done_once(yard: Yard, verb: Setup) -> None:
     ordered, order = verb(yard), yard.order()
     drivers = [yard.bench.start(), yard.bench.start()]
-    one, other = at_once(*(partial(ordered.call, driver, order) for driver in drivers))
-    if yard.bench.keeps_to_the_books or not (one.done or other.done):
-        assert abs(one.remaining - other.remaining) <= 1
+    first, other = at_once(*(partial(ordered.call, driver, order) for driver in drivers))
+    if yard.bench.keeps_to_the_books or not (first.done or other.done):
+        assert abs(first.remaining - other.remaining) <= 1
     yard.done(lambda: ordered.call(yard.driver, order))
     assert ordered.holds()
 
