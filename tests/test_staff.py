@@ -295,7 +295,7 @@ def test_maintenance_is_announced_done_and_called_off(cloud: Cloud, staff: Desk)
     assert verbs == ["maintenance schedule"] * 2 + ["maintenance cancel", "maintenance schedule"]
 
 
-def test_what_hosts_and_books_disagree_about_is_reported(cloud: Cloud, staff: Desk) -> None:
+def test_what_hosts_and_the_database_disagree_about_is_reported(cloud: Cloud, staff: Desk) -> None:
     alice = cloud.person(username="alice")
     own = deploy(cloud, alice)
     assert staff("hosts", "reconcile") == []

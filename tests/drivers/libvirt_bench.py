@@ -27,7 +27,7 @@ helper system is foreseen to take: some checks look at work when it should be ha
 class LibvirtBench:
     regions = ("us-east", "eu-west")
     counts_traffic = False
-    keeps_to_the_books = False
+    is_exact = False
 
     def __init__(self, database: Database, daemons: Daemons) -> None:
         self.database = database

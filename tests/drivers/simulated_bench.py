@@ -17,7 +17,7 @@ NOON = 1_772_366_400_000
 class SimulatedBench:
     regions = ("us-east", "eu-west")
     counts_traffic = True
-    keeps_to_the_books = True
+    is_exact = True
 
     def __init__(self, database: Database, driver: type[SimulatedHypervisor] = SimulatedHypervisor) -> None:
         self.database = database

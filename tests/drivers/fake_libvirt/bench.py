@@ -36,7 +36,7 @@ PATIENCE = 20.0
 class FakeBench:
     regions = ("us-east", "eu-west")
     counts_traffic = False
-    keeps_to_the_books = False
+    is_exact = False
 
     def __init__(self, database: Database, media: Path, patch: pytest.MonkeyPatch) -> None:
         self.database = database
