@@ -158,7 +158,7 @@ def remove_all(yard: Yard) -> None:
         client = driver.hosts_client.client(entry.id)
         files = [*client.listed(), *client.listed(volumes=True)]
         assert [name for name in files if not name.startswith(THE_OPERATORS)] == []
-        assert [domain.name() for domain in client.look.listAllDomains()] == []
+        assert [domain.name() for domain in client.read_connection.listAllDomains()] == []
         assert driver.list(entry.id).domains == ()
 
 

@@ -89,7 +89,7 @@ _connections: dict[tuple[str, str], Connection] = {}
 _connections_lock = threading.Lock()
 
 
-def connection_to(uri: str, purpose: str = "look") -> Connection:
-    """The connection to a host. Looks have one of their own, so that they need not wait behind work that takes long."""
+def connection_to(uri: str, purpose: str = "read") -> Connection:
+    """The connection to a host. Reads have one of their own, so that they need not wait behind work that takes long."""
     with _connections_lock:
         return _connections.setdefault((uri, purpose), Connection(uri))

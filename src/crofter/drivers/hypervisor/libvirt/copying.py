@@ -70,7 +70,7 @@ def push(job: JobContext, host: HostClient, user: int, targets: dict[int, str], 
     finally:
         _thaw(domain)
     _await_copy(job, domain)
-    pool = host.pool(host.work, volumes=volumes)
+    pool = host.pool(host.work_connection, volumes=volumes)
     pool.refresh()
 
 

@@ -62,11 +62,11 @@ class HostClient:
             yield
 
     @property
-    def look(self) -> Any:
+    def read_connection(self) -> Any:
         return connection_to(self.entry.uri).get()
 
     @property
-    def work(self) -> Any:
+    def work_connection(self) -> Any:
         return connection_to(self.entry.uri, "work").get(60)
 
     @property
@@ -74,7 +74,7 @@ class HostClient:
         """What machines of this host are made for. Refused without KVM, unless the operator has allowed that."""
         known = _platforms.get(self.entry.uri)
         if known is None:
-            known = _platforms[self.entry.uri] = read_platform(self.work)
+            known = _platforms[self.entry.uri] = read_platform(self.work_connection)
         if not known.kvm and not self.entry.emulation:
             raise Refused("The host has no KVM, and does not allow emulation.")
         return known
@@ -117,7 +117,7 @@ class HostClient:
 
     def volume(self, name: str, *, volumes: bool = False) -> Any:
         """The volume, or None."""
-        pool = self.pool(self.work, volumes=volumes)
+        pool = self.pool(self.work_connection, volumes=volumes)
         for fresh in (False, True):
             if fresh:
                 _refresh(pool)
@@ -129,12 +129,12 @@ class HostClient:
         return None
 
     def listed(self, *, volumes: bool = False) -> list[str]:
-        _refresh(self.pool(self.look, volumes=volumes))
+        _refresh(self.pool(self.read_connection, volumes=volumes))
         return self.stored(volumes=volumes)
 
     def stored(self, *, volumes: bool = False) -> list[str]:
         """The same as far as libvirt knows by itself, which costs the host less."""
-        return [volume.name() for volume in self.pool(self.look, volumes=volumes).listAllVolumes()]
+        return [volume.name() for volume in self.pool(self.read_connection, volumes=volumes).listAllVolumes()]
 
     def drop(self, name: str, *, volumes: bool = False) -> None:
         volume = self.volume(name, volumes=volumes)
@@ -149,12 +149,12 @@ class HostClient:
 
     def create(self, name: str, capacity: int, format: str = "qcow2", *, volumes: bool = False) -> Any:
         self.drop(name, volumes=volumes)
-        return self.pool(self.work, volumes=volumes).createXML(domain_xml.volume(name, capacity, format))
+        return self.pool(self.work_connection, volumes=volumes).createXML(domain_xml.volume(name, capacity, format))
 
     def copy(self, source: str, name: str, capacity: int, *, volumes: bool = False) -> None:
         """A full copy, sparse where the source is, and perhaps larger."""
         self.drop(name, volumes=volumes)
-        pool = self.pool(self.work, volumes=volumes)
+        pool = self.pool(self.work_connection, volumes=volumes)
         original = self.volume(source, volumes=volumes)
         if original is None:
             raise Refused("What was to be copied is not on its host any more.")
@@ -165,7 +165,7 @@ class HostClient:
     def send(self, name: str, content: Callable[[int], bytes], length: int, format: str, capacity: int) -> None:
         """Write a volume from here. ``content`` gives as many bytes as it is asked for, and nothing at the end."""
         made = self.create(name, capacity, format)
-        stream = self.work.newStream()
+        stream = self.work_connection.newStream()
         made.upload(stream, 0, length)
         try:
             stream.sendAll(lambda _stream, count, _opaque: content(count), None)
@@ -173,7 +173,7 @@ class HostClient:
         except BaseException:
             aborted(stream)
             raise
-        _refresh(self.pool(self.work))
+        _refresh(self.pool(self.work_connection))
 
     def send_bytes(self, name: str, content: bytes) -> None:
         left = memoryview(content)
@@ -187,7 +187,7 @@ class HostClient:
 
     def receive(self, name: str, take: Callable[[bytes], None]) -> None:
         volume = self.volume(name)
-        stream = self.work.newStream()
+        stream = self.work_connection.newStream()
         volume.download(stream, 0, 0)
         try:
             while chunk := stream.recv(BLOCK):
@@ -211,7 +211,7 @@ class HostClient:
 
     def _must_be_whole(self, volume: Any) -> None:
         """A process that died may have had it made, and the host be still at it: libvirt lets nobody read it then."""
-        stream = self.work.newStream()
+        stream = self.work_connection.newStream()
         try:
             volume.download(stream, 0, 1)
         except LibvirtError as error:
@@ -229,7 +229,7 @@ class HostClient:
         try:
             with Path(file.path).open("rb") as content:
                 self.send(part, content.read, size, format, capacity or size)
-            self.pool(self.work).createXMLFrom(made, self.volume(part), 0)
+            self.pool(self.work_connection).createXMLFrom(made, self.volume(part), 0)
         except LibvirtError as error:
             if code(error) != virt.VIR_ERR_STORAGE_VOL_EXIST:
                 raise
@@ -245,25 +245,25 @@ class HostClient:
 
     def named(self, name: str, connection: Any = None) -> Any:
         try:
-            return (connection or self.work).lookupByName(name)
+            return (connection or self.work_connection).lookupByName(name)
         except LibvirtError as error:
             if code(error) == virt.VIR_ERR_NO_DOMAIN:
                 return None
             raise
 
     def seen(self, number: int) -> Seen:
-        domain = self.domain(number, self.look)
+        domain = self.domain(number, self.read_connection)
         return Seen("absent") if domain is None else _seen(*domain.state())
 
     def seen_all(self) -> dict[int, Seen]:
         """Every machine of this installation, by one call."""
         own = re.compile(re.escape(self.names.domain(0))[:-1] + r"(\d+)")
-        told = self.look.getAllDomainStats(virt.VIR_DOMAIN_STATS_STATE, 0)
+        told = self.read_connection.getAllDomainStats(virt.VIR_DOMAIN_STATS_STATE, 0)
         states = [(own.fullmatch(domain.name()), stats) for domain, stats in told]
         return {int(name[1]): _seen(stats["state.state"], stats["state.reason"]) for name, stats in states if name}
 
     def open_serial_port(self, number: int, notify: Callable[[], None]) -> SerialPort:
-        """On a connection of its own: what a machine prints must not delay looks or work."""
+        """On a connection of its own: what a machine prints must not delay reads or work."""
         connection = connection_to(self.entry.uri, "serial").get()
         domain = self.domain(number, connection)
         if domain is None:

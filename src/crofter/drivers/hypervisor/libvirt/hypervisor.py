@@ -14,7 +14,7 @@ from crofter.clock import Clock
 from crofter.db import Database, query
 from crofter.drivers.hypervisor.contract import PATIENCE, Order, SerialPort
 from crofter.drivers.hypervisor.errors import DriverError, Refused, Unreachable
-from crofter.drivers.hypervisor.ledger import changes, disk_plans, image_plans, looking, plans, volume_plans
+from crofter.drivers.hypervisor.ledger import changes, disk_plans, image_plans, observed, plans, volume_plans
 from crofter.drivers.hypervisor.ledger.ledger import VolumeAt
 from crofter.drivers.hypervisor.ledger.performing import Task
 from crofter.drivers.hypervisor.ledger.tables import setting
@@ -269,14 +269,14 @@ class LibvirtHypervisor:
             self._power_sync.refresh([(document.kind, ref.id)])
         with self._store.reading(unreachable) as ledger:
             if isinstance(ref, VolumeRef):
-                return replace(looking.volume(ledger, ref, at), content=None)
+                return replace(observed.volume(ledger, ref, at), content=None)
             if isinstance(ref, DomainRef):
-                return looking.domain(ledger, ref)
+                return observed.domain(ledger, ref)
             if isinstance(ref, DiskRef):
-                return replace(looking.disk(ledger, ref), content=None)
+                return replace(observed.disk(ledger, ref), content=None)
             if isinstance(ref, ImageRef):
-                return replace(looking.image(ledger, ref), content=None)
-            return planning.without_content(looking.backup(ledger, ref))
+                return replace(observed.image(ledger, ref), content=None)
+            return planning.without_content(observed.backup(ledger, ref))
 
     def list(self, host: int | None = None) -> Inventory:
         return inventory(self.hosts_client, host)
@@ -287,7 +287,7 @@ class LibvirtHypervisor:
 
     def statistics(self, ref: DomainRef) -> Usage:
         with self._store.reading(self._unreachable((ref.host,))) as ledger:
-            doc = looking.measured(ledger, ref)
+            doc = observed.measured(ledger, ref)
             now = ledger.now
         counters = self._sampling.now(ref.host, ref.id)
         return Usage(now, now) if counters is None else Usage(doc.since, now, **counters)
@@ -304,7 +304,7 @@ class LibvirtHypervisor:
             known = ledger.find(Domain, ref.id)
         host = ref.host if known is None or known.doc is None else known.host
         with self._store.reading(self._unreachable((host,))) as ledger:
-            looking.measured(ledger, ref)
+            observed.measured(ledger, ref)
         try:
             return self.hosts_client.client(host).open_serial_port(ref.id, notify)
         except LibvirtError:

@@ -84,7 +84,7 @@ def _list_host(host: HostClient, listed: dict[str, Places]) -> bool:
     number = host.entry.id
     try:
         files = host.listed()
-        domains = [domain.name() for domain in host.look.listAllDomains()]
+        domains = [domain.name() for domain in host.read_connection.listAllDomains()]
     except (DriverError, LibvirtError):
         return False
     listed["domain"] |= {(number, int(match[1])) for name in domains if (match := pattern.fullmatch(name))}

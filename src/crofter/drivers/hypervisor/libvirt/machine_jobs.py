@@ -43,7 +43,7 @@ def put_definition(job: JobContext, host: HostClient, number: int, spec: DomainS
         _boot(job, host, spec),
         cards,
     )
-    return host.work.defineXML(domain_xml.machine(wanted))
+    return host.work_connection.defineXML(domain_xml.machine(wanted))
 
 
 def _drives(host: HostClient, spec: DomainSpec) -> tuple[Drive, ...]:

@@ -37,7 +37,7 @@ class Maintenance:
 
     def change(self, number: int, *, begins: bool, grace: float = GRACE) -> None:
         host = self._hosts.client(number)
-        _ = host.look  # Unreachable, before anything was written
+        _ = host.read_connection  # Unreachable, before anything was written
         if begins:
             for machine in self._machines(number):
                 self._power_sync.sync_machine(machine)
@@ -48,7 +48,7 @@ class Maintenance:
             self._resume_all(host)
 
     def begin_draining(self, number: int) -> None:
-        _ = self._hosts.client(number).look
+        _ = self._hosts.client(number).read_connection
         with self._store.writing() as ledger:
             ledger.lock_hosts((number,))
             if ledger.fleet.entries[number].state == "up":

@@ -177,7 +177,7 @@ def _begin(route: Route, domain: Any, parameters: dict[str, Any]) -> Future[Any]
         flags |= virt.VIR_MIGRATE_NON_SHARED_DISK
     if is_encrypted(route):
         flags |= virt.VIR_MIGRATE_TLS
-    there = route.target.work
+    there = route.target.work_connection
     return in_daemon_thread(lambda: domain.migrate3(there, parameters, flags))
 
 

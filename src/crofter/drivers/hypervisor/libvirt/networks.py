@@ -58,7 +58,7 @@ def put_filter(job: JobContext, host: HostClient, number: int) -> None:
         return
     network = network_of(job, number)
     mac, _ = domain_xml.public_card(network, number)
-    host.work.nwfilterDefineXML(
+    host.work_connection.nwfilterDefineXML(
         filters.filter_xml(host.names.filter(number), host.names.identity(number), mac, network)
     )
 
@@ -67,7 +67,7 @@ def drop_filter(host: HostClient, number: int) -> None:
     if host.entry.bridge is None:
         return
     try:
-        host.work.nwfilterLookupByName(host.names.filter(number)).undefine()
+        host.work_connection.nwfilterLookupByName(host.names.filter(number)).undefine()
     except LibvirtError as error:
         if code(error) != virt.VIR_ERR_NO_NWFILTER:
             raise

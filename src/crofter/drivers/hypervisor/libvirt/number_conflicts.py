@@ -36,6 +36,6 @@ def must_be_unused(hosts: Hosts, document: Any, ref: Ref) -> None:
 def _is_there(hosts: Hosts, document: Any, ref: Ref) -> bool:
     host = hosts.near(ref.host)
     if document is Domain:
-        return host.domain(ref.id, host.look) is not None
+        return host.domain(ref.id, host.read_connection) is not None
     file = re.compile(FILES[document].format(ref.id))
     return any(file.fullmatch(name) for name in host.stored(volumes=document is Volume))

@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, delete, select
 from crofter.clock import DAY
 from crofter.db import Row, query
 from crofter.drivers.hypervisor.errors import Absent, Refused, Unreachable
-from crofter.drivers.hypervisor.ledger.looking import POINTS
+from crofter.drivers.hypervisor.ledger.observed import POINTS
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
@@ -96,14 +96,14 @@ class Sampling:
     def _take(self, host: int, machines: list[int]) -> None:
         client = self._hosts.client(host)
         for number in machines:
-            domain = client.domain(number, client.look)
+            domain = client.domain(number, client.read_connection)
             if domain is not None and domain.isActive():
                 self._keep(number, self._read(number, domain))
 
     def now(self, host: int, number: int) -> Counters | None:
         """The counters of a machine as they are; None for one that is off."""
         client = self._hosts.client(host)
-        domain = client.domain(number, client.look)
+        domain = client.domain(number, client.read_connection)
         if domain is None or not domain.isActive():
             return None
         return self._read(number, domain)

@@ -19,7 +19,7 @@ def transfer(source: HostClient, target: HostClient, name: str, new: str, capaci
         return
     original, check_sometimes = source.volume(name), at_most_once_a_second(check)
     length = original.infoFlags(virt.VIR_STORAGE_VOL_GET_PHYSICAL)[2]
-    stream = source.work.newStream()
+    stream = source.work_connection.newStream()
     original.download(stream, 0, length)
 
     def take(count: int) -> bytes:

@@ -17,7 +17,7 @@ from crofter.drivers.hypervisor.ledger import (
     conditions,
     disk_plans,
     image_plans,
-    looking,
+    observed,
     plans,
     read_counts,
     volume_plans,
@@ -190,18 +190,18 @@ class SimulatedHypervisor:
         with self._transactions.reading() as ledger:
             conditions.ask_ahead(ledger.db)  # whether its host answers is always asked
             if isinstance(ref, VolumeRef):
-                return looking.volume(ledger, ref, self._stored(ref))
+                return observed.volume(ledger, ref, self._stored(ref))
             if isinstance(ref, DomainRef):
-                return looking.domain(ledger, ref)
+                return observed.domain(ledger, ref)
             if isinstance(ref, DiskRef):
-                return looking.disk(ledger, ref)
+                return observed.disk(ledger, ref)
             if isinstance(ref, ImageRef):
-                return looking.image(ledger, ref)
-            return looking.backup(ledger, ref)
+                return observed.image(ledger, ref)
+            return observed.backup(ledger, ref)
 
     def list(self, host: int | None = None) -> Inventory:
         with self._transactions.reading() as ledger:
-            return looking.inventory(ledger, host)
+            return observed.inventory(ledger, host)
 
     def changes(self, after: int, limit: int = 100) -> tuple[Change, ...]:
         with self._transactions.reading() as ledger:
@@ -221,7 +221,7 @@ class SimulatedHypervisor:
 
     def open_serial_port(self, ref: DomainRef, notify: Callable[[], None]) -> SerialPort:
         with self._transactions.reading() as ledger:
-            doc = looking.measured(ledger, ref)
+            doc = observed.measured(ledger, ref)
         if not doc.on:
             raise Refused("The machine is off.")
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from crofter.clock import DAY, HOUR, MINUTE, SECOND
 from crofter.drivers.hypervisor.errors import Refused
-from crofter.drivers.hypervisor.ledger import looking
+from crofter.drivers.hypervisor.ledger import observed
 from crofter.drivers.hypervisor.ledger.ledger import Ledger
 from crofter.drivers.hypervisor.ledger.things import digest
 from crofter.drivers.hypervisor.reports import Usage
@@ -77,16 +77,16 @@ def usage(domain: int, vcpus: int, runs: Iterable[tuple[int, int]], start: int, 
 
 
 def statistics(ledger: Ledger, ref: DomainRef) -> Usage:
-    doc = looking.measured(ledger, ref)
+    doc = observed.measured(ledger, ref)
     if not doc.on:
         return Usage(ledger.now, ledger.now)
     return usage(ref.id, doc.spec.vcpus, [(doc.since, ledger.now)], doc.since, ledger.now)
 
 
 def history(ledger: Ledger, ref: DomainRef, start: int, stop: int, step: int) -> tuple[Usage, ...]:
-    doc = looking.measured(ledger, ref)
+    doc = observed.measured(ledger, ref)
     stop = min(stop, ledger.now)
-    if step < 1 or (stop - start) // step > looking.POINTS:
+    if step < 1 or (stop - start) // step > observed.POINTS:
         raise Refused("The history would have too many points.")
     runs = (*doc.runs, (doc.since, ledger.now)) if doc.on else doc.runs
     return tuple(
