@@ -84,16 +84,16 @@ def measured(page: Page, watched: CDPSession, act: Callable[[], object], shown: 
 
 
 def walks(tab: Tab) -> dict[str, list[tuple[float, float]]]:
-    found: dict[str, list[tuple[float, float]]] = {}
+    times: dict[str, list[tuple[float, float]]] = {}
     for _ in range(ROUNDS):
         with tab.opened() as (page, watched):
 
             def note(name: str, act: Callable[[], object], shown: str, *, at: tuple[Page, CDPSession]) -> None:
-                found.setdefault(name, []).append(measured(*at, act, shown))
+                times.setdefault(name, []).append(measured(*at, act, shown))
 
             at = (page, watched)
             note("an empty tab to the list of instances", lambda: page.goto(f"{tab.root}/instances"), ROW, at=at)
-            found.setdefault("redrawing one row", []).append(_redraw(page, watched))
+            times.setdefault("redrawing one row", []).append(_redraw(page, watched))
             note("the next page of it", lambda: page.locator("main nav button").last.click(), LATER, at=at)
             note("one of it", lambda: page.locator("tbody th a").first.click(), "h1:has-text('filled')", at=at)
             note("home", lambda: page.locator("nav a[href$='/console/']").click(), "main section >> nth=3", at=at)
@@ -103,7 +103,7 @@ def walks(tab: Tab) -> dict[str, list[tuple[float, float]]]:
             note(
                 "billing", lambda: page.locator("nav a[href$='/billing']").click(), "h2:has-text('By instance')", at=at
             )
-    return found
+    return times
 
 
 ROW = "tbody tr >> nth=0"
@@ -137,13 +137,13 @@ def main() -> int:
         server = store.server()
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         try:
-            found = walks(Tab(browser, server, password))
+            times = walks(Tab(browser, server, password))
         finally:
             browser.close()
             server.stop()
     rows = [
         [name, *(f"{statistics.median(part):.0f} ms" for part in zip(*each, strict=True))]
-        for name, each in found.items()
+        for name, each in times.items()
     ]
     print(render(f"{asked.instances} instances, {asked.events} events", ["From", "clock", "processor"], rows))
     return 0

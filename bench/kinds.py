@@ -77,7 +77,9 @@ KINDS = (
 
 def served() -> list[Kind]:
     """Those that this server has."""
-    paths = {f"/v4/{one.path}".replace("{domain_id}", "{parent}") for one in ENDPOINTS if one.method == "POST"}
+    paths = {
+        f"/v4/{endpoint.path}".replace("{domain_id}", "{parent}") for endpoint in ENDPOINTS if endpoint.method == "POST"
+    }
     return [kind for kind in KINDS if kind.path in paths]
 
 
@@ -158,29 +160,29 @@ def _recount(connection: apsw.Connection, table: str) -> None:
 
 def work(made: Sequence[Made]) -> list[StepContext]:
     asked: list[StepContext] = []
-    for one in made:
-        asked.append(StepContext(f"GET one {one.kind.name}", get(one.one), ONE))
-        asked.append(StepContext(f"list 100 of kind {one.kind.name}", get(one.path), LIST))
-        asked.append(StepContext(f"POST create {one.kind.name}", _creator(one), CREATE))
+    for made_kind in made:
+        asked.append(StepContext(f"GET one {made_kind.kind.name}", get(made_kind.one), ONE))
+        asked.append(StepContext(f"list 100 of kind {made_kind.kind.name}", get(made_kind.path), LIST))
+        asked.append(StepContext(f"POST create {made_kind.kind.name}", _creator(made_kind), CREATE))
     return asked
 
 
-def _creator(one: Made) -> Make:
-    return lambda number: _creating(one.path, one.kind.body(number))
+def _creator(made_kind: Made) -> Make:
+    return lambda number: _creating(made_kind.path, made_kind.kind.body(number))
 
 
 def growth(made: Sequence[Made]) -> list[Growth]:
     return list(itertools.chain.from_iterable(map(_growth, made)))
 
 
-def _growth(one: Made) -> list[Growth]:
-    name = one.kind.name
+def _growth(made_kind: Made) -> list[Growth]:
+    name = made_kind.kind.name
     return [
-        Growth(f"{name}: list 100, first page", lambda _rows: get(one.path), FLAT),
-        Growth(f"{name}: list 100, last page", lambda rows: get(f"{one.path}?page={rows // 100}"), FLAT),
+        Growth(f"{name}: list 100, first page", lambda _rows: get(made_kind.path), FLAT),
+        Growth(f"{name}: list 100, last page", lambda rows: get(f"{made_kind.path}?page={rows // 100}"), FLAT),
         *(
-            Growth(f"{name}: X-Filter {called}", _filtered(one.path, asked), FLAT)
-            for called, asked in one.kind.filters.items()
+            Growth(f"{name}: X-Filter {called}", _filtered(made_kind.path, asked), FLAT)
+            for called, asked in made_kind.kind.filters.items()
         ),
     ]
 

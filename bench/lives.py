@@ -71,9 +71,9 @@ def _let_nothing_wait(server: Server) -> None:
 def _running(server: Server, size: int, amount: int) -> int:
     """How many of those that were made after the filled ones run."""
     filter = json.dumps({"id": {"+gt": size}})
-    found = 0
+    running = 0
     for page in range(1, -(-amount // PAGE) + 1):
         path = f"{INSTANCES}?page_size={PAGE}&page={page}"
         answer = client.send(server.port, client.request("GET", path, TOKEN, filter=filter))
-        found += sum(one["status"] == "running" for one in json.loads(answer.body)["data"])
-    return found
+        running += sum(instance["status"] == "running" for instance in json.loads(answer.body)["data"])
+    return running

@@ -55,8 +55,8 @@ class Server:
     def _printed_port(self) -> int:
         assert self._process.stdout is not None
         for line in self._process.stdout:
-            if found := re.search(r"serves on http://[^:]+:(\d+)", line):
-                return int(found[1])
+            if match := re.search(r"serves on http://[^:]+:(\d+)", line):
+                return int(match[1])
         raise RuntimeError(f"the server ended with {self._process.wait()}")
 
     def seconds_to_first_answer(self) -> float:

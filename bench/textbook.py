@@ -134,10 +134,10 @@ Db = Annotated[AsyncSession, Depends(session)]
 
 
 async def account(db: Db, authorization: Annotated[str, Header()]) -> int:
-    found = await db.scalar(select(Token).where(Token.secret == authorization.removeprefix("Bearer ")))
-    if found is None:
+    token = await db.scalar(select(Token).where(Token.secret == authorization.removeprefix("Bearer ")))
+    if token is None:
         raise HTTPException(401)
-    return found.account_id
+    return token.account_id
 
 
 Account = Annotated[int, Depends(account)]

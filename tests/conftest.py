@@ -69,9 +69,9 @@ def _postgres_cloud(postgres_server: PostgresServer) -> Iterator[Cloud]:
 @pytest.fixture(params=["sqlite", "postgresql"])
 def cloud(request: pytest.FixtureRequest) -> Any:
     """A running cloud in the state of a first start."""
-    found: Cloud = request.getfixturevalue("_sqlite_cloud" if request.param == "sqlite" else "_postgres_cloud")
-    found.reset()
-    return found
+    made: Cloud = request.getfixturevalue("_sqlite_cloud" if request.param == "sqlite" else "_postgres_cloud")
+    made.reset()
+    return made
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -66,12 +66,12 @@ def create_tables(database_url: str) -> None:
 
 def children(process: int) -> list[int]:
     """The processes that a process has started."""
-    found: list[int] = []
+    pids: list[int] = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         with suppress(OSError):  # it may be gone by now
             if int(status.read_text().rpartition(")")[2].split()[1]) == process:
-                found.append(int(status.parent.name))
-    return found
+                pids.append(int(status.parent.name))
+    return pids
 
 
 class PostgresServer:

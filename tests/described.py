@@ -100,7 +100,7 @@ class Run:
         """How often each operation has answered with which status."""
         self._known: dict[tuple[str, str], dict[str, Any]] = {}
         self._session = requests.Session()
-        self._operations = {found.definition.raw["operationId"]: found for found in _operations(document)}
+        self._operations = {operation.definition.raw["operationId"]: operation for operation in _operations(document)}
         load_all_checks()
         self._once = [CHECKS.get_one("ignored_auth")]
         """It asks three times more, and is looked at with one request of each operation."""
@@ -187,10 +187,10 @@ class Run:
             case.validate_response(
                 answer, headers=token, excluded_checks=list(excluded), transport_kwargs={"session": self._session}
             )
-        except FailureGroup as found:
+        except FailureGroup as group:
             self.findings += [
                 f"{name}: {failure.title}: {failure.message}"[:800]
-                for failure in found.exceptions
+                for failure in group.exceptions
                 if UNKNOWN not in failure.message
             ]
 
@@ -214,6 +214,6 @@ def _operations(document: dict[str, Any]) -> Iterator[Any]:
     # A refusal of good data is looked at here, since most such rules cannot be told in a schema.
     accepted = schema.config.checks.positive_data_acceptance
     accepted.expected_statuses = [*accepted.expected_statuses, "400"]
-    for found in schema.get_all_operations():
-        assert isinstance(found, Ok)
-        yield found.ok()
+    for result in schema.get_all_operations():
+        assert isinstance(result, Ok)
+        yield result.ok()

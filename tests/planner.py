@@ -134,17 +134,19 @@ class Planner(Matrix):
         self.parts["payment_method_id"] = self.alice.get("/v4/account/payment-methods").json()["data"][-1]["id"]
         self.attached = self._post("/v4/volumes", label="attached", compute_id=idle["id"])["id"]
         cloud.settle()
-        self.on = {name: self._parts_of(one["id"]) for name, one in (("idle", idle), ("bare", bare), ("old", old))}
+        self.on = {
+            name: self._parts_of(instance["id"]) for name, instance in (("idle", idle), ("bare", bare), ("old", old))
+        }
         self.transferable = other["id"]
         self.staged = self._post("/v4/account/payments/paypal", **PAYPAL)["payment_id"]
         self.plain = cloud.person(username="carol")
 
     def _parts_of(self, number: int) -> dict[str, Any]:
-        found = {"compute_id": number}
+        parts = {"compute_id": number}
         for name, part in (("disks", "disk_id"), ("configs", "config_id")):
             data = self.alice.get(f"/v4/compute/instances/{number}/{name}").json()["data"]
-            found |= {part: data[0]["id"]} if data else {}
-        return found
+            parts |= {part: data[0]["id"]} if data else {}
+        return parts
 
     def plan(self, endpoint: Any) -> Response:
         name = endpoint.name

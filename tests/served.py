@@ -102,8 +102,8 @@ class Process:
         assert self._process.stdout is not None
         for line in self._process.stdout:
             self.said.append(line.rstrip("\n"))
-            if found := re.search(r"serves on (https?://\S+)", line):
-                self.url = found[1]
+            if match := re.search(r"serves on (https?://\S+)", line):
+                self.url = match[1]
                 self._speaking.set()
         self._speaking.set()
 

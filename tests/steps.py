@@ -38,8 +38,8 @@ def watch(patch: pytest.MonkeyPatch, cloud: Cloud) -> Counter[int]:
 
     def session(connection: apsw.Connection, *more: Any) -> Session:
         connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, ended)
-        found: Session = opened(connection, *more)
-        return found
+        made: Session = opened(connection, *more)
+        return made
 
     patch.setattr(database, "_session", session)
     patch.setattr(step_context, "PROGRESS_EVERY", 0.0)

@@ -313,7 +313,7 @@ def instead(cloud: Cloud, kind: str, step: Step, attempt: Callable[..., Any]) ->
     """Let a step of a job be this."""
     versions: dict[int, Operation] = cloud.application.worker.operations._versions[kind]
     (version, before), *_ = versions.items()
-    steps = tuple(replace(one, run=attempt) if one.name == step.name else one for one in before.steps)
+    steps = tuple(replace(other, run=attempt) if other.name == step.name else other for other in before.steps)
     versions[version] = replace(before, steps=steps)
     try:
         yield
@@ -324,7 +324,7 @@ def instead(cloud: Cloud, kind: str, step: Step, attempt: Callable[..., Any]) ->
 def violations(cloud: Cloud) -> list[str]:
     """What must hold whenever nothing is under way, and does not."""
     runtime = cloud.runtime
-    found: list[str] = []
+    complaints: list[str] = []
     with runtime.database.read() as db:
         statuses = set(db.column(_STATUSES))
         disk_statuses = set(db.column(_DISK_STATUSES))
@@ -334,35 +334,39 @@ def violations(cloud: Cloud) -> list[str]:
         placed, disks, saved = db.column(_PLACED), db.column(_DISKS), db.column(_SAVED)
         for what, wrong in _BELONGING.items():
             if rows := db.raw(wrong).fetchall():
-                found.append(f"{what}: {rows}")
+                complaints.append(f"{what}: {rows}")
     if statuses - set(AT_REST):
-        found.append(f"an instance rests in {sorted(statuses - set(AT_REST))}")
+        complaints.append(f"an instance rests in {sorted(statuses - set(AT_REST))}")
     if disk_statuses - {"ready"}:
-        found.append(f"a disk rests as {sorted(disk_statuses - {'ready'})}")
+        complaints.append(f"a disk rests as {sorted(disk_statuses - {'ready'})}")
     if volume_statuses - {"active"}:
-        found.append(f"a volume rests as {sorted(volume_statuses - {'active'})}")
+        complaints.append(f"a volume rests as {sorted(volume_statuses - {'active'})}")
     inventory = runtime.hypervisor.list()
     if sorted(ref.id for ref in inventory.volumes) != volumes:
-        found.append(f"volumes: {sorted(ref.id for ref in inventory.volumes)} in storage, {volumes} in the database")
+        complaints.append(
+            f"volumes: {sorted(ref.id for ref in inventory.volumes)} in storage, {volumes} in the database"
+        )
     for ref in inventory.domains:
         seen = runtime.hypervisor.observe(ref)
         named = set(seen.volumes) | set(() if seen.spec is None else seen.spec.volumes)
         if {(number, ref.id) for number in named} - attached:
-            found.append(f"machine {ref.id} has volumes {sorted(named)}, and {sorted(attached)} are in the database")
+            complaints.append(
+                f"machine {ref.id} has volumes {sorted(named)}, and {sorted(attached)} are in the database"
+            )
     if sorted(ref.id for ref in inventory.disks) != disks:
-        found.append(f"disks: {sorted(ref.id for ref in inventory.disks)} on hosts, {disks} in the database")
+        complaints.append(f"disks: {sorted(ref.id for ref in inventory.disks)} on hosts, {disks} in the database")
     if not {ref.id for ref in inventory.domains} <= set(placed):
-        found.append(f"machines: {sorted(ref.id for ref in inventory.domains)} on hosts, {placed} in the database")
+        complaints.append(f"machines: {sorted(ref.id for ref in inventory.domains)} on hosts, {placed} in the database")
     if not {ref.id for ref in inventory.backups} <= set(saved):
-        found.append(f"backups: {sorted(ref.id for ref in inventory.backups)} on hosts, {saved} in the database")
+        complaints.append(f"backups: {sorted(ref.id for ref in inventory.backups)} on hosts, {saved} in the database")
     if "creating" in image_statuses:
-        found.append("an image is being made for ever")
+        complaints.append("an image is being made for ever")
     if sorted(ref.id for ref in inventory.images) != images:
-        found.append(f"images: {sorted(ref.id for ref in inventory.images)} on hosts, {images} in the database")
+        complaints.append(f"images: {sorted(ref.id for ref in inventory.images)} on hosts, {images} in the database")
     files = sorted(path.name for path in runtime.uploads.path.iterdir())
     if files:
-        found.append(f"files: {files} are left of uploads")
-    return found
+        complaints.append(f"files: {files} are left of uploads")
+    return complaints
 
 
 def outcome(machine: Machine, action: str) -> tuple[str, str]:

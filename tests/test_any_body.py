@@ -15,7 +15,7 @@ from crofter.registry import ENDPOINTS
 from tests.cloud import Cloud
 from tests.matrix import Matrix
 
-WRITES = [one for one in ENDPOINTS if one.body is not None and one.path != "account/cancel"]
+WRITES = [endpoint for endpoint in ENDPOINTS if endpoint.body is not None and endpoint.path != "account/cancel"]
 JUNK: list[Any] = [None, True, 0, -1, 2**31, 2**63 - 1, 2**64, 1.5, 1e308, "", "x", "a" * 5000, "\u202e", "0", [], {}]
 JUNK += [[None], [{}], [[]], {"a": 1}, ["a", "a"], [1, 1, -1], "\n", "' OR 1=1 --", "%00", "http://[::1", "::1"]
 WORDS = ["us-east", "g6-nanode-1", "compute/debian12", "compute/grub2", "Vq7!mmpx-Tolp", "alice", "eth0", "abc-def"]
@@ -65,7 +65,7 @@ class Sender:
 
 
 def address(endpoint: Endpoint, parts: dict[str, Any]) -> str:
-    path = re.sub(r"{(\w+)[^}]*}", lambda found: str(parts.get(found[1], 1)), endpoint.path)
+    path = re.sub(r"{(\w+)[^}]*}", lambda match: str(parts.get(match[1], 1)), endpoint.path)
     return f"/{'v4beta' if endpoint.beta else 'v4'}/{path}"
 
 
@@ -89,7 +89,7 @@ def storm(cloud: Cloud, requests: int) -> Counter[int]:
         if answer.status_code != 200:
             for problem in answer.json()["errors"]:
                 assert set(problem) in ({"reason"}, {"reason", "field"})
-                assert all(isinstance(one, str) and one for one in problem.values()), (endpoint.name, problem)
+                assert all(isinstance(text, str) and text for text in problem.values()), (endpoint.name, problem)
     return seen
 
 
@@ -107,7 +107,7 @@ def test_one_that_does_is_seen(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) ->
     def careless(_ctx: Any, instance: Any, body: Any) -> None:
         raise ZeroDivisionError
 
-    (resize,) = (one for one in WRITES if one.name == "resize_instance")
+    (resize,) = (endpoint for endpoint in WRITES if endpoint.name == "resize_instance")
     monkeypatch.setattr(resize, "handler", careless)
     with pytest.raises(AssertionError, match="Internal server error"):
         storm(cloud, 300)

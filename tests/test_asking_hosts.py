@@ -58,14 +58,14 @@ def _watch(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> Watched:
 
 def _askers(matrix: Matrix, watched: Watched) -> set[str]:
     """The reads that ask the driver anything."""
-    found = set()
+    names = set()
     for endpoint in ENDPOINTS:
         if endpoint.method == "GET":
             watched.asked.clear()
             matrix.ask("unrestricted", endpoint)
             if watched.asked:
-                found.add(endpoint.name)
-    return found
+                names.add(endpoint.name)
+    return names
 
 
 def test_no_read_asks_a_host_but_those_that_say_so(quiet: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,8 +20,8 @@ from tests.resources.money import CARD
 
 def record_of(cloud: Cloud, username: str) -> list[StoredEntry]:
     with cloud.runtime.database.read() as db:
-        found = [list(audit.entries(db, account)) for account in sorted(db.column(audit.tables.ACCOUNTS))]
-    return next((entries for entries in found if entries[0].username == username), [])
+        chains = [list(audit.entries(db, account)) for account in sorted(db.column(audit.tables.ACCOUNTS))]
+    return next((entries for entries in chains if entries[0].username == username), [])
 
 
 def verified(cloud: Cloud) -> list[Tampering]:
@@ -152,8 +152,8 @@ def test_tampering_is_found_where_it_happened(cloud: Cloud, alice: Client, tampe
     with cloud.runtime.database.write() as db:
         for statement in statements:
             db.raw(statement)
-    (found,) = verified(cloud)
-    assert (found.number, found.what) == (number, what)
+    (fault,) = verified(cloud)
+    assert (fault.number, fault.what) == (number, what)
 
 
 def test_an_entry_cannot_be_forged_without_the_key(cloud: Cloud, alice: Client) -> None:
@@ -165,8 +165,8 @@ def test_an_entry_cannot_be_forged_without_the_key(cloud: Cloud, alice: Client) 
     forged: dict[str, Any] = {name: getattr(entry, name) for name in audit.AuditEntry.__struct_fields__}
     with cloud.runtime.database.write() as db:
         audit.append(Keyring(bytes(32), Rng()), db, audit.AuditEntry(**{**forged, "username": "mallory"}))
-    (found,) = verified(cloud)
-    assert (found.number, found.what) == (2, "it was altered")
+    (fault,) = verified(cloud)
+    assert (fault.number, fault.what) == (2, "it was altered")
 
 
 def test_an_entry_has_hashes_of_what_was_read_and_written(cloud: Cloud, alice: Client) -> None:
@@ -181,23 +181,23 @@ def test_an_entry_has_hashes_of_what_was_read_and_written(cloud: Cloud, alice: C
 def test_the_hashes_of_an_entry_can_be_made_again_from_what_was_done(cloud: Cloud, alice: Client) -> None:
     alice.put("/v4/profile", json={})
     (entry,) = record_of(cloud, "alice")
-    keyring, found = cloud.runtime.keyring, []
+    keyring, entries = cloud.runtime.keyring, []
     for label in ("former", "later", "later"):
         with cloud.runtime.database.write() as db:
             ctx = Context(cloud.runtime, db)
             assert db.journal is not None
             db.maybe(audit.tables.HEAD, account_id=entry.account_id)
             db.update(tag, {"account_id": entry.account_id, "label": label}, label=label)
-            done = tuple(msgspec.msgpack.encode(one) for one in (db.journal.reads, db.journal.writes))
+            done = tuple(msgspec.msgpack.encode(journal) for journal in (db.journal.reads, db.journal.writes))
             assert (label.encode() in done[1], bytes(entry.mark) in done[0]) == (True, label == "former")
             audit.write_without_token(ctx, entry.account_id, "alice", "test", "/")
             assert (db.journal.reads, db.journal.writes) == ([], [])
         kept = record_of(cloud, "alice")[-1]
         assert bytes(kept.before) == keyring.chain(b"before" + done[0])
         assert bytes(kept.after) == keyring.chain(b"after" + done[1])
-        found.append(kept)
-    assert (found[0].after != found[1].after, found[1].after == found[2].after) == (True, True)
-    assert found[1].before != found[2].before
+        entries.append(kept)
+    assert (entries[0].after != entries[1].after, entries[1].after == entries[2].after) == (True, True)
+    assert entries[1].before != entries[2].before
     assert verified(cloud) == []
 
 

@@ -68,7 +68,7 @@ def test_a_backup_under_load_is_restored_elsewhere_with_every_row(
     finally:
         cloud.close()
     assert file.stat().st_mode & 0o777 == 0o600
-    assert [one.name for one in tmp_path.iterdir() if one.name.startswith(".")] == []
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
     here.desk(capsys)("backup", str(later))
 
     there.folder.mkdir()
@@ -105,7 +105,7 @@ def _billed_account(cloud: Cloud) -> tuple[str, list[bytes]]:
 def _invoices(cloud: Cloud, token: str) -> list[bytes]:
     client = cloud.client(token)
     listed = client.get("/v4/account/invoices")
-    items = [client.get(f"/v4/account/invoices/{one['id']}/items") for one in listed.json()["data"]]
+    items = [client.get(f"/v4/account/invoices/{invoice['id']}/items") for invoice in listed.json()["data"]]
     return [listed.content, *(item.content for item in items), client.get("/v4/account/payments").content]
 
 

@@ -136,7 +136,7 @@ def test_no_secret_is_found_anywhere(store: Store, tmp_path: Path) -> None:
         places = {"metrics": httpx2.get(f"{process.url}/metrics").content, "commands": operator}
         _looks_at_everything(owner, grace)
         places["output"] = "\n".join(process.said[announced:]).encode()
-        assert set(_secret_fields()) <= {one.name for one in application.canaries}
+        assert set(_secret_fields()) <= {canary.name for canary in application.canaries}
         places |= dict(store.meanwhile())
         places["log"] = process.log().encode()
     unheard = [table for table in INSERTED if complaint(table).encode() not in places["log"]]
@@ -191,11 +191,13 @@ def _by_the_operator(application: Application, env: dict[str, str], username: st
 def _looks_at_everything(*clients: httpx2.Client) -> None:
     """Every list, and what is in it."""
     statuses: dict[str, set[int]] = {}
-    for one in ENDPOINTS:
-        if one.method == "GET" and one.answers is not Stream:
-            seen = statuses.setdefault(one.path, set())
+    for endpoint in ENDPOINTS:
+        if endpoint.method == "GET" and endpoint.answers is not Stream:
+            seen = statuses.setdefault(endpoint.path, set())
             seen |= {
-                client.get(f"/v4beta/{path}").status_code for client in clients for path in _paths(client, one.path)
+                client.get(f"/v4beta/{path}").status_code
+                for client in clients
+                for path in _paths(client, endpoint.path)
             }
     assert {path for path, seen in statuses.items() if not seen} == UNSEEN
     assert {path: seen for path, seen in statuses.items() if seen and seen != {200}} == ODD
@@ -287,7 +289,7 @@ def test_a_leak_into_each_place_is_seen(store: Store, tmp_path: Path) -> None:
         assert owner.get(f"/v4/tags/{leaked}").status_code == 200
         places = dict(store.places(tmp_path))
         places |= {"log": process.log().encode(), "answers": application.answers(application.canaries[0])}
-    seen = {one.place for one in found(application.canaries, places)}
+    seen = {leak.place for leak in found(application.canaries, places)}
     files = ("crofter.db-wal", "backup.db") if isinstance(store, SqliteStore) else ("base", "pg_wal")
     assert {"log", "answers", "backup, as text", *(f"file {name}" for name in files)} <= seen
 
@@ -307,7 +309,7 @@ def test_a_service_full_of_holes_is_seen_to_leak(tmp_path: Path) -> None:
         places = dict(store.places(tmp_path))
         places["metrics"] = httpx2.get(f"{process.url}/metrics").content
         places |= {"log": process.log().encode(), "answers": application.answers(application.canaries[0])}
-    seen = {(one.place, one.disguise) for one in found(application.canaries, places)}
+    seen = {(leak.place, leak.disguise) for leak in found(application.canaries, places)}
     assert {
         ("file crofter.db-wal", "as it is"),
         ("log", "in hexadecimal"),

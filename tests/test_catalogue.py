@@ -101,19 +101,19 @@ def replaced(text: str, old: str, new: str) -> str:
 
 
 def test_the_built_in_files_can_be_used() -> None:
-    found = dict(
+    loaded = dict(
         zip(
             (table.name for table in registry.CATALOGUE_TABLES),
             files.read(registry.CATALOGUE_TABLES, None),
             strict=True,
         )
     )
-    assert {"us-east", "us-west", "us-central", "us-southeast"} <= {one.id for one in found["regions"]}
+    assert {"us-east", "us-west", "us-central", "us-southeast"} <= {region.id for region in loaded["regions"]}
     assert {"g6-nanode-1", "g6-standard-1", "g6-standard-2", "g6-standard-6", "g5-standard-4"} <= {
-        one.id for one in found["types"]
+        plan.id for plan in loaded["types"]
     }
-    assert sum(one.id.startswith("compute/ubuntu") for one in found["images"]) > 1
-    assert sum(one.id.startswith("compute/alpine") for one in found["images"]) > 1
+    assert sum(image.id.startswith("compute/ubuntu") for image in loaded["images"]) > 1
+    assert sum(image.id.startswith("compute/alpine") for image in loaded["images"]) > 1
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -331,9 +331,9 @@ def test_an_outage_outlives_the_next_loading(cloud: Cloud) -> None:
         db.update(regions.region, {"slug": "us-east"}, status="outage")
 
     def look(ctx: Context) -> None:
-        found = regions.find(ctx, "us-east")
-        assert found is not None
-        assert found.status == "outage"
+        region = regions.find(ctx, "us-east")
+        assert region is not None
+        assert region.status == "outage"
 
     in_the_service(cloud, None, look)
 

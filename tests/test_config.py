@@ -155,15 +155,15 @@ def test_settings_are_shown_with_where_they_came_from_and_without_secrets(
         "RATE_LIMIT_GENERAL": "9 per 2 hour",
     }.items():
         monkeypatch.setenv(f"CROFTER_{name}", value)
-    found = shown(capsys, "--config", str(file), "--port", "99")
-    assert found["port"] == (99, "--port")
-    assert found["threads"] == (3, str(file))
-    assert found["data"] == ("./data", "default")
-    assert found["secret_key"] == ("********", "CROFTER_SECRET_KEY")
-    assert found["mail"] == ("smtp://me:********@mail.example", "CROFTER_MAIL")
-    assert found["database"][0] == "postgresql://me:********@db.example/x?password=********&a=1"
-    assert found["rate_limit_stats"] == ("7 per 1 second", str(file))
-    assert found["rate_limit_general"] == ("9 per 2 hour", "CROFTER_RATE_LIMIT_GENERAL")
+    settings = shown(capsys, "--config", str(file), "--port", "99")
+    assert settings["port"] == (99, "--port")
+    assert settings["threads"] == (3, str(file))
+    assert settings["data"] == ("./data", "default")
+    assert settings["secret_key"] == ("********", "CROFTER_SECRET_KEY")
+    assert settings["mail"] == ("smtp://me:********@mail.example", "CROFTER_MAIL")
+    assert settings["database"][0] == "postgresql://me:********@db.example/x?password=********&a=1"
+    assert settings["rate_limit_stats"] == ("7 per 1 second", str(file))
+    assert settings["rate_limit_general"] == ("9 per 2 hour", "CROFTER_RATE_LIMIT_GENERAL")
 
 
 def test_settings_that_cannot_be_served_are_shown_all_the_same(

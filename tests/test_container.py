@@ -123,7 +123,7 @@ def test_what_a_wheel_is_built_from_is_copied_into_the_image() -> None:
 
 def moved(text: str, root: Path) -> str:
     """The same under another root folder."""
-    return re.sub(rf"({'|'.join(PATHS)})(?=[/: \"']|$)", lambda found: f"{root}{found[1]}", text)
+    return re.sub(rf"({'|'.join(PATHS)})(?=[/: \"']|$)", lambda match: f"{root}{match[1]}", text)
 
 
 def built(root: Path) -> None:

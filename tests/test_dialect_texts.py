@@ -75,7 +75,7 @@ def _differences(sent: Any, shown: Any) -> list[Any]:
     if isinstance(sent, dict) and isinstance(shown, dict):
         return [pair for name, value in sent.items() if name in shown for pair in _differences(value, shown[name])]
     if isinstance(sent, list) and isinstance(shown, list) and sent and isinstance(sent[0], dict):
-        return [pair for one, other in zip(sent, shown, strict=True) for pair in _differences(one, other)]
+        return [pair for first, other in zip(sent, shown, strict=True) for pair in _differences(first, other)]
     if isinstance(sent, list) and isinstance(shown, list):
         return [] if sorted(sent) == sorted(shown) else [(sent, shown)]
     return [] if sent == shown or not isinstance(sent, str) else [(sent, shown)]
@@ -129,14 +129,22 @@ def _about_machines(sent: Sent, cloud: Cloud) -> None:
     sent("PUT", f"/v4/{THEIRS}/stackscripts/{made['id']}", {**script, "rev_note": "compute"})
     data = {"stackscript_id": made["id"], "stackscript_data": {"compute": THEIRS}}
     tags = ["compute", THEIRS]
-    one = {**INSTANCE, **DEPLOYED, **data, "label": "compute", "group": THEIRS, "tags": tags, "authorized_keys": [KEY]}
-    instance = f"/v4/{THEIRS}/instances/{sent('POST', f'/v4/{THEIRS}/instances', one)['id']}"
+    instance_body = {
+        **INSTANCE,
+        **DEPLOYED,
+        **data,
+        "label": "compute",
+        "group": THEIRS,
+        "tags": tags,
+        "authorized_keys": [KEY],
+    }
+    instance = f"/v4/{THEIRS}/instances/{sent('POST', f'/v4/{THEIRS}/instances', instance_body)['id']}"
     assert cloud.settle() > 0
     sent("PUT", instance, {"label": THEIRS, "group": "compute", "tags": ["compute"]})
     events = sent.client.get("/v4/account/events", headers={"X-Filter": f'{{"action": "{THEIRS}_update"}}'}).json()
     assert events["data"][0]["entity"]["label"] == THEIRS
     by_tag = sent.client.get(f"/v4/{THEIRS}/instances", headers={"X-Filter": '{"tags": "compute"}'}).json()
-    assert [found["label"] for found in by_tag["data"]] == [THEIRS]
+    assert [carrier["label"] for carrier in by_tag["data"]] == [THEIRS]
     vlan = [{"purpose": "vlan", "label": NAME, "ipam_address": "10.0.0.1/24"}]
     other = {**INSTANCE, "region": WITH_VLANS, "label": f"{NAME}-other", "interfaces": vlan}
     sent("POST", f"/v4/{THEIRS}/instances", {**other, **DEPLOYED, "authorized_users": [NAME]})
@@ -178,8 +186,8 @@ def _about_networks(sent: Sent) -> None:
     sent("PUT", f"/v4/networking/firewalls/{made['id']}/rules", rules)
     check = {"port": 80, "check": "http_body", "check_path": f"/compute/{THEIRS}", "check_body": BOTH}
     node = {"label": NAME, "address": f"{_private(sent)}:80"}
-    one = {"region": "us-east", "label": NAME, "tags": ["compute", THEIRS]}
-    balancer = sent("POST", "/v4/nodebalancers", {**one, "configs": [{**check, "nodes": [node]}]})
+    balancer_body = {"region": "us-east", "label": NAME, "tags": ["compute", THEIRS]}
+    balancer = sent("POST", "/v4/nodebalancers", {**balancer_body, "configs": [{**check, "nodes": [node]}]})
     path = f"/v4/nodebalancers/{balancer['id']}"
     sent("PUT", path, {"label": "compute", "tags": [THEIRS]})
     made = sent("POST", f"{path}/configs", {**check, "port": 81})

@@ -89,14 +89,14 @@ def _is_file(name: str) -> bool:
 
 def _is_attribute(name: str) -> bool:
     """``engine.enqueue``, ``crofter.edge.app``: what begins like a module of ours is one, and has what is named."""
-    found = re.match(r"((?:crofter\.)?[a-z_]+)\.([a-z_]+)\b(?!/)", name)
-    if found is None or re.search(r"\.(py|md|toml|json|db|tsv|key|lock)\b", name):
+    match = re.match(r"((?:crofter\.)?[a-z_]+)\.([a-z_]+)\b(?!/)", name)
+    if match is None or re.search(r"\.(py|md|toml|json|db|tsv|key|lock)\b", name):
         return True
-    module = "crofter." + found[1].removeprefix("crofter.")
-    if found[1] in ("db", "crofter") or importlib.util.find_spec(module) is None:
+    module = "crofter." + match[1].removeprefix("crofter.")
+    if match[1] in ("db", "crofter") or importlib.util.find_spec(module) is None:
         return True  # `db` is what a transaction is called everywhere
-    there = hasattr(importlib.import_module(module), found[2])
-    return there or importlib.util.find_spec(f"{module}.{found[2]}") is not None
+    there = hasattr(importlib.import_module(module), match[2])
+    return there or importlib.util.find_spec(f"{module}.{match[2]}") is not None
 
 
 def test_every_file_and_module_that_is_named_is_there() -> None:
@@ -104,8 +104,8 @@ def test_every_file_and_module_that_is_named_is_there() -> None:
         "`edge/gone.py` `edge/app.py` `api.py` `nowhere.py` `tests/test_whole*.py` `engine.enqueue(ctx)` `engine.gone`"
     )
     assert wrong_names(planted) == ["edge/gone.py", "nowhere.py", "engine.gone"]
-    found = {page.name: wrong_names(page.read_text(encoding="utf-8")) for page in PAGES}
-    assert {name: wrong for name, wrong in found.items() if wrong} == {}
+    wrong_by_page = {page.name: wrong_names(page.read_text(encoding="utf-8")) for page in PAGES}
+    assert {name: wrong for name, wrong in wrong_by_page.items() if wrong} == {}
 
 
 # Plain words
@@ -117,8 +117,8 @@ METAPHORS = "h[o]use|r[o]oms?|c[o]rridors?|d[o]wnstairs|doors?|floors?|lanes?|gr
 def test_the_pages_use_the_words_of_the_field() -> None:
     metaphor = re.compile(rf"\b({METAPHORS})\b", re.IGNORECASE)
     assert metaphor.findall("On the next floor, behind a Door: a doorbell") == ["floor", "Door"]
-    found = {page.name: metaphor.findall(page.read_text(encoding="utf-8")) for page in PAGES}
-    assert {name: words for name, words in found.items() if words} == {}
+    words_by_page = {page.name: metaphor.findall(page.read_text(encoding="utf-8")) for page in PAGES}
+    assert {name: words for name, words in words_by_page.items() if words} == {}
 
 
 # Commands of make
@@ -205,12 +205,12 @@ def calls(text: str) -> Iterator[Call]:
 
 def lines(code: str) -> list[str]:
     """Commands of a block; one may go over several lines, within quotes or behind a backslash."""
-    found = [""]
+    commands = [""]
     for line in code.replace("\\\n", " ").splitlines():
-        found[-1] += line + "\n"
-        if found[-1].count("'") % 2 == 0:
-            found.append("")
-    return [line.strip() for line in found if line.strip()]
+        commands[-1] += line + "\n"
+        if commands[-1].count("'") % 2 == 0:
+            commands.append("")
+    return [line.strip() for line in commands if line.strip()]
 
 
 def read(line: str) -> Call | None:
@@ -223,7 +223,9 @@ def read(line: str) -> Call | None:
     method = words[words.index("-X") + 1] if "-X" in words else "GET" if body is None else "POST"
     sent = [value for word, value in pairwise(words) if word == "-H"]
     token = next((value.removeprefix("$") for value in sent if value.startswith("$")), None)
-    headers = {name: value for name, _, value in (one.partition(": ") for one in sent if not one.startswith("$"))}
+    headers = {
+        name: value for name, _, value in (header.partition(": ") for header in sent if not header.startswith("$"))
+    }
     return Call(method, place.removeprefix("$API"), token, headers, body, "-sN" in words)
 
 
@@ -231,9 +233,9 @@ def read(line: str) -> Call | None:
 @pytest.mark.both
 def test_every_call_in_the_documents_leads_to_an_endpoint_or_a_mount(cloud: Cloud, page: str) -> None:
     router = Router(ENDPOINTS)
-    found = list(calls(text_of(page)))
-    assert found
-    for call in found:
+    requests = list(calls(text_of(page)))
+    assert requests
+    for call in requests:
         path = call.path.partition("?")[0]
         if path.startswith("/v4"):
             match = router.match(call.method, path.encode())
@@ -247,46 +249,46 @@ def test_every_call_in_the_documents_leads_to_an_endpoint_or_a_mount(cloud: Clou
 # The walk through the README
 
 
-def unlike(shown: Any, found: Any, where: str = "") -> list[str]:
+def unlike(shown: Any, real: Any, where: str = "") -> list[str]:
     """Where an answer differs from what is printed. Numbers and moments are of their day; an ellipsis is anything."""
-    if shown == "…" or (isinstance(shown, (int, float)) and isinstance(found, (int, float))):
+    if shown == "…" or (isinstance(shown, (int, float)) and isinstance(real, (int, float))):
         return []
-    if isinstance(shown, dict) and isinstance(found, dict):
+    if isinstance(shown, dict) and isinstance(real, dict):
         wanted = {name: value for name, value in shown.items() if name != "…"}
-        missing = [f"{where}.{name} is missing" for name in wanted if name not in found]
-        inside = (unlike(value, found[name], f"{where}.{name}") for name, value in wanted.items() if name in found)
+        missing = [f"{where}.{name} is missing" for name in wanted if name not in real]
+        inside = (unlike(value, real[name], f"{where}.{name}") for name, value in wanted.items() if name in real)
         return missing + [wrong for part in inside for wrong in part]
-    if isinstance(shown, list) and isinstance(found, list):
-        left = iter(found)
-        there = all(any(not unlike(item, one) for one in left) for item in shown if item != "…")
-        return [] if there else [f"{where}: {found}"]
-    if isinstance(shown, str) and isinstance(found, str):
+    if isinstance(shown, list) and isinstance(real, list):
+        left = iter(real)
+        there = all(any(not unlike(item, item_there) for item_there in left) for item in shown if item != "…")
+        return [] if there else [f"{where}: {real}"]
+    if isinstance(shown, str) and isinstance(real, str):
         moment = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
-        if re.fullmatch(moment, shown) and re.fullmatch(moment, found):
+        if re.fullmatch(moment, shown) and re.fullmatch(moment, real):
             return []
         start = shown[:4] if shown.startswith("ccp_") else shown.partition("…")[0]
-        if "…" in shown and (found.startswith(start) or re.match(r"[0-9a-f]{8}-", found)):
+        if "…" in shown and (real.startswith(start) or re.match(r"[0-9a-f]{8}-", real)):
             return []
-    return [] if shown == found else [f"{where}: {found!r}, not {shown!r}"]
+    return [] if shown == real else [f"{where}: {real!r}, not {shown!r}"]
 
 
 def test_a_difference_is_seen() -> None:
     shown = {"id": 1, "now": "2026-11-16T07:10:49", "data": [{"label": "a"}, "…", {"label": "c"}], "…": "…"}
-    found = {"id": 2, "now": "2027-01-01T00:00:00", "data": [{"label": "a"}, {"label": "b"}, {"label": "c"}], "x": 0}
-    assert unlike(shown, found) == []
+    real = {"id": 2, "now": "2027-01-01T00:00:00", "data": [{"label": "a"}, {"label": "b"}, {"label": "c"}], "x": 0}
+    assert unlike(shown, real) == []
     assert unlike({"errors": []}, {}) == [".errors is missing"]
     assert unlike({"status": "running"}, {"status": "offline"}) != []
-    assert unlike(shown, {**found, "data": found["data"][:1]}) != []  # type: ignore[index]
+    assert unlike(shown, {**real, "data": real["data"][:1]}) != []  # type: ignore[index]
 
 
 def printed(code: str) -> list[Any]:
     """The answers of a block, one after the other."""
-    found, decoder, rest = [], json.JSONDecoder(), code.strip()
+    values, decoder, rest = [], json.JSONDecoder(), code.strip()
     while rest:
         value, end = decoder.raw_decode(rest)
-        found.append(value)
+        values.append(value)
         rest = rest[end:].lstrip()
-    return found
+    return values
 
 
 def walk(text: str) -> Iterator[tuple[str, Call, Any]]:
@@ -294,10 +296,10 @@ def walk(text: str) -> Iterator[tuple[str, Call, Any]]:
     pieces = [*blocks(text), ("", "")]
     for (language, code), (next_language, answers) in pairwise(pieces):
         if language == "sh":
-            found = [(line, call) for line in lines(code) if (call := read(line)) is not None]
-            shown = printed(answers) if next_language == "json" else [None] * len(found)
-            assert len(shown) == len(found), code
-            yield from ((line, call, answer) for (line, call), answer in zip(found, shown, strict=True))
+            requests = [(line, call) for line in lines(code) if (call := read(line)) is not None]
+            shown = printed(answers) if next_language == "json" else [None] * len(requests)
+            assert len(shown) == len(requests), code
+            yield from ((line, call, answer) for (line, call), answer in zip(requests, shown, strict=True))
 
 
 def test_the_walk_through_the_readme_goes_as_it_says(cloud: Cloud) -> None:

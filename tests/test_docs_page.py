@@ -45,7 +45,7 @@ def test_an_operation_is_found_and_tried(cloud: Cloud) -> None:
         form.locator("p", has_text="Only this server is asked.").wait_for()
         page.evaluate("document.querySelectorAll('[hidden]').forEach((element) => element.remove())")
         violations = Axe().run(page, options=AXE).response["violations"]
-        assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in violations] == []
+        assert [(violation["id"], [node["html"] for node in violation["nodes"]]) for violation in violations] == []
         assert asked == {urlsplit(cloud.url).netloc}
     labels = cloud.sandbox.get("/_sandbox").json()["counts"]["tags"]
     assert labels == 1

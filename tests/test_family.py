@@ -16,40 +16,40 @@ UNPLANNED = {"Kubernetes", "Object storage"}
 
 
 def test_whatever_is_not_served_is_left_out_on_purpose() -> None:
-    assert len(FAMILY) == len({one.row for one in FAMILY}) == 296
-    assert [one.row for one in FAMILY if one.state == "not yet"] == []
+    assert len(FAMILY) == len({operation.row for operation in FAMILY}) == 296
+    assert [operation.row for operation in FAMILY if operation.state == "not yet"] == []
 
 
 def test_what_is_not_planned_is_of_two_groups_and_says_why() -> None:
-    left_out = [one for one in FAMILY if one.state == "not planned"]
-    assert {one.group for one in left_out} == UNPLANNED
-    assert {one.state for one in FAMILY if one.group in UNPLANNED} == {"not planned"}
-    assert all(one.told.startswith("Not found: ") for one in left_out)
+    left_out = [operation for operation in FAMILY if operation.state == "not planned"]
+    assert {operation.group for operation in left_out} == UNPLANNED
+    assert {operation.state for operation in FAMILY if operation.group in UNPLANNED} == {"not planned"}
+    assert all(operation.told.startswith("Not found: ") for operation in left_out)
 
 
 def test_the_interface_is_in_the_family() -> None:
     """All of it but one row, which is this server's own."""
-    known = {one.row.loose_shape for one in FAMILY}
+    known = {operation.row.loose_shape for operation in FAMILY}
     own = [f"{row.method} {row.path}" for row in coverage.interface() if row.loose_shape not in known]
     assert own == ["DELETE /v4/managed/credentials/{credentialId}"]
-    assert sum(one.state == "interface" for one in FAMILY) == len(coverage.interface()) - len(own)
+    assert sum(operation.state == "interface" for operation in FAMILY) == len(coverage.interface()) - len(own)
 
 
 def test_an_operation_that_goes_missing_is_noticed() -> None:
-    fewer = coverage.family([one for one in ENDPOINTS if one.name != "list_tags"])
-    assert [one.row.path for one in fewer if one.state == "not yet"] == ["/v4/tags"]
+    fewer = coverage.family([endpoint for endpoint in ENDPOINTS if endpoint.name != "list_tags"])
+    assert [operation.row.path for operation in fewer if operation.state == "not yet"] == ["/v4/tags"]
 
 
 @pytest.mark.both
 def test_who_asks_for_what_is_not_planned_is_told_so(cloud: Cloud, alice: Client) -> None:
     """In the same order of checks as for any path that is not there: nobody needs a token to learn that."""
     for client in (alice, cloud.client(None), cloud.client("not-a-token")):
-        for one in FAMILY:
-            if one.state == "not planned":
-                path = one.row.path.replace("{", "").replace("}", "")
-                answer = client.request(one.row.method, path, json=None if one.row.method == "GET" else {})
+        for operation in FAMILY:
+            if operation.state == "not planned":
+                path = operation.row.path.replace("{", "").replace("}", "")
+                answer = client.request(operation.row.method, path, json=None if operation.row.method == "GET" else {})
                 assert answer.status_code == 404
-                assert errors(answer) == [(None, one.told)]
+                assert errors(answer) == [(None, operation.told)]
 
 
 def test_other_methods_versions_and_spellings_are_told_too(alice: Client) -> None:

@@ -126,21 +126,21 @@ def seal_a_row(runtime: Runtime, key: str) -> None:
 
 def open_the_row(runtime: Runtime, key: str) -> bytes:
     with runtime.database.read() as db:
-        found = idempotency.earlier(Context(runtime, db), idempotency.Key(b"t", key, b"f"))
-    assert found is not None
-    return found[1]
+        answered = idempotency.earlier(Context(runtime, db), idempotency.Key(b"t", key, b"f"))
+    assert answered is not None
+    return answered[1]
 
 
 def headers(runtime: Runtime) -> set[bytes]:
     """How every sealed value in the database begins."""
-    found: set[bytes] = set()
+    seen: set[bytes] = set()
     with runtime.database.read() as db:
         for place in metadata.sorted_tables:
             for column in place.columns:
                 if isinstance(column.type, Sealed):
                     values = db.column(query(select(column).where(column.is_not(None))))
-                    found |= {bytes(value)[:HEADER] for value in values}
-    return found
+                    seen |= {bytes(value)[:HEADER] for value in values}
+    return seen
 
 
 def test_rotation_leaves_nothing_under_the_former_master(tmp_path: Path) -> None:
@@ -198,7 +198,7 @@ def test_what_no_key_opens_is_told_and_does_not_stop_the_rest(tmp_path: Path) ->
     runtime.database.close()
     runtime = application(tmp_path, NEW_KEY, OLD_KEY)
     done = rotate(runtime)
-    assert [(one.table, one.key) for one in done.left] == [("answered_request", (b"t", "lost"))]
+    assert [(row.table, row.key) for row in done.left] == [("answered_request", (b"t", "lost"))]
     assert open_the_row(runtime, "good") == b"a secret answer"
     runtime.database.close()
 

@@ -11,7 +11,7 @@ PAGE = (Path(__file__).resolve().parent.parent / "docs" / "licences.md").read_te
 
 def needed() -> set[str]:
     """What crofter brings along, and what that brings along in turn."""
-    found: set[str] = set()
+    names: set[str] = set()
     left = ["crofter"]
     while left:
         name = left.pop()
@@ -19,12 +19,12 @@ def needed() -> set[str]:
             wanted = distribution(name).requires or []
         except PackageNotFoundError:  # for another system or Python
             continue
-        if name in found:
+        if name in names:
             continue
-        found.add(name)
+        names.add(name)
         plain = [line for line in wanted if "extra ==" not in line or name == "psycopg"]
         left += [match[0].lower() for line in plain if (match := re.match(r"[\w.-]+", line))]
-    return found
+    return names
 
 
 def test_every_package_under_the_lgpl_is_named() -> None:

@@ -17,7 +17,7 @@ from tests.matrix import CALLERS, HERE, Matrix, cells, declared, promised
 
 
 def test_every_endpoint_has_its_reviewed_row_and_no_row_is_left_over() -> None:
-    assert {declared(one) for one in ENDPOINTS} == set(promised())
+    assert {declared(endpoint) for endpoint in ENDPOINTS} == set(promised())
 
 
 def test_scopes_are_those_of_the_interface() -> None:
@@ -35,9 +35,9 @@ def _bare(path: str) -> str:
 
 def holes(matrix: Matrix) -> list[tuple[str, str, str, str]]:
     return [
-        (row.method, row.path, caller, f"{found}, not {' or '.join(sorted(wanted))}")
-        for row, caller, found, wanted in cells(matrix)
-        if found not in wanted
+        (row.method, row.path, caller, f"{result}, not {' or '.join(sorted(wanted))}")
+        for row, caller, result, wanted in cells(matrix)
+        if result not in wanted
     ]
 
 
@@ -49,7 +49,7 @@ def test_everybody_gets_where_they_belong_and_nowhere_else(cloud: Cloud) -> None
 
 
 def _endpoint(name: str) -> Any:
-    return next(one for one in ENDPOINTS if one.name == name)
+    return next(endpoint for endpoint in ENDPOINTS if endpoint.name == name)
 
 
 def _no_scope(patch: pytest.MonkeyPatch) -> None:
@@ -61,9 +61,9 @@ def _no_grant(patch: pytest.MonkeyPatch) -> None:
 
 
 def _forgotten_account(patch: pytest.MonkeyPatch) -> None:
-    found: Callable[..., Any] = lambda ctx, label: tags.Tag(1, ctx.account_id, label)  # noqa: E731
+    find: Callable[..., Any] = lambda ctx, label: tags.Tag(1, ctx.account_id, label)  # noqa: E731
     for name in ("list_tagged_objects", "delete_tag"):
-        patch.setattr(_endpoint(name).lookups["tag"], "find", found)
+        patch.setattr(_endpoint(name).lookups["tag"], "find", find)
 
 
 def _reads_may_write(patch: pytest.MonkeyPatch) -> None:
@@ -78,7 +78,7 @@ def _everybody_permitted(patch: pytest.MonkeyPatch) -> None:
 LABEL = "/v4/tags/{label}"
 PLANTED: dict[Callable[[pytest.MonkeyPatch], None], set[tuple[str, str, str]]] = {
     _no_scope: {("DELETE", LABEL, "wrong scope"), ("DELETE", LABEL, "read_only scope")},
-    _no_grant: {("GET", "/v4/account/users", one) for one in CALLERS if one.startswith("restricted")},
+    _no_grant: {("GET", "/v4/account/users", caller) for caller in CALLERS if caller.startswith("restricted")},
     _forgotten_account: {("GET", LABEL, "other tenant"), ("DELETE", LABEL, "other tenant")},
 }
 """A hole in one endpoint, and where it is to be found: there and nowhere else."""
@@ -97,23 +97,23 @@ def found_with(
     matrix = Matrix(cloud)
     for hole in planted:
         hole(patch)
-    found = holes(matrix)
-    assert all(told.startswith("in, not ") for *_, told in found)
-    return found
+    seen = holes(matrix)
+    assert all(told.startswith("in, not ") for *_, told in seen)
+    return seen
 
 
 def test_planted_holes_are_found_where_they_are(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = found_with(PLANTED, request, monkeypatch)
-    assert {hole[:3] for hole in found} == set().union(*PLANTED.values())
+    seen = found_with(PLANTED, request, monkeypatch)
+    assert {hole[:3] for hole in seen} == set().union(*PLANTED.values())
 
 
 @pytest.mark.soak  # that the harness sees defects is shown in every run by another one
 def test_a_rule_with_a_hole_is_found_at_every_endpoint_that_keeps_it(
     request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = found_with(THROUGHOUT, request, monkeypatch)
-    assert {caller for _, _, caller, _ in found} == set().union(*THROUGHOUT.values())
+    seen = found_with(THROUGHOUT, request, monkeypatch)
+    assert {caller for _, _, caller, _ in seen} == set().union(*THROUGHOUT.values())
     for callers in THROUGHOUT.values():
-        assert len({(method, path) for method, path, caller, _ in found if caller in callers}) > 40
+        assert len({(method, path) for method, path, caller, _ in seen if caller in callers}) > 40

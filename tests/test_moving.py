@@ -94,7 +94,7 @@ def _entries(cloud: Cloud) -> list[str]:
 def _ids_go_on(cloud: Cloud, token: str, gone: int) -> None:
     """New rows come after the old ones: no id is given out twice, and no sequence begins at one."""
     client = cloud.client(token)
-    volumes = {one["id"] for one in client.get("/v4/volumes").json()["data"]}
+    volumes = {volume["id"] for volume in client.get("/v4/volumes").json()["data"]}
     made = client.post("/v4/volumes", json={"label": "after", "size": 20, "region": "us-east"})
     assert made.status_code == 200, made.text
     assert made.json()["id"] > max(gone, *volumes)
@@ -112,7 +112,7 @@ def test_a_move_wants_an_empty_database_the_key_and_sqlite(
     assert set(first) == {"username", "password", "token"}
     desk("init", code=1)
     assert "set up before" in desk.said
-    assert [one["operation"] for one in desk("audit", "show", "server")] == ["init"]
+    assert [entry["operation"] for entry in desk("audit", "show", "server")] == ["init"]
 
     desk("move", f"mysql://{target}", code=1)
     Desk(capsys, folder, target)("move", target, code=1)

@@ -96,16 +96,16 @@ def _steps(matrix: Matrix, patch: pytest.MonkeyPatch) -> dict[str, tuple[int, in
     """What the database does for each read: on the event loop, and anywhere."""
     with patch.context() as watching:
         taken = steps.watch(watching, matrix.cloud)
-        found: dict[str, tuple[int, int]] = {}
+        counts: dict[str, tuple[int, int]] = {}
         for endpoint in ENDPOINTS:
             for caller in CALLERS if endpoint.method == "GET" else ():
                 taken.clear()
                 answer = matrix.ask(caller, endpoint)
                 assert answer.status_code < 500, (endpoint.name, answer.text)
                 here, all_ = taken[matrix.cloud._thread.ident or 0], max(taken.values(), default=0)
-                before = found.get(endpoint.name, (0, 0))
-                found[endpoint.name] = (max(before[0], here), max(before[1], all_))
-        return found
+                before = counts.get(endpoint.name, (0, 0))
+                counts[endpoint.name] = (max(before[0], here), max(before[1], all_))
+        return counts
 
 
 def test_no_read_goes_through_the_whole_account_on_the_event_loop(
@@ -117,10 +117,10 @@ def test_no_read_goes_through_the_whole_account_on_the_event_loop(
     more = {name: (after[name][0] - before[name][0], after[name][1] - before[name][1]) for name in before}
     assert {name for name, (here, _) in more.items() if here >= MANY} == set(COUNTED)
     # And no other is sent to a thread, which takes longer, without a reason.
-    slow = {one.name for one in ENDPOINTS if one.slow}
+    slow = {endpoint.name for endpoint in ENDPOINTS if endpoint.slow}
     assert {name for name, (_, all_) in more.items() if all_ >= MANY} - set(COUNTED) | set(COSTLY) == slow
 
-    cost = next(one for one in ENDPOINTS if one.name == "view_account_cost")
+    cost = next(endpoint for endpoint in ENDPOINTS if endpoint.name == "view_account_cost")
     monkeypatch.setattr(cost, "slow", False)
     with matrix.cloud.runtime.database.write() as db:
         revisions.change(db, 2)  # else it is known from the last time
@@ -135,15 +135,15 @@ def _written(patch: pytest.MonkeyPatch, *, grown: bool) -> dict[str, tuple[int, 
         planner = Planner(cloud)
         if grown:
             _grow(planner)
-        found: dict[str, tuple[int, int]] = {}
+        statements: dict[str, tuple[int, int]] = {}
         with patch.context() as watching:
             taken = steps.watch(watching, cloud)
             for endpoint in ENDPOINTS:
                 if endpoint.writes and not endpoint.public:
                     taken.clear()
                     answer = planner.plan(endpoint)
-                    found[endpoint.name] = (answer.status_code, taken.total())
-        return found
+                    statements[endpoint.name] = (answer.status_code, taken.total())
+        return statements
     finally:
         cloud.close()
 
@@ -152,8 +152,8 @@ def _grew(patch: pytest.MonkeyPatch) -> dict[str, tuple[int, int]]:
     """Writes that do more in a large account."""
     before, after = (_written(patch, grown=grown) for grown in (False, True))
     assert {name: before[name][0] for name in before} == {name: after[name][0] for name in after}
-    found = {name: (before[name][1], after[name][1]) for name in before}
-    return {name: (few, many) for name, (few, many) in found.items() if many - few >= MANY}
+    counts = {name: (before[name][1], after[name][1]) for name in before}
+    return {name: (few, many) for name, (few, many) in counts.items() if many - few >= MANY}
 
 
 def test_no_write_goes_through_the_whole_account(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,10 +95,10 @@ def test_a_doctor_says_what_is_wrong_and_what_to_do(
     assert all(row["ok"] for row in desk("doctor"))
     monkeypatch.setenv("CROFTER_MAIL", "smtp://127.0.0.1:1")
     monkeypatch.setenv("CROFTER_PROT", "1")
-    found = {row["check"]: row for row in desk("doctor", code=1)}
-    assert sorted(name for name, row in found.items() if not row["ok"]) == ["mail", "settings"]
-    assert "CROFTER_PORT" in found["settings"]["found"]
-    assert [name for name, row in found.items() if row["do"]] == ["settings", "mail"]
+    checks = {row["check"]: row for row in desk("doctor", code=1)}
+    assert sorted(name for name, row in checks.items() if not row["ok"]) == ["mail", "settings"]
+    assert "CROFTER_PORT" in checks["settings"]["found"]
+    assert [name for name, row in checks.items() if row["do"]] == ["settings", "mail"]
     (tmp_path / "data" / "secret.key").chmod(0o644)
     assert not {row["check"]: row["ok"] for row in desk("doctor", code=1)}["key"]
 

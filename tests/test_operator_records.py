@@ -144,7 +144,7 @@ def test_commands_that_want_the_server_stopped_leave_one_too(
     for command, rest in STOPPED.items():
         before = all_of(settings)
         desk.read(*shlex.split(f"{command} {rest.format(folder=tmp_path)}"), "--as", "eve")
-        (added,) = [one for one in all_of(settings) - before if one[2] == BY_EVE]
+        (added,) = [entry for entry in all_of(settings) - before if entry[2] == BY_EVE]
         assert added[3] == command
 
 
@@ -155,7 +155,7 @@ def test_what_a_database_begins_with_leaves_one_too(
     desk = Desk(capsys, tmp_path / "data")
     desk("init", "--as", "eve")
     begun = all_of(load({"data": folder}, {}))
-    assert [one[2:] for one in begun] == [(BY_EVE, "init")]
+    assert [entry[2:] for entry in begun] == [(BY_EVE, "init")]
     desk("move", target, "--as", "eve")
     (added,) = all_of(load({"data": folder, "database": target}, {})) - begun
     assert added[2:] == (BY_EVE, "move")
@@ -176,11 +176,15 @@ def test_without_a_name_it_is_the_user_of_the_machine(
     monkeypatch.setattr("sys.stdin", io.StringIO("correct-horse-battery-9\n"))
     desk("users", "set-password", "admin")
     (account,) = desk("accounts", "list")
-    (entry,) = [one for one in desk("audit", "show", account["euuid"]) if one["operation"] == "users set-password"]
+    (entry,) = [
+        shown_entry
+        for shown_entry in desk("audit", "show", account["euuid"])
+        if shown_entry["operation"] == "users set-password"
+    ]
     assert (entry["username"], entry["fields"]) == (f"staff {getpass.getuser()}", ["password"])
     assert entry["path"] == "/v4/account/users/admin"
     shown = desk("audit", "show", "server")
-    assert [one["operation"] for one in shown] == ["accounts list", "audit show"]
+    assert [shown_entry["operation"] for shown_entry in shown] == ["accounts list", "audit show"]
 
 
 def test_a_command_that_was_refused_leaves_none(

@@ -46,11 +46,11 @@ class Block(NamedTuple):
 
 
 def blocks(text: str) -> list[Block]:
-    return [Block(*found) for found in BLOCK.findall(text)]
+    return [Block(*parts) for parts in BLOCK.findall(text)]
 
 
-def without_instruction(found: list[Block]) -> list[str]:
-    return [block.code for block in found if not block.action and block.language not in SHOWN]
+def without_instruction(listed: list[Block]) -> list[str]:
+    return [block.code for block in listed if not block.action and block.language not in SHOWN]
 
 
 def apply(block: Block, root: Path) -> None:
@@ -116,12 +116,12 @@ def test_what_a_block_says_is_done(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES)
 def test_the_code_of_a_page_works_as_it_is_printed(tmp_path: Path, page: str) -> None:
-    found = blocks((ROOT / page).read_text(encoding="utf-8"))
-    assert without_instruction(found) == []
+    page_blocks = blocks((ROOT / page).read_text(encoding="utf-8"))
+    assert without_instruction(page_blocks) == []
     root = copy(tmp_path)
-    for block in found:
+    for block in page_blocks:
         if block.action and block.action != "run":
             apply(block, root)
-    told = [run(command, root) for block in found if block.action == "run" for command in commands(block)]
+    told = [run(command, root) for block in page_blocks if block.action == "run" for command in commands(block)]
     assert len(told) >= 3
     assert "\n".join(filter(None, told)) == ""

@@ -29,8 +29,8 @@ def contents(cloud: Cloud) -> dict[str, list[Any]]:
             names = db.raw("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
         else:
             names = db.raw("SELECT tablename FROM pg_tables WHERE schemaname = 'public'").fetchall()
-        found = sorted(name for (name,) in names if name != "worker")
-        return {name: _rows(db, name) for name in found}
+        tables = sorted(name for (name,) in names if name != "worker")
+        return {name: _rows(db, name) for name in tables}
 
 
 def _rows(db: Session, table: str) -> list[str]:
@@ -42,10 +42,10 @@ def plan(answer: Response) -> dict[str, Any]:
     assert answer.status_code == 200, answer.text
     assert answer.headers["preference-applied"] == "plan"
     assert set(answer.json()) == {"plan"}
-    found = dict(answer.json()["plan"])
-    assert set(found) == {"events", "objects", "price", "valid"}
-    assert found["valid"] is True
-    return found
+    planned = dict(answer.json()["plan"])
+    assert set(planned) == {"events", "objects", "price", "valid"}
+    assert planned["valid"] is True
+    return planned
 
 
 @pytest.mark.both
@@ -53,10 +53,10 @@ def test_creating_an_instance_is_planned_and_nothing_is_done(cloud: Cloud, alice
     cloud.freeze()
     before = contents(cloud)
     body = {"region": "us-east", "type": "g6-standard-1", "label": "web-1", "backups_enabled": True, "tags": ["new"]}
-    found = plan(alice.post("/v4/compute/instances", json=body, headers=PLAN))
-    assert found["events"] == ["tag_create", "compute_create"]
-    assert [(one["type"], one["label"]) for one in found["objects"]] == [("tag", "new"), ("compute", "web-1")]
-    assert found["price"] == {"hourly": 0.019, "monthly": 12.5}
+    planned = plan(alice.post("/v4/compute/instances", json=body, headers=PLAN))
+    assert planned["events"] == ["tag_create", "compute_create"]
+    assert [(item["type"], item["label"]) for item in planned["objects"]] == [("tag", "new"), ("compute", "web-1")]
+    assert planned["price"] == {"hourly": 0.019, "monthly": 12.5}
     assert contents(cloud) == before
     assert alice.get("/v4/compute/instances").json()["results"] == 0
     made = done(alice.post("/v4/compute/instances", json=body))
@@ -95,8 +95,8 @@ def test_a_transfer_tells_the_receiver_what_it_will_cost(cloud: Cloud, alice: Cl
     number = instance(alice)
     token = done(alice.post("/v4/account/service-transfers", json={"entities": {"computes": [number]}}))["token"]
     bob = cloud.person(username="bob-receives")
-    found = plan(bob.post(f"/v4/account/service-transfers/{token}/accept", headers=PLAN))
-    assert found["price"] == {"hourly": 0.0075, "monthly": 5}
+    planned = plan(bob.post(f"/v4/account/service-transfers/{token}/accept", headers=PLAN))
+    assert planned["price"] == {"hourly": 0.0075, "monthly": 5}
     assert done(bob.get(f"/v4/account/service-transfers/{token}"))["status"] == "pending"
 
 
@@ -144,8 +144,8 @@ def test_no_write_of_the_service_leaves_a_trace_when_it_is_only_planned(cloud: C
     planner = Planner(cloud)
     cloud.freeze()
     before = contents(cloud)
-    writes = [one for one in ENDPOINTS if one.writes and not one.public]
-    answers = {one.name: planner.plan(one) for one in writes}
+    writes = [endpoint for endpoint in ENDPOINTS if endpoint.writes and not endpoint.public]
+    answers = {endpoint.name: planner.plan(endpoint) for endpoint in writes}
     refused = {name: answer.text for name, answer in answers.items() if answer.status_code != 200}
     assert set(refused) == NEEDS_MORE, refused
     assert all(plan(answer)["valid"] for name, answer in answers.items() if name not in NEEDS_MORE)

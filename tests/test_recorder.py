@@ -20,7 +20,7 @@ from tests.resources.compute import deploy, disks
 
 
 def endpoint(name: str) -> Endpoint:
-    return next(one for one in ENDPOINTS if one.name == name)
+    return next(endpoint for endpoint in ENDPOINTS if endpoint.name == name)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_an_event_of_the_work_that_a_write_began_counts_for_the_write(
 
 def everything() -> Record:
     """A run in which all that is declared came."""
-    left = {one.name: set(one.events) for one in ENDPOINTS}
+    left = {endpoint.name: set(endpoint.events) for endpoint in ENDPOINTS}
     return Record(coverage.documented(ENDPOINTS), left, set(recorder.UNCHANGED))
 
 
@@ -125,7 +125,7 @@ def test_an_answer_that_never_came_is_found_at_the_end_of_a_whole_run() -> None:
 
 
 def test_what_several_processes_have_seen_is_put_together() -> None:
-    one = Record({"list_tags": {200}}, {"create_tag": {"tag_create"}}, {"delete_instance"})
-    one.add(Record({"list_tags": {401}, "view_tag": {404}}, {"create_tag": set()}, set()))
-    assert one.answers == {"list_tags": {200, 401}, "view_tag": {404}}
-    assert (one.events, one.unchanged) == ({"create_tag": {"tag_create"}}, {"delete_instance"})
+    record = Record({"list_tags": {200}}, {"create_tag": {"tag_create"}}, {"delete_instance"})
+    record.add(Record({"list_tags": {401}, "view_tag": {404}}, {"create_tag": set()}, set()))
+    assert record.answers == {"list_tags": {200, 401}, "view_tag": {404}}
+    assert (record.events, record.unchanged) == ({"create_tag": {"tag_create"}}, {"delete_instance"})

@@ -68,7 +68,7 @@ def told(url: str) -> dict[str, Any]:
         lists["users"] = ada.get("/v4/account/users").json()["data"]
     return {
         "tags": [tag["label"] for tag in lists["tags"]],
-        "instances": [(one["label"], one["status"], one["tags"]) for one in lists["instances"]],
+        "instances": [(instance["label"], instance["status"], instance["tags"]) for instance in lists["instances"]],
         "tickets": [ticket["summary"] for ticket in lists["tickets"]],
         "users": [user["username"] for user in lists["users"]],
     }

@@ -72,7 +72,7 @@ def test_the_token_can_be_set_and_is_then_the_first_users(kept: Path) -> None:
 def test_a_second_start_keeps_what_is_there_and_shows_no_secret(kept: Path) -> None:
     with serving("--data", str(kept), env={"CROFTER_BOOTSTRAP_TOKEN": "another-token-this-time"}) as server:
         with server.client() as client:
-            assert [one["label"] for one in client.get("/v4/tags").json()["data"]] == ["from the first start"]
+            assert [tag["label"] for tag in client.get("/v4/tags").json()["data"]] == ["from the first start"]
         with server.client("another-token-this-time") as client:
             assert client.get("/v4/tags").status_code == 401
         assert not any("password" in line or "ccp_" in line for line in server.said)
@@ -209,10 +209,10 @@ def test_the_command_says_what_it_can_do() -> None:
 
 def test_a_stop_ends_whoever_waits_and_exits_with_nought(tmp_path: Path) -> None:
     with serving("--data", str(tmp_path)) as server, server.client() as client:
-        with connect(server.url) as poll, stream(client) as found:
+        with connect(server.url) as poll, stream(client) as frames:
             idle = connect(server.url)
             client.post("/v4/tags", json={"label": "last words"})
-            last = next(found).data
+            last = next(frames).data
             assert last["action"] == "tag_create"
             poll.sendall(request("GET", f"/v4/account/events?after={last['id']}&wait=60", token=TOKEN))
             assert client.get("/health/live").status_code == 200  # so it has been heard
@@ -220,7 +220,7 @@ def test_a_stop_ends_whoever_waits_and_exits_with_nought(tmp_path: Path) -> None
             # Each is let go, not cut off when the patience of the stop is over: with an answer, to its last byte.
             answer = receive(poll)
             assert (answer.status, answer.json()["data"]) == (200, [])
-            assert list(found) == []
+            assert list(frames) == []
             assert idle.recv(1) == b""
             idle.close()
             assert server.ended(STOP_SECONDS) == 0
@@ -253,7 +253,7 @@ def test_a_stop_lets_a_request_that_has_begun_end(tmp_path: Path) -> None:
         assert answer.json()["label"] == "slow but whole"
         assert server.ended(STOP_SECONDS) == 0
     with serving("--data", str(tmp_path)) as server, server.client() as client:
-        assert [one["label"] for one in client.get("/v4/tags").json()["data"]] == ["slow but whole"]
+        assert [tag["label"] for tag in client.get("/v4/tags").json()["data"]] == ["slow but whole"]
 
 
 def _takes_nobody_in(server: Process) -> bool:
@@ -337,9 +337,9 @@ def test_each_request_is_one_line_of_json_with_its_id_and_no_secret(logged: Proc
     ids = [answer.headers["x-request-id"] for answer in (good, bad, refused)]
     eventually(lambda: ids[-1] in logged.log())
     lines = [json.loads(line) for line in logged.log().splitlines()]
-    found = {line["request"]: line for line in lines if "request" in line}
-    assert all(one in found for one in ids)
-    line = found[ids[0]]
+    by_request = {line["request"]: line for line in lines if "request" in line}
+    assert all(request_id in by_request for request_id in ids)
+    line = by_request[ids[0]]
     assert (line["method"], line["path"], line["status"]) == ("POST", "/v4/tags", 200)
     assert (line["user"], line["operation"], line["address"]) == ("admin", "create_tag", "127.0.0.1")
     assert line["ms"] >= 0

@@ -1,4 +1,4 @@
-"""What must hold for every file: its size, what it may import, and where time and chance come from."""
+"""What must hold for every file: its size, its names, what it may import, and where time and chance come from."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import os
 import shutil
 import subprocess
+import symtable
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -78,6 +79,10 @@ KNOW_STATUSES = (
 """Where statuses are made or forced, and the mounted pages and drivers that speak HTTP of their own."""
 
 
+TELL_NOTHING = {"one", "found"}
+"""Names that say how a variable came about, and not what it holds."""
+
+
 def files() -> list[Path]:
     sources = sorted(SOURCE.rglob("*.py"))
     assert len(sources) > 50
@@ -112,6 +117,53 @@ def test_no_file_and_no_function_is_too_long() -> None:
     planted = "def endless():\n" + "    x = 1\n" * FILE_LINES
     assert len(list(too_long("planted.py", planted))) == 2
     assert [wrong for file in files() for wrong in too_long(name_of(file), file.read_text())] == []
+
+
+# Names
+
+
+def names_that_tell_nothing(text: str) -> list[str]:
+    """Variables, parameters and functions inside of functions that are called so.
+
+    A function of a module, a method or a field is named together with its owner: ``store.one`` tells what it is.
+    """
+    return list(_telling_nothing(symtable.symtable(text, "source", "exec")))
+
+
+def _telling_nothing(scope: symtable.SymbolTable) -> Iterator[str]:
+    if scope.get_type() != "class":
+        for name in sorted(TELL_NOTHING.intersection(scope.get_identifiers())):
+            symbol = scope.lookup(name)
+            named_with_owner = scope.get_type() == "module" and symbol.is_namespace()
+            if symbol.is_parameter() or (symbol.is_assigned() and not named_with_owner):
+                yield f"{scope.get_name()}, line {scope.get_lineno()}: {name}"
+    for inner in scope.get_children():
+        yield from _telling_nothing(inner)
+
+
+def test_variables_are_named_after_what_they_hold() -> None:
+    for planted in (
+        "one = 1",
+        "def f():\n    found = 1",
+        "def f(one): ...",
+        "def f():\n    def found(): ...",
+        "x = [one for one in y]",
+        "x = lambda found: 1",
+        "if (found := x): ...",
+        "for number, one in x: ...",
+        "with x as (y, found): ...",
+        "try: ...\nexcept E as found: ...",
+        "match x:\n    case [E() as one, *found]: ...",
+    ):
+        assert names_that_tell_nothing(planted), planted
+    harmless = (
+        "def one(ctx): return db.one(x, found=1)\nclass A:\n    found: int\n    def one(self): ...\none_of = 'one'"
+    )
+    assert names_that_tell_nothing(harmless) == []
+    sources = [file for folder in ("src", "tests", "tools", "bench") for file in sorted((ROOT / folder).rglob("*.py"))]
+    assert len(sources) > 500
+    named = {file.relative_to(ROOT).as_posix(): names_that_tell_nothing(file.read_text()) for file in sources}
+    assert {name: wrong for name, wrong in named.items() if wrong} == {}
 
 
 # Time and chance

@@ -38,9 +38,9 @@ class Working:
         options: Any = {"env": environment(**SECRET), "stdin": subprocess.DEVNULL, "text": True}
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._log, **options)
         assert self.process.stdout is not None
-        found = re.search(r"metrics at (http://\S+)/metrics", self.process.stdout.readline())
-        assert found, self.log()
-        self.url = found[1]
+        match = re.search(r"metrics at (http://\S+)/metrics", self.process.stdout.readline())
+        assert match, self.log()
+        self.url = match[1]
 
     def log(self) -> str:
         self._log.seek(0)
@@ -173,8 +173,8 @@ def _answers(url: str) -> bool:
 
 def _two_free_ports() -> int:
     for _ in range(50):
-        with socket.create_server(("127.0.0.1", 0)) as one:
-            port: int = one.getsockname()[1]
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port: int = listener.getsockname()[1]
             try:
                 socket.create_server(("127.0.0.1", port + 1)).close()
             except OSError:

@@ -78,7 +78,7 @@ def test_a_ticket_is_answered_while_the_server_runs(cloud: Cloud, staff: Desk) -
     assert [mail["to"] for mail in mails(cloud)] == ["alice@example.com"]
     staff("tickets", "close", "1")
     assert staff("tickets", "list") == []
-    assert [one["id"] for one in staff("tickets", "list", "--all")] == [1]
+    assert [ticket["id"] for ticket in staff("tickets", "list", "--all")] == [1]
     staff("tickets", "answer", "1", "Too late.", code=1)
     assert "ticket 1 is closed" in staff.said
     path = "/v4/support/tickets/1"
@@ -181,7 +181,7 @@ def test_a_ticket_is_shown_with_what_it_is_about(cloud: Cloud, staff: Desk) -> N
     ]
     assert staff("tickets", "show", "2")[0]["about"] == "/v4beta/networking/vlans?region=us-east"
     alice.post("/v4/support/tickets", json={**words, "managed_issue": True})
-    assert [one["nature"] for one in staff("tickets", "list")] == ["managed", "customer", "customer"]
+    assert [ticket["nature"] for ticket in staff("tickets", "list")] == ["managed", "customer", "customer"]
 
 
 def test_an_answer_is_read_from_standard_input(cloud: Cloud, staff: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +190,7 @@ def test_an_answer_is_read_from_standard_input(cloud: Cloud, staff: Desk, monkey
     monkeypatch.setattr("sys.stdin", io.StringIO("A long\nanswer.\n"))
     staff("tickets", "answer", "1", "-", "--close")
     assert alice.get("/v4/support/tickets/1").json()["status"] == "closed"
-    assert [one["text"] for one in staff("tickets", "show", "1")] == ["Please.", "A long\nanswer.\n"]
+    assert [reply["text"] for reply in staff("tickets", "show", "1")] == ["Please.", "A long\nanswer.\n"]
 
 
 def test_an_abuse_ticket_is_opened(cloud: Cloud, staff: Desk) -> None:
@@ -247,7 +247,7 @@ def test_managed_service_is_ended_by_the_staff(cloud: Cloud, staff: Desk) -> Non
     dora = cloud.client(account["token"])
     body = {"label": "web", "service_type": "url", "address": "http://127.0.0.1:9/", "timeout": 5}
     dora.post("/v4/managed/services", json=body)
-    assert [one["label"] for one in staff("managed", "services")] == ["web"]
+    assert [service["label"] for service in staff("managed", "services")] == ["web"]
     assert staff("managed", "services", "--problems") == []
     staff("managed", "disable", account["euuid"])
     assert dora.get("/v4/managed/services").status_code == 403
@@ -274,26 +274,28 @@ def test_maintenance_is_announced_done_and_called_off(cloud: Cloud, staff: Desk)
     assert staff("maintenance", "schedule", str(number), clock.text(now - 1000), "Too late", code=1) is None
     (first,) = staff("maintenance", "schedule", str(number), "2040-01-01T00:00:00", "Never")
     (second,) = staff("maintenance", "schedule", str(number), "2039-01-01T00:00:00", "New kernel")
-    assert [one["reason"] for one in staff("maintenance", "list")] == ["New kernel", "Never"]
+    assert [maintenance["reason"] for maintenance in staff("maintenance", "list")] == ["New kernel", "Never"]
     shown = alice.get("/v4beta/account/maintenance").json()["data"]
-    assert {(one["reason"], one["status"], one["type"]) for one in shown} == {
+    assert {(maintenance["reason"], maintenance["status"], maintenance["type"]) for maintenance in shown} == {
         ("Never", "pending", "reboot"),
         ("New kernel", "pending", "reboot"),
     }
-    assert [one["type"] for one in alice.get("/v4/account/notifications").json()["data"]] == ["maintenance"] * 2
+    assert [notification["type"] for notification in alice.get("/v4/account/notifications").json()["data"]] == [
+        "maintenance"
+    ] * 2
     staff("maintenance", "cancel", str(first["scheduled"]))
     staff("maintenance", "cancel", str(first["scheduled"]), code=1)
     assert "no maintenance" in staff.said
-    assert [one["id"] for one in staff("maintenance", "list")] == [second["scheduled"]]
+    assert [maintenance["id"] for maintenance in staff("maintenance", "list")] == [second["scheduled"]]
     staff("maintenance", "schedule", str(number), clock.text(now + clock.HOUR), "Tonight")
     cloud.advance(3700)
     assert actions(alice)[0] == "host_reboot"
-    assert [one["status"] for one in staff("maintenance", "list")] == ["started", "pending"]
+    assert [maintenance["status"] for maintenance in staff("maintenance", "list")] == ["started", "pending"]
     verbs = [operation for _, operation, _ in recorded(cloud)]
     assert verbs == ["maintenance schedule"] * 2 + ["maintenance cancel", "maintenance schedule"]
 
 
-def test_what_hosts_and_books_disagree_about_is_reported(cloud: Cloud, staff: Desk) -> None:
+def test_what_hosts_and_the_database_disagree_about_is_reported(cloud: Cloud, staff: Desk) -> None:
     alice = cloud.person(username="alice")
     own = deploy(cloud, alice)
     assert staff("hosts", "reconcile") == []
@@ -303,7 +305,7 @@ def test_what_hosts_and_books_disagree_about_is_reported(cloud: Cloud, staff: De
     hypervisor_client.hypervisor(cloud.runtime).ensure_disk(
         DiskRef(host, 4712), DiskSpec(100), Empty(), Order(1, "stray", 1, "stray")
     )
-    found = staff("hosts", "reconcile")
-    assert [(one["what"], one["which"]) for one in found] == [("orphans", f"d4712 on host {host}"), ("stuck", own)]
-    assert staff("hosts", "reconcile") == found  # it has changed nothing
+    reported = staff("hosts", "reconcile")
+    assert [(row["what"], row["which"]) for row in reported] == [("orphans", f"d4712 on host {host}"), ("stuck", own)]
+    assert staff("hosts", "reconcile") == reported  # it has changed nothing
     assert "d4712" in staff.read("hosts", "reconcile")

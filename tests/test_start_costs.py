@@ -94,7 +94,7 @@ def test_a_command_loads_neither_the_server_nor_more_than_its_part(tmp_path: Pat
     # A mail that is only kept is what doctor minds, and nobody works.
     commands = [(name, f"{name} {uses[name].format(**names)}", name in (*HOSTLESS, "doctor")) for name in light]
     seen = examined(commands, SERVER, tmp_path / "data")
-    assert [one[0] for one in seen] == light
+    assert [command[0] for command in seen] == light
     needless = {name: set(wrong) - (PARTS_OF_OPERATIONS if name == OPERATIONS else set()) for name, _, wrong, _ in seen}
     assert {name: modules for name, modules in needless.items() if modules} == {}
     assert {name: refused for name, _, _, refused in seen if refused} == {}

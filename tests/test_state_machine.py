@@ -54,4 +54,4 @@ def test_a_job_shows_something_only_from_states_that_it_accepts() -> None:
 
 
 def test_every_operation_of_a_job_is_listed() -> None:
-    assert {job.operation.kind for job in JOBS} <= {one.kind for one in OPERATIONS}
+    assert {job.operation.kind for job in JOBS} <= {operation.kind for operation in OPERATIONS}

@@ -26,8 +26,11 @@ def address(postgres_server: PostgresServer) -> str:
 
 @pytest.fixture(scope="module")
 def pair(address: str) -> Iterator[tuple[Process, Process]]:
-    with serving("--database", address, "--log", "off") as one, serving("--database", address, "--log", "off") as two:
-        yield one, two
+    with (
+        serving("--database", address, "--log", "off") as first,
+        serving("--database", address, "--log", "off") as second,
+    ):
+        yield first, second
 
 
 def without_rounds(address: str) -> None:
@@ -42,7 +45,7 @@ def watched(client: httpx2.Client, number: int, server: Server) -> None:
 
 
 def statuses(client: httpx2.Client) -> set[str]:
-    return {one["status"] for one in client.get("/v4/managed/services").json()["data"]}
+    return {service["status"] for service in client.get("/v4/managed/services").json()["data"]}
 
 
 def test_no_event_is_missed_or_doubled_between_two_processes(pair: tuple[Process, Process]) -> None:
@@ -65,20 +68,20 @@ def test_no_event_is_missed_or_doubled_between_two_processes(pair: tuple[Process
 
 
 def test_a_change_in_one_process_is_heard_in_the_other(pair: tuple[Process, Process]) -> None:
-    one, two = (server.client() for server in pair)
-    with stream(two) as found:
-        one.post("/v4/tags", json={"label": "heard elsewhere"})
-        assert next(found).data["entity"]["label"] == "heard elsewhere"
+    first, second = (server.client() for server in pair)
+    with stream(second) as frames:
+        first.post("/v4/tags", json={"label": "heard elsewhere"})
+        assert next(frames).data["entity"]["label"] == "heard elsewhere"
 
 
 def test_a_token_that_is_revoked_in_one_process_ends_the_stream_in_the_other(pair: tuple[Process, Process]) -> None:
-    one, two = (server.client() for server in pair)
-    made = one.post("/v4/profile/tokens", json={"label": "short lived"}).json()
-    with pair[1].client(made["token"]) as short_lived, stream(short_lived) as found:
-        assert one.delete(f"/v4/profile/tokens/{made['id']}").status_code == 200
-        assert [frame for frame in found if frame.data["action"] not in ("token_delete", "token_create")] == []
+    first, second = (server.client() for server in pair)
+    made = first.post("/v4/profile/tokens", json={"label": "short lived"}).json()
+    with pair[1].client(made["token"]) as short_lived, stream(short_lived) as frames:
+        assert first.delete(f"/v4/profile/tokens/{made['id']}").status_code == 200
+        assert [frame for frame in frames if frame.data["action"] not in ("token_delete", "token_create")] == []
     assert TOKEN not in made.values()
-    assert two.get("/v4/tags").status_code == 200
+    assert second.get("/v4/tags").status_code == 200
 
 
 def test_the_same_key_at_both_processes_is_done_once(pair: tuple[Process, Process]) -> None:

@@ -18,7 +18,8 @@ from crofter import __version__
 from crofter.context import Context
 from crofter.db.collections import filterable
 from crofter.edge import bodies, openapi
-from crofter.edge.endpoint import Endpoint, endpoint
+from crofter.edge.endpoint import Endpoint
+from crofter.edge.endpoint import endpoint as declare
 from crofter.edge.openapi.planned import done_of
 from crofter.errors import Invalid
 from crofter.registry import ENDPOINTS
@@ -42,7 +43,7 @@ class PlantedBody(Body):
     code: typing.Annotated[str, msgspec.Meta(pattern="^[0-9]{6}$")]
 
 
-@endpoint("POST /v4/planted", scope="account:read_write", grant="any")
+@declare("POST /v4/planted", scope="account:read_write", grant="any")
 def planted(ctx: Context, body: PlantedBody) -> PlantedView:
     """be planted, without a capital and a full stop"""
     raise NotImplementedError
@@ -63,7 +64,7 @@ def operations(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, Any]
 
 def badly_described(endpoints: Sequence[Endpoint]) -> list[str]:
     """Endpoints whose docstring is not a sentence that a caller may be shown."""
-    summaries = {one.name: one.summary.partition("\n")[0] for one in endpoints}
+    summaries = {endpoint.name: endpoint.summary.partition("\n")[0] for endpoint in endpoints}
     return [
         name for name, text in summaries.items() if not (text[0].isupper() and text.endswith(".") and len(text) <= 140)
     ]
@@ -81,31 +82,31 @@ def test_an_endpoint_that_does_not_say_who_may_use_it_does_not_start() -> None:
         """Say something."""
 
     with pytest.raises(TypeError, match="docstring"):
-        endpoint("GET /v4/planted", scope="none", grant="any")(silent)
+        declare("GET /v4/planted", scope="none", grant="any")(silent)
     with pytest.raises(TypeError, match="is not a scope"):
-        endpoint("GET /v4/planted", scope="account", grant="any")(spoken)
+        declare("GET /v4/planted", scope="account", grant="any")(spoken)
     with pytest.raises(TypeError, match="is not a grant"):
-        endpoint("GET /v4/planted", scope="*", grant="compute:write")(spoken)
+        declare("GET /v4/planted", scope="*", grant="compute:write")(spoken)
     with pytest.raises(TypeError, match="needs compute_id in the path"):
-        endpoint("GET /v4/planted", scope="*", grant="compute:read_only")(spoken)
+        declare("GET /v4/planted", scope="*", grant="compute:read_only")(spoken)
     with pytest.raises(TypeError, match="scope"):
-        endpoint("GET /v4/planted", grant="any")  # type: ignore[call-arg]
+        declare("GET /v4/planted", grant="any")  # type: ignore[call-arg]
 
 
 def test_every_operation_has_a_name_of_its_own() -> None:
-    assert [name for name, count in Counter(one.name for one in ENDPOINTS).items() if count > 1] == []
+    assert [name for name, count in Counter(endpoint.name for endpoint in ENDPOINTS).items() if count > 1] == []
 
 
 def unlike_the_interface(endpoints: Sequence[Endpoint], lines: Sequence[str]) -> list[str]:
     """Rows of the interface that are served with another scope, or are deprecated on one side only."""
-    ours = {coverage.row_of(one).shape: one for one in endpoints}
-    found = []
+    ours = {coverage.row_of(endpoint).shape: endpoint for endpoint in endpoints}
+    unlike = []
     for line in lines:
         method, path, scope, *note = line.split("\t")
-        one = ours.get(coverage.Row(method, path).shape)
-        if one is not None and (one.scope, bool(one.deprecated)) != (scope, note == ["deprecated"]):
-            found.append(f"{method} {path}")
-    return found
+        endpoint = ours.get(coverage.Row(method, path).shape)
+        if endpoint is not None and (endpoint.scope, bool(endpoint.deprecated)) != (scope, note == ["deprecated"]):
+            unlike.append(f"{method} {path}")
+    return unlike
 
 
 def test_scopes_are_those_of_the_interface() -> None:
@@ -119,11 +120,12 @@ def test_scopes_are_those_of_the_interface() -> None:
 
 
 def undocumented(document: dict[str, Any], endpoints: Sequence[Endpoint]) -> list[str]:
-    found = operations(document)
+    documented = operations(document)
     return [
-        one.name
-        for one in endpoints
-        if found.get((one.method, _shown(coverage.row_of(one).path)), {}).get("operationId") != one.name
+        endpoint.name
+        for endpoint in endpoints
+        if documented.get((endpoint.method, _shown(coverage.row_of(endpoint).path)), {}).get("operationId")
+        != endpoint.name
     ]
 
 
@@ -142,11 +144,11 @@ def test_every_endpoint_is_in_the_document() -> None:
 
 def test_the_document_says_who_may_do_what() -> None:
     named = {operation["operationId"]: operation for operation in operations(DOCUMENT).values()}
-    for one in ENDPOINTS:
-        operation = named[one.name]
-        assert (operation["x-scope"], operation["x-grant"]) == (one.scope, one.grant)
-        assert bool(operation["security"]) != one.public
-        assert all(set(one.scopes) == set(scopes) for way in operation["security"] for scopes in way.values())
+    for endpoint in ENDPOINTS:
+        operation = named[endpoint.name]
+        assert (operation["x-scope"], operation["x-grant"]) == (endpoint.scope, endpoint.grant)
+        assert bool(operation["security"]) != endpoint.public
+        assert all(set(endpoint.scopes) == set(scopes) for way in operation["security"] for scopes in way.values())
 
 
 def test_generated_files_are_up_to_date(tmp_path: Path) -> None:
@@ -167,19 +169,19 @@ def test_generating_twice_gives_the_same_bytes() -> None:
 def broken(document: dict[str, Any]) -> list[str]:
     """References that lead nowhere, and parameters that are declared twice or not at all."""
     text = json.dumps(document)
-    found = []
+    wrong = []
     for reference in sorted(set(re.findall(r'"#/components/(\w+/[^"]+)"', text))):
         kind, _, name = reference.partition("/")
         if name not in document["components"][kind]:
-            found.append(reference)
+            wrong.append(reference)
     for (method, path), operation in operations(document).items():
         shared = document["paths"]["/" + path.split("/", 2)[2]].get("parameters", ())
         declared = (*shared, *operation.get("parameters", ()))
-        names = [(one.get("in"), one.get("name", one.get("$ref"))) for one in declared]
+        names = [(parameter.get("in"), parameter.get("name", parameter.get("$ref"))) for parameter in declared]
         inside = Counter(re.findall(r"{(\w+)}", path))
         if max(Counter(names).values(), default=1) > 1 or inside != Counter(n for place, n in names if place == "path"):
-            found.append(f"{method} {path}")
-    return found
+            wrong.append(f"{method} {path}")
+    return wrong
 
 
 def test_the_document_holds_together() -> None:
@@ -204,7 +206,7 @@ def untyped(schemas: dict[str, Any]) -> list[str]:
             if isinstance(schema.get(key), dict):
                 yield from inside(schema[key], f"{where}[]")
 
-    return [found for name, schema in schemas.items() for found in inside(schema, name)]
+    return [place for name, schema in schemas.items() for place in inside(schema, name)]
 
 
 def test_no_field_is_without_a_type() -> None:
@@ -215,19 +217,19 @@ def test_no_field_is_without_a_type() -> None:
 def bad_examples(endpoints: Sequence[Endpoint]) -> list[str]:
     """Examples that the types themselves would refuse."""
     described = openapi.document(endpoints, "")
-    found = []
+    wrong = []
     for (_, path), operation in operations(described).items():
-        one = next(one for one in endpoints if one.name == operation["operationId"])
-        if one.body is not None:
+        endpoint = next(candidate for candidate in endpoints if candidate.name == operation["operationId"])
+        if endpoint.body is not None:
             schema = operation["requestBody"]["content"]["application/json"]["schema"]
             try:
-                bodies.decode(json.dumps(_example(schema, described)).encode(), one.body)
+                bodies.decode(json.dumps(_example(schema, described)).encode(), endpoint.body)
             except Invalid as problem:
-                found.append(f"{path}: {problem.reasons}")
-        if isinstance(one.answers, type) and issubclass(one.answers, View):
+                wrong.append(f"{path}: {problem.reasons}")
+        if isinstance(endpoint.answers, type) and issubclass(endpoint.answers, View):
             schema = done_of(operation["responses"]["200"]["content"]["application/json"]["schema"])
-            msgspec.json.decode(json.dumps(_example(schema, described)), type=one.answers)
-    return found
+            msgspec.json.decode(json.dumps(_example(schema, described)), type=endpoint.answers)
+    return wrong
 
 
 def _example(schema: dict[str, Any], document: dict[str, Any]) -> Any:
@@ -246,26 +248,26 @@ def test_what_is_marked_filterable_is_what_can_be_filtered() -> None:
         for parameter in operation.get("parameters", ())
         if parameter.get("name") == "X-Filter"
     }
-    wanted = {one.name: list(filterable(one.item)) for one in ENDPOINTS if one.item is not None}
+    wanted = {endpoint.name: list(filterable(endpoint.item)) for endpoint in ENDPOINTS if endpoint.item is not None}
     assert shown == {name: fields for name, fields in wanted.items() if fields}
 
 
 def test_answers_that_are_not_json_are_announced_as_what_they_are() -> None:
     named = {operation["operationId"]: operation["responses"] for operation in operations(DOCUMENT).values()}
-    assert any(one.answers is Stream for one in ENDPOINTS)
-    for one in ENDPOINTS:
-        if one.answers is Stream:
-            assert list(named[one.name]["200"]["content"]) == ["text/event-stream"]
-        elif one.answers is Reply:
-            assert "application/json" not in named[one.name]["200"]["content"]
-        elif NoContent in typing.get_args(one.answers):
-            assert "content" not in named[one.name]["204"]
+    assert any(endpoint.answers is Stream for endpoint in ENDPOINTS)
+    for endpoint in ENDPOINTS:
+        if endpoint.answers is Stream:
+            assert list(named[endpoint.name]["200"]["content"]) == ["text/event-stream"]
+        elif endpoint.answers is Reply:
+            assert "application/json" not in named[endpoint.name]["200"]["content"]
+        elif NoContent in typing.get_args(endpoint.answers):
+            assert "content" not in named[endpoint.name]["204"]
 
 
 def test_links_lead_from_what_was_made_to_what_can_be_done_with_it() -> None:
     links = operations(DOCUMENT)["POST", "/v4/tags"]["responses"]["200"]["links"]
     assert links["delete_tag"] == {"operationId": "delete_tag", "parameters": {"label": "$response.body#/label"}}
-    known = {one.name for one in ENDPOINTS}
+    known = {endpoint.name for endpoint in ENDPOINTS}
     for operation in operations(DOCUMENT).values():
         for answer in operation["responses"].values():
             assert {link["operationId"] for link in answer.get("links", {}).values()} <= known

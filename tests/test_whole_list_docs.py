@@ -72,23 +72,23 @@ def test_the_reader_sees_what_is_wrong() -> None:
 
 
 def test_the_docs_page_is_whole_and_accessible() -> None:
-    found = Reader(PAGE)
-    assert found.wrong == []
-    assert {tag: found.tags[tag] for tag in ("h1", "main", "nav", "header", "footer", "script", "img")} == {
+    reader = Reader(PAGE)
+    assert reader.wrong == []
+    assert {tag: reader.tags[tag] for tag in ("h1", "main", "nav", "header", "footer", "script", "img")} == {
         "h1": 1, "main": 1, "nav": 1, "header": 1, "footer": 1, "script": 1, "img": 0,
     }  # fmt: skip
     assert '<html lang="en">' in PAGE
     assert "prefers-color-scheme: dark" in PAGE
-    assert [one.name for one in ENDPOINTS if one.name not in found.ids] == []
+    assert [endpoint.name for endpoint in ENDPOINTS if endpoint.name not in reader.ids] == []
 
 
 def test_the_policy_of_the_page_allows_its_style_and_its_script_and_nothing_else() -> None:
     for tag in ("style", "script"):
-        found = re.findall(f"<{tag}>(.*?)</{tag}>", PAGE, re.DOTALL)
-        assert len(found) == 1
-        digest = base64.b64encode(hashlib.sha256(found[0].encode()).digest()).decode()
+        elements = re.findall(f"<{tag}>(.*?)</{tag}>", PAGE, re.DOTALL)
+        assert len(elements) == 1
+        digest = base64.b64encode(hashlib.sha256(elements[0].encode()).digest()).decode()
         assert f"{tag}-src 'sha256-{digest}'" in docspage.CSP
-        assert "compute" not in found[0].lower()  # a dialect would change it, and the digest would be another's
+        assert "compute" not in elements[0].lower()  # a dialect would change it, and the digest would be another's
     assert "connect-src 'self'" in docspage.CSP
     assert docspage.CSP.startswith("default-src 'none';")
     assert "unsafe" not in docspage.CSP
@@ -99,18 +99,18 @@ def test_operations_can_be_tried_in_sandbox_mode_only() -> None:
     assert 'id="token"' not in plain
     assert "data-of=" not in plain
     tried = set(re.findall(r'data-of="(\w+)"', PAGE))
-    assert {one.name for one in ENDPOINTS} - tried == {
+    assert {endpoint.name for endpoint in ENDPOINTS} - tried == {
         "create_ticket_attachment", "stream_events", "update_oauth_client_thumbnail", "view_invoice_pdf",
     }  # fmt: skip
 
 
-def _ratio(one: str, other: str) -> float:
+def _ratio(color: str, other: str) -> float:
     def light(colour: str) -> float:
         parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
         red, green, blue = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
-    low, high = sorted((light(one), light(other)))
+    low, high = sorted((light(color), light(other)))
     return (high + 0.05) / (low + 0.05)
 
 

@@ -29,34 +29,34 @@ READERS = ("account:read_only", "events:read_only")
 """Scopes of tokens of which at least one is too little for any endpoint that asks for a scope."""
 
 
-def url(one: Endpoint) -> str:
+def url(endpoint: Endpoint) -> str:
     """A path of the endpoint, with ids that name nothing."""
-    path = one.path.replace(":path}", "}")
-    for name, kind in one.parts.items():
+    path = endpoint.path.replace(":path}", "}")
+    for name, kind in endpoint.parts.items():
         path = path.replace(f"{{{name}}}", "4711" if kind is int else quote("no-such", safe=""))
-    return f"/{'v4beta' if one.beta else 'v4'}/{path}"
+    return f"/{'v4beta' if endpoint.beta else 'v4'}/{path}"
 
 
 def protected() -> list[Endpoint]:
-    found = [one for one in ENDPOINTS if not one.public]
-    assert found
-    return found
+    endpoints = [endpoint for endpoint in ENDPOINTS if not endpoint.public]
+    assert endpoints
+    return endpoints
 
 
 def let_in(client: Client, endpoints: Iterable[Endpoint]) -> list[str]:
     """Endpoints that do not send a stranger away in the interface's words."""
     wrong = []
-    for one in endpoints:
-        answer = client.request(one.method, url(one))
+    for endpoint in endpoints:
+        answer = client.request(endpoint.method, url(endpoint))
         seen = (answer.status_code, answer.headers.get("www-authenticate"), answer.json())
         if seen != (401, "Bearer", {"errors": [{"reason": "Invalid Token"}]}):
-            wrong.append(one.name)
+            wrong.append(endpoint.name)
     return wrong
 
 
 @pytest.mark.both
 def test_a_stranger_is_let_in_nowhere(cloud: Cloud) -> None:
-    public = [one for one in ENDPOINTS if one.public and not one.writes]
+    public = [endpoint for endpoint in ENDPOINTS if endpoint.public and not endpoint.writes]
     assert let_in(cloud.sandbox, public[:1]) == [public[0].name]
     assert let_in(cloud.sandbox, protected()) == []
     assert let_in(cloud.client("no-such-token"), protected()) == []
@@ -65,41 +65,41 @@ def test_a_stranger_is_let_in_nowhere(cloud: Cloud) -> None:
 def let_in_without_scope(client_for: Callable[[Endpoint], Client], endpoints: Iterable[Endpoint]) -> list[str]:
     """Endpoints that let a token in which does not carry their scope."""
     wrong = []
-    for one in endpoints:
-        answer = client_for(one).request(one.method, url(one))
-        challenge = f'Bearer error="insufficient_scope", scope="{one.scope}"'
+    for endpoint in endpoints:
+        answer = client_for(endpoint).request(endpoint.method, url(endpoint))
+        challenge = f'Bearer error="insufficient_scope", scope="{endpoint.scope}"'
         reason = "Your OAuth token is not authorized to use this endpoint."
         seen = (answer.status_code, answer.headers.get("www-authenticate"), answer.json())
         if seen != (403, challenge, {"errors": [{"reason": reason}]}):
-            wrong.append(one.name)
+            wrong.append(endpoint.name)
     return wrong
 
 
 def test_a_token_without_the_scope_is_let_in_nowhere(cloud: Cloud) -> None:
     clients = {scope: cloud.client(cloud.token("admin", scope)) for scope in READERS}
 
-    def too_little(one: Endpoint) -> Client:
-        return next(client for scope, client in clients.items() if not covers(frozenset({scope}), one.scope))
+    def too_little(endpoint: Endpoint) -> Client:
+        return next(client for scope, client in clients.items() if not covers(frozenset({scope}), endpoint.scope))
 
-    asking = [one for one in protected() if one.scopes]
+    asking = [endpoint for endpoint in protected() if endpoint.scopes]
     assert let_in_without_scope(lambda _: cloud.admin, _named("list_tags")) == ["list_tags"]
     assert let_in_without_scope(too_little, asking) == []
 
 
 def _named(*names: str) -> list[Endpoint]:
-    return [one for one in ENDPOINTS if one.name in names]
+    return [endpoint for endpoint in ENDPOINTS if endpoint.name in names]
 
 
 def test_an_object_that_is_not_there_is_not_found_before_anything_else_is_looked_at(cloud: Cloud) -> None:
     owner = cloud.person(username="alice", managed=True)
-    looked_up = [one for one in protected() if one.lookups and one.parts]
-    answers = {one.name: owner.request(one.method, url(one), content=b"{") for one in looked_up}
+    looked_up = [endpoint for endpoint in protected() if endpoint.lookups and endpoint.parts]
+    answers = {endpoint.name: owner.request(endpoint.method, url(endpoint), content=b"{") for endpoint in looked_up}
     assert {name: answer.status_code for name, answer in answers.items() if answer.status_code != 404} == {}
     assert answers
 
 
 def test_anybody_may_ask_what_is_allowed(cloud: Cloud) -> None:
-    answers = [cloud.sandbox.request("OPTIONS", path) for path in sorted({url(one) for one in ENDPOINTS})]
+    answers = [cloud.sandbox.request("OPTIONS", path) for path in sorted({url(endpoint) for endpoint in ENDPOINTS})]
     assert {answer.status_code for answer in answers} == {200}
     assert without_headers(answers) == []
 
@@ -121,8 +121,8 @@ def wrong_refusals(client: Client, allowed: dict[str, set[str]]) -> list[str]:
 
 def test_a_method_that_a_path_does_not_have_is_refused(cloud: Cloud) -> None:
     allowed: dict[str, set[str]] = {}
-    for one in ENDPOINTS:
-        allowed.setdefault(url(one), set()).add(one.method)
+    for endpoint in ENDPOINTS:
+        allowed.setdefault(url(endpoint), set()).add(endpoint.method)
     assert wrong_refusals(cloud.sandbox, {"/v4/regions": {"DELETE"}})
     assert wrong_refusals(cloud.sandbox, allowed) == []
 
@@ -142,9 +142,9 @@ def without_headers(answers: Sequence[Response]) -> list[str]:
 def test_every_answer_carries_the_headers_of_the_interface(cloud: Cloud) -> None:
     bare = cloud.sandbox.get("/version")
     assert len(without_headers([bare])) > len(PRESENT)
-    strangers = [cloud.sandbox.request(one.method, url(one)) for one in ENDPOINTS]
-    collections = [one for one in ENDPOINTS if one.listing and not one.parts]
-    owners = [cloud.admin.get(url(one)) for one in collections]
+    strangers = [cloud.sandbox.request(endpoint.method, url(endpoint)) for endpoint in ENDPOINTS]
+    collections = [endpoint for endpoint in ENDPOINTS if endpoint.listing and not endpoint.parts]
+    owners = [cloud.admin.get(url(endpoint)) for endpoint in collections]
     others = [cloud.sandbox.get("/v4/no/such/path"), cloud.sandbox.patch("/v4/tags"), cloud.admin.head("/v4/tags")]
     assert without_headers([*strangers, *owners, *others]) == []
     assert {answer.headers["x-oauth-scopes"] for answer in strangers} == {"unknown"}
@@ -154,20 +154,20 @@ def test_every_answer_carries_the_headers_of_the_interface(cloud: Cloud) -> None
 
 
 def test_the_accepted_scopes_are_shown_to_everybody(cloud: Cloud) -> None:
-    for one in ENDPOINTS:
-        answer = cloud.sandbox.request(one.method, url(one))
-        assert answer.headers["x-accepted-oauth-scopes"] == (",".join(one.scopes) or "*"), one.name
+    for endpoint in ENDPOINTS:
+        answer = cloud.sandbox.request(endpoint.method, url(endpoint))
+        assert answer.headers["x-accepted-oauth-scopes"] == (",".join(endpoint.scopes) or "*"), endpoint.name
 
 
 def test_deprecated_endpoints_say_so(cloud: Cloud) -> None:
-    for one in ENDPOINTS:
-        answer = cloud.sandbox.request(one.method, url(one))
-        assert ("warning" in answer.headers) == bool(one.deprecated), one.name
+    for endpoint in ENDPOINTS:
+        answer = cloud.sandbox.request(endpoint.method, url(endpoint))
+        assert ("warning" in answer.headers) == bool(endpoint.deprecated), endpoint.name
 
 
 def test_every_path_is_served_under_both_versions(cloud: Cloud) -> None:
-    for one in ENDPOINTS:
-        beta = url(one).replace("/v4/", "/v4beta/")
-        assert cloud.sandbox.request(one.method, beta).status_code != 405, one.name
-        stable = cloud.sandbox.request(one.method, beta.replace("/v4beta/", "/v4/"))
-        assert (stable.status_code == 404 and one.beta) or not one.beta, one.name
+    for endpoint in ENDPOINTS:
+        beta = url(endpoint).replace("/v4/", "/v4beta/")
+        assert cloud.sandbox.request(endpoint.method, beta).status_code != 405, endpoint.name
+        stable = cloud.sandbox.request(endpoint.method, beta.replace("/v4beta/", "/v4/"))
+        assert (stable.status_code == 404 and endpoint.beta) or not endpoint.beta, endpoint.name

@@ -154,12 +154,12 @@ def undisturbed(folders: Callable[[str], Path]) -> Lived:
 
 def _an_hour_is_counted_twice(patch: pytest.MonkeyPatch) -> None:
     right = meters.begun_hours
-    patch.setattr(meters, "begun_hours", lambda found, at: right(found, at) + (right(found, at) > 100))
+    patch.setattr(meters, "begun_hours", lambda meter, at: right(meter, at) + (right(meter, at) > 100))
 
 
 def _a_cap_is_ignored(patch: pytest.MonkeyPatch) -> None:
     right = meters.since
-    patch.setattr(meters, "since", lambda *args: [replace(one, monthly=10**12) for one in right(*args)])
+    patch.setattr(meters, "since", lambda *args: [replace(meter, monthly=10**12) for meter in right(*args)])
 
 
 def _what_is_not_billed_yet_is_added_up_wrong(patch: pytest.MonkeyPatch) -> None:
@@ -180,7 +180,7 @@ def _traffic_is_forgotten(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_promotion_pays_without_end(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(promotions.Credit, "left", lambda found, _month: found.remaining)
+    patch.setattr(promotions.Credit, "left", lambda credit, _month: credit.remaining)
 
 
 def _a_leg_is_off_by_a_micro_dollar(patch: pytest.MonkeyPatch) -> None:

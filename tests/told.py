@@ -13,7 +13,7 @@ Reasons = list[tuple[str | None, str]]
 
 def errors(answer: Any) -> Reasons:
     """The refusals of an answer, as (field, reason)."""
-    return [(one.get("field"), one["reason"]) for one in answer.json()["errors"]]
+    return [(error.get("field"), error["reason"]) for error in answer.json()["errors"]]
 
 
 def actions(client: httpx2.Client) -> list[str]:

@@ -21,12 +21,12 @@ FIRST = (
 def resolved(document: Document, schema: Schema) -> Schema:
     """Without references and without the choice of null."""
     while "$ref" in schema:
-        found = document
+        target = document
         for part in schema["$ref"].removeprefix("#/").split("/"):
-            found = found[part]
-        schema = {**found, **{name: value for name, value in schema.items() if name != "$ref"}}
+            target = target[part]
+        schema = {**target, **{name: value for name, value in schema.items() if name != "$ref"}}
     for choice in ("anyOf", "oneOf", "allOf"):
-        options = [one for one in schema.get(choice, []) if one.get("type") != "null"]
+        options = [option for option in schema.get(choice, []) if option.get("type") != "null"]
         if len(options) == 1:
             outer = {name: value for name, value in schema.items() if name != choice}
             return {**resolved(document, options[0]), **outer}
@@ -34,8 +34,8 @@ def resolved(document: Document, schema: Schema) -> Schema:
 
 
 def kinds_of(schema: Schema) -> list[str]:
-    found = schema.get("type", [])
-    return [kind for kind in ([found] if isinstance(found, str) else found) if kind != "null"]
+    kinds = schema.get("type", [])
+    return [kind for kind in ([kinds] if isinstance(kinds, str) else kinds) if kind != "null"]
 
 
 def scalar_type(document: Document, schema: Schema) -> str:
@@ -51,15 +51,15 @@ def scalar_type(document: Document, schema: Schema) -> str:
 
 def fields_of(document: Document, schema: Schema, prefix: str = "", depth: int = 1) -> list[dict[str, Any]]:
     schema = resolved(document, schema)
-    found: list[dict[str, Any]] = []
+    fields: list[dict[str, Any]] = []
     for name, inner in schema.get("properties", {}).items():
         field = resolved(document, inner)
         if field.get("readOnly"):
             continue
-        found.append(_field(document, prefix + name, field, required=name in schema.get("required", ())))
+        fields.append(_field(document, prefix + name, field, required=name in schema.get("required", ())))
         if "properties" in field and depth < MAX_DEPTH:
-            found += fields_of(document, field, f"{prefix}{name}.", depth + 1)
-    return found
+            fields += fields_of(document, field, f"{prefix}{name}.", depth + 1)
+    return fields
 
 
 def _field(document: Document, name: str, schema: Schema, *, required: bool) -> dict[str, Any]:
@@ -90,8 +90,8 @@ def _type_of(document: Document, item: Schema, name: str) -> str:
         field = resolved(document, resolved(document, field).get("properties", {}).get(part, {}))
     if kinds_of(field) == ["array"]:
         field = resolved(document, field.get("items", {}))
-    found = scalar_type(document, field)
-    return "any" if found == "json" else found
+    kind = scalar_type(document, field)
+    return "any" if kind == "json" else kind
 
 
 def columns_of(document: Document, item: Schema) -> list[str]:

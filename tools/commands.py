@@ -122,7 +122,9 @@ class _Names:
 
 
 def is_listing(document: Document, operation: Document | None) -> bool:
-    return operation is not None and any(one["name"] == "page" for one in _parameters(document, operation, "query"))
+    return operation is not None and any(
+        parameter["name"] == "page" for parameter in _parameters(document, operation, "query")
+    )
 
 
 def _parameters(document: Document, operation: Document, place: str, path: str | None = None) -> list[Document]:
@@ -130,17 +132,21 @@ def _parameters(document: Document, operation: Document, place: str, path: str |
     if path is None:
         path = next(path for path, known in document["paths"].items() if operation in known.values())
     listed = [*document["paths"][path].get("parameters", []), *operation.get("parameters", [])]
-    found = [resolved(document, one) for one in listed]
-    return [one for one in found if one["in"] == place]
+    parameters = [resolved(document, parameter) for parameter in listed]
+    return [parameter for parameter in parameters if parameter["in"] == place]
 
 
 def _command(document: Document, names: _Names, path: str, method: str) -> dict[str, Any]:
     operation = document["paths"][path][method]
     words = names.words[node_of(document, path), method]
     query = [
-        {"name": one["name"], "type": scalar_type(document, one["schema"]), "help": one.get("description", "")}
-        for one in _parameters(document, operation, "query", path)
-        if one["name"] not in ("page", "page_size")
+        {
+            "name": parameter["name"],
+            "type": scalar_type(document, parameter["schema"]),
+            "help": parameter.get("description", ""),
+        }
+        for parameter in _parameters(document, operation, "query", path)
+        if parameter["name"] not in ("page", "page_size")
     ]
     kind, item = _answer(document, operation)
     listing = is_listing(document, operation)
@@ -158,7 +164,9 @@ def _command(document: Document, names: _Names, path: str, method: str) -> dict[
         "filters": filters_of(document, _parameters(document, operation, "header", path), item) if listing else {},
         "columns": columns_of(document, item) if listing else [],
         "answer": kind,
-        "key": any(one["name"] == "Idempotency-Key" for one in _parameters(document, operation, "header", path)),
+        "key": any(
+            parameter["name"] == "Idempotency-Key" for parameter in _parameters(document, operation, "header", path)
+        ),
         **_sent(document, operation),
     }
     return {name: value for name, value in made.items() if value or name in ("words", "args")}

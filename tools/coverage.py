@@ -81,7 +81,10 @@ def row_of(endpoint: Endpoint) -> Row:
 def documented(endpoints: Sequence[Endpoint]) -> dict[str, set[int]]:
     """The statuses that each operation may answer with, as OpenAPI tells."""
     described = openapi.operations(openapi.document(endpoints, ""))
-    return {one["operationId"]: {int(status) for status in one["responses"]} for _method, _path, one in described}
+    return {
+        operation["operationId"]: {int(status) for status in operation["responses"]}
+        for _method, _path, operation in described
+    }
 
 
 def render(endpoints: Sequence[Endpoint], rows: Sequence[Row], answers: Mapping[str, Set[int]]) -> str:
@@ -125,7 +128,11 @@ def _of_family(operations: Sequence[Operation]) -> list[str]:
         "",
         "| Group | Operation | State | Served by, or why not |",
         "|---|---|---|---|",
-        *(f"| {one.group} | `{one.row.method} {one.row.path}` | {one.state} | {one.told} |" for one in operations),
+        *(
+            f"| {operation.group} | `{operation.row.method} {operation.row.path}` | {operation.state} |"
+            f" {operation.told} |"
+            for operation in operations
+        ),
     ]
 
 

@@ -27,7 +27,7 @@ def statements(dialect: str) -> list[str]:
 
     engine = create_mock_engine(URLS[dialect], note)
     metadata.create_all(engine, checkfirst=False)
-    return [one for index, run in groupby(made, _is_index) for one in (sorted(run) if index else run)]
+    return [statement for index, run in groupby(made, _is_index) for statement in (sorted(run) if index else run)]
 
 
 def _is_index(statement: str) -> bool:

@@ -46,7 +46,7 @@ def render(jobs: tuple[Job, ...] = JOBS) -> str:
 
 def _row(job: Job) -> str:
     steps = " → ".join(step.name for step in job.operation.steps)
-    shows = ", ".join(f"`{one}`" for one in _shown(job)) or "what it is"
+    shows = ", ".join(f"`{status}`" for status in _shown(job)) or "what it is"
     after = ", ".join(f"`{kind}`" for kind in job.after)
     return f"| `{job.operation.kind}` | `{job.action}` | {_from(job)} | {after} | {shows} | {steps} |"
 
@@ -54,7 +54,7 @@ def _row(job: Job) -> str:
 def _from(job: Job) -> str:
     if job.creates:
         return "new"
-    return "any" if job.accepts == STATUSES else ", ".join(f"`{one}`" for one in job.accepts)
+    return "any" if job.accepts == STATUSES else ", ".join(f"`{status}`" for status in job.accepts)
 
 
 def _shown(job: Job) -> list[str]:
@@ -65,7 +65,7 @@ def _shown(job: Job) -> list[str]:
 def _diagram(jobs: tuple[Job, ...]) -> list[str]:
     """Moves between states; jobs that leave the state alone are in the table only."""
     lines = ["```mermaid", "stateDiagram-v2"]
-    lines += ["    state at_rest {", *(f"        {one}" for one in AT_REST), "    }"]
+    lines += ["    state at_rest {", *(f"        {status}" for status in AT_REST), "    }"]
     moves: dict[tuple[str, str], list[str]] = {}
     for job in jobs:
         shown = _shown(job)
@@ -92,7 +92,7 @@ def _starts(job: Job, shown: list[str]) -> list[tuple[str, str]]:
         return [("at_rest", shown[0]), ("stopped", shown[0])]
     if isinstance(job.during, Mapping):
         return list(job.during.items())
-    return [(one, shown[0]) for one in (("at_rest",) if job.accepts == AT_REST else job.accepts)]
+    return [(status, shown[0]) for status in (("at_rest",) if job.accepts == AT_REST else job.accepts)]
 
 
 def main() -> None:

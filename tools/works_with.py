@@ -93,8 +93,8 @@ def _row(client: Client, versions: dict[str, str]) -> str:
 def _versions() -> dict[str, str]:
     python = tomllib.loads((ROOT / "uv.lock").read_text(encoding="utf-8"))["package"]
     npm = json.loads((ROOT / NPM).read_text(encoding="utf-8"))["packages"]
-    found = {package["name"]: package["version"] for package in python if "version" in package}
-    return found | {path.rpartition("node_modules/")[2]: about["version"] for path, about in npm.items() if path}
+    versions = {package["name"]: package["version"] for package in python if "version" in package}
+    return versions | {path.rpartition("node_modules/")[2]: about["version"] for path, about in npm.items() if path}
 
 
 def _sentence(test: str) -> str:
@@ -103,7 +103,7 @@ def _sentence(test: str) -> str:
     module = ast.parse((ROOT / path).read_text(encoding="utf-8"))
     if not name:
         return (ast.get_docstring(module) or "").splitlines()[0].rstrip(".")
-    (found,) = [node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == name]
+    (function,) = [node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == name]
     words = name.removeprefix("test_").replace("_", " ")
-    doc = ast.get_docstring(found)
+    doc = ast.get_docstring(function)
     return doc.splitlines()[0].rstrip(".") if doc else words[0].upper() + words[1:]

@@ -39,9 +39,9 @@ from crofter.readiness import Readiness
 from crofter.resources.billing import meters
 from crofter.resources.instances.capture import receiving
 from crofter.resources.instances.capture.rules import MOUNT as UPLOADS
+from crofter.resources.instances.periodic_work import PeriodicWorkThread
 from crofter.resources.instances.serial.rules import MOUNT as SERIAL
 from crofter.resources.instances.serial.sessions import Consoles
-from crofter.resources.instances.tending import Tender
 from crofter.resources.managed.services import rounds as managed_rounds
 from crofter.resources.users import access
 from crofter.sandbox import seeding
@@ -76,7 +76,7 @@ def build(settings: Settings) -> Application:
     runtime.hypervisor = hypervisor(runtime)
     worker = Worker(runtime, operations.OPERATIONS, {} if settings.role == "api" else POOL_SIZES)
     time_travel = TimeTravel(worker)
-    tender = Tender(runtime)
+    periodic_work = PeriodicWorkThread(runtime)
     worker.stands_with_clock = not runtime.hypervisor.real_time
     hub = Hub(runtime.database.signals, ("events",))
     if runtime.database.reads_block:
@@ -104,8 +104,8 @@ def build(settings: Settings) -> Application:
         maintenance=settings.maintenance,
     )
     if runtime.hypervisor.real_time and settings.role != "api":
-        parts.on_start += (tender.start,)
-        parts.on_stop = (tender.stop, *parts.on_stop, runtime.hypervisor.close)
+        parts.on_start += (periodic_work.start,)
+        parts.on_stop = (periodic_work.stop, *parts.on_stop, runtime.hypervisor.close)
     if runtime.database.reads_block:
         _keep_catalogue(parts, runtime)
     application = Application(runtime, _app(parts), worker, time_travel, first_login, Readiness(runtime, worker))

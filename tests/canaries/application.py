@@ -56,7 +56,7 @@ class Application:
     def _hear(self, answer: httpx2.Response) -> None:
         answer.read()
         # Where cookies are set they are shown on purpose; and a length may be any number, even that of a card.
-        shown = [one for one in answer.headers.multi_items() if one[0] not in ("set-cookie", "content-length")]
+        shown = [header for header in answer.headers.multi_items() if header[0] not in ("set-cookie", "content-length")]
         headers = "\n".join(f"{name}: {value}" for name, value in shown)
         about = f"{answer.request.method} {answer.request.url.path} -> {answer.status_code}"
         shows = set[str]().union(*(names for told, names in SHOWN_AGAIN.items() if re.fullmatch(told, about)))
@@ -92,13 +92,13 @@ class Application:
         self.heard[-1].shows.add(name)
 
     def _kept(self, canary: Canary) -> str:
-        assert canary.name not in {one.name for one in self.canaries}, canary.name
+        assert canary.name not in {other.name for other in self.canaries}, canary.name
         self.canaries.append(canary)
         return canary.value
 
     def answers(self, canary: Canary) -> bytes:
         """All that was answered, but for where the canary was made."""
-        return b"\n".join(one.content for one in self.heard if canary.name not in one.shows)
+        return b"\n".join(answer.content for answer in self.heard if canary.name not in answer.shows)
 
     def name(self, kind: str) -> str:
         """One that nothing has yet."""
@@ -151,7 +151,7 @@ def _wrapped(body: Any, secret: tuple[str, ...], change: Callable[[str], Any]) -
 
 
 def _encloses(value: Any, secret: tuple[str, ...]) -> bool:
-    return isinstance(value, str) and any(len(one) >= SHORT and one in value for one in secret)
+    return isinstance(value, str) and any(len(part) >= SHORT and part in value for part in secret)
 
 
 def opened(process: Process, store: Store) -> Application:

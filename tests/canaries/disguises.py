@@ -82,7 +82,10 @@ def found(canaries: Iterable[Canary], places: Mapping[str, bytes]) -> Iterator[S
                 if _is_text(place) and word.search(content)
             )
             continue
-        for disguise, pattern in (*disguises(canary.core).items(), *(("in another form", one) for one in canary.also)):
+        for disguise, pattern in (
+            *disguises(canary.core).items(),
+            *(("in another form", form) for form in canary.also),
+        ):
             for place, content in searched.items():
                 if pattern in content or ((b"+" in pattern or b"/" in pattern) and _urlsafe(pattern) in content):
                     yield Seen(canary.name, place, disguise)

@@ -32,24 +32,24 @@ class Field(Struct, frozen=True):
 
 def bodies() -> Iterator[Field]:
     """Every field that can be sent."""
-    for one in ENDPOINTS:
-        if one.body is not None:
-            for path, kind in _walk(shape.type_info(one.body)):
-                yield Field(f"{one.name} {path}", _secret(kind), _told(kind))
+    for endpoint in ENDPOINTS:
+        if endpoint.body is not None:
+            for path, kind in _walk(shape.type_info(endpoint.body)):
+                yield Field(f"{endpoint.name} {path}", _secret(kind), _told(kind))
 
 
 def views() -> Iterator[Field]:
     """Every field that can be shown."""
-    seen = {view for one in ENDPOINTS for view in _views(one)}
-    for view in sorted(seen, key=lambda one: one.__name__):
+    seen = {view for endpoint in ENDPOINTS for view in _views(endpoint)}
+    for view in sorted(seen, key=lambda shown: shown.__name__):
         for path, kind in _walk(shape.type_info(view)):
             yield Field(f"{view.__name__}.{path}", _secret(kind), _told(kind))
 
 
-def _views(one: Endpoint) -> Iterator[Any]:
-    for answer in answered(one):
+def _views(endpoint: Endpoint) -> Iterator[Any]:
+    for answer in answered(endpoint):
         if answer is not None and answer not in NOT_JSON:
-            yield one.item if getattr(answer, "__origin__", None) is Page else answer
+            yield endpoint.item if getattr(answer, "__origin__", None) is Page else answer
 
 
 def _walk(kind: shape.Type, path: str = "") -> Iterator[tuple[str, shape.Type]]:

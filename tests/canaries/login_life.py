@@ -49,9 +49,9 @@ def _by_link(application: Application, person: Visitor, purpose: str) -> str:
         base_url=application.url
     ) as sandbox:  # mails are shown on purpose, and sealed where they are kept
         [mail, *_] = sandbox.get("/_sandbox/outbox").json()["mails"]
-    found = re.search(r"http\S+", mail["text"])
-    assert found
-    link = found[0]
+    match = re.search(r"http\S+", mail["text"])
+    assert match
+    link = match[0]
     person.goes_to(link)  # the page carries it on
     secret = application.learn(f"{purpose} link", parse_qs(urlsplit(link).query)["token"][0])
     password = application.canary(f"{purpose} password")
@@ -76,7 +76,7 @@ def _signs_in_clumsily(application: Application, person: Visitor, password: str)
 def _secrets_of_a_browser(application: Application, person: Visitor, when: str) -> None:
     kept = dict(person.http.cookies)
     for name in ("session", "device", "form", "known"):
-        if (value := kept.get(f"crofter_{name}")) and value not in {one.value for one in application.canaries}:
+        if (value := kept.get(f"crofter_{name}")) and value not in {canary.value for canary in application.canaries}:
             application.known(f"{when} {name} cookie", value)
 
 

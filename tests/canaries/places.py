@@ -100,7 +100,9 @@ class PostgresStore:
         folder = self._server.data
         tables = (folder / "base" / self._number).iterdir()
         yield "file base", b"\n".join(file.read_bytes() for file in tables)
-        segments = (one for one in (folder / "pg_wal").iterdir() if one.is_file() and one.name >= self._first_segment)
+        segments = (
+            path for path in (folder / "pg_wal").iterdir() if path.is_file() and path.name >= self._first_segment
+        )
         yield "file pg_wal", b"\n".join(file.read_bytes() for file in segments)
         for file in self._logs():
             yield f"log of the server, {file.name}", _statements(file.read_bytes()[self._logged.get(file, 0) :])

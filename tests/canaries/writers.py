@@ -15,7 +15,7 @@ Write = Callable[[str], bytes]
 
 def _every(template: str) -> Write:
     """Each character on its own, as who escapes too much does it."""
-    return lambda text: "".join(template.format(ord(one)) for one in text).encode()
+    return lambda text: "".join(template.format(ord(character)) for character in text).encode()
 
 
 def _in_base64(before: int) -> Write:

@@ -37,7 +37,9 @@ def test_every_endpoint_has_its_command_and_every_command_its_endpoint() -> None
 def test_no_command_hides_another() -> None:
     words = [tuple(command["words"]) for command in COMMANDS]
     assert len(set(words)) == len(words)
-    assert [one for one in words for other in words if one != other and other[: len(one)] == one] == []
+    assert [
+        shorter for shorter in words for other in words if shorter != other and other[: len(shorter)] == shorter
+    ] == []
     for command in COMMANDS:
         assert tree.find(COMMANDS, [*command["words"], "1"]) == (command["words"], command)
 

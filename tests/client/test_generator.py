@@ -25,13 +25,13 @@ def listing(name: str, **properties: Any) -> dict[str, Any]:
 
 
 def made(paths: dict[str, Any], server: str = "https://cloud.example/v4") -> dict[str, dict[str, Any]]:
-    found = commands.commands({"servers": [{"url": server}], "paths": paths, "components": {}})
-    assert len(found) == sum(method in commands.METHODS for path in paths.values() for method in path)
-    return {command["operation"]: command for command in found}
+    made_commands = commands.commands({"servers": [{"url": server}], "paths": paths, "components": {}})
+    assert len(made_commands) == sum(method in commands.METHODS for path in paths.values() for method in path)
+    return {command["operation"]: command for command in made_commands}
 
 
-def words(found: dict[str, dict[str, Any]]) -> dict[str, str]:
-    return {name: " ".join([*command["words"], *command["args"]]) for name, command in found.items()}
+def words(named_commands: dict[str, dict[str, Any]]) -> dict[str, str]:
+    return {name: " ".join([*command["words"], *command["args"]]) for name, command in named_commands.items()}
 
 
 INSTANCES = {
@@ -57,9 +57,9 @@ def test_words_follow_the_path() -> None:
 
 
 def test_a_collection_of_its_own_goes_before_one_of_instances() -> None:
-    found = words(made({**INSTANCES, "/networking/ips": {"get": listing("list_ips")}}))
-    assert found["list_ips"] == "ips list"
-    assert found["view_instance_ip"] == "instances ips view INSTANCE IP"
+    lines = words(made({**INSTANCES, "/networking/ips": {"get": listing("list_ips")}}))
+    assert lines["list_ips"] == "ips list"
+    assert lines["view_instance_ip"] == "instances ips view INSTANCE IP"
 
 
 def test_what_is_there_alone_is_a_verb_and_what_can_be_changed_is_a_group() -> None:

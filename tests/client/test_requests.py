@@ -90,7 +90,7 @@ def test_a_refusal_is_a_line_for_each_field(crofter: Crofter) -> None:
         "label: Length must be 3-64 characters",
     ]
     told = crofter("instances", "create", "--label", "w", "-o", "json")
-    assert [one["field"] for one in json.loads(told.err)["errors"]] == ["type", "region", "label"]
+    assert [error["field"] for error in json.loads(told.err)["errors"]] == ["type", "region", "label"]
     assert crofter("instances", "view", "77") == (1, "", "Not found\n")
 
 
@@ -151,10 +151,10 @@ def test_filters(crofter: Crofter) -> None:
     everything = set(crofter("types", "list", "-o", "id").out.split())
     assert "g6-standard-1" in everything
     large = crofter("types", "list", "-o", "json", "--filter", "memory>=16384", "--filter", "class=standard").json()
-    assert {one["class"] for one in large["data"]} == {"standard"}
-    assert min(one["memory"] for one in large["data"]) >= 16384
+    assert {plan["class"] for plan in large["data"]} == {"standard"}
+    assert min(plan["memory"] for plan in large["data"]) >= 16384
     ordered = crofter("types", "list", "-o", "json", "--order-by", "memory", "--desc").json()["data"]
-    assert [one["memory"] for one in ordered] == sorted((one["memory"] for one in ordered), reverse=True)
+    assert [plan["memory"] for plan in ordered] == sorted((plan["memory"] for plan in ordered), reverse=True)
     named = crofter("types", "list", "-o", "json", "--filter-json", '{"label": {"+contains": "4GB"}}').json()
     assert named["results"] < len(everything)
 

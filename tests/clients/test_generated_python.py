@@ -45,15 +45,15 @@ def generated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModuleType]:
 
 def operations(generated: ModuleType) -> dict[str, Any]:
     """The module of each operation, by its name. All others are imported too: a broken one is found."""
-    found = [found.name for found in pkgutil.walk_packages(generated.__path__, f"{PACKAGE}.")]
-    modules = {name: importlib.import_module(name) for name in found}
+    names = [module.name for module in pkgutil.walk_packages(generated.__path__, f"{PACKAGE}.")]
+    modules = {name: importlib.import_module(name) for name in names}
     return {name.rpartition(".")[2]: module for name, module in modules.items() if hasattr(module, "sync_detailed")}
 
 
 @pytest.mark.both
 def test_an_instance_lives_by_the_generated_client(cloud: Cloud, generated: Any) -> None:
     calls = operations(generated)
-    assert sorted(calls) == sorted(one.name for one in ENDPOINTS)
+    assert sorted(calls) == sorted(endpoint.name for endpoint in ENDPOINTS)
     models = _models()
     with generated.AuthenticatedClient(base_url=f"{cloud.url}/v4", token=cloud.account()["token"]) as client:
         body = models.InstanceCreate(
@@ -63,7 +63,7 @@ def test_an_instance_lives_by_the_generated_client(cloud: Cloud, generated: Any)
         assert isinstance(planned, models.PlanView)
         made = calls["create_instance"].sync(client=client, body=body)
         assert isinstance(made, models.InstanceView), made
-        assert [one.id for one in calls["list_instances"].sync(client=client).data] == [made.id]
+        assert [instance.id for instance in calls["list_instances"].sync(client=client).data] == [made.id]
         cloud.settle()
         assert _running(calls, client, made.id).type_ == "g6-nanode-1"
         assert isinstance(calls["delete_instance"].sync(made.id, client=client), models.Empty)
@@ -87,8 +87,8 @@ def _models() -> Any:
 
 def _running(calls: dict[str, Any], client: Any, number: int) -> Any:
     for _ in range(TRIES):
-        found = calls["view_instance"].sync(number, client=client)
-        if found.status == "running":
-            return found
+        instance = calls["view_instance"].sync(number, client=client)
+        if instance.status == "running":
+            return instance
         calls["list_events"].sync(client=client, after=10**15, wait=1)
-    raise AssertionError(f"the instance is {found.status}")
+    raise AssertionError(f"the instance is {instance.status}")

@@ -30,7 +30,7 @@ def test_addresses_are_named_and_shared_and_ranges_are_routed(site: Site) -> Non
         expect(dialog).to_have_count(0)
         look(page, "networking")
         shared = site.api.get(f"/v4/compute/instances/{made[1]['id']}/ips").json()["ipv4"]["shared"]
-        assert [one["address"] for one in shared] == [address]
+        assert [address_row["address"] for address_row in shared] == [address]
 
         page.get_by_role("link", name="IPv6 ranges").click()
         page.get_by_role("button", name="Get a range").click()

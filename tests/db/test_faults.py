@@ -29,13 +29,13 @@ def create(client: httpx2.Client, label: str) -> httpx2.Response:
 
 
 def labels(client: httpx2.Client) -> set[str]:
-    found: set[str] = set()
+    seen: set[str] = set()
     page, pages = 1, 1
     while page <= pages:
         answer = client.get("/v4/tags", params={"page": page, "page_size": 500}).json()
-        found |= {one["label"] for one in answer["data"]}
+        seen |= {tag["label"] for tag in answer["data"]}
         page, pages = page + 1, answer["pages"]
-    return found
+    return seen
 
 
 def refused_politely(answer: httpx2.Response) -> bool:

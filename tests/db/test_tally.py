@@ -29,10 +29,10 @@ def counted(db: Session) -> dict[tuple[int, int], int]:
 
 def real(db: Session) -> dict[tuple[int, int], int]:
     """What a count of the rows themselves gives."""
-    found: Counter[tuple[int, int]] = Counter()
+    counts: Counter[tuple[int, int]] = Counter()
     for owner, number in db.raw("SELECT account_id, id FROM tag").fetchall():
-        found[owner, number >> BLOCK_BITS] += 1
-    return dict(found)
+        counts[owner, number >> BLOCK_BITS] += 1
+    return dict(counts)
 
 
 def shake(db: Session, owners: list[int], rng: random.Random, ids: set[int]) -> None:

@@ -339,12 +339,12 @@ def test_plans_do_not_depend_on_values(sqlite_database: SqliteDatabase) -> None:
 def test_what_is_deleted_is_overwritten(sqlite_database: SqliteDatabase) -> None:
     """In the file itself: what is still in the log beside it goes there first."""
 
-    def found() -> bool:
+    def is_in_the_file() -> bool:
         sqlite_database._writer.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return b"nobody may read this" in sqlite_database.path.read_bytes()
 
     add(sqlite_database, "nobody may read this", "stays")
-    assert found()
+    assert is_in_the_file()
     with sqlite_database.write() as db:
         db.delete(meta.meta, name="nobody may read this")
-    assert not found()
+    assert not is_in_the_file()

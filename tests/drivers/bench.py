@@ -45,7 +45,7 @@ class Bench(Protocol):
     regions: tuple[str, str]
     counts_traffic: bool
     """Whether bytes are counted: not on a network that QEMU makes up for a user without privileges."""
-    keeps_to_the_books: bool
+    is_exact: bool
     """Whether all is done at the foreseen moment and to the last byte: real machines take what they need."""
 
     def start(self) -> Hypervisor:

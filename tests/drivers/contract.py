@@ -15,16 +15,16 @@ Check = Callable[[Yard], None]
 
 def _checks() -> dict[str, Check]:
     """Every public function of the modules, once, or once for each verb where it asks for one."""
-    found: dict[str, Check] = {}
+    checks: dict[str, Check] = {}
     for module in (repeating, fencing, power, disks, fleet, volumes, images, serial):
         for name, function in inspect.getmembers(module, inspect.isfunction):
             if function.__module__ != module.__name__ or name.startswith("_"):
                 continue
             if "verb" in inspect.signature(function).parameters:
-                found |= {f"{name}: {verb.__name__}": partial(function, verb=verb) for verb in VERBS}
+                checks |= {f"{name}: {verb.__name__}": partial(function, verb=verb) for verb in VERBS}
             else:
-                found[name] = function
-    return found
+                checks[name] = function
+    return checks
 
 
 CHECKS = _checks()

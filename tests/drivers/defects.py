@@ -32,9 +32,9 @@ from crofter.drivers.hypervisor import (
     VolumeRef,
     VolumeSource,
 )
+from crofter.drivers.hypervisor.ledger.ledger import Ledger
 from crofter.drivers.hypervisor.ledger.performing import Task, perform
-from crofter.drivers.hypervisor.ledger.plans import Plan, one
-from crofter.drivers.hypervisor.ledger.scene import Scene
+from crofter.drivers.hypervisor.ledger.plans import Plan, single_effect
 from crofter.drivers.hypervisor.ledger.things import D, Disk, Domain, Image, Thing, Volume
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.hypervisor.simulated.guest import SimulatedSerialPort
@@ -43,46 +43,46 @@ Driver = type[SimulatedHypervisor]
 _fresh = itertools.count()
 
 
-class _Restarts(Scene):
+class _Restarts(Ledger):
     def take(self, document: type[D], known: Thing[D], order: Order, *, anew: bool) -> Thing[D]:
         return super().take(document, known, order, anew=True)
 
 
-class _Unfenced(Scene):
+class _Unfenced(Ledger):
     def admit(self, document: type[D], known: Thing[D] | None, order: Order) -> None:
         """Everybody may."""
 
 
-class _KnowsNoFollowers(Scene):
+class _KnowsNoFollowers(Ledger):
     def admit(self, document: type[D], known: Thing[D] | None, order: Order) -> None:
         if known is not None and known.operation == order.operation:
             super().admit(document, known, order)
 
 
-class _SeesNoUse(Scene):
+class _SeesNoUse(Ledger):
     def user(self, disk: Thing[Disk]) -> Thing[Domain] | None:
         return None
 
 
-class _SeesNoVolumeInUse(Scene):
+class _SeesNoVolumeInUse(Ledger):
     def volume_user(self, volume: Thing[Volume]) -> Thing[Domain] | None:
         return None
 
 
-class _ForgetsTheDead(Scene):
+class _ForgetsTheDead(Ledger):
     def find(self, document: type[D], number: int) -> Thing[D] | None:
-        found = super().find(document, number)
-        return None if found is None or found.doc is None else found
+        thing = super().find(document, number)
+        return None if thing is None or thing.doc is None else thing
 
 
-class _HoldsNothing(Scene):
+class _HoldsNothing(Ledger):
     def lock_hosts(self, hosts: Iterable[int]) -> None:
         """Leaves time for another one to look before either writes."""
 
     def find(self, document: type[D], number: int) -> Thing[D] | None:
-        found = super().find(document, number)
+        thing = super().find(document, number)
         time.sleep(0.05)
-        return found
+        return thing
 
 
 def _with_orders(name: str, reading: Callable[[SimulatedHypervisor, Order], Order]) -> Driver:
@@ -97,11 +97,11 @@ def _with_orders(name: str, reading: Callable[[SimulatedHypervisor, Order], Orde
         return call
 
     verbs = [verb for verb in vars(SimulatedHypervisor) if verb.startswith("ensure_")]
-    return type(name, (SimulatedHypervisor,), {verb: misread(verb) for verb in verbs} | {"scene": _Restarts})
+    return type(name, (SimulatedHypervisor,), {verb: misread(verb) for verb in verbs} | {"ledger_class": _Restarts})
 
 
-def _with_scene(name: str, scene: type[Scene]) -> Driver:
-    return type(name, (SimulatedHypervisor,), {"scene": scene})
+def _with_ledger(name: str, ledger: type[Ledger]) -> Driver:
+    return type(name, (SimulatedHypervisor,), {"ledger_class": ledger})
 
 
 class UnknownIsOff(SimulatedHypervisor):
@@ -137,8 +137,8 @@ class DeploysTheCatalogue(SimulatedHypervisor):
 
 class KeepsNoBytes(SimulatedHypervisor):
     def ensure_image(self, ref: ImageRef, source: ImageSource, order: Order) -> Progress:
-        def plan(_scene: Scene, thing: Thing[Image], _ends: int) -> Plan:
-            return one(Image, replace(thing, doc=Image(1, 1, "")), Image(1, 1, "", ready=True))
+        def plan(_ledger: Ledger, thing: Thing[Image], _ends: int) -> Plan:
+            return single_effect(Image, replace(thing, doc=Image(1, 1, "")), Image(1, 1, "", ready=True))
 
         return perform(self._transactions, Task("image", Image, ref, order, plan, creates=True))
 
@@ -150,9 +150,9 @@ class ListsNoImages(SimulatedHypervisor):
 
 class ShrinksAnything(SimulatedHypervisor):
     def ensure_size(self, ref: DiskRef, size: int, order: Order) -> Progress:
-        def plan(_scene: Scene, thing: Thing[Disk], _ends: int) -> Plan:
+        def plan(_ledger: Ledger, thing: Thing[Disk], _ends: int) -> Plan:
             assert thing.doc is not None
-            return one(Disk, thing, replace(thing.doc, size=size))
+            return single_effect(Disk, thing, replace(thing.doc, size=size))
 
         return perform(self._transactions, Task("size", Disk, ref, order, plan))
 
@@ -164,9 +164,9 @@ class CopiesNoVolume(SimulatedHypervisor):
 
 class ShrinksVolumes(SimulatedHypervisor):
     def ensure_grown(self, ref: VolumeRef, size: int, order: Order) -> Progress:
-        def plan(_scene: Scene, thing: Thing[Volume], _ends: int) -> Plan:
+        def plan(_ledger: Ledger, thing: Thing[Volume], _ends: int) -> Plan:
             assert thing.doc is not None
-            return one(Volume, thing, replace(thing.doc, size=size))
+            return single_effect(Volume, thing, replace(thing.doc, size=size))
 
         return perform(self._transactions, Task("grown", Volume, self._stored(ref), order, plan))
 
@@ -280,31 +280,35 @@ DEFECTS: dict[str, tuple[Driver, str]] = {
             _with_orders("OneForAll", lambda _, order: replace(order, operation=1, step=f"{order.operation}")),
             "the_fences_of_two_operations_do_not_compare",
         ),
-        ("ignores fences", _with_scene("IgnoresFences", _Unfenced), "each_verb_refuses_an_older_fence: running"),
+        ("ignores fences", _with_ledger("IgnoresFences", _Unfenced), "each_verb_refuses_an_older_fence: running"),
         (
             "ignores fences of new steps",
-            _with_scene("IgnoresFences", _Unfenced),
+            _with_ledger("IgnoresFences", _Unfenced),
             "each_verb_refuses_an_older_fence_in_a_new_step: size",
         ),
         (
             "lets operations come back",
-            _with_scene("KnowsNoFollowers", _KnowsNoFollowers),
+            _with_ledger("KnowsNoFollowers", _KnowsNoFollowers),
             "each_verb_refuses_an_operation_that_was_followed: off",
         ),
         (
             "lets a late boot through",
-            _with_scene("KnowsNoFollowers", _KnowsNoFollowers),
+            _with_ledger("KnowsNoFollowers", _KnowsNoFollowers),
             "a_late_boot_does_not_switch_on_what_was_shut_down_since",
         ),
-        ("brings the dead back", _with_scene("ForgetsTheDead", _ForgetsTheDead), "a_late_creation_brings_nothing_back"),
+        (
+            "brings the dead back",
+            _with_ledger("ForgetsTheDead", _ForgetsTheDead),
+            "a_late_creation_brings_nothing_back",
+        ),
         (
             "resizes disks in use",
-            _with_scene("SeesNoUse", _SeesNoUse),
+            _with_ledger("SeesNoUse", _SeesNoUse),
             "a_disk_in_use_is_not_resized_and_keeps_its_size",
         ),
         (
             "writes to disks in use",
-            _with_scene("SeesNoUse", _SeesNoUse),
+            _with_ledger("SeesNoUse", _SeesNoUse),
             "a_disk_in_use_is_neither_written_nor_deleted",
         ),
         ("shrinks below the files", ShrinksAnything, "a_disk_cannot_shrink_below_what_its_files_need"),
@@ -322,17 +326,17 @@ DEFECTS: dict[str, tuple[Driver, str]] = {
         ("moves only what is off", MovesOnlyWhatIsOff, "a_running_machine_moves_live_and_runs_on"),
         (
             "gives a volume to two machines",
-            _with_scene("SeesNoVolumeInUse", _SeesNoVolumeInUse),
+            _with_ledger("SeesNoVolumeInUse", _SeesNoVolumeInUse),
             "a_volume_is_plugged_into_one_machine_only",
         ),
         (
             "boots with a volume of another machine",
-            _with_scene("SeesNoVolumeInUse", _SeesNoVolumeInUse),
+            _with_ledger("SeesNoVolumeInUse", _SeesNoVolumeInUse),
             "a_machine_does_not_boot_with_a_volume_that_another_one_has",
         ),
         (
             "deletes volumes in use",
-            _with_scene("SeesNoVolumeInUse", _SeesNoVolumeInUse),
+            _with_ledger("SeesNoVolumeInUse", _SeesNoVolumeInUse),
             "a_volume_in_use_is_not_deleted",
         ),
         ("shrinks volumes", ShrinksVolumes, "a_volume_grows_in_use_and_never_shrinks"),
@@ -348,5 +352,5 @@ DEFECTS: dict[str, tuple[Driver, str]] = {
 }
 """Each with the check that has to catch it."""
 
-RACING = _with_scene("HoldsNothing", _HoldsNothing)
+RACING = _with_ledger("HoldsNothing", _HoldsNothing)
 """Looks and then writes, and leaves others time in between. SQLite's one writer hides it."""

@@ -35,9 +35,9 @@ class RealServer:
         self.zones.mkdir()
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = int(free.getsockname()[1])
-        found = binary(server)
-        assert found is not None
-        self._words = [found, *getattr(self, f"_{server}")()]
+        program = binary(server)
+        assert program is not None
+        self._words = [program, *getattr(self, f"_{server}")()]
         self._process: subprocess.Popen[bytes] | None = None
 
     def _bind(self) -> list[str]:

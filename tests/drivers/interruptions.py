@@ -96,9 +96,9 @@ def _inner(part: Any) -> Any:
 
 
 def interrupting(patch: pytest.MonkeyPatch) -> Interrupter:
-    """Between all lines that are opened from here on and their hosts."""
+    """Between all connections that are opened from here on and their hosts."""
     made, opened, told = Interrupter(), virt.open, threading.excepthook
-    patch.setattr(connections, "_lines", {})
+    patch.setattr(connections, "_connections", {})
     patch.setattr(virt, "open", lambda uri: Watched(opened(uri), made))
     patch.setattr(threading, "excepthook", lambda about: None if about.exc_type is Died else told(about))
     return made
@@ -153,12 +153,12 @@ def remove_all(yard: Yard) -> None:
     for kind in (listed.domains, listed.disks, listed.backups, listed.images, listed.volumes):
         for ref in kind:
             yard.remove(ref)
-    driver._tending.tidy()
+    driver._periodic_work.tidy()
     for entry in driver.hosts():
         client = driver.hosts_client.client(entry.id)
         files = [*client.listed(), *client.listed(volumes=True)]
         assert [name for name in files if not name.startswith(THE_OPERATORS)] == []
-        assert [domain.name() for domain in client.look.listAllDomains()] == []
+        assert [domain.name() for domain in client.read_connection.listAllDomains()] == []
         assert driver.list(entry.id).domains == ()
 
 

@@ -27,7 +27,7 @@ helper system is foreseen to take: some checks look at work when it should be ha
 class LibvirtBench:
     regions = ("us-east", "eu-west")
     counts_traffic = False
-    keeps_to_the_books = False
+    is_exact = False
 
     def __init__(self, database: Database, daemons: Daemons) -> None:
         self.database = database
@@ -59,23 +59,23 @@ class LibvirtBench:
         return self._hand.hosts_client.client(ref.host).domain(ref.id)
 
     def shut_down_inside(self, domain: DomainRef) -> None:
-        found, ends = self._domain(domain), time.monotonic() + 120
-        while found.isActive():
+        guest, ends = self._domain(domain), time.monotonic() + 120
+        while guest.isActive():
             assert time.monotonic() < ends, "the guest does not listen"
             try:
-                found.shutdown()
+                guest.shutdown()
             except LibvirtError:
                 pass  # it is still booting
             for _ in range(10):
-                if not found.isActive():
+                if not guest.isActive():
                     return
                 time.sleep(0.1)
 
     def kill(self, domain: DomainRef) -> None:
         name = self._hand.hosts_client.names.domain(domain.id)
         os.kill(self.daemons.process_of(domain.host, name), 9)
-        found, ends = self._domain(domain), time.monotonic() + 10
-        while found.isActive() and time.monotonic() < ends:
+        guest, ends = self._domain(domain), time.monotonic() + 10
+        while guest.isActive() and time.monotonic() < ends:
             time.sleep(0.05)
 
     def unplug(self, host: int) -> None:
@@ -90,7 +90,7 @@ class LibvirtBench:
 
         def notice() -> None:
             while not over.wait(0.2):
-                self._hand._tending.notice()
+                self._hand._periodic_work.sync_power()
 
         noticing = threading.Thread(target=notice)
         noticing.start()

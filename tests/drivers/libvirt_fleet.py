@@ -153,13 +153,13 @@ class Daemons:
 
     def left(self) -> list[str]:
         """Machines and volumes that are still there, but for the operator's files."""
-        found = [str(path.name) for folder in (self.folder,) for path in folder.glob("*/pool/*/*")]
-        found += [str(path.name) for path in self.folder.glob("volumes-*/*/*")]
+        names = [str(path.name) for folder in (self.folder,) for path in folder.glob("*/pool/*/*")]
+        names += [str(path.name) for path in self.folder.glob("volumes-*/*/*")]
         for number in self.regions:
             connection = virt.open(self.uri(number))
-            found += [domain.name() for domain in connection.listAllDomains()]
+            names += [domain.name() for domain in connection.listAllDomains()]
             connection.close()
-        return [name for name in found if not name.startswith("file-")]
+        return [name for name in names if not name.startswith("file-")]
 
     def clear(self) -> None:
         """No machines, and no volumes but the operator's files."""

@@ -39,9 +39,9 @@ class Wired(SimulatedGateway):
 
     def find(self, key: str) -> Outcome | None:
         self._wire.carry("request")
-        found = super().find(key)
+        outcome = super().find(key)
         self._wire.carry("answer")
-        return found
+        return outcome
 
     def stage(self, key: str, customer: str, cents: int, redirect_url: str, cancel_url: str) -> Staged:
         self._wire.carry("request")

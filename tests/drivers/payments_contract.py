@@ -87,7 +87,7 @@ def ten_who_ask_for_one_charge_at_once_get_one(bank: Bank) -> None:
     gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
     token = _token(gateway, bank.good)
     outcomes = at_once(*(lambda: gateway.charge(key, customer, token, 500) for _ in range(10)))
-    assert [one.paid for one in outcomes] == [True] * 10
+    assert [outcome.paid for outcome in outcomes] == [True] * 10
     assert bank.moved(customer) == [500]
 
 
@@ -120,9 +120,9 @@ def a_staged_payment_is_executed_once_under_its_key(bank: Bank) -> None:
     payment_id = _staged(bank.connect(), customer)
     assert [bank.connect().execute(key, customer, payment_id, bank.payer, 500).paid for _ in range(3)] == [True] * 3
     assert bank.moved(customer) == [500]
-    found = bank.connect().find(key)
-    assert found is not None
-    assert found.paid
+    outcome = bank.connect().find(key)
+    assert outcome is not None
+    assert outcome.paid
 
 
 def a_staged_payment_is_executed_once_under_any_key(bank: Bank) -> None:
@@ -140,7 +140,7 @@ def ten_who_execute_one_payment_under_ten_keys_at_once_pay_once(bank: Bank) -> N
     def execute() -> Outcome:
         return gateway.execute(_fresh("key"), customer, payment_id, bank.payer, 500)
 
-    assert sum(one.paid for one in at_once(*[execute] * 10)) == 1
+    assert sum(outcome.paid for outcome in at_once(*[execute] * 10)) == 1
     assert bank.moved(customer) == [500]
 
 
@@ -168,9 +168,9 @@ def a_lost_answer_to_executing_is_a_doubt_and_is_looked_up(bank: Bank) -> None:
     payment_id = _staged(gateway, customer)
     with bank.losing("answer"), pytest.raises(InDoubt):
         gateway.execute(key, customer, payment_id, bank.payer, 500)
-    found = gateway.find(key)
-    assert found is not None
-    assert found.paid
+    outcome = gateway.find(key)
+    assert outcome is not None
+    assert outcome.paid
     assert bank.moved(customer) == [500]
 
 
@@ -190,9 +190,9 @@ def a_lost_answer_is_a_doubt_and_is_looked_up(bank: Bank) -> None:
     token = _token(gateway, bank.good)
     with bank.losing("answer"), pytest.raises(InDoubt):
         gateway.charge(key, customer, token, 500)
-    found = gateway.find(key)
-    assert found is not None
-    assert found.paid
+    outcome = gateway.find(key)
+    assert outcome is not None
+    assert outcome.paid
     assert gateway.charge(key, customer, token, 500).paid
     assert bank.moved(customer) == [500]
 
@@ -201,9 +201,9 @@ def the_lost_answer_of_a_declined_charge_is_a_doubt_too(bank: Bank) -> None:
     gateway, key, customer = bank.connect(), _fresh("key"), _fresh("customer")
     with bank.losing("answer"), pytest.raises(InDoubt):
         gateway.charge(key, customer, _token(gateway, bank.bad), 500)
-    found = gateway.find(key)
-    assert found is not None
-    assert not found.paid
+    outcome = gateway.find(key)
+    assert outcome is not None
+    assert not outcome.paid
 
 
 def a_lost_request_is_a_doubt_and_nothing_is_found(bank: Bank) -> None:
@@ -233,7 +233,7 @@ def what_became_of_a_charge_is_told_to_anybody(bank: Bank) -> None:
     gateway.charge(good, customer, _token(gateway, bank.good), 500)
     gateway.charge(bad, customer, _token(gateway, bank.bad), 500)
     later = bank.connect()
-    assert [one is not None and one.paid for one in (later.find(good), later.find(bad))] == [True, False]
+    assert [outcome is not None and outcome.paid for outcome in (later.find(good), later.find(bad))] == [True, False]
 
 
 # ---- calling off ----------------------------------------------------------------------------------------------------
@@ -276,7 +276,7 @@ def charged_and_called_off_at_once_is_one_or_the_other(bank: Bank) -> None:
         def call_off(key: str = key) -> Outcome:
             return gateway.call_off(key)
 
-        paid = {one.paid for one in at_once(charge, call_off, charge, call_off)}
+        paid = {outcome.paid for outcome in at_once(charge, call_off, charge, call_off)}
         assert len(paid) == 1
         assert bank.moved(customer) == ([500] if paid == {True} else [])
 

@@ -121,8 +121,8 @@ class World:
         return answer.json()
 
     def events(self) -> list[Any]:
-        found: list[Any] = self.client.get("/v4/account/events").json()["data"]
-        return found
+        events: list[Any] = self.client.get("/v4/account/events").json()["data"]
+        return events
 
     def until(self, seen: Callable[[], bool], seconds: float = 180) -> None:
         ends = time.monotonic() + seconds
@@ -135,8 +135,8 @@ class World:
             time.sleep(0.2)
 
     def status(self, number: int) -> str:
-        found: str = self.call("GET", f"/{number}")["status"]
-        return found
+        status: str = self.call("GET", f"/{number}")["status"]
+        return status
 
     def settled(self, number: int, status: str = "running") -> None:
         """Nothing is under way any more, and the instance is so."""

@@ -17,7 +17,7 @@ NOON = 1_772_366_400_000
 class SimulatedBench:
     regions = ("us-east", "eu-west")
     counts_traffic = True
-    keeps_to_the_books = True
+    is_exact = True
 
     def __init__(self, database: Database, driver: type[SimulatedHypervisor] = SimulatedHypervisor) -> None:
         self.database = database
@@ -33,9 +33,9 @@ class SimulatedBench:
         self.clock.setting = Setting("frozen", 0, self.clock.now() + round(seconds * 1000))
 
     def content(self, disk: DiskRef | VolumeRef) -> str:
-        found = self._hand.observe(disk).content
-        assert found is not None, f"{disk} has no content"
-        return found
+        content = self._hand.observe(disk).content
+        assert content is not None, f"{disk} has no content"
+        return content
 
     def shut_down_inside(self, domain: DomainRef) -> None:
         self._hand.faults.power_off(domain.id)

@@ -27,7 +27,7 @@ from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
 from crofter.drivers.hypervisor.ledger.performing import Task, perform
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import planning, tables
-from crofter.drivers.hypervisor.libvirt.books import Books, Store
+from crofter.drivers.hypervisor.libvirt.host_ledger import HostLedger, Store
 from crofter.drivers.hypervisor.libvirt.media import Media
 from tests.at_once import at_once
 
@@ -38,7 +38,7 @@ FITTING, CREATES = 3, 8
 
 
 class Fleet:
-    """The books of the driver, with hosts that always answer and on which nothing is ever done."""
+    """The ledger of the driver, with hosts that always answer and on which nothing is ever done."""
 
     def __init__(self, database: Database, *memory: int) -> None:
         self.store = Store(database, Clock())
@@ -50,8 +50,8 @@ class Fleet:
                 db.insert(tables.host, id=FIRST + number, memory=size, **HOST)
 
     def place(self, number: int) -> int:
-        with self.store.reading() as scene:
-            return planning.place(scene, REGION, number, MACHINE, None)
+        with self.store.reading() as ledger:
+            return planning.place(ledger, REGION, number, MACHINE, None)
 
     def define(self, host: int, number: int) -> Progress:
         order = Order(number, "define", 1, "compute_create")
@@ -73,12 +73,12 @@ class Fleet:
             return error.reason
 
     def used(self, host: int) -> int:
-        with self.store.reading() as scene:
-            return planning.used_memory(scene, host)
+        with self.store.reading() as ledger:
+            return planning.used_memory(ledger, host)
 
     def machines(self) -> int:
-        with self.store.reading() as scene:
-            return len(scene.all(Domain))
+        with self.store.reading() as ledger:
+            return len(ledger.all(Domain))
 
 
 HOST = {
@@ -95,8 +95,8 @@ HOST = {
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def store(request: pytest.FixtureRequest) -> Database:
-    found: Database = request.getfixturevalue("sqlite_store" if request.param == "sqlite" else "postgres_store")
-    return found
+    database: Database = request.getfixturevalue("sqlite_store" if request.param == "sqlite" else "postgres_store")
+    return database
 
 
 def _all(call: Callable[[int], Any]) -> list[Any]:
@@ -138,10 +138,10 @@ def test_disks_that_come_at_once_share_the_space_of_their_host(store: Database) 
 def test_the_test_would_see_a_host_that_is_not_locked(
     postgres_store: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def unlocked(_books: Books, _hosts: Iterable[int]) -> None:
+    def unlocked(_ledger: HostLedger, _hosts: Iterable[int]) -> None:
         """Everybody may count at the same time."""
 
-    monkeypatch.setattr(Books, "lock_hosts", unlocked)
+    monkeypatch.setattr(HostLedger, "lock_hosts", unlocked)
 
     def too_many() -> bool:
         fleet = Fleet(postgres_store, FITTING * MACHINE.memory)

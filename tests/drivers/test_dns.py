@@ -42,8 +42,8 @@ def driver(request: pytest.FixtureRequest, tmp_path: Path) -> NameServer:
 
 
 def lines(driver: NameServer, name: str = NAME) -> tuple[str, ...] | None:
-    found = driver.published(name)
-    return None if found is None else found.lines
+    published = driver.published(name)
+    return None if published is None else published.lines
 
 
 def test_what_is_published_is_served_until_it_is_withdrawn(driver: NameServer) -> None:
@@ -76,9 +76,9 @@ def test_a_name_that_was_withdrawn_begins_anew(driver: NameServer) -> None:
 def test_a_zone_may_be_copied_from_its_masters(driver: NameServer) -> None:
     driver.publish(zone(1))
     driver.publish(Zone(NAME, 2, (), masters=("192.0.2.53", "2001:db8::53")))
-    found = driver.published(NAME)
-    assert found is not None
-    assert (found.serial, found.lines) == (2, ())
+    published = driver.published(NAME)
+    assert published is not None
+    assert (published.serial, published.lines) == (2, ())
 
 
 def test_the_simulated_server_survives_with_its_database(sqlite_database: Database) -> None:

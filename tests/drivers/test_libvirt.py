@@ -73,7 +73,7 @@ def test_the_libvirt_driver_keeps_the_contract(yard: Yard, check: str) -> None:
 def test_a_worker_that_stands_still_before_it_starts_a_machine_starts_none_that_was_switched_off(
     yard: Yard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between its last look at the books and libvirt's call any time may pass, as when a process is stopped."""
+    """Between its last look at the ledger and libvirt's call any time may pass, as when a process is stopped."""
     machine, boot = yard.machine(), yard.order("boot")
     reached, go_on = threading.Event(), threading.Event()
     defined = machine_jobs.put_definition
@@ -151,7 +151,7 @@ def test_what_a_dead_process_has_left_on_hosts_is_cleared_away(yard: Yard) -> No
     host.send_bytes("file-0123456789abcdef", b"a kernel of last year")
     other = driver.hosts_client.client(yard.host(yard.other_region))
     other.send_bytes(f"d{kept.id}.qcow2", b"moved away from here")
-    driver._tending.tidy()
+    driver._periodic_work.tidy()
     assert [name for name in host.listed() if not name.startswith("file-")] == [f"d{kept.id}.qcow2"]
     assert "file-0123456789abcdef" not in host.listed()
     assert f"d{kept.id}.qcow2" not in other.listed()

@@ -9,7 +9,7 @@ import pytest
 from tests.drivers.bench import Yard
 from tests.drivers.fake_libvirt.bench import FakeBench
 
-from crofter.drivers.hypervisor.libvirt.carrying import at_most_once_a_second, carry  # isort: skip - after the binding
+from crofter.drivers.hypervisor.libvirt.volume_transfer import at_most_once_a_second, transfer  # isort: skip - after the binding
 
 
 def test_the_pieces_of_a_copy_are_not_each_asked_for(fake_yard: Yard, fake_bench: FakeBench) -> None:
@@ -18,7 +18,7 @@ def test_the_pieces_of_a_copy_are_not_each_asked_for(fake_yard: Yard, fake_bench
     client = fake_bench.hand.hosts_client.client
     target = client(fake_yard.host(fake_yard.other_region))
     asked: list[None] = []
-    carry(client(disk.host), target, f"d{disk.id}.qcow2", "copy", 100 << 20, lambda: asked.append(None))
+    transfer(client(disk.host), target, f"d{disk.id}.qcow2", "copy", 100 << 20, lambda: asked.append(None))
     assert len(fake_bench.host(disk.host).called("recv")) > 40
     assert len(asked) <= 3, "seldom on the way, and once at the end"
     assert asked

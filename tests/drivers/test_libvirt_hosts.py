@@ -46,10 +46,10 @@ def test_a_silent_host_does_not_keep_the_others_from_being_looked_at(fake_yard: 
     fake_bench.host(silent.domain.host).hooks["getAllDomainStats"] = keep_silent
     fake_bench.kill(other.domain)
     driver = fake_bench.start()
-    driver._tending.notice(0.2)
+    driver._periodic_work.sync_power(0.2)
     assert asked.wait(PATIENCE)
     while not driver.changes(0):
-        driver._tending.notice(0.2)
+        driver._periodic_work.sync_power(0.2)
     assert [change.ref for change in driver.changes(0)] == [other.domain]
     assert len(fake_bench.host(silent.domain.host).called("getAllDomainStats")) == 1, "nobody asks it a second time"
     answers.set()
@@ -62,7 +62,7 @@ def test_a_host_is_asked_once_for_all_of_its_machines(fake_yard: Yard, fake_benc
     fake_bench.shut_down_inside(second.domain)
     asked = fake_bench.host(first.domain.host)
     asked.calls.clear()
-    fake_bench.hand._tending.notice()
+    fake_bench.hand._periodic_work.sync_power()
     assert [change.reason for change in fake_bench.hand.changes(0)] == ["crashed", "guest"]
     assert asked.called("getAllDomainStats") == [""]
     assert asked.called("lookupByName") == []
@@ -85,16 +85,16 @@ def test_all_who_wait_for_a_silent_host_wait_together(monkeypatch: pytest.Monkey
         answers.wait(PATIENCE)
 
     monkeypatch.setattr(virt, "open", open_slowly)
-    line = connections.Line("fake://nobody")
+    connection = connections.Connection("fake://nobody")
     with pytest.raises(Unreachable):
-        line.get(0.01)
+        connection.get(0.01)
     assert opened.wait(PATIENCE)
-    line._since -= 100  # they have waited for so long already
+    connection._since -= 100  # they have waited for so long already
     waited: list[float | None] = []
-    trying: Any = line._trying
+    trying: Any = connection._trying
     monkeypatch.setattr(trying, "result", lambda left: waited.append(left) or _late())
     with pytest.raises(Unreachable):
-        line.get(60)
+        connection.get(60)
     assert waited == [0.0]
     answers.set()
 
@@ -190,7 +190,7 @@ def test_parts_of_uploads_are_cleared_away_when_they_are_old(fake_yard: Yard, fa
     fresh = f"part{now}-0123456789ab-file-x"
     for name in (fresh, f"part{now - 24 * HOUR}-0123456789ab-file-x", "tmp4711-abc-script"):
         client.send_bytes(name, b"in part")
-    fake_bench.hand._tending.tidy()
+    fake_bench.hand._periodic_work.tidy()
     assert client.listed() == [fresh]
 
 

@@ -43,7 +43,9 @@ def test_a_job_that_is_not_begun_again_is_seen_here(
     fake_yard: Yard, fake_bench: FakeBench, interrupter: Interrupter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A driver that takes the work of the dead for done."""
-    monkeypatch.setattr(type(fake_bench.hand._performer), "_taken_over", lambda self, scene, task, begun: (None, False))
+    monkeypatch.setattr(
+        type(fake_bench.hand._performer), "_taken_over", lambda self, ledger, task, begun: (None, False)
+    )
     with pytest.raises(AssertionError):
         dies(fake_yard, interrupter, disk, 2)
 

@@ -11,7 +11,7 @@ from crofter.clock import Clock, machine_now
 from crofter.db import Database
 from crofter.drivers.hypervisor import DiskRef, DiskSpec, Empty, Order, Progress
 from crofter.drivers.hypervisor.errors import Unreachable
-from crofter.drivers.hypervisor.libvirt import books, tables
+from crofter.drivers.hypervisor.libvirt import host_ledger, tables
 from tests.drivers.bench import IMAGE, Yard
 from tests.drivers.fake_libvirt.bench import PATIENCE, FakeBench
 from tests.drivers.fake_libvirt.module import Fault
@@ -44,8 +44,8 @@ class Job:
         return progress
 
     def rows(self) -> list[Any]:
-        with self.bench.hand._store.reading() as scene:
-            return scene.jobs()
+        with self.bench.hand._store.reading() as ledger:
+            return ledger.jobs()
 
     def seems_dead(self) -> None:
         with self.bench.database.write() as db:
@@ -243,13 +243,13 @@ def test_what_libvirt_refuses_for_good_fails_at_once(fake_yard: Yard, fake_bench
 
 
 def test_leases_go_by_the_clock_of_the_database(postgres_store: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(books, "machine_now", lambda: 0)
-    with books.Store(postgres_store, Clock()).reading() as scene:
-        now = scene.lease_time
-        rows = [_row(1, now), _row(2, now - books.LEASE - 1), _row(3, now - books.LEASE // 2)]
-        assert scene.living(rows) == {1, 3}
+    monkeypatch.setattr(host_ledger, "machine_now", lambda: 0)
+    with host_ledger.Store(postgres_store, Clock()).reading() as ledger:
+        now = ledger.lease_time
+        rows = [_row(1, now), _row(2, now - host_ledger.LEASE - 1), _row(3, now - host_ledger.LEASE // 2)]
+        assert ledger.living(rows) == {1, 3}
     assert abs(now - machine_now()) < 60_000
 
 
-def _row(number: int, beat: int) -> books.JobRow:
-    return books.JobRow(number, 1, "disk", 1, "s", "disk", [], [], "me", 0, beat, 1, "running")
+def _row(number: int, beat: int) -> host_ledger.JobRow:
+    return host_ledger.JobRow(number, 1, "disk", 1, "s", "disk", [], [], "me", 0, beat, 1, "running")

@@ -49,9 +49,9 @@ def test_a_backup_of_nothing_but_swap_has_no_file_and_is_there(fake_yard: Yard) 
 
 def test_volumes_of_a_storage_that_nobody_reaches_are_not_listed(fake_yard: Yard, fake_bench: FakeBench) -> None:
     near, far = fake_yard.volume(), fake_yard.volume(fake_yard.other_region)
-    for one in fake_yard.driver.hosts():
-        if one.region == near.region:
-            fake_bench.unplug(one.id)
+    for candidate in fake_yard.driver.hosts():
+        if candidate.region == near.region:
+            fake_bench.unplug(candidate.id)
     assert fake_yard.driver.list().volumes == (far,)
     assert fake_yard.driver.observe(near).presence == "unknown"
 
@@ -91,7 +91,7 @@ def test_no_tenant_is_given_what_another_one_has_on_a_host(fake_yard: Yard, fake
 def test_who_comes_a_moment_later_with_the_same_order_finds_no_stranger(
     fake_yard: Yard, fake_bench: FakeBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Between its look at the books and its look at the host, another process has begun and ended the same work."""
+    """Between its look at the ledger and its look at the host, another process has begun and ended the same work."""
     ref, order, late = DiskRef(fake_yard.host(), fake_yard.number()), fake_yard.order(), fake_bench.start()
     spec = DiskSpec(100, "raw")
     stored, reached, go_on = host.HostClient.stored, threading.Event(), threading.Event()

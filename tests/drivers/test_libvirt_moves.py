@@ -161,7 +161,7 @@ def test_a_machine_that_stands_still_between_two_hosts_goes_on(
 
 
 def test_a_machine_that_has_moved_too_late_is_brought_back(move: Move, fake_yard: Yard, fake_bench: FakeBench) -> None:
-    """Between the last look at the books and the call any time may pass, and somebody else order something."""
+    """Between the last look at the ledger and the call any time may pass, and somebody else order something."""
     order = fake_yard.order()
     spec = replace(move.machine.spec, memory=1024)
 
@@ -193,7 +193,7 @@ def test_counters_of_a_machine_that_has_moved_are_added_up(move: Move, fake_yard
 def test_a_machine_that_cannot_be_brought_back_runs_on_neither_host(
     move: Move, fake_yard: Yard, fake_bench: FakeBench
 ) -> None:
-    """Rather than on the wrong one: it would be started a second time, where the books have it."""
+    """Rather than on the wrong one: it would be started a second time, where the ledger has it."""
     order, spec = fake_yard.order(), replace(move.machine.spec, memory=1024)
 
     def fail(_name: str) -> None:
@@ -208,7 +208,7 @@ def test_a_machine_that_cannot_be_brought_back_runs_on_neither_host(
     move.call()
     fake_bench.wait(PATIENCE)
     fake_yard.done(lambda: fake_bench.hand.ensure_domain(move.machine.domain, spec, order))
-    fake_bench.hand._tending.notice()
+    fake_bench.hand._periodic_work.sync_power()
     assert (move.where(), move.running_on()) == ((move.number, "off"), [])
     assert [change.reason for change in fake_yard.driver.changes(0)] == ["crashed"]
     assert (fake_yard.driver.list(move.to).domains, fake_yard.driver.list(move.to).disks) == ((), ())
@@ -261,7 +261,7 @@ def test_a_machine_that_is_switched_off_in_the_moment_it_is_let_run_does_not_sta
     fake_bench.wait(PATIENCE)
     assert not said[0].done, "it is off only when nobody can switch it on any more"
     fake_yard.done(lambda: fake_bench.hand.ensure_off(machine.domain, off))
-    fake_bench.hand._tending.notice()
+    fake_bench.hand._periodic_work.sync_power()
     assert fake_yard.power(machine.domain) == "off"
     assert fake_bench.domain(machine.domain).running is None
 
@@ -270,7 +270,7 @@ def test_a_machine_that_comes_on_with_its_host_is_let_come_on(fake_yard: Yard, f
     """libvirt shows it as stopped until QEMU is there, and a server looks at it every other second."""
     machine, driver = fake_yard.machine(on=True), fake_bench.start()
     driver.maintenance(machine.domain.host, begins=True)
-    fake_bench.host(machine.domain.host).hooks["starting"] = lambda _: fake_bench.hand._tending.notice()
+    fake_bench.host(machine.domain.host).hooks["starting"] = lambda _: fake_bench.hand._periodic_work.sync_power()
     driver.maintenance(machine.domain.host, begins=False)
     assert fake_yard.power(machine.domain) == "on"
     assert fake_bench.domain(machine.domain).running is not None

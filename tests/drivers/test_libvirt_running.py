@@ -26,7 +26,7 @@ def two_machines(yard: Yard) -> tuple[Machine, Machine]:
 
 def states(yard: Yard, *machines: Machine) -> list[tuple[str, str | None, bool]]:
     seen = [yard.driver.observe(machine.domain) for machine in machines]
-    return [(one.power, one.reason, one.resumes) for one in seen]
+    return [(machine.power, machine.reason, machine.resumes) for machine in seen]
 
 
 # ---- hosts out of service -------------------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ def test_a_drain_that_is_broken_off_remembers_which_machines_were_on(fake_yard: 
     host = fake_bench.host(number)
 
     def break_off(_name: str) -> None:
-        fake_bench.hand._tending.notice()  # the server sees that the first guest is off
+        fake_bench.hand._periodic_work.sync_power()  # the server sees that the first guest is off
         raise BrokenOff
 
     host.hooks["after shutdown"] = break_off
@@ -169,8 +169,8 @@ def test_jobs_of_a_process_that_ends_are_taken_over_at_once(fake_yard: Yard, fak
     assert not ending.ensure_backup(ref, machine.disks, order).done
     ending._performer.close(0)
     fake_yard.driver.ensure_backup(ref, machine.disks, order)
-    with fake_bench.hand._store.reading() as scene:
-        assert ending._performer.owner not in {job.owner for job in scene.jobs()}
+    with fake_bench.hand._store.reading() as ledger:
+        assert ending._performer.owner not in {job.owner for job in ledger.jobs()}
     fake_bench.wait(PATIENCE)
     assert fake_yard.driver.ensure_backup(ref, machine.disks, order).done
 
@@ -184,7 +184,7 @@ def grown(yard: Yard, disk: DiskRef, size: int) -> str | None:
 
 
 def test_growing_that_is_taken_over_grows_all_the_same(fake_yard: Yard, fake_bench: FakeBench) -> None:
-    """The first process has made the volume larger: how large the disk was is known from the books alone."""
+    """The first process has made the volume larger: how large the disk was is known from the ledger alone."""
     disk, order, dead = fake_yard.image_disk(fake_yard.host()), fake_yard.order(), fake_bench.start()
     told: list[str] = []
     host = fake_bench.host(disk.host)

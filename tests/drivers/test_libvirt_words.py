@@ -70,20 +70,23 @@ def test_on_a_user_network_the_guest_is_leased_its_own_address_and_reaches_nothi
 def test_a_filter_lets_only_own_addresses_out_and_closes_the_ports_of_mail() -> None:
     rule = Rule("inbound", "ACCEPT", "TCP", "22, 80-90", ("198.51.100.0/24", "2001:db8:5::/48"))
     network = Network(("203.0.113.7", "2001:db8:1::/64"), (rule, Rule("inbound", "DROP")))
-    found = ElementTree.fromstring(filters.filter_xml("name", "identity", "f2:3c:95:00:00:01", network))
-    rules = [(one.get("action"), one.get("direction"), one[0].tag, one[0].attrib) for one in found.findall("rule")]
+    root = ElementTree.fromstring(filters.filter_xml("name", "identity", "f2:3c:95:00:00:01", network))
+    rules = [
+        (element.get("action"), element.get("direction"), element[0].tag, element[0].attrib)
+        for element in root.findall("rule")
+    ]
     assert ("drop", "out", "mac", {"match": "no", "srcmacaddr": "f2:3c:95:00:00:01"}) in rules
     assert ("return", "out", "ip", {"srcipaddr": "203.0.113.7", "srcipmask": "32"}) in rules
     assert ("return", "out", "ipv6", {"srcipaddr": "2001:db8:1::", "srcipmask": "64"}) in rules
-    assert {one[3].get("dstportstart") for one in rules if one[1:3] == ("out", "tcp")} == {"25", "465", "587"}
-    let_in = [one[2:] for one in rules if one[:2] == ("accept", "in") and one[2] != "arp"]
+    assert {told[3].get("dstportstart") for told in rules if told[1:3] == ("out", "tcp")} == {"25", "465", "587"}
+    let_in = [told[2:] for told in rules if told[:2] == ("accept", "in") and told[2] != "arp"]
     assert let_in[0] == (
         "tcp",
         {"srcipaddr": "198.51.100.0", "srcipmask": "24", "dstportstart": "22", "dstportend": "22"},
     )
     assert [kind for kind, _ in let_in] == ["tcp", "tcp", "tcp-ipv6", "tcp-ipv6"]
-    assert [one[2] for one in rules if one[:2] == ("drop", "in")] == ["all", "all-ipv6"]
-    priorities = [int(one.get("priority", "")) for one in found.findall("rule")]
+    assert [told[2] for told in rules if told[:2] == ("drop", "in")] == ["all", "all-ipv6"]
+    priorities = [int(element.get("priority", "")) for element in root.findall("rule")]
     assert priorities == sorted(priorities), "the first that matches decides"
 
 
@@ -107,7 +110,7 @@ def test_certificates_are_good_for_one_side_each_and_their_keys_for_nobody_else(
     for folder, file, purpose in (("own", "clientcert.pem", "client"), ("node1", "servercert.pem", "server")):
         certificate = x509.load_pem_x509_certificate((tmp_path / folder / file).read_bytes())
         usage = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
-        assert [one._name for one in usage] == [f"{purpose}Auth"]
+        assert [purpose_id._name for purpose_id in usage] == [f"{purpose}Auth"]
     for name in ("own/cakey.pem", "own/clientkey.pem", "node1/serverkey.pem"):
         assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o600
     for name in ("own/clientcert.pem", "node1/servercert.pem", "node2/servercert.pem"):
@@ -138,7 +141,7 @@ def test_the_servers_certificate_is_made_anew_before_it_ends(tmp_path: Path, mon
     monkeypatch.setattr(host_certificates, "LIFE", timedelta(seconds=1))
     host_certificates.make(own, "node1.example", tmp_path / "node1")
     authority, first = _ends(own / "cacert.pem"), _ends(own / "clientcert.pem")
-    told = {one.whose: one.ends_soon for one in host_certificates.known(own)}
+    told = {certificate.whose: certificate.ends_soon for certificate in host_certificates.known(own)}
     lasting = {"the authority": False, "the authority for machines": False}
     assert told == {**lasting, "the server": True, "host node1.example": True}
     monkeypatch.setattr(host_certificates, "LIFE", life)
@@ -148,7 +151,7 @@ def test_the_servers_certificate_is_made_anew_before_it_ends(tmp_path: Path, mon
     assert renewed > first + life / 2
     host_certificates.make(own, "node1.example", tmp_path / "node1")
     assert _ends(own / "clientcert.pem") == renewed, "it is used for as long as it is good"
-    assert not any(one.ends_soon for one in host_certificates.known(own))
+    assert not any(certificate.ends_soon for certificate in host_certificates.known(own))
     assert not list((own / host_certificates.ISSUED).glob("*key*"))
 
 

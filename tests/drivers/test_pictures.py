@@ -116,12 +116,12 @@ def test_a_crowd_is_sent_away(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     crowd = [
         threading.Thread(target=lambda: outcomes.append(decodes(b"", "PNG", most_pixels=1))) for _ in range(places)
     ]
-    for one in crowd:
-        one.start()
+    for thread in crowd:
+        thread.start()
     eventually(lambda: not image_cleaner._queue._value)
     with pytest.raises(Crowded):
         decodes(b"", "PNG", most_pixels=1)
     gate.touch()
-    for one in crowd:
-        one.join()
+    for thread in crowd:
+        thread.join()
     assert outcomes == [False] * places

@@ -48,7 +48,7 @@ def test_it_knows_nothing_of_the_service(probe_client: ProbeClient, monkeypatch:
     assert probe_client._process is not None
     folder = Path(f"/proc/{probe_client._process.pid}")
     assert (folder / "environ").read_bytes() == b""
-    opened = {os.readlink(one) for one in (folder / "fd").iterdir()}
+    opened = {os.readlink(descriptor) for descriptor in (folder / "fd").iterdir()}
     assert not [path for path in opened if path.startswith("/") and not path.startswith("/dev/")]
     if os.geteuid() == 0:
         assert "Uid:\t65534\t65534" in (folder / "status").read_text()

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from crofter.clock import DAY, HOUR
 from crofter.drivers.hypervisor import DiskRef, DiskSpec, DomainSpec, Empty, FromImage, Inventory, Order, Refused, Seed
-from crofter.drivers.hypervisor.ledger.world import DEFAULTS
+from crofter.drivers.hypervisor.ledger.conditions import DEFAULTS
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
 from tests.drivers.bench import Yard
 from tests.drivers.simulated_bench import NOON, SimulatedBench

@@ -26,17 +26,17 @@ from tests.drivers.simulated_bench import SimulatedBench
 def address(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A store where work takes no time."""
     if request.param == "sqlite":
-        found = str(tmp_path)
+        place = str(tmp_path)
         database = open_database(None, tmp_path)
         create_store(database)
         database.close()
     else:
         server: PostgresServer = request.getfixturevalue("postgres_server")
-        found = server.address(server.create())
-    database, driver = open_driver(found)
+        place = server.address(server.create())
+    database, driver = open_driver(place)
     driver.set_transitions({"*": Transition(seconds=0)})
     database.close()
-    return found
+    return place
 
 
 Spawn = Callable[[str, int], subprocess.Popen[str]]

@@ -141,7 +141,7 @@ def backup(yard: Yard) -> Ordered:
     ref = BackupRef(machine.domain.host, yard.number())
     return Ordered(
         lambda driver, order: driver.ensure_backup(ref, machine.disks, order),
-        lambda: [saved.disk for saved in yard.driver.observe(ref).disks] == [one.id for one in machine.disks],
+        lambda: [saved.disk for saved in yard.driver.observe(ref).disks] == [disk.id for disk in machine.disks],
     )
 
 

@@ -22,14 +22,14 @@ def served(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Served]:
     if request.param == "postgresql":
         server: PostgresServer = request.getfixturevalue("postgres_server")
         address = server.address(server.empty())
-    found = Served(tmp_path, address)
-    yield found
-    assert found.stop() == 0
+    started = Served(tmp_path, address)
+    yield started
+    assert started.stop() == 0
 
 
 def events(served: Served) -> list[tuple[str, str]]:
-    found = served.call("GET", "/v4/account/events?page_size=500")["data"]
-    ours = [event for event in reversed(found) if event["action"].startswith("compute_")]  # a month may end meanwhile
+    listed = served.call("GET", "/v4/account/events?page_size=500")["data"]
+    ours = [event for event in reversed(listed) if event["action"].startswith("compute_")]  # a month may end meanwhile
     return [(event["action"], event["status"]) for event in ours]
 
 
@@ -53,8 +53,8 @@ def test_an_instance_lives_through_two_deaths_of_its_server(served: Served) -> N
     served.settle()
     served.call("POST", f"{path}/migrate", region="us-west")
     served.settle()
-    found = served.call("GET", path)
-    assert (found["status"], found["type"], found["region"]) == ("running", "g6-standard-1", "us-west")
+    instance = served.call("GET", path)
+    assert (instance["status"], instance["type"], instance["region"]) == ("running", "g6-standard-1", "us-west")
     served.call("DELETE", path)
     served.settle()
     assert served.client.get(path).status_code == 404
@@ -102,7 +102,7 @@ def test_what_was_answered_is_there_after_a_kill_and_nothing_is_twice(served: Se
     listed: list[str] = []
     for page in range(1, 50):
         data = served.call("GET", f"/v4/tags?page_size=500&page={page}")["data"]
-        listed += [one["label"] for one in data]
+        listed += [tag["label"] for tag in data]
         if len(data) < 500:
             break
     assert len(listed) == len(set(listed))

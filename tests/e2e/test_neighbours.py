@@ -75,11 +75,11 @@ def test_an_instance_with_all_its_neighbours_is_made_moved_and_deleted(cloud: Cl
     alice.post("domains", domain="shop.example.org", type="master", soa_email="a@example.org", tags=["shop"])
 
     tagged = alice.get("tags/shop")["data"]
-    assert [one["type"] for one in tagged] == KINDS
-    assert [one["data"]["tags"] for one in tagged] == [["shop"]] * 4
-    assert [one["id"] for one in alice.get(f"{path}/volumes")["data"]] == [volume["id"]]
-    assert [one["id"] for one in alice.get(f"{path}/firewalls")["data"]] == [firewall["id"]]
-    assert [one["id"] for one in alice.get(f"{path}/nodebalancers")["data"]] == [balancer["id"]]
+    assert [carrier["type"] for carrier in tagged] == KINDS
+    assert [carrier["data"]["tags"] for carrier in tagged] == [["shop"]] * 4
+    assert [attached["id"] for attached in alice.get(f"{path}/volumes")["data"]] == [volume["id"]]
+    assert [assigned["id"] for assigned in alice.get(f"{path}/firewalls")["data"]] == [firewall["id"]]
+    assert [listed["id"] for listed in alice.get(f"{path}/nodebalancers")["data"]] == [balancer["id"]]
     config = alice.get(f"nodebalancers/{balancer['id']}/configs")["data"][0]
     assert config["nodes_status"] == {"up": 1, "down": 0}
 

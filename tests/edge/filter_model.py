@@ -30,9 +30,9 @@ def matches(item: Item, wanted: dict[str, Any]) -> bool:
 
 def _entry(item: Item, key: str, value: Any) -> bool:
     if key == "+and":
-        return all(matches(item, one) for one in value)
+        return all(matches(item, part) for part in value)
     if key == "+or":
-        return any(matches(item, one) for one in value)
+        return any(matches(item, part) for part in value)
     return _field(value_of(item, key), value)
 
 
@@ -44,9 +44,9 @@ def _field(held: Any, wanted: Any) -> bool:
 
 def _operator(held: Any, name: str, operand: Any) -> bool:
     if name == "+and":
-        return all(_field(held, one) for one in operand)
+        return all(_field(held, part) for part in operand)
     if name == "+or":
-        return any(_field(held, one) for one in operand)
+        return any(_field(held, part) for part in operand)
     if name == "+neq":
         return not _equal(held, operand)
     if held is None:

@@ -263,9 +263,9 @@ def test_a_long_body_is_read_closely_whatever_it_is() -> None:
 
 
 def test_thousands_of_mistakes_are_one_hundred() -> None:
-    found = problems(GOOD | {"tags": [], "nodes": [{}] * 5000})
-    assert found[:2] == [("nodes[0].address", "address is required"), ("nodes[1].address", "address is required")]
-    assert len(found) == bodies.MOST_REASONS
+    reasons = problems(GOOD | {"tags": [], "nodes": [{}] * 5000})
+    assert reasons[:2] == [("nodes[0].address", "address is required"), ("nodes[1].address", "address is required")]
+    assert len(reasons) == bodies.MOST_REASONS
 
 
 def test_a_whole_number_with_a_point_is_an_integer() -> None:

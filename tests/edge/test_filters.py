@@ -105,12 +105,12 @@ def shown(client: Client, wanted: dict[str, Any], **asked: Any) -> dict[str, Any
 
 
 def check(client: Client, items: list[model.Item], wanted: dict[str, Any], asked: dict[str, int]) -> None:
-    found = model.ordered([item for item in items if model.matches(item, wanted)], wanted, newest_first=True)
+    expected = model.ordered([item for item in items if model.matches(item, wanted)], wanted, newest_first=True)
     size, page = asked["page_size"], asked["page"]
     answer = shown(client, wanted, **asked)
-    assert answer["data"] == found[(page - 1) * size : page * size], wanted
-    assert answer["results"] == len(found), wanted
-    assert answer["pages"] == max(1, -(-len(found) // size))
+    assert answer["data"] == expected[(page - 1) * size : page * size], wanted
+    assert answer["results"] == len(expected), wanted
+    assert answer["pages"] == max(1, -(-len(expected) // size))
 
 
 def differences(client: Client, items: list[model.Item], examples: int) -> None:

@@ -249,20 +249,20 @@ def fault_in(answer: Raw, *, may_close: bool) -> str | None:
         return None
     try:
         body = answer.json()
-        good = list(body) == ["errors"] and all(one["reason"] for one in body["errors"])
+        good = list(body) == ["errors"] and all(error["reason"] for error in body["errors"])
     except (ValueError, KeyError, TypeError):
         good = False
     return None if good else f"{answer.status} without the error form: {answer.body[:80]!r}"
 
 
 def problems(cloud: Cloud) -> list[str]:
-    found = []
+    faults = []
     for may_close, corpus in ((False, hostile()), (True, framings())):
         for name, content in corpus:
             fault = fault_in(send(cloud.url, content), may_close=may_close)
             if fault is not None:
-                found.append(f"{name}: {fault}")
-    return found
+                faults.append(f"{name}: {fault}")
+    return faults
 
 
 def test_the_corpus_is_as_large_as_promised() -> None:

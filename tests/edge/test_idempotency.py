@@ -129,8 +129,8 @@ def race(alice: Client, rounds: int = 5, runners: int = 4) -> list[tuple[int, in
     """Rounds in which the same request did not get one answer and one effect: (answers, effects)."""
     wrong = []
     for number in range(rounds):
-        found = at_once(*[partial(create, alice, f"tag {number}", f"key {number}")] * runners)
-        answers = {(answer.status_code, answer.content) for answer in found}
+        responses = at_once(*[partial(create, alice, f"tag {number}", f"key {number}")] * runners)
+        answers = {(answer.status_code, answer.content) for answer in responses}
         events = alice.get("/v4/account/events", headers={"X-Filter": f'{{"entity.id": "tag {number}"}}'})
         if len(answers) != 1 or events.json()["results"] != 1:
             wrong.append((len(answers), events.json()["results"]))

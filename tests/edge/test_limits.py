@@ -103,7 +103,7 @@ def test_a_new_made_up_token_each_time_does_not_help(limited: Cloud, path: str, 
 
 def test_nor_does_a_body_that_is_never_looked_at(limited: Cloud) -> None:
     large = [request("POST", "/v4/tags", token=f"made up {number}", length=2**30) for number in range(GENERAL + 1)]
-    assert [send(limited.url, one).status for one in large] == [413] * GENERAL + [429]
+    assert [send(limited.url, body).status for body in large] == [413] * GENERAL + [429]
 
 
 def test_good_tokens_cost_their_address_nothing_and_do_not_suffer_from_it(limited: Cloud) -> None:
@@ -135,8 +135,8 @@ def test_nobody_uses_up_the_requests_of_an_address_by_naming_it(limited: Cloud) 
 def test_good_tokens_cost_their_address_nothing_even_when_they_first_come_together(limited: Cloud) -> None:
     limits = limited.application.app.parts.limits
     charged = [limits.admit("general", "token", "192.0.2.1")[1] for _ in range(3)]
-    for one in charged:
-        limits.record_token("token", "192.0.2.1", charged=one, good=True)
+    for was_charged in charged:
+        limits.record_token("token", "192.0.2.1", charged=was_charged, good=True)
     assert limits.admit("general", "token", "192.0.2.1")[1] is False
     assert limits.hit("general", "192.0.2.1").remaining == GENERAL - 1
 
@@ -160,7 +160,7 @@ def test_some_endpoints_have_a_narrower_limit_of_their_own(limited: Cloud) -> No
 
 
 def test_a_costly_request_counts_as_several(limited: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
-    cost = next(one for one in ENDPOINTS if one.name == "view_account_cost")
+    cost = next(endpoint for endpoint in ENDPOINTS if endpoint.name == "view_account_cost")
     assert cost.weight == 10
     monkeypatch.setattr(cost, "weight", 2)
     costly = [rate_status(limited.admin.get("/v4/account/cost")) for _ in range(2)]

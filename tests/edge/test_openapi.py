@@ -74,8 +74,8 @@ NOT_ECMA = re.compile(r"\\[AZzdDwWsSbBhHRKQEG<>]|\(\?(?!:|=|!|<=|<!|<[A-Za-z])|[
 
 
 def patterns() -> list[str]:
-    found = (schema.get("pattern") for _, schema in schemas_in(DOCUMENT))
-    return sorted({pattern for pattern in found if isinstance(pattern, str)})
+    values = (schema.get("pattern") for _, schema in schemas_in(DOCUMENT))
+    return sorted({pattern for pattern in values if isinstance(pattern, str)})
 
 
 def test_every_pattern_means_the_same_to_ecma_262() -> None:
@@ -109,7 +109,7 @@ def test_the_slots_of_a_machine_are_fields() -> None:
 
 @pytest.mark.parametrize(("name", "low", "high"), [("wait", 0, 60), ("after", 0, 10**18 - 1)])
 def test_a_query_is_bounded_as_the_document_says(cloud: Cloud, name: str, low: int, high: int) -> None:
-    listed = {one.get("name"): one for one in OPERATIONS["list_events"]["parameters"]}
+    listed = {parameter.get("name"): parameter for parameter in OPERATIONS["list_events"]["parameters"]}
     schema = listed[name]["schema"]
     assert (schema["minimum"], schema["maximum"]) == (low, high)
     for value in (low - 1, high + 1):
@@ -127,7 +127,7 @@ def test_the_address_of_the_server_is_absolute_and_names_the_version() -> None:
     assert [server["url"] for server in DOCUMENT["servers"]] == [f"{base}/v4", f"{base}/v4beta"]
     beta = DOCUMENT["paths"]["/account/maintenance"]
     assert [server["url"] for server in beta["servers"]] == ["http://127.0.0.1:8420/v4beta"]
-    only_beta = {path_of(one) for one in ENDPOINTS if one.beta}
+    only_beta = {path_of(endpoint) for endpoint in ENDPOINTS if endpoint.beta}
     assert {path for path, item in DOCUMENT["paths"].items() if "servers" in item} == only_beta
     assert [path for path in DOCUMENT["paths"] if path.startswith("/v4")] == []
 
@@ -152,8 +152,8 @@ def test_every_row_of_the_interface_is_in_the_document_at_its_address() -> None:
 
 def test_the_served_document_names_the_address_that_it_was_asked_for_at(cloud: Cloud) -> None:
     def address(host: str) -> str:
-        found: str = cloud.sandbox.get("/openapi.json", headers={"host": host}).json()["servers"][0]["url"]
-        return found
+        url: str = cloud.sandbox.get("/openapi.json", headers={"host": host}).json()["servers"][0]["url"]
+        return url
 
     assert cloud.sandbox.get("/openapi.json").json()["servers"][0]["url"] == f"{cloud.url}/v4"
     port = cloud.url.rpartition(":")[2]
@@ -169,7 +169,10 @@ def test_parts_of_a_path_are_declared_once_and_named_like_no_field() -> None:
         assert [name for name in inside if "_" in name] == []
         assert [name for name in inside if name.endswith("Id") and name in fields] == []
     own = [
-        one for operation in OPERATIONS.values() for one in operation.get("parameters", ()) if one.get("in") == "path"
+        parameter
+        for operation in OPERATIONS.values()
+        for parameter in operation.get("parameters", ())
+        if parameter.get("in") == "path"
     ]
     assert own == []
     assert "/compute/instances/{computeId}/backups/{backupId}/restore" in DOCUMENT["paths"]
@@ -177,28 +180,32 @@ def test_parts_of_a_path_are_declared_once_and_named_like_no_field() -> None:
 
 def test_all_operations_of_a_path_look_its_parts_up_alike() -> None:
     kinds: dict[str, Any] = {}
-    for one in ENDPOINTS:
-        parts = list(one.parts.items())
-        assert kinds.setdefault(path_of(one), parts) == parts
+    for endpoint in ENDPOINTS:
+        parts = list(endpoint.parts.items())
+        assert kinds.setdefault(path_of(endpoint), parts) == parts
 
 
 # Headers
 
 
 def referred(operation: dict[str, Any]) -> set[str]:
-    return {one["$ref"].rpartition("/")[2] for one in operation.get("parameters", ()) if "$ref" in one}
+    return {
+        parameter["$ref"].rpartition("/")[2] for parameter in operation.get("parameters", ()) if "$ref" in parameter
+    }
 
 
 def test_what_can_be_planned_or_repeated_says_so() -> None:
-    for one in ENDPOINTS:
-        operation = OPERATIONS[one.name]
-        assert ("Prefer" in referred(operation)) == (one.writes and not one.public)
-        assert ("IdempotencyKey" in referred(operation)) == (one.method == "POST" and not one.public)
-        if one.writes and not one.public:
+    for endpoint in ENDPOINTS:
+        operation = OPERATIONS[endpoint.name]
+        assert ("Prefer" in referred(operation)) == (endpoint.writes and not endpoint.public)
+        assert ("IdempotencyKey" in referred(operation)) == (endpoint.method == "POST" and not endpoint.public)
+        if endpoint.writes and not endpoint.public:
             schema = operation["responses"]["200"]["content"][JSON]["schema"]
-            options = schema["anyOf" if one.name == "update_preferences" else "oneOf"]  # any object may be preferred
+            options = schema[
+                "anyOf" if endpoint.name == "update_preferences" else "oneOf"
+            ]  # any object may be preferred
             assert options[0] == {"$ref": "#/components/schemas/PlanView"}
-            assert len(options) == (3 if one.name == "update_longview_plan" else 2)
+            assert len(options) == (3 if endpoint.name == "update_longview_plan" else 2)
 
 
 def test_a_plan_is_answered_as_the_document_says(cloud: Cloud) -> None:
@@ -211,11 +218,14 @@ def test_a_plan_is_answered_as_the_document_says(cloud: Cloud) -> None:
 
 def test_the_limits_of_a_filter_are_stated() -> None:
     said = [
-        one for operation in OPERATIONS.values() for one in operation.get("parameters", ()) if "x-filterable" in one
+        parameter
+        for operation in OPERATIONS.values()
+        for parameter in operation.get("parameters", ())
+        if "x-filterable" in parameter
     ]
     assert said != []
-    for one in said:
-        assert all(f"{limit} " in one["description"] for limit in (MAX_TERMS, MAX_PARTS, MAX_DEPTH))
+    for parameter in said:
+        assert all(f"{limit} " in parameter["description"] for limit in (MAX_TERMS, MAX_PARTS, MAX_DEPTH))
 
 
 # Words and examples
@@ -240,9 +250,16 @@ def test_every_field_is_described() -> None:
 def test_every_schema_and_every_parameter_is_described() -> None:
     bare = [name for name, schema in SCHEMAS.items() if not schema.get("description")]
     assert [name for name in bare if not name.startswith(UNDESCRIBED)] == []
-    listed = [one for operation in OPERATIONS.values() for one in operation.get("parameters", ()) if "name" in one]
+    listed = [
+        parameter
+        for operation in OPERATIONS.values()
+        for parameter in operation.get("parameters", ())
+        if "name" in parameter
+    ]
     assert [
-        one["name"] for one in (*listed, *DOCUMENT["components"]["parameters"].values()) if not one["description"]
+        parameter["name"]
+        for parameter in (*listed, *DOCUMENT["components"]["parameters"].values())
+        if not parameter["description"]
     ] == []
 
 
@@ -250,7 +267,9 @@ def test_every_operation_has_examples() -> None:
     for name, operation in OPERATIONS.items():
         places = [operation.get("requestBody", {}), operation["responses"]["200"]]
         shown = [place["content"][JSON] for place in places if JSON in place.get("content", {})]
-        assert [one for one in shown if "example" not in one and one["schema"] != {"type": "object"}] == [], name
+        assert [media for media in shown if "example" not in media and media["schema"] != {"type": "object"}] == [], (
+            name
+        )
 
 
 def shown(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:

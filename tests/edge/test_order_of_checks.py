@@ -110,6 +110,6 @@ def test_somebody_elses_object_cannot_be_told_from_none(cloud: Cloud, alice: Cli
     alice.post("/v4/tags", json={"label": "mine"})
     event = alice.get("/v4/account/events").json()["data"][0]["id"]
     for there, absent in (("/v4/tags/mine", "/v4/tags/none"), (f"/v4/account/events/{event}", "/v4/account/events/9")):
-        one, other = mallory.get(there), mallory.get(absent)
-        assert (one.status_code, one.content) == (other.status_code, other.content)
-        assert sorted(one.headers) == sorted(other.headers)
+        foreign, other = mallory.get(there), mallory.get(absent)
+        assert (foreign.status_code, foreign.content) == (other.status_code, other.content)
+        assert sorted(foreign.headers) == sorted(other.headers)

@@ -17,7 +17,7 @@ from tests.told import errors
 def labels(client: Client, **asked: object) -> list[str]:
     answer = client.get("/v4/tags", params=asked)  # type: ignore[arg-type]
     assert answer.status_code == 200, answer.text
-    return [one["label"] for one in answer.json()["data"]]
+    return [tag["label"] for tag in answer.json()["data"]]
 
 
 def account_of(cloud: Cloud, username: str) -> int:
@@ -140,5 +140,5 @@ def test_a_deep_page_holds_while_rows_come_and_go(cloud: Cloud, alice: Client) -
                 db.delete(tag, account_id=account_id, id=number)
         ids = [number for number in ids if number not in gone]
         answer = alice.get("/v4/tags", params={"page": 8, "page_size": 100}).json()
-        assert [one["label"] for one in answer["data"]] == [f"tag-{number:08}" for number in ids[700:800]]
+        assert [tag["label"] for tag in answer["data"]] == [f"tag-{number:08}" for number in ids[700:800]]
         assert answer["results"] == len(ids)

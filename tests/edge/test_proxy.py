@@ -19,7 +19,7 @@ def proxied() -> Iterator[Cloud]:
 
 def ask(cloud: Cloud, *forwarded: str) -> str:
     """What is left of a stranger's requests."""
-    answer = cloud.sandbox.get("/v4/regions", headers=[("X-Forwarded-For", one) for one in forwarded])
+    answer = cloud.sandbox.get("/v4/regions", headers=[("X-Forwarded-For", address) for address in forwarded])
     assert answer.status_code == 200
     assert "strict-transport-security" in answer.headers
     return str(answer.headers["x-ratelimit-remaining"])

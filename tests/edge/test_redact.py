@@ -7,8 +7,8 @@ import pytest
 from crofter.edge.redact import redact_path, words_of
 from crofter.registry import ENDPOINTS
 
-WORDS = words_of(("v4/v4beta", *(one.path for one in ENDPOINTS)))
-BY_NAME = {one.name: one for one in ENDPOINTS}
+WORDS = words_of(("v4/v4beta", *(endpoint.path for endpoint in ENDPOINTS)))
+BY_NAME = {endpoint.name: endpoint for endpoint in ENDPOINTS}
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ RATES = {"general": f"{LIMIT} per 2 minute", "tickets": "2 per 1 minute"}
 
 
 def two(address: str, **rates: str) -> tuple[Cloud, Cloud]:
-    one = Cloud(address, secret_key="0" * 64, rate_limits=RATES | rates)
-    return one, Cloud(address, secret_key="0" * 64, rate_limits=RATES | rates)
+    first = Cloud(address, secret_key="0" * 64, rate_limits=RATES | rates)
+    return first, Cloud(address, secret_key="0" * 64, rate_limits=RATES | rates)
 
 
 @pytest.fixture(scope="module")
@@ -122,10 +122,10 @@ def test_a_process_counts_by_itself_while_the_database_does_not_answer(
 
 def test_a_large_limit_is_taken_in_portions_and_never_exceeded(postgres_address: str) -> None:
     """What the other process holds of its last portion is all that may go unused."""
-    one, other = two(postgres_address, general=f"{MANY} per 2 minute")
+    first, other = two(postgres_address, general=f"{MANY} per 2 minute")
     taken: list[int] = []
     try:
-        for cloud in (one, other):
+        for cloud in (first, other):
             shared = cloud.application.app.parts.limits._shared
             assert shared is not None
             take = shared._windows.take
@@ -133,9 +133,9 @@ def test_a_large_limit_is_taken_in_portions_and_never_exceeded(postgres_address:
                 taken.append(amount) or take(key, amount, *more)
             )
         assert other.admin.get("/v4/tags").status_code == 200
-        admitted = 1 + sum(one.admin.get("/v4/tags").status_code == 200 for _ in range(MANY))
+        admitted = 1 + sum(first.admin.get("/v4/tags").status_code == 200 for _ in range(MANY))
     finally:
-        one.close()
+        first.close()
         other.close()
     assert MANY - PORTION < admitted <= MANY
     assert len(taken) <= 2 * (shared_counting.PORTIONS + 2)

@@ -174,8 +174,8 @@ def test_a_line_of_the_log_has_no_token() -> None:
 
 
 def test_a_server_without_sockets_does_not_load_what_they_need() -> None:
-    found = "import sys, crofter.cli.serve; print([name for name in sys.modules if 'wsproto' in name])"
-    done = subprocess.run([sys.executable, "-c", found], capture_output=True, text=True, check=True)
+    script = "import sys, crofter.cli.serve; print([name for name in sys.modules if 'wsproto' in name])"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
 
 

@@ -160,7 +160,7 @@ def test_every_status_has_the_same_headers_and_the_error_form(cloud: Cloud, alic
         if status >= 400:
             body = answer.json()  # type: ignore[attr-defined]
             assert list(body) == ["errors"]
-            assert all(set(one) <= {"field", "reason"} and one["reason"] for one in body["errors"]), status
+            assert all(set(error) <= {"field", "reason"} and error["reason"] for error in body["errors"]), status
 
 
 def test_the_scopes_of_the_token_and_of_the_endpoint_are_told(cloud: Cloud, alice: Client) -> None:

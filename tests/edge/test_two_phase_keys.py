@@ -143,7 +143,7 @@ def test_there_is_a_body_for_every_write_in_two_phases() -> None:
     assert {endpoint.name for endpoint in TWO_PHASE} == set(BODIES)
 
 
-@pytest.mark.parametrize("endpoint", TWO_PHASE, ids=lambda one: one.name)
+@pytest.mark.parametrize("endpoint", TWO_PHASE, ids=lambda endpoint: endpoint.name)
 def test_sent_eight_times_at_once_it_is_done_once_and_all_get_the_same_bytes(cloud: Cloud, endpoint: Endpoint) -> None:
     """Whatever one request leaves behind, in whichever table, eight with the same key leave no more."""
     stand_at(cloud, "2027-03-01T00:00:00")  # so that no month ends on the way
@@ -163,7 +163,7 @@ def test_sent_eight_times_at_once_it_is_done_once_and_all_get_the_same_bytes(clo
     books_are_in_order(cloud)
 
 
-@pytest.mark.parametrize("endpoint", TWO_PHASE, ids=lambda one: one.name)
+@pytest.mark.parametrize("endpoint", TWO_PHASE, ids=lambda endpoint: endpoint.name)
 def test_sent_again_it_is_answered_again_and_to_another_token_it_is_new(cloud: Cloud, endpoint: Endpoint) -> None:
     (alice,) = customer(cloud, "alice")
     other = cloud.client(cloud.token("alice"))
@@ -187,7 +187,7 @@ def dies(*_values: Any) -> Any:
     raise RuntimeError("the process died here")
 
 
-@pytest.mark.parametrize("endpoint", TWO_PHASE, ids=lambda one: one.name)
+@pytest.mark.parametrize("endpoint", TWO_PHASE, ids=lambda endpoint: endpoint.name)
 def test_a_request_over_which_the_server_died_does_not_keep_its_key_for_ever(
     cloud: Cloud, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -268,7 +268,9 @@ def test_what_is_refused_in_the_second_phase_lets_go_of_its_key(
 def test_a_payment_that_is_declined_lets_go_of_its_key(cloud: Cloud, alice: Client) -> None:
     cloud.fault("card_declined", euuid=alice.get("/v4/account").json()["euuid"], times=1)
     answers = [alice.post("/v4/account/payments", json={"usd": "20.00"}, headers=KEY) for _ in range(2)]
-    assert [(one.status_code, errors(one)) for one in answers] == [(400, [(None, "The payment was declined.")])] * 2
+    assert [(answer.status_code, errors(answer)) for answer in answers] == [
+        (400, [(None, "The payment was declined.")])
+    ] * 2
     with cloud.runtime.database.read() as db:
         assert db.raw("SELECT 1 FROM answered_request").fetchall() == []
 

@@ -129,12 +129,12 @@ def answers(connection: socket.socket, most: int) -> int:
 
 
 def test_only_a_few_requests_wait_on_a_connection(own_cloud: Cloud) -> None:
-    one, few = request("GET", "/v4/regions"), protocol.MAX_PIPELINED // 2
+    sent, few = request("GET", "/v4/regions"), protocol.MAX_PIPELINED // 2
     with connect(own_cloud.url) as connection:
-        connection.sendall(one * few)
+        connection.sendall(sent * few)
         assert answers(connection, few) == few
     with connect(own_cloud.url) as connection:
-        connection.sendall(one * 10 * protocol.MAX_PIPELINED)
+        connection.sendall(sent * 10 * protocol.MAX_PIPELINED)
         assert answers(connection, 10 * protocol.MAX_PIPELINED) <= protocol.MAX_PIPELINED
     assert own_cloud.admin.get("/v4/tags").status_code == 200
 

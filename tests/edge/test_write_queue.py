@@ -76,7 +76,7 @@ class Queue:
                     sent.append(pool.submit(self._cloud.admin.post, "/v4/tags", json={"label": label}, headers=headers))
                     eventually(partial(self._are_waiting, number))  # the first is taken already
                 database._writer.exec_trace = self._note
-            answers = [one.result() for one in sent]
+            answers = [future.result() for future in sent]
         database._writer.exec_trace = None
         return answers
 
@@ -97,8 +97,8 @@ def test_what_queues_up_is_committed_together(own_cloud: Cloud, queue: Queue) ->
 def test_one_that_is_refused_does_not_harm_its_neighbours(own_cloud: Cloud, queue: Queue) -> None:
     answers = queue.send(["same", "one", "same", "x", "two", "same"])
     assert sorted(answer.status_code for answer in answers) == [200, 200, 200, 400, 400, 400]
-    found = {one["label"] for one in own_cloud.admin.get("/v4/tags").json()["data"]}
-    assert found == {"same", "one", "two"}
+    labels = {tag["label"] for tag in own_cloud.admin.get("/v4/tags").json()["data"]}
+    assert labels == {"same", "one", "two"}
     assert own_cloud.admin.get("/v4/account/events").json()["results"] == 3
 
 
@@ -106,11 +106,11 @@ def test_one_that_fails_late_lets_the_others_be_done_once_more(own_cloud: Cloud,
     answers = queue.send(["one", "two", "three"], "only a thought")
     assert [answer.status_code for answer in answers] == [200] * 4
     assert answers[-1].headers["preference-applied"] == "plan"
-    assert sum("SAVEPOINT" in one for one in queue.statements) > 0
+    assert sum("SAVEPOINT" in statement for statement in queue.statements) > 0
     assert queue.commits == 1
     tags, events = (own_cloud.admin.get(path).json()["data"] for path in ("/v4/tags", "/v4/account/events"))
-    assert sorted(one["label"] for one in tags) == ["one", "three", "two"]
-    assert sorted(one["entity"]["label"] for one in events) == ["one", "three", "two"]
+    assert sorted(tag["label"] for tag in tags) == ["one", "three", "two"]
+    assert sorted(event["entity"]["label"] for event in events) == ["one", "three", "two"]
 
 
 def test_a_token_that_is_revoked_in_the_same_commit_is_no_good_any_more(
@@ -131,8 +131,8 @@ def test_a_token_that_is_revoked_in_the_same_commit_is_no_good_any_more(
         eventually(lambda: write_queue._jobs.qsize() == 1)
         late = pool.submit(visitor.post, "/v4/tags", json={"label": "too late"})
         eventually(lambda: write_queue._jobs.qsize() == 2)
-    assert [one.result().status_code for one in (first, revoked, late)] == [200, 200, 401]
-    assert [one["label"] for one in own_cloud.admin.get("/v4/tags").json()["data"]] == ["first"]
+    assert [future.result().status_code for future in (first, revoked, late)] == [200, 200, 401]
+    assert [tag["label"] for tag in own_cloud.admin.get("/v4/tags").json()["data"]] == ["first"]
 
 
 def test_one_that_has_waited_too_long_is_not_done_behind_its_callers_back(

@@ -70,5 +70,5 @@ def bench(runtime: Runtime) -> Iterator[Callable[..., Bench]]:
         return made[-1]
 
     yield make
-    for one in made:
-        one.worker.stop(grace=5)
+    for application in made:
+        application.worker.stop(grace=5)

@@ -72,14 +72,16 @@ def effect_late(database: Database) -> None:
 
 def claim_without_order() -> Query[Won]:
     """The quick claim that does not ask what is ahead of it on the key."""
-    one, held = operation.alias("one"), operation.alias("held")
+    candidate, held = operation.alias("candidate"), operation.alias("held")
     taken = select(held.c.key).where(held.c.state.in_(_words("running", "waiting")), held.c.key.is_not(None))
     ready = (
-        select(one.c.id)
-        .where(one.c.state.in_(_words("queued", "waiting")), one.c.due <= bindparam("now"))
-        .where(one.c.queue == bindparam("queue"), (one.c.state == "waiting") | one.c.key.not_in(taken))
+        select(candidate.c.id)
+        .where(candidate.c.state.in_(_words("queued", "waiting")), candidate.c.due <= bindparam("now"))
+        .where(
+            candidate.c.queue == bindparam("queue"), (candidate.c.state == "waiting") | candidate.c.key.not_in(taken)
+        )
     )
-    return _claim(ready.order_by(one.c.due, one.c.id))
+    return _claim(ready.order_by(candidate.c.due, candidate.c.id))
 
 
 def no_order(_: Database) -> None:
@@ -89,11 +91,13 @@ def no_order(_: Database) -> None:
 
 def no_exclusion(_: Database) -> None:
     """A claim that does not ask whether the key is taken. Meant for a database without the referee's index."""
-    one = operation.alias("one")
-    ready = select(one.c.id).where(
-        one.c.state.in_(_words("queued", "waiting")), one.c.due <= bindparam("now"), one.c.queue == bindparam("queue")
+    candidate = operation.alias("candidate")
+    ready = select(candidate.c.id).where(
+        candidate.c.state.in_(_words("queued", "waiting")),
+        candidate.c.due <= bindparam("now"),
+        candidate.c.queue == bindparam("queue"),
     )
-    queue.CLAIM_QUEUE = _claim(ready.order_by(one.c.due, one.c.id))
+    queue.CLAIM_QUEUE = _claim(ready.order_by(candidate.c.due, candidate.c.id))
 
 
 def _claim(ready: Any) -> Query[Won]:

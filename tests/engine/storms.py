@@ -91,7 +91,7 @@ class WorkerFleet:
         with database.write() as db:
             ids = [enqueue(Context(runtime, db), kind, Nothing(), key=key) for key in keys]
         database.close()
-        return [one for one in ids if one is not None]
+        return [operation_id for operation_id in ids if operation_id is not None]
 
     # ---- the processes ----------------------------------------------------------------------------------------------
 
@@ -135,7 +135,7 @@ class WorkerFleet:
             ids = self.prepare(kind, keys)  # only now: the first worker would be through before the last is up
         while kills and self.live():
             time.sleep(rng.uniform(0.02, 0.15))
-            busy = [one for one in self.members if one.pid in self._busy()]
+            busy = [member for member in self.members if member.pid in self._busy()]
             self.kill(rng.choice(busy or self.members))
             self.hire()
             kills -= 1
@@ -145,21 +145,21 @@ class WorkerFleet:
 
     def _busy(self) -> set[int]:
         """Who has an operation in hand."""
-        found = self.ask("SELECT w.pid FROM operation o JOIN worker w ON w.id = o.owner WHERE o.state = 'running'")
-        return {int(pid) for (pid,) in found}
+        rows = self.ask("SELECT w.pid FROM operation o JOIN worker w ON w.id = o.owner WHERE o.state = 'running'")
+        return {int(pid) for (pid,) in rows}
 
     # ---- the audit --------------------------------------------------------------------------------------------------
 
     def audit(self, ids: list[int], effects: Iterable[str], outside: Iterable[str]) -> Audit:
         left = Counter((op, step) for op, step in self.ask("SELECT op, step FROM effect"))
-        wanted = {(one, step) for one in ids for step in effects}
+        wanted = {(operation_id, step) for operation_id in ids for step in effects}
         lines = [line for line in self.trace.lines() if line[0] in ("begin", "end")]
         begun = Counter((int(line[1]), line[2]) for line in lines if line[0] == "begin")
         return Audit(
             unfinished=self.ask("SELECT count(*) FROM operation WHERE state <> 'done'")[0][0],
             missing=len(wanted - set(left)),
             duplicated=sum(1 for amount in left.values() if amount > 1),
-            skipped=sum(1 for one in ids for step in outside if not begun[(one, step)]),
+            skipped=sum(1 for operation_id in ids for step in outside if not begun[(operation_id, step)]),
             inversions=_inversions(lines),
             overlaps=_overlaps(lines),
             repeated=sum(amount - 1 for amount in begun.values()),
@@ -171,26 +171,26 @@ class WorkerFleet:
 def _inversions(lines: list[list[str]]) -> int:
     """How often an operation acted after a later one of the same key had begun to."""
     furthest: dict[str, int] = defaultdict(int)
-    found = 0
+    count = 0
     for word, op, _, _, key, _ in lines:
         if word == "begin" and key != "-":
-            found += int(op) < furthest[key]
+            count += int(op) < furthest[key]
             furthest[key] = max(furthest[key], int(op))
-    return found
+    return count
 
 
 def _overlaps(lines: list[list[str]]) -> int:
     """How often an operation acted while another one of the same key, in a process that lived on, still did."""
     ended = {(line[1], line[2], line[3]) for line in lines if line[0] == "end"}
     active: dict[str, set[tuple[str, str, str]]] = defaultdict(set)
-    found = 0
+    count = 0
     for word, op, step, pid, key, _ in sorted(lines, key=lambda line: int(line[5])):
         if key == "-":
             continue
         if word == "begin":
-            found += any(other[0] != op for other in active[key])
+            count += any(other[0] != op for other in active[key])
             if (op, step, pid) in ended:  # otherwise it was killed over it, and is active no more
                 active[key].add((op, step, pid))
         else:
             active[key].discard((op, step, pid))
-    return found
+    return count

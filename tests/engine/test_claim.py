@@ -61,7 +61,7 @@ def _fill(runtime: Runtime, state: str, amount: int, key: str, after: int = 0) -
 def _claim_sql(dialect: str, blind: bool) -> tuple[str, Any]:
     """The claim; ``blind``, with its states written so that no partial index is seen to fit."""
     compiled: Compiled = queue.CLAIM_QUEUE.compiled(dialect)
-    sql = compiled.sql.replace("one.state IN", "one.state || '' IN") if blind else compiled.sql
+    sql = compiled.sql.replace("candidate.state IN", "candidate.state || '' IN") if blind else compiled.sql
     assert blind == (sql != compiled.sql)
     return sql, compiled.values({"me": 7, "now": 10**9, "queue": "std"})
 

@@ -69,10 +69,10 @@ def now(cloud: Cloud) -> int:
 
 def until(holds: Callable[[], Any], seconds: float = 30) -> Any:
     limit = time.monotonic() + seconds
-    while not (found := holds()):
+    while not (value := holds()):
         assert time.monotonic() < limit, "it did not happen"
         time.sleep(0.05)
-    return found
+    return value
 
 
 def create(client: httpx2.Client) -> int:
@@ -216,36 +216,36 @@ def test_a_reset_puts_the_mark_back_with_the_rest(opened: Open, monkeypatch: pyt
 
 @pytest.fixture
 def pair(postgres_address: str) -> Iterator[tuple[Cloud, Cloud]]:
-    one, two = (Cloud(postgres_address, secret_key="0" * 64) for _ in range(2))
-    yield one, two
-    one.close()
-    two.close()
+    first, second = (Cloud(postgres_address, secret_key="0" * 64) for _ in range(2))
+    yield first, second
+    first.close()
+    second.close()
 
 
-def close_to(one: int, other: int) -> bool:
-    return abs(one - other) < 10 * SECOND
+def close_to(moment: int, other: int) -> bool:
+    return abs(moment - other) < 10 * SECOND
 
 
 @pytest.mark.parametrize("difference", [HOUR, -HOUR], ids=["behind", "ahead"])
 def test_processes_whose_machines_disagree_tell_the_time_of_their_database(
     postgres_address: str, monkeypatch: pytest.MonkeyPatch, difference: int
 ) -> None:
-    one = Cloud(postgres_address, secret_key="0" * 64)
+    first = Cloud(postgres_address, secret_key="0" * 64)
     monkeypatch.setattr(clocks, "read_wall", set_back(difference))
-    two = Cloud(postgres_address, secret_key="0" * 64)
+    second = Cloud(postgres_address, secret_key="0" * 64)
     try:
-        gone = expired(one).headers["authorization"].removeprefix("Bearer ")
-        assert two.client(gone).get("/v4/tags").status_code == 401
-        assert close_to(now(one), now(two))
-        number = create(two.admin)
-        until(lambda: running(one.admin, number))
-        assert min(durations(two.admin)) >= 0
-        assert (behind(one), behind(two) > 3500) == (0, difference > 0)
-        monkeypatch.setattr(two.runtime.clock, "wall", time.time_ns)  # it is right again
-        assert close_to(now(one), now(two))
+        gone = expired(first).headers["authorization"].removeprefix("Bearer ")
+        assert second.client(gone).get("/v4/tags").status_code == 401
+        assert close_to(now(first), now(second))
+        number = create(second.admin)
+        until(lambda: running(first.admin, number))
+        assert min(durations(second.admin)) >= 0
+        assert (behind(first), behind(second) > 3500) == (0, difference > 0)
+        monkeypatch.setattr(second.runtime.clock, "wall", time.time_ns)  # it is right again
+        assert close_to(now(first), now(second))
     finally:
-        one.close()
-        two.close()
+        first.close()
+        second.close()
 
 
 def test_a_mark_that_was_read_before_time_was_put_back_is_not_taken_over_into_the_new_era(
@@ -272,21 +272,21 @@ def test_a_mark_that_was_read_before_time_was_put_back_is_not_taken_over_into_th
 
 
 def test_when_the_databases_clock_is_set_back_all_go_on_from_the_mark(pair: tuple[Cloud, Cloud]) -> None:
-    one, two = pair
-    before = now(one)
+    first, second = pair
+    before = now(first)
     ahead = clocks.machine_now() + HOUR  # as if the database had shown that until a moment ago
-    one.runtime.clock.raise_to(ahead)
-    timekeeping.keep_mark(one.runtime)
-    until(lambda: now(two) >= before + HOUR - SECOND)
-    number = create(two.admin)
-    until(lambda: running(one.admin, number))
-    assert close_to(now(one), now(two))
-    assert min(durations(one.admin)) >= 0
-    assert min(behind(one), behind(two)) > 3500
-    one.reset()
-    until(lambda: behind(two) == 0)
-    assert behind(one) == 0
-    assert close_to(now(one), now(two))
+    first.runtime.clock.raise_to(ahead)
+    timekeeping.keep_mark(first.runtime)
+    until(lambda: now(second) >= before + HOUR - SECOND)
+    number = create(second.admin)
+    until(lambda: running(first.admin, number))
+    assert close_to(now(first), now(second))
+    assert min(durations(first.admin)) >= 0
+    assert min(behind(first), behind(second)) > 3500
+    first.reset()
+    until(lambda: behind(second) == 0)
+    assert behind(first) == 0
+    assert close_to(now(first), now(second))
 
 
 def test_a_lease_is_judged_by_how_long_it_stands_not_by_the_time_of_day(postgres_database: PostgresDatabase) -> None:

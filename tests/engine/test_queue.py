@@ -195,5 +195,5 @@ def test_the_depth_of_each_lane_can_be_read(bench: Benches) -> None:
     application.time_travel.drain()
     put(application, key="k")
     with application.runtime.database.read() as db:
-        found = {(one.state, one.amount, one.oldest_due - application.runtime.clock.now()) for one in depth(db)}
-    assert found == {("waiting", 1, 60_000), ("queued", 1, 0)}
+        depths = {(row.state, row.amount, row.oldest_due - application.runtime.clock.now()) for row in depth(db)}
+    assert depths == {("waiting", 1, 60_000), ("queued", 1, 0)}

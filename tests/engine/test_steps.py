@@ -46,8 +46,8 @@ def start(bench: Bench, kind: Operation, actor: Actor, args: Named | None = None
         assert op_id is not None
         return op_id, event_id
 
-    found: tuple[int, int] = bench.write(write, actor)
-    return found
+    ids: tuple[int, int] = bench.write(write, actor)
+    return ids
 
 
 def test_steps_run_in_order_and_the_event_follows(bench: Callable[..., Bench], alice: Actor) -> None:
@@ -333,10 +333,10 @@ def test_an_older_version_is_finished_by_its_own_steps(bench: Callable[..., Benc
     ran: list[int] = []
 
     @step()
-    def one(work: StepContext) -> None:
+    def note_version(work: StepContext) -> None:
         ran.append(work.operation.version)
 
-    versions = [Operation(kind="t.version", args=Named, steps=(one,), version=number) for number in (1, 2)]
+    versions = [Operation(kind="t.version", args=Named, steps=(note_version,), version=number) for number in (1, 2)]
     application = bench(*versions)
     for kind in versions:
         start(application, kind, alice)
@@ -346,9 +346,9 @@ def test_an_older_version_is_finished_by_its_own_steps(bench: Callable[..., Benc
 
 def test_work_of_newer_code_is_left_to_who_knows_it(bench: Callable[..., Bench], alice: Actor) -> None:
     @step()
-    def one(work: StepContext) -> None: ...
+    def do_nothing(work: StepContext) -> None: ...
 
-    unknown = Operation(kind="t.unknown", args=Named, steps=(one,))
+    unknown = Operation(kind="t.unknown", args=Named, steps=(do_nothing,))
     application = bench()
     op_id, _ = start(application, unknown, alice)
     application.time_travel.drain()
@@ -364,10 +364,10 @@ def test_arguments_that_cannot_be_read_fail_the_operation(bench: Callable[..., B
         size: int
 
     @step()
-    def one(work: StepContext) -> None: ...
+    def do_nothing(work: StepContext) -> None: ...
 
-    application = bench(Operation(kind="t.args", args=Other, steps=(one,)))
-    op_id, event_id = start(application, Operation(kind="t.args", args=Named, steps=(one,)), alice)
+    application = bench(Operation(kind="t.args", args=Other, steps=(do_nothing,)))
+    op_id, event_id = start(application, Operation(kind="t.args", args=Named, steps=(do_nothing,)), alice)
     application.time_travel.drain()
     assert application.operation(op_id, "state") == ("failed",)
     assert event(application, event_id)[2] == NEUTRAL

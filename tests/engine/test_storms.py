@@ -35,8 +35,8 @@ def fleet(address: str, tmp_path: Path) -> Iterator[Any]:
         return made[-1]
 
     yield make
-    for one in made:
-        one.dismiss()
+    for workers in made:
+        workers.dismiss()
 
 
 postgres_only = pytest.mark.parametrize("address", ["postgresql"], indirect=True)

@@ -46,8 +46,8 @@ def at_noon(application: Bench) -> None:
 
 def put(application: Bench, name: str, after: float = 0, kind: Operation = HAPPEN, **how: Any) -> int:
     due = application.runtime.clock.now() + round(after * SECOND)
-    found: int = application.write(lambda ctx: enqueue(ctx, kind, Named(name), due=due, **how))
-    return found
+    operation_id: int = application.write(lambda ctx: enqueue(ctx, kind, Named(name), due=due, **how))
+    return operation_id
 
 
 def test_everything_happens_at_its_own_moment_and_in_order(bench: Benches) -> None:

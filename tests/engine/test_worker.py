@@ -20,8 +20,8 @@ PATIENT = {"poll": 600.0}
 
 
 def put(application: Bench, kind: Operation, **how: Any) -> int:
-    found: int = application.write(lambda ctx: enqueue(ctx, kind, Nothing(), **how))
-    return found
+    operation_id: int = application.write(lambda ctx: enqueue(ctx, kind, Nothing(), **how))
+    return operation_id
 
 
 def ended(application: Bench, op_id: int) -> bool:

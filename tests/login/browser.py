@@ -45,5 +45,7 @@ def window(opened: Browser, **options: Any) -> Iterator[Page]:
         yield page
     finally:
         context.close()
-    unexpected = [one for one in complaints if "favicon" not in one and "status of 4" not in one]
+    unexpected = [
+        complaint for complaint in complaints if "favicon" not in complaint and "status of 4" not in complaint
+    ]
     assert not unexpected, unexpected

@@ -42,7 +42,7 @@ def test_the_owner_is_told_by_mail_and_on_record(cloud: Cloud, ada: Visitor) -> 
     assert "from the address 127.0.0.1" in mail["text"]
     assert f"{cloud.url}/login/reset" in mail["text"]
     events = cloud.client(cloud.token("ada")).get("/v4/account/events").json()["data"]
-    assert [(one["action"], one["username"]) for one in events] == [("profile_update", "ada")]
+    assert [(event["action"], event["username"]) for event in events] == [("profile_update", "ada")]
     with cloud.runtime.database.read() as db:
         audit_log = [row[0] for row in db.raw("SELECT operation FROM audit ORDER BY number").fetchall()]
     assert audit_log[-1] == "change_password"

@@ -59,7 +59,7 @@ def test_the_command_line_signs_in_and_out(cloud: Cloud, ada: Visitor, tmp_path:
     mine = cloud.client(kept["access_token"])
     assert mine.get("/v4/profile").json()["username"] == "ada"
     apps = mine.get("/v4/profile/apps").json()["data"]
-    assert [(one["label"], one["scopes"]) for one in apps] == [("crofter command line", "account:read_only")]
+    assert [(app["label"], app["scopes"]) for app in apps] == [("crofter command line", "account:read_only")]
     assert mine.get("/v4/account/oauth-clients").json()["results"] == 0  # the server's own, nobody's to change
 
     done = subprocess.run(
@@ -150,13 +150,13 @@ def test_an_operator_makes_accounts_and_users(operator: Operator) -> None:
     assert opened["username"] == "carol"
     operator.sees("users", "create", "dave", "dave@example.com", "--beside", "carol", "--restricted")
     users = operator.sees("users", "list")
-    assert [(one["username"], one["restricted"]) for one in users] == [
+    assert [(user["username"], user["restricted"]) for user in users] == [
         ("admin", False),
         ("carol", False),
         ("dave", True),
     ]
     assert users[1]["euuid"] == users[2]["euuid"] == opened["euuid"]
-    assert [one["to"] for one in operator.sees("mails", "list")] == ["dave@example.com", "carol@example.com"]
+    assert [mail["to"] for mail in operator.sees("mails", "list")] == ["dave@example.com", "carol@example.com"]
     assert len(operator.sees("accounts", "list")) == 2
 
 
@@ -172,7 +172,7 @@ def test_an_operator_makes_lists_and_revokes_tokens(operator: Operator) -> None:
     [made] = operator.sees("tokens", "create", "admin", "--scopes", "computes:read_only", "--days", "3")
     assert made["token"].startswith("ccp_")
     tokens = operator.sees("tokens", "list", "--user", "admin")
-    assert [(one["label"], one["scopes"]) for one in tokens] == [
+    assert [(token["label"], token["scopes"]) for token in tokens] == [
         ("first token", "*"),
         ("made by the operator", "computes:read_only"),
     ]

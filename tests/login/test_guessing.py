@@ -22,11 +22,11 @@ def at() -> Iterator[Callable[[Cloud, int], Visitor]]:
     clients: list[httpx2.Client] = []
 
     def visitor(cloud: Cloud, number: int) -> Visitor:
-        one = Visitor(cloud)
+        made = Visitor(cloud)
         transport = httpx2.HTTPTransport(local_address=f"127.0.0.{number}", verify=False)
-        one.http = httpx2.Client(base_url=cloud.url, headers={"Accept": "text/html"}, timeout=30, transport=transport)
-        clients.append(one.http)
-        return one
+        made.http = httpx2.Client(base_url=cloud.url, headers={"Accept": "text/html"}, timeout=30, transport=transport)
+        clients.append(made.http)
+        return made
 
     yield visitor
     for client in clients:

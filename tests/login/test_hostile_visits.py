@@ -27,9 +27,9 @@ def visit(cloud: Cloud, cookie: bytes) -> BrowserRequest:
 
 @pytest.mark.both
 def test_our_cookies_are_found_among_others_and_taken_as_they_are(cloud: Cloud) -> None:
-    found = visit(cloud, b'a="b; crofter_session=0f ;crofter_form = "x\\"\\073" ; crofter_device=; other; =; ;')
-    assert (found.cookie("session"), found.cookie("form")) == ("0f", '"x\\"\\073"')
-    assert found.cookie("device") is None
+    visited = visit(cloud, b'a="b; crofter_session=0f ;crofter_form = "x\\"\\073" ; crofter_device=; other; =; ;')
+    assert (visited.cookie("session"), visited.cookie("form")) == ("0f", '"x\\"\\073"')
+    assert visited.cookie("device") is None
     assert visit(cloud, b"crofter_session").cookie("session") is None
     assert visit(cloud, b"").cookie("session") is None
 

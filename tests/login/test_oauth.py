@@ -214,15 +214,15 @@ def test_one_family_does_not_end_another(ada: Visitor, app: App) -> None:
 def test_of_two_who_redeem_a_code_at_once_one_gets_a_token(ada: Visitor, app: App, round: int) -> None:
     code = app.code_from(ada)
     answers = at_once(*[partial(app.redeems, code)] * 4)
-    assert sorted(one.status_code for one in answers) == [200, 400, 400, 400]
-    [won] = [one for one in answers if one.status_code == 200]
+    assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400]
+    [won] = [answer for answer in answers if answer.status_code == 200]
     assert not works(ada.cloud, won.json()["access_token"])
 
 
 def test_of_two_who_refresh_at_once_one_gets_a_token(ada: Visitor, app: App) -> None:
     plain = app.redeems(app.code_from(ada)).json()["refresh_token"]
     answers = at_once(*[partial(app.renews, plain)] * 4)
-    assert sorted(one.status_code for one in answers) == [200, 400, 400, 400]
+    assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400]
 
 
 def test_a_code_is_good_for_ten_minutes(cloud: Cloud, ada: Visitor, app: App) -> None:
@@ -328,14 +328,14 @@ def test_all_of_it_is_on_the_audit_log(cloud: Cloud, ada: Visitor, app: App) -> 
     with cloud.runtime.database.read() as db:
         audit_log: list[Any] = list(audit.entries(db, _account_of(cloud, "ada")))
         assert audit.verify(cloud.runtime.keyring, db) == []
-    assert [one.operation for one in audit_log] == [
+    assert [entry.operation for entry in audit_log] == [
         "sign_in_refused",
         "sign_in",
         "allow_app",
         "issue_token",
         "revoke_app",
     ]
-    assert {one.username for one in audit_log} == {"ada"}
+    assert {entry.username for entry in audit_log} == {"ada"}
 
 
 def _account_of(cloud: Cloud, username: str) -> int:

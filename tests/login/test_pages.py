@@ -105,7 +105,7 @@ def test_a_person_turns_an_app_away(
         sign_in(page)
         page.get_by_role("button", name="Cancel").click()
         page.wait_for_url(f"{address}*")
-    assert [one["error"] for one in seen] == ["access_denied"]
+    assert [parameters["error"] for parameters in seen] == ["access_denied"]
 
 
 def back_from_the_console(page: Page) -> None:
@@ -173,9 +173,9 @@ def _password(page: Page, cloud: Cloud) -> None:
     visitor = Visitor(cloud)
     visitor.goes_to("/login/reset")
     visitor.sends(username="ada")
-    found = re.search(r"http\S+", mails(cloud)[0]["text"])
-    assert found
-    page.goto(found[0])
+    match = re.search(r"http\S+", mails(cloud)[0]["text"])
+    assert match
+    page.goto(match[0])
     page.get_by_label("New password").fill("12345678")
     page.get_by_label("The same again").fill("12345678")
     page.get_by_role("button", name="Set the password").click()
@@ -226,8 +226,8 @@ PAGES: dict[str, Callable[[Page, Cloud], None]] = {
 def test_everybody_can_use_a_page(chromium: Browser, cloud: Cloud, ada: Visitor, name: str, scheme: Any) -> None:
     with window(chromium, color_scheme=scheme, viewport={"width": 320, "height": 640}) as page:
         PAGES[name](page, cloud)
-        found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
-        assert [(one["id"], one["nodes"][0]["html"]) for one in found] == []
+        violations = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+        assert [(violation["id"], violation["nodes"][0]["html"]) for violation in violations] == []
         assert page.evaluate("document.documentElement.scrollWidth") <= 320  # nothing sticks out at the side
         expected = {"light": "rgb(238, 242, 238)", "dark": "rgb(16, 21, 18)"}[scheme]
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == expected
@@ -259,10 +259,10 @@ def test_encrypted_the_cookies_belong_to_this_host_alone(chromium: Browser, tmp_
                 page.get_by_label("Remember me").check()
                 page.get_by_role("button", name="Sign in").click()
                 page.wait_for_url("**/console/**")
-                cookies = {one["name"]: one for one in page.context.cookies()}
+                cookies = {cookie["name"]: cookie for cookie in page.context.cookies()}
         finally:
             server.terminate()
     assert server.returncode == 0
     assert sorted(cookies) == [f"__Host-crofter_{name}" for name in ("device", "form", "known", "session")]
-    for one in cookies.values():
-        assert (one["secure"], one["httpOnly"], one["sameSite"], one["path"]) == (True, True, "Lax", "/")
+    for cookie in cookies.values():
+        assert (cookie["secure"], cookie["httpOnly"], cookie["sameSite"], cookie["path"]) == (True, True, "Lax", "/")

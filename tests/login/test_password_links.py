@@ -14,9 +14,9 @@ NEW = "a-harbour-full-of-quiet-boats"
 
 
 def link_in(text: str) -> str:
-    found = re.search(r"http\S+", text)
-    assert found
-    return found[0]
+    match = re.search(r"http\S+", text)
+    assert match
+    return match[0]
 
 
 def newest_link(cloud: Cloud) -> str:
@@ -55,13 +55,13 @@ def test_a_forgotten_password_is_replaced(cloud: Cloud, ada: Visitor) -> None:
     assert ada.signs_in("ada", PASSWORD).status_code == 401
     assert ada.signs_in("ada", NEW).status_code == 303
     events = cloud.client(cloud.token("ada")).get("/v4/account/events").json()["data"]
-    assert [(one["action"], one["username"]) for one in events] == [("profile_update", "ada")]
+    assert [(event["action"], event["username"]) for event in events] == [("profile_update", "ada")]
 
 
 def test_nobody_learns_who_has_an_account(cloud: Cloud, ada: Visitor) -> None:
     known, unknown = asks_for_a_mail(ada), asks_for_a_mail(ada, "nobody")
     assert known == unknown
-    assert [one["to"] for one in mails(cloud)] == ["ada@example.com"]
+    assert [mail["to"] for mail in mails(cloud)] == ["ada@example.com"]
 
 
 def test_a_link_works_once(cloud: Cloud, ada: Visitor) -> None:
@@ -170,7 +170,9 @@ def test_a_link_is_kept_sealed(cloud: Cloud, ada: Visitor) -> None:
         for table in ("outbox", "password_link", "operation"):
             for row in db.raw(f"SELECT * FROM {table}").fetchall():
                 assert secret not in str(row)
-                assert secret.encode() not in b"".join(bytes(one) for one in row if isinstance(one, bytes | memoryview))
+                assert secret.encode() not in b"".join(
+                    bytes(value) for value in row if isinstance(value, bytes | memoryview)
+                )
 
 
 def test_a_link_dies_with_the_address_that_it_was_sent_to(cloud: Cloud, ada: Visitor) -> None:
@@ -192,7 +194,7 @@ def test_whoever_was_invited_at_a_wrong_address_is_invited_again(cloud: Cloud) -
     owner.post("/v4/account/users", json={"username": "grace", "email": "typo@example.com"})
     wrong = newest_link(cloud)
     owner.put("/v4/account/users/grace", json={"email": "grace@example.com"})
-    assert [one["to"] for one in mails(cloud)] == ["grace@example.com", "typo@example.com"]
+    assert [mail["to"] for mail in mails(cloud)] == ["grace@example.com", "typo@example.com"]
     grace = Visitor(cloud)
     assert grace.goes_to(wrong).status_code == 410
     assert grace.goes_to(newest_link(cloud)).status_code == 200

@@ -43,7 +43,7 @@ def test_each_login_is_on_record(cloud: Cloud, ada: Visitor) -> None:
     ada.signs_in("ada", "wrong")
     ada.signs_in("ada")
     logins = owner(cloud).get("/v4/account/logins").json()["data"]
-    assert sorted((one["username"], one["status"], one["ip"], one["restricted"]) for one in logins) == [
+    assert sorted((login["username"], login["status"], login["ip"], login["restricted"]) for login in logins) == [
         ("ada", "failed", "127.0.0.1", False),
         ("ada", "successful", "127.0.0.1", False),
     ]
@@ -79,13 +79,17 @@ def test_a_user_of_a_closed_account_cannot_sign_in(cloud: Cloud, ada: Visitor) -
 def test_the_cookies_are_kept_from_scripts_and_from_other_sites(ada: Visitor) -> None:
     page = ada.signs_in("ada", remember_me="yes")
     cookies = page.headers.get_list("set-cookie")
-    assert sorted(one.partition("=")[0] for one in cookies) == ["crofter_device", "crofter_known", "crofter_session"]
-    for one in cookies:
-        assert "HttpOnly" in one
-        assert "SameSite=lax" in one
-        assert "Path=/" in one
-        assert "Domain" not in one
-    lives = [re.findall(r"Max-Age=(\d+)", one) for one in sorted(cookies)]
+    assert sorted(cookie.partition("=")[0] for cookie in cookies) == [
+        "crofter_device",
+        "crofter_known",
+        "crofter_session",
+    ]
+    for cookie in cookies:
+        assert "HttpOnly" in cookie
+        assert "SameSite=lax" in cookie
+        assert "Path=/" in cookie
+        assert "Domain" not in cookie
+    lives = [re.findall(r"Max-Age=(\d+)", cookie) for cookie in sorted(cookies)]
     assert lives == [["2592000"], ["7776000"], []]
 
 
@@ -241,8 +245,8 @@ def test_one_password_is_checked_at_a_time_and_twenty_wait() -> None:
         with desk._turn:  # as if a check took for ever
             attempts = [pool.submit(desk.verify, None, "x") for _ in range(40)]
             refused = list(islice(as_completed(attempts), 19))
-            assert all(isinstance(one.exception(), TooMany) for one in refused)
-        assert [one.result() for one in attempts if one not in refused] == [False] * 21
+            assert all(isinstance(attempt.exception(), TooMany) for attempt in refused)
+        assert [attempt.result() for attempt in attempts if attempt not in refused] == [False] * 21
 
 
 @pytest.mark.parametrize(
@@ -335,7 +339,7 @@ def test_a_trusted_browser_is_not_asked_for_a_code_for_thirty_days(cloud: Cloud,
     ada.sends(tfa_code=code_now(cloud, codes))
     assert ada.is_signed_in
     devices = owner(cloud).get("/v4/profile/devices").json()["data"]
-    assert [(one["last_remote_addr"], one["user_agent"].startswith("python-httpx2")) for one in devices] == [
+    assert [(device["last_remote_addr"], device["user_agent"].startswith("python-httpx2")) for device in devices] == [
         ("127.0.0.1", True)
     ]
     leap(cloud, 29 * 86400)

@@ -74,8 +74,8 @@ def configs(client: Client, compute_id: int) -> list[dict[str, Any]]:
 
 def events(client: Client, *actions: str) -> list[dict[str, Any]]:
     """Events of these actions, or all, oldest first."""
-    found = listed(client, "/v4/account/events")
-    return [one for one in reversed(found) if not actions or one["action"] in actions]
+    newest_first = listed(client, "/v4/account/events")
+    return [event for event in reversed(newest_first) if not actions or event["action"] in actions]
 
 
 def last(client: Client, action: str) -> dict[str, Any]:

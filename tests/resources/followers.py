@@ -83,8 +83,8 @@ class ByCursor(Follower):
 
 class ByStream(Follower):
     def follow(self) -> None:
-        with stream(self._client, after=self._after) as found:
-            for frame in found:
+        with stream(self._client, after=self._after) as received:
+            for frame in received:
                 if frame.name == "event":
                     self.ids.append(frame.data["id"])
                 if len(self.ids) >= self._enough:

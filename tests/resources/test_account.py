@@ -341,7 +341,9 @@ def test_a_cancelled_account_keeps_no_object_of_any_kind(cloud: Cloud, alice: Cl
     assert alice.post("/v4/account/cancel").status_code == 200
     cloud.settle()
     assert counts() == [1, 1, 1, 1]
-    assert [one["label"] for one in mallory.get("/v4/images").json()["data"] if not one["is_public"]] == ["golden"]
+    assert [image["label"] for image in mallory.get("/v4/images").json()["data"] if not image["is_public"]] == [
+        "golden"
+    ]
 
 
 @pytest.mark.parametrize("how", ["crash", "crashes", "fail"])
@@ -358,7 +360,7 @@ def test_a_large_account_is_cleared_away_a_little_at_a_time(
     cloud.settle()
     taken: list[int] = []
     delete = deletion.delete
-    monkeypatch.setattr(deletion, "delete", lambda ctx, one: (taken.append(one.id), delete(ctx, one)))
+    monkeypatch.setattr(deletion, "delete", lambda ctx, removed: (taken.append(removed.id), delete(ctx, removed)))
     assert alice.post("/v4/account/cancel").status_code == 200
     assert taken == []  # not in the request
     largest = 0

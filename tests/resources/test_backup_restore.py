@@ -39,8 +39,8 @@ def saved(cloud: Cloud, alice: Client) -> tuple[int, int]:
     return own, made
 
 
-def kinds(found: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    return [(one["label"], one["filesystem"], one["size"], one["status"]) for one in found]
+def kinds(listed_disks: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [(disk["label"], disk["filesystem"], disk["size"], disk["status"]) for disk in listed_disks]
 
 
 @pytest.mark.both
@@ -75,15 +75,15 @@ def test_a_backup_takes_the_place_of_everything(
     if not booted:
         act(alice, own, "shutdown")
         cloud.settle()
-    old = {one["id"] for one in disks(alice, own)}, {one["id"] for one in configs(alice, own)}
-    expected = kinds(disks(alice, own)), [one["label"] for one in configs(alice, own)]
+    old = {disk["id"] for disk in disks(alice, own)}, {config["id"] for config in configs(alice, own)}
+    expected = kinds(disks(alice, own)), [config["label"] for config in configs(alice, own)]
     answer = alice.post(f"{URL}/{own}/backups/{backup}/restore", json={"compute_id": own, "overwrite": True})
     assert answer.json() == {}
     cloud.settle()
     assert status(alice, own) == ("running" if booted else "offline")
-    assert (kinds(disks(alice, own)), [one["label"] for one in configs(alice, own)]) == expected
-    assert not old[0] & {one["id"] for one in disks(alice, own)}
-    assert not old[1] & {one["id"] for one in configs(alice, own)}
+    assert (kinds(disks(alice, own)), [config["label"] for config in configs(alice, own)]) == expected
+    assert not old[0] & {disk["id"] for disk in disks(alice, own)}
+    assert not old[1] & {config["id"] for config in configs(alice, own)}
     assert alice.get(f"{URL}/{own}/backups/{backup}").status_code == 200
 
 
@@ -157,7 +157,7 @@ def test_an_instance_is_created_from_a_backup(
             seen.append(now)
     assert seen == ["provisioning", "restoring", *(("booting", "running") if booted else ("offline",))]
     assert kinds(disks(alice, target)) == kinds(disks(alice, own))
-    assert [one["label"] for one in configs(alice, target)] == [one["label"] for one in configs(alice, own)]
+    assert [config["label"] for config in configs(alice, target)] == [config["label"] for config in configs(alice, own)]
     told = last(alice, "compute_create")
     assert (told["status"], told["entity"]["id"], told["secondary_entity"]) == ("finished", target, None)
 

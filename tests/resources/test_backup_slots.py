@@ -25,15 +25,15 @@ def made(number: int, moment: int) -> Backup:
 def weeks(missed: set[int], day: str | None = "Wednesday", seed: int = 1) -> list[list[int]]:
     """For each day, the ages in days of the backups that are kept, newest first."""
     rng = random.Random(seed)
-    found: list[Any] = []
+    kept: list[Any] = []
     shown: list[Any] = []
     for today in range(7 * WEEKS):
         moment = FIRST + today * clock.DAY + rng.randrange(clock.DAY)  # late on one day, early on the next
         if today not in missed:
-            found.insert(0, made(today, moment))
-            fills = slots.kept(found, moment, day)
-            found = [one for one in found if one.id in fills]
-        shown.append([today - one.id for one in found])
+            kept.insert(0, made(today, moment))
+            fills = slots.kept(kept, moment, day)
+            kept = [backup for backup in kept if backup.id in fills]
+        shown.append([today - backup.id for backup in kept])
     return shown
 
 
@@ -55,7 +55,7 @@ def test_days_without_a_backup_cost_no_more_than_those_days(seed: int) -> None:
     rng = random.Random(seed)
     missed = {today for today in range(1, 7 * WEEKS) if rng.random() < 0.1}
     for today, ages in enumerate(weeks(missed, seed=seed)):
-        newest = max(one for one in range(today + 1) if one not in missed)
+        newest = max(number for number in range(today + 1) if number not in missed)
         assert ages[0] == today - newest
         assert len(ages) <= 3
         if today >= 14 and not missed & set(range(today - 14, today + 1)):

@@ -39,7 +39,7 @@ def backups(client: Client, own: int) -> dict[str, Any]:
 
 def ages(client: Client, own: int, now: int) -> list[int]:
     """The automatic backups by their age in whole days, newest first."""
-    return [(now - clock.parse(one["created"])) // clock.DAY for one in backups(client, own)["automatic"]]
+    return [(now - clock.parse(backup["created"])) // clock.DAY for backup in backups(client, own)["automatic"]]
 
 
 def to_the_twentieth(cloud: Cloud) -> None:
@@ -84,9 +84,9 @@ def test_a_snapshot_is_taken_and_replaced(cloud: Cloud, alice: Client) -> None:
     cloud.settle()
     done = alice.get(f"{URL}/{own}/backups/{made['id']}").json()
     assert (done["status"], done["available"], done["finished"] >= made["created"]) == ("successful", True, True)
-    assert done["configs"] == [one["label"] for one in configs(alice, own)]
+    assert done["configs"] == [config["label"] for config in configs(alice, own)]
     root, swap = disks(alice, own)
-    assert [(one["label"], one["filesystem"]) for one in done["disks"]] == [
+    assert [(disk["label"], disk["filesystem"]) for disk in done["disks"]] == [
         (root["label"], "ext4"),
         (swap["label"], "swap"),
     ]
@@ -100,7 +100,7 @@ def test_a_snapshot_is_taken_and_replaced(cloud: Cloud, alice: Client) -> None:
     cloud.settle()
     assert backups(alice, own)["snapshot"]["current"]["id"] == second["id"]
     assert alice.get(f"{URL}/{own}/backups/{done['id']}").status_code == 404
-    assert [one.id for one in hypervisor_client.hypervisor(cloud.runtime).list().backups] == [second["id"]]
+    assert [backup.id for backup in hypervisor_client.hypervisor(cloud.runtime).list().backups] == [second["id"]]
 
 
 def test_a_snapshot_needs_backups_a_label_and_an_idle_instance(cloud: Cloud, alice: Client) -> None:
@@ -232,15 +232,15 @@ def test_backups_are_taken_daily_in_their_window_and_fill_three_slots(cloud: Clo
         now = cloud.runtime.clock.now()
         shown = backups(alice, own)["automatic"]
         seen.append(len(shown))
-        assert all(one["type"] == "auto" and one["status"] == "successful" for one in shown)
-        assert all(4 <= int(one["created"][11:13]) < 6 for one in shown)
-        found = ages(alice, own, now)
-        assert found[0] == 0
-        assert found == sorted(found)
-        assert all(age <= 14 for age in found)
+        assert all(backup["type"] == "auto" and backup["status"] == "successful" for backup in shown)
+        assert all(4 <= int(backup["created"][11:13]) < 6 for backup in shown)
+        days_ago = ages(alice, own, now)
+        assert days_ago[0] == 0
+        assert days_ago == sorted(days_ago)
+        assert all(age <= 14 for age in days_ago)
     assert max(seen) == 3
     assert seen[-7:].count(3) >= 5
-    days = {clock.parse(one["created"]) // clock.DAY % 7 for one in backups(alice, own)["automatic"][1:]}
+    days = {clock.parse(backup["created"]) // clock.DAY % 7 for backup in backups(alice, own)["automatic"][1:]}
     assert len(days) == 1  # the older ones are of the preferred day
     assert events(alice, "compute_snapshot") == []
     assert view(alice, own)["backups"]["last_successful"] == backups(alice, own)["automatic"][0]["finished"]
@@ -287,8 +287,8 @@ def test_a_region_that_is_away_piles_up_no_backups(cloud: Cloud, alice: Client) 
 def taken(cloud: Cloud, own: int) -> list[str]:
     """How far each of the automatic backups of an instance has come, of all that ever were."""
     with cloud.runtime.database.read() as db:
-        found = db.raw("SELECT state, key FROM operation WHERE kind = 'backups_automatic' ORDER BY id").fetchall()
-    return [state for state, key in found if key == f"compute:{own}"]
+        rows = db.raw("SELECT state, key FROM operation WHERE kind = 'backups_automatic' ORDER BY id").fetchall()
+    return [state for state, key in rows if key == f"compute:{own}"]
 
 
 def test_backups_that_fail_every_day_are_not_piled_up(cloud: Cloud, alice: Client) -> None:

@@ -35,12 +35,12 @@ def test_a_card_is_added_shown_made_default_and_deleted(alice: Client) -> None:
     first, second = methods(alice)
     assert second["data"] == {"card_type": "MasterCard", "expiry": "12/2099", "last_four": "4444"}
     assert (first["is_default"], second["is_default"], second["type"]) == (True, False, "credit_card")
-    one = f"/v4/account/payment-methods/{second['id']}"
-    assert alice.get(one).json() == second
-    assert alice.post(f"{one}/make-default").json() == {}
+    path = f"/v4/account/payment-methods/{second['id']}"
+    assert alice.get(path).json() == second
+    assert alice.post(f"{path}/make-default").json() == {}
     assert [method["is_default"] for method in methods(alice)] == [False, True]
     assert alice.get("/v4/account").json()["credit_card"] == {"expiry": "12/2099", "last_four": 4444}
-    assert errors(alice.delete(one)) == [(None, "The default payment method cannot be deleted.")]
+    assert errors(alice.delete(path)) == [(None, "The default payment method cannot be deleted.")]
     assert alice.delete(f"/v4/account/payment-methods/{first['id']}").json() == {}
     assert [method["id"] for method in methods(alice)] == [second["id"]]
     assert actions(alice) == ["payment_method_add"]
@@ -146,11 +146,11 @@ def test_sixty_cards_a_day_are_enough(cloud: Cloud, alice: Client) -> None:
 
 
 def test_somebody_elses_card_is_not_there(alice: Client, mallory: Client) -> None:
-    one = f"/v4/account/payment-methods/{methods(alice)[0]['id']}"
+    path = f"/v4/account/payment-methods/{methods(alice)[0]['id']}"
     assert {
-        mallory.get(one).status_code,
-        mallory.delete(one).status_code,
-        mallory.post(f"{one}/make-default").status_code,
+        mallory.get(path).status_code,
+        mallory.delete(path).status_code,
+        mallory.post(f"{path}/make-default").status_code,
     } == {404}
     stolen = mallory.post("/v4/account/payments", json={"usd": "5.00", "payment_method_id": methods(alice)[0]["id"]})
     assert stolen.status_code == 403
@@ -194,7 +194,7 @@ def test_a_payment_lowers_the_balance_and_is_listed_newest_first(alice: Client) 
     assert paid["usd"] == 20
     assert alice.get("/v4/account").json()["balance"] == -20
     second = alice.post("/v4/account/payments", json={"usd": "5.25", "cvv": "123"}).json()
-    assert [one["id"] for one in alice.get("/v4/account/payments").json()["data"]] == [second["id"], paid["id"]]
+    assert [payment["id"] for payment in alice.get("/v4/account/payments").json()["data"]] == [second["id"], paid["id"]]
     assert alice.get(f"/v4/account/payments/{paid['id']}").json() == paid
     assert actions(alice) == ["payment_submitted", "payment_submitted"]
     assert alice.get("/v4/account/events").json()["data"][0]["username"] == "alice"
@@ -317,8 +317,8 @@ def test_an_end_that_is_in_doubt_is_on_record(cloud: Cloud, alice: Client, moody
     moody.lost = "there"
     assert alice.post("/v4/account/cancel", json={"comments": "Bye."}).status_code == 503
     with cloud.runtime.database.read() as db:
-        found = db.raw("SELECT path, fields FROM audit WHERE operation = 'cancel_account'").fetchall()
-    assert [(path, json.loads(fields)) for path, fields in found] == [("/v4/account/cancel", ["comments"])]
+        rows = db.raw("SELECT path, fields FROM audit WHERE operation = 'cancel_account'").fetchall()
+    assert [(path, json.loads(fields)) for path, fields in rows] == [("/v4/account/cancel", ["comments"])]
 
 
 def test_what_nobody_came_back_for_is_called_off_so_that_it_cannot_happen_later(

@@ -47,18 +47,18 @@ def test_an_invoice_can_be_had_as_a_pdf_and_as_a_table(cloud: Cloud, late: Clien
     done(late.put("/v4/account", json={"company": "Ärger & Söhne", "country": "DE", "city": "Köln", "zip": "50667"}))
     number = instance(late, label="web-1", backups_enabled=True)
     until(cloud, "2027-04-01T00:00:10")
-    (found,) = invoices(late)
-    url = f"/v4/account/invoices/{found['id']}"
+    (invoice,) = invoices(late)
+    url = f"/v4/account/invoices/{invoice['id']}"
     pdf = late.get(f"{url}/pdf")
     assert pdf.headers["content-type"] == "application/pdf"
-    assert pdf.headers["content-disposition"] == f'attachment; filename="invoice-{found["id"]}.pdf"'
+    assert pdf.headers["content-disposition"] == f'attachment; filename="invoice-{invoice["id"]}.pdf"'
     text = words(pdf.content)
-    for said in (f"Invoice #{found['id']}", "Ärger & Söhne", "Köln 50667", "web-1", f"{found['total']:.2f} USD"):
+    for said in (f"Invoice #{invoice['id']}", "Ärger & Söhne", "Köln 50667", "web-1", f"{invoice['total']:.2f} USD"):
         assert said in text
     table = late.get(f"{url}/csv")
     assert table.headers["content-type"] == "text/csv; charset=utf-8"
     listed = list(csv.DictReader(io.StringIO(table.text)))
-    assert [row["label"] for row in listed] == [one["label"] for one in items(late, found["id"])]
+    assert [row["label"] for row in listed] == [item["label"] for item in items(late, invoice["id"])]
     assert listed[0]["label"] == f"Nanode 1GB - web-1 ({number})"
     assert (listed[0]["quantity"], listed[0]["unit_price"], listed[0]["amount"]) == ("72", "0.0075", "0.54")
 
@@ -76,13 +76,13 @@ def test_an_invoice_is_the_same_to_the_last_byte_whenever_it_is_asked_for(cloud:
 def test_a_pdf_can_be_read_aloud() -> None:
     made = documents.pdf(bill(company="Croft"), [item("Nanode 1GB - web (1)")] * 60)
     assert is_readable_aloud(made)
-    found = PdfReader(io.BytesIO(made))
-    root: Any = found.trailer["/Root"]
+    reader = PdfReader(io.BytesIO(made))
+    root: Any = reader.trailer["/Root"]
     assert root["/MarkInfo"]["/Marked"]
     assert root["/Lang"] == "en"
-    assert found.metadata is not None
-    assert found.metadata.title == "Invoice #7"
-    assert len(found.pages) > 1
+    assert reader.metadata is not None
+    assert reader.metadata.title == "Invoice #7"
+    assert len(reader.pages) > 1
 
 
 def test_a_long_invoice_shows_its_first_items_and_says_where_the_others_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ def test_no_text_becomes_markup_or_a_formula() -> None:
     assert "#set page(width: 1pt)" in text
     assert "#panic()" in text
     cells = [row[0] for row in csv.reader(io.StringIO(documents.csv([item(trick) for trick in tricks]).decode()))][1:]
-    assert cells == [f"'{one}" if one[0] in "=+-@\t\n＝" else one for one in tricks]
+    assert cells == [f"'{trick}" if trick[0] in "=+-@\t\n＝" else trick for trick in tricks]
 
 
 @pytest.mark.parametrize("name", ["Łukasz", "Nguyễn", "Ελένη", "Ирина", "שלום", "شركة"])
@@ -153,11 +153,11 @@ def test_a_name_in_a_script_that_no_font_has_leaves_holes_of_its_length_and_harm
 def test_a_rich_invoice_can_be_read_aloud_too_and_keeps_its_columns() -> None:
     rich = bill(company="شركة الاختبار", last_name="Παπαδοπούλου", seller="Croft Cloud GmbH; Am Ufer 1; VAT DE1")
     lines = [item(f"Backup Service - Compute 16GB - {'a' * 64} (1)", 1_234_560_000), item("Promotion", -50_000_000)]
-    found = documents.pdf(rich, lines * 30)
-    assert documents.pdf(rich, lines * 30) == found
-    reader = PdfReader(io.BytesIO(found))
-    assert is_readable_aloud(found)
-    text = words(found)
+    made = documents.pdf(rich, lines * 30)
+    assert documents.pdf(rich, lines * 30) == made
+    reader = PdfReader(io.BytesIO(made))
+    assert is_readable_aloud(made)
+    text = words(made)
     for said in ("Croft Cloud GmbH", "VAT DE1", "1,234.56", "−50.00", f"Page 2 of {len(reader.pages)}"):
         assert said in text
     widest = "".join(text.split()).replace("\u200b", "")
@@ -248,4 +248,4 @@ def test_of_costs_by_instance_a_restricted_user_sees_those_that_were_granted(clo
     grants = {"global": {"account_access": "read_only"}, "compute": [{"id": number, "permissions": "read_only"}]}
     done(alice.put("/v4/account/users/rita/grants", json=grants))
     rita = cloud.client(cloud.token("rita"))
-    assert [one["id"] for one in done(rita.get("/v4/account/cost/instances"))["data"]] == [number]
+    assert [instance["id"] for instance in done(rita.get("/v4/account/cost/instances"))["data"]] == [number]

@@ -41,7 +41,7 @@ def _compare(cloud: Cloud, history: Any, hour: int, moments: list[int]) -> None:
         store_history(db, history)
         ctx = Context(cloud.runtime, db, ALICE)
         unbilled, month = hour_lines._uninvoiced(ctx, hour), hour_lines._month(ctx, hour)
-        phases = {one.began % HOUR for one in meters.since(db, ACCOUNT, 0)}
+        phases = {meter.began % HOUR for meter in meters.since(db, ACCOUNT, 0)}
         growing = {min(HOUR - 1, phase + more) for phase in phases for more in (0, 1)}
         for later in {*moments, *growing}:
             ctx.now = hour + later
@@ -51,7 +51,9 @@ def _compare(cloud: Cloud, history: Any, hour: int, moments: list[int]) -> None:
 
 def _shown(month: Any) -> Any:
     """What a month comes to, as something that can be compared."""
-    groups = ({name: (one.so_far, one.by_the_end) for name, one in by.items()} for by in (month.services, month.tags))
+    groups = (
+        {name: (cost.so_far, cost.by_the_end) for name, cost in by.items()} for by in (month.services, month.tags)
+    )
     return [*groups, month.hourly, month.monthly]
 
 

@@ -109,8 +109,8 @@ def test_backups_and_addresses_are_lines_of_their_own(cloud: Cloud) -> None:
     done(owner.delete(f"{url}/ips/{first}"))
     done(owner.post(f"{url}/backups/cancel"))
     until(cloud, APRIL)
-    found = items(owner, invoices(owner)[0]["id"])
-    assert [(item["label"], item["quantity"], item["amount"]) for item in found] == [
+    lines = items(owner, invoices(owner)[0]["id"])
+    assert [(item["label"], item["quantity"], item["amount"]) for item in lines] == [
         (f"Nanode 1GB - web-1 ({number})", 72, 0.54),
         (f"Backup Service - Nanode 1GB - web-1 ({number})", 48, 0.14),
         (f"Additional IPv4 address - web-1 ({number})", 72, 0.11),
@@ -126,11 +126,11 @@ def test_managed_service_that_comes_to_much_is_billed_before_the_month_ends(clou
     until(cloud, "2027-03-31T02:00:00")
     assert invoices(late) == []
     until(cloud, APRIL)
-    bills = [(one["date"], one["total"]) for one in invoices(late)]
+    bills = [(invoice["date"], invoice["total"]) for invoice in invoices(late)]
     assert bills == [("2027-03-31T03:00:00", 64.24), ("2027-04-01T00:00:00", 26.48)]  # 51 hours, and 21 more
-    lines = [[(line["quantity"], line["amount"]) for line in items(late, one["id"])] for one in invoices(late)]
+    lines = [[(line["quantity"], line["amount"]) for line in items(late, invoice["id"])] for invoice in invoices(late)]
     assert [sorted(set(of_one)) for of_one in lines] == [[(51, 0.38), (51, 7.65)], [(21, 0.16), (21, 3.15)]]
-    assert [one["usd"] for one in late.get("/v4/account/payments").json()["data"]] == [26.48, 64.24]
+    assert [payment["usd"] for payment in late.get("/v4/account/payments").json()["data"]] == [26.48, 64.24]
 
 
 def test_managed_service_costs_for_each_instance_that_is_there_and_that_comes(cloud: Cloud, late: Client) -> None:
@@ -148,7 +148,7 @@ def test_managed_service_costs_for_each_instance_that_is_there_and_that_comes(cl
         if item["label"].startswith("Managed Service")
     ]
     assert sum(amount for label, _, amount in managed if label == f"{first})") == 7.2  # 48 hours
-    assert [found for found in managed if found[0] == f"{second})"] == [(f"{second})", 12, 1.8)]
+    assert [line for line in managed if line[0] == f"{second})"] == [(f"{second})", 12, 1.8)]
 
 
 def test_a_resize_is_billed_by_the_hour_on_both_sides_and_no_hour_twice(cloud: Cloud, late: Client) -> None:
@@ -158,8 +158,8 @@ def test_a_resize_is_billed_by_the_hour_on_both_sides_and_no_hour_twice(cloud: C
     done(late.post(f"/v4/compute/instances/{number}/resize", json={"type": "g6-standard-1"}))
     cloud.settle()
     until(cloud, APRIL)
-    found = items(late, invoices(late)[0]["id"])
-    assert [(item["label"].partition(" - ")[0], item["quantity"], item["amount"]) for item in found] == [
+    lines = items(late, invoices(late)[0]["id"])
+    assert [(item["label"].partition(" - ")[0], item["quantity"], item["amount"]) for item in lines] == [
         ("Nanode 1GB", 37, 0.28),
         ("Compute 2GB", 35, 0.53),
     ]
@@ -221,9 +221,10 @@ def test_a_declined_charge_leaves_the_balance_until_it_is_paid(cloud: Cloud) -> 
     number = instance(owner, "g6-standard-4")
     until(cloud, APRIL)
     assert owner.get("/v4/account").json()["balance"] == 4.32
-    assert [(one["type"], one["severity"]) for one in owner.get("/v4/account/notifications").json()["data"]] == [
-        ("payment_due", "critical")
-    ]
+    assert [
+        (notification["type"], notification["severity"])
+        for notification in owner.get("/v4/account/notifications").json()["data"]
+    ] == [("payment_due", "critical")]
     refused = owner.post("/v4/compute/instances", json={"region": "us-east", "type": "g6-nanode-1"})
     assert refused.status_code == 400
     assert "past due" in errors(refused)[0][1]
@@ -335,9 +336,9 @@ def test_traffic_beyond_what_the_plans_give_is_a_line_at_the_end_of_the_month(tm
         assert pool["quota"] == 1
         assert pool["billable"] == pool["used"] - pool["quota"] > 10
         until(cloud, APRIL)
-        found = items(owner, invoices(owner)[-1]["id"])[-1]
-        assert (found["type"], found["unit_price"], found["quantity"]) == ("misc", 0.01, pool["billable"])
-        assert found["amount"] == round(pool["billable"] / 100, 2)
+        line = items(owner, invoices(owner)[-1]["id"])[-1]
+        assert (line["type"], line["unit_price"], line["quantity"]) == ("misc", 0.01, pool["billable"])
+        assert line["amount"] == round(pool["billable"] / 100, 2)
         assert owner.get(f"/v4/compute/instances/{kept}").status_code == 200
         books_are_in_order(cloud)
     finally:
@@ -365,8 +366,8 @@ def test_an_operator_has_taxes_and_promotions_of_their_own(tmp_path: Path) -> No
         instance(owner, "g6-standard-6", backups_enabled=True)
         until(cloud, APRIL)
         (bill,) = invoices(owner)
-        found = items(owner, bill["id"])
-        assert [(item["amount"], item["tax"]) for item in found] == [(8.64, 0.7), (2.16, 0.17), (-1, -0.08)]
+        lines = items(owner, bill["id"])
+        assert [(item["amount"], item["tax"]) for item in lines] == [(8.64, 0.7), (2.16, 0.17), (-1, -0.08)]
         assert (bill["subtotal"], bill["tax"], bill["total"]) == (9.8, 0.79, 10.59)
         (untaxed,) = invoices(german)  # only countries that the operator lists pay tax
         assert (untaxed["subtotal"], untaxed["tax"], untaxed["total"]) == (0.54, 0, 0.54)

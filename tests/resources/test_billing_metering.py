@@ -38,8 +38,8 @@ def amounts(lines: list[usage.MeterCharge]) -> list[tuple[int, int]]:
 def test_a_begun_hour_counts_whole() -> None:
     start = at("2026-03-10T10:20:00")
     for minutes, hours in ((0, 0), (1, 1), (59, 1), (60, 1), (61, 2), (180, 3)):
-        found = usage.charges([meter(start)], start + minutes * MINUTE)
-        assert sum(line.hours for line in found) == hours
+        lines = usage.charges([meter(start)], start + minutes * MINUTE)
+        assert sum(line.hours for line in lines) == hours
 
 
 def test_a_month_costs_no_more_than_its_cap() -> None:
@@ -49,8 +49,8 @@ def test_a_month_costs_no_more_than_its_cap() -> None:
 
 
 def test_months_are_billed_apart_and_no_hour_in_two() -> None:
-    found = usage.charges([meter(at("2026-03-31T23:30:00"))], at("2026-05-01T00:00:00"))
-    assert [(line.hours, line.start, line.stop) for line in found] == [
+    lines = usage.charges([meter(at("2026-03-31T23:30:00"))], at("2026-05-01T00:00:00"))
+    assert [(line.hours, line.start, line.stop) for line in lines] == [
         (1, at("2026-03-31T23:30:00"), at("2026-04-01T00:00:00")),
         (720, at("2026-04-01T00:00:00"), at("2026-05-01T00:00:00")),
     ]
@@ -74,8 +74,8 @@ def test_after_a_change_of_plan_the_dearer_cap_holds_for_both() -> None:
     start, change = at("2026-03-01T00:00:00"), at("2026-03-30T00:00:00")
     dear = meter(start, change, hourly=15_000, monthly=10_000_000)
     cheap = meter(change, number=2, chain=1)
-    found = usage.charges([dear, cheap], at("2026-04-01T00:00:00"))
-    assert amounts(found) == [(696, 10_000_000), (48, 0)]
+    lines = usage.charges([dear, cheap], at("2026-04-01T00:00:00"))
+    assert amounts(lines) == [(696, 10_000_000), (48, 0)]
     other_way = usage.charges(
         [meter(start, change), meter(change, number=2, chain=1, hourly=15_000, monthly=10_000_000)],
         at("2026-04-01T00:00:00"),
@@ -86,20 +86,20 @@ def test_after_a_change_of_plan_the_dearer_cap_holds_for_both() -> None:
 def test_a_new_month_starts_with_a_new_cap() -> None:
     old = meter(at("2026-03-01T00:00:00"), at("2026-03-31T00:00:00"), hourly=15_000, monthly=10_000_000)
     new = meter(at("2026-03-31T00:00:00"), number=2, chain=1)
-    found = usage.charges([old, new], at("2026-05-01T00:00:00"))
-    assert amounts(found) == [(720, 10_000_000), (24, 0), (720, 5_000_000)]
+    lines = usage.charges([old, new], at("2026-05-01T00:00:00"))
+    assert amounts(lines) == [(720, 10_000_000), (24, 0), (720, 5_000_000)]
 
 
 def _hour_by_hour(meters: list[Meter], until: int) -> int:
     """The same, one hour after the other."""
     spent: dict[tuple[int, str], int] = {}
     caps: dict[tuple[int, str], int] = {}
-    for one in sorted(meters, key=lambda one: one.began):
-        hour, stop = one.began, min(until, one.ended or until)
+    for meter in sorted(meters, key=lambda metered: metered.began):
+        hour, stop = meter.began, min(until, meter.ended or until)
         while hour < stop:
-            month = (one.chain or one.id, datetime.fromtimestamp(hour / 1000, UTC).strftime("%Y-%m"))
-            caps[month] = max(caps.get(month, 0), one.monthly)
-            spent[month] = min(caps[month], spent.get(month, 0) + one.hourly)
+            month = (meter.chain or meter.id, datetime.fromtimestamp(hour / 1000, UTC).strftime("%Y-%m"))
+            caps[month] = max(caps.get(month, 0), meter.monthly)
+            spent[month] = min(caps[month], spent.get(month, 0) + meter.hourly)
             hour += HOUR
     return sum(spent.values())
 
@@ -132,16 +132,22 @@ def test_however_often_it_is_billed_the_sum_is_the_same() -> None:
         total = 0
         for stop in sorted([*(rng.randrange(began, until) for _ in range(5)), until]):
             total += sum(line.amount for line in usage.charges(meters, stop))
-            meters = [_billed(one, stop) for one in meters]
+            meters = [_billed(meter, stop) for meter in meters]
         assert total == whole
 
 
-def _billed(one: Meter, until: int) -> Meter:
-    stop = until if one.ended is None else min(until, one.ended)
-    if one.billed_until >= stop:
-        return one
+def _billed(metered: Meter, until: int) -> Meter:
+    stop = until if metered.ended is None else min(until, metered.ended)
+    if metered.billed_until >= stop:
+        return metered
     return meter(
-        one.began, one.ended, number=one.id, chain=one.chain, hourly=one.hourly, monthly=one.monthly, billed=stop
+        metered.began,
+        metered.ended,
+        number=metered.id,
+        chain=metered.chain,
+        hourly=metered.hourly,
+        monthly=metered.monthly,
+        billed=stop,
     )
 
 

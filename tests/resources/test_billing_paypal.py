@@ -38,9 +38,9 @@ def test_a_payment_is_staged_and_executed(cloud: Cloud, alice: Client) -> None:
     assert (balance(alice), actions(alice)) == (0, [])
     done_ = executed(alice, answer.json()["payment_id"])
     assert (done_.status_code, done_.json()) == (200, {})
-    for one in (answer, done_):
-        assert one.headers["deprecation"] == "true"
-        assert "POST /v4/account/payments" in one.headers["warning"]
+    for response in (answer, done_):
+        assert response.headers["deprecation"] == "true"
+        assert "POST /v4/account/payments" in response.headers["warning"]
     (payment,) = alice.get("/v4/account/payments").json()["data"]
     assert payment["usd"] == 20
     assert alice.get(f"/v4/account/payments/{payment['id']}").json() == payment

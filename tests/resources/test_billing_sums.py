@@ -80,25 +80,25 @@ def _one_by_one(db: Session, every: list[Meter]) -> AccountCost:
         for until in (NOW, end)
     )
     groups: dict[tuple[str, str | None], list[int]] = {}
-    for one in every:
-        kind = "compute" if one.what in OF_INSTANCES else one.what
-        of = f"kind = '{kind}' AND object_id = {one.object_id}"
+    for metered in every:
+        kind = "compute" if metered.what in OF_INSTANCES else metered.what
+        of = f"kind = '{kind}' AND object_id = {metered.object_id}"
         labels = [
             label for (label,) in db.raw(f"SELECT label FROM tag JOIN tagged ON tag_id = id WHERE {of}").fetchall()
         ]
-        for key in (("all", None), ("service", one.what), *(("tag", label) for label in labels or [None])):
+        for key in (("all", None), ("service", metered.what), *(("tag", label) for label in labels or [None])):
             group = groups.setdefault(key, [0, 0])
-            group[0] += by_the_end.get(one.id, 0)
-            group[1] += so_far.get(one.id, 0)
-    running = [one for one in every if one.ended is None]
+            group[0] += by_the_end.get(metered.id, 0)
+            group[1] += so_far.get(metered.id, 0)
+    running = [metered for metered in every if metered.ended is None]
     total = groups.get(("all", None), [0, 0])
     in_order = sorted(groups.items(), key=lambda pair: (pair[0][1] is None, pair[0][1] or ""))
     return AccountCost(
         forecast=dollars(total[0]),
         from_="2026-03-01T00:00:00",
-        hourly=dollars(sum(one.hourly for one in running)),
+        hourly=dollars(sum(metered.hourly for metered in running)),
         month_to_date=dollars(total[1]),
-        monthly=dollars(sum(one.monthly for one in running)),
+        monthly=dollars(sum(metered.monthly for metered in running)),
         services=[
             ServiceCost(dollars(group[0]), dollars(group[1]), str(name))
             for (by, name), group in in_order
@@ -115,8 +115,8 @@ def _compare(cloud: Cloud, history: Any) -> None:
     with cloud.runtime.database.write() as db:
         store_history(db, history)
         actor = Actor(ACCOUNT, 1, "admin", False, 1, frozenset("*"))
-        found = cost_forecast.of_account(Context(cloud.runtime, db, actor))
-        assert found == _one_by_one(db, meters.since(db, ACCOUNT, FIRST))
+        forecast = cost_forecast.of_account(Context(cloud.runtime, db, actor))
+        assert forecast == _one_by_one(db, meters.since(db, ACCOUNT, FIRST))
         lines = usage.unbilled(db, ACCOUNT, NOW)
         assert sums.uninvoiced(db, ACCOUNT, NOW) == sum(whole_cents(line.amount) for line in lines)
 
@@ -152,13 +152,13 @@ def test_no_more_rows_are_fetched_for_moreadd_meters(cloud: Cloud, path: str, mo
         return rows
 
     monkeypatch.setattr(Session, "all", counted)
-    found = []
+    counts = []
     for more in (3, 300):
         add_meters(cloud, more)
         fetched.clear()
         assert cloud.admin.get(path).status_code == 200
-        found.append(fetched["rows"])
-    assert found[0] == found[1] <= 3
+        counts.append(fetched["rows"])
+    assert counts[0] == counts[1] <= 3
 
 
 def test_the_price_of_a_plan_is_that_of_what_it_changes(cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:

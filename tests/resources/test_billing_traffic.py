@@ -78,8 +78,8 @@ def test_traffic_is_billed_at_the_end_of_the_month_even_if_nothing_else_is_left_
     over = done(alice.get("/v4/account/transfer"))["billable"]
     assert over > 10
     until(stingy, "2027-04-01T00:00:10")
-    found = items(alice, invoices(alice)[-1]["id"])
-    assert [(one["type"], one["quantity"]) for one in found] == [("misc", over)]
+    lines = items(alice, invoices(alice)[-1]["id"])
+    assert [(line["type"], line["quantity"]) for line in lines] == [("misc", over)]
     assert done(alice.get("/v4/account/transfer")) == {"billable": 0, "quota": 0, "used": 0}
 
 
@@ -111,12 +111,12 @@ def test_what_is_never_heard_of_is_not_waited_for_without_end(stingy: Cloud) -> 
     assert done(bob.get(f"/v4/compute/instances/{number}"))["id"] == number
     until(stingy, "2027-04-02T00:10:00")
     for owner in (alice, bob):
-        assert [one["type"] for one in items(owner, invoices(owner)[0]["id"])] == ["hourly"]
+        assert [line["type"] for line in items(owner, invoices(owner)[0]["id"])] == ["hourly"]
 
 
 def overage(client: Client) -> list[tuple[str, int]]:
     """The traffic that was billed: the date of each invoice that has any, and how much."""
-    bills = [(one["date"], items(client, one["id"])) for one in invoices(client)]
+    bills = [(invoice["date"], items(client, invoice["id"])) for invoice in invoices(client)]
     return sorted((date, line["quantity"]) for date, lines in bills for line in lines if line["type"] == "misc")
 
 

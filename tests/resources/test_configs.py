@@ -81,7 +81,7 @@ def test_a_profile_has_defaults_for_everything(cloud: Cloud, alice: Client, own:
 def test_the_network_helper_is_a_setting_of_the_account(cloud: Cloud, alice: Client) -> None:
     assert alice.put("/v4/account/settings", json={"network_helper": False}).status_code == 200
     own = deploy(cloud, alice)
-    assert [one["helpers"]["network"] for one in configs(alice, own)] == [False]
+    assert [config["helpers"]["network"] for config in configs(alice, own)] == [False]
     assert add(alice, own)["helpers"]["network"] is False
     assert add(alice, own, helpers={"network": True, "distro": False})["helpers"] == {
         **dict.fromkeys(HELPERS, True),
@@ -120,8 +120,8 @@ def test_every_field_counts_and_reaches_the_machine(cloud: Cloud, alice: Client)
         "single",
         "fullvirt",
     )
-    assert [(one.slot, one.disk) for one in running.devices] == [("sda", root["id"]), ("sdd", swap["id"])]
-    assert [one.purpose for one in running.interfaces] == ["public", "vlan"]
+    assert [(device.slot, device.disk) for device in running.devices] == [("sda", root["id"]), ("sdd", swap["id"])]
+    assert [interface.purpose for interface in running.interfaces] == ["public", "vlan"]
     assert (running.helpers, running.root_device) == ((), "/dev/sdd")
 
 
@@ -237,7 +237,7 @@ def test_a_slot_holds_one_thing_and_a_thing_one_slot(cloud: Cloud, alice: Client
     ):
         body = {"label": "x", "devices": devices, "virt_mode": "fullvirt"}
         answer = alice.post(f"{URL}/{own}/configs", json=body)
-        assert (answer.status_code, [one["field"] for one in answer.json()["errors"]]) == (400, [field])
+        assert (answer.status_code, [error["field"] for error in answer.json()["errors"]]) == (400, [field])
     made = add(alice, own, devices={"sde": {"disk_id": root}})
     answer = alice.put(f"{URL}/{own}/configs/{made['id']}", json={"virt_mode": "fullvirt"})
     assert answer.status_code == 400
@@ -276,7 +276,7 @@ def test_networks_of_the_booted_profile_come_and_go_with_events(cloud: Cloud, al
 
 def test_a_boot_with_another_profile_changes_networks_with_events(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, region="us-southeast", interfaces=[VLAN])
-    assert [one["secondary_entity"]["id"] for one in events(alice, "vlan_attach")] == ["inside"]
+    assert [event["secondary_entity"]["id"] for event in events(alice, "vlan_attach")] == ["inside"]
     act(alice, own, "reboot")
     cloud.settle()
     (first,) = configs(alice, own)
@@ -285,13 +285,13 @@ def test_a_boot_with_another_profile_changes_networks_with_events(cloud: Cloud, 
     second = add(alice, own, devices=devices, interfaces=other)["id"]
     act(alice, own, "reboot", config_id=second)
     cloud.settle()
-    assert [one["secondary_entity"]["id"] for one in events(alice, "vlan_attach")] == ["inside", "outside"]
-    assert [one["secondary_entity"]["id"] for one in events(alice, "vlan_detach")] == ["inside"]
+    assert [event["secondary_entity"]["id"] for event in events(alice, "vlan_attach")] == ["inside", "outside"]
+    assert [event["secondary_entity"]["id"] for event in events(alice, "vlan_detach")] == ["inside"]
     act(alice, own, "shutdown")
     cloud.settle()
     act(alice, own, "boot", config_id=first["id"])
     cloud.settle()
-    assert [one["secondary_entity"]["id"] for one in events(alice, "vlan_detach")] == ["inside", "outside"]
+    assert [event["secondary_entity"]["id"] for event in events(alice, "vlan_detach")] == ["inside", "outside"]
 
 
 def test_whoever_loses_its_profile_leaves_its_networks(cloud: Cloud, alice: Client) -> None:
@@ -300,8 +300,11 @@ def test_whoever_loses_its_profile_leaves_its_networks(cloud: Cloud, alice: Clie
     cloud.settle()
 
     def told() -> list[tuple[str, str]]:
-        found = [*events(alice, "vlan_attach"), *events(alice, "vlan_detach")]
-        return [(one["action"], one["secondary_entity"]["id"]) for one in sorted(found, key=lambda one: one["id"])]
+        listed_events = [*events(alice, "vlan_attach"), *events(alice, "vlan_detach")]
+        return [
+            (event["action"], event["secondary_entity"]["id"])
+            for event in sorted(listed_events, key=lambda event: event["id"])
+        ]
 
     attached, detached = ("vlan_attach", "inside"), ("vlan_detach", "inside")
     assert told() == [attached]
@@ -350,8 +353,8 @@ def test_a_profile_that_goes_while_the_instance_is_made_is_not_booted(cloud: Clo
 def test_profiles_are_filtered_by_label(cloud: Cloud, alice: Client, own: int) -> None:
     first, second = add(alice, own, label="first"), add(alice, own, label="second")
     path = f"{URL}/{own}/configs"
-    assert [one["id"] for one in listed(alice, path, label="second")] == [second["id"]]
-    assert [one["id"] for one in listed(alice, path, **{"+order_by": "label", "+order": "desc"})] == [
+    assert [config["id"] for config in listed(alice, path, label="second")] == [second["id"]]
+    assert [config["id"] for config in listed(alice, path, **{"+order_by": "label", "+order": "desc"})] == [
         second["id"],
         first["id"],
     ]

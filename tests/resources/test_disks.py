@@ -223,7 +223,7 @@ def test_a_disk_is_copied_byte_for_byte(cloud: Cloud, alice: Client, own: int) -
     )
     assert copy["id"] != made["id"]
     cloud.settle()
-    assert [one["status"] for one in disks(alice, own)] == ["ready", "ready"]
+    assert [disk["status"] for disk in disks(alice, own)] == ["ready", "ready"]
     told = last(alice, "disk_duplicate")
     assert (told["status"], entity(told["secondary_entity"])[0]) == ("finished", "disk")  # type: ignore[index]
     assert fingerprint(cloud, copy["id"]) == fingerprint(cloud, made["id"])
@@ -270,13 +270,13 @@ def test_a_disk_in_use_is_not_deleted(cloud: Cloud, alice: Client) -> None:
 def test_disks_are_filtered(cloud: Cloud, alice: Client, own: int) -> None:
     small, large = add(cloud, alice, own, label="small", size=100), add(cloud, alice, own, label="large", size=200)
 
-    def found(**wanted: Any) -> list[int]:
+    def filtered(**wanted: Any) -> list[int]:
         answer = alice.get(f"{URL}/{own}/disks", headers={"X-Filter": json.dumps(wanted)})
-        return [one["id"] for one in answer.json()["data"]]
+        return [disk["id"] for disk in answer.json()["data"]]
 
-    assert found(label="small") == [small["id"]]
-    assert found(size={"+gte": 200}) == [large["id"]]
-    assert found(**{"+order_by": "size", "+order": "desc"}) == [large["id"], small["id"]]
+    assert filtered(label="small") == [small["id"]]
+    assert filtered(size={"+gte": 200}) == [large["id"]]
+    assert filtered(**{"+order_by": "size", "+order": "desc"}) == [large["id"], small["id"]]
     answer = alice.get(f"{URL}/{own}/disks", headers={"X-Filter": '{"filesystem": "ext4"}'})
     refused(answer, "Cannot filter on filesystem", "X-Filter")
 
@@ -343,7 +343,7 @@ def test_what_fails_leaves_things_as_they_were(
     told = last(alice, action)
     assert (told["status"], told["message"]) == ("failed", "The pool is broken.")
     assert disks(alice, own) == [made | {"updated": disks(alice, own)[0]["updated"]}]
-    assert [one.id for one in hypervisor_client.hypervisor(cloud.runtime).list().disks] == [made["id"]]
+    assert [disk.id for disk in hypervisor_client.hypervisor(cloud.runtime).list().disks] == [made["id"]]
     assert status(alice, own) == "offline"
     act(alice, own, "disks", label="space-for-all", size=51200 - 2000)  # nothing stays reserved
 

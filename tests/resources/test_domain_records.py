@@ -37,14 +37,14 @@ def made(client: Client, path: str, type: str, **body: Any) -> dict[str, Any]:
 def test_a_record_is_created_viewed_listed_changed_and_deleted(alice: Client, path: str) -> None:
     shown = made(alice, path, "A", name="www", target="192.0.2.1", ttl_sec=200, priority=7, service="x")
     assert shown == UNUSED | {"id": shown["id"], "type": "A", "name": "www", "target": "192.0.2.1", "ttl_sec": 300}
-    one = f"{path}/{shown['id']}"
-    assert shown.items() <= alice.get(one).json().items()
+    record_path = f"{path}/{shown['id']}"
+    assert shown.items() <= alice.get(record_path).json().items()
     assert alice.get(path).json()["results"] == 1
-    changed = alice.put(one, json={"target": "192.0.2.2"}).json()
+    changed = alice.put(record_path, json={"target": "192.0.2.2"}).json()
     assert (changed["target"], changed["name"], changed["ttl_sec"]) == ("192.0.2.2", "www", 300)
-    assert alice.put(one, json=changed).json()["target"] == "192.0.2.2"
-    assert alice.delete(one).json() == {}
-    assert alice.get(one).status_code == 404
+    assert alice.put(record_path, json=changed).json()["target"] == "192.0.2.2"
+    assert alice.delete(record_path).json() == {}
+    assert alice.get(record_path).status_code == 404
     events = alice.get("/v4/account/events").json()["data"]
     assert [event["action"] for event in events[:4]] == [
         "dns_record_delete",
@@ -83,12 +83,12 @@ def test_a_record_is_created_viewed_listed_changed_and_deleted(alice: Client, pa
 def test_a_record_of_each_type(
     alice: Client, path: str, type: str, sent: dict[str, Any], shown: dict[str, Any]
 ) -> None:
-    found = made(alice, path, type, **sent)
-    assert shown.items() <= found.items()
+    record = made(alice, path, type, **sent)
+    assert shown.items() <= record.items()
     for name in ("priority", "weight", "port", "service", "protocol", "tag"):
-        assert found[name] == shown.get(name, UNUSED[name])
-    again = alice.put(f"{path}/{found['id']}", json=found).json()
-    assert found.items() <= again.items()
+        assert record[name] == shown.get(name, UNUSED[name])
+    again = alice.put(f"{path}/{record['id']}", json=record).json()
+    assert record.items() <= again.items()
 
 
 @pytest.mark.parametrize(
@@ -157,19 +157,19 @@ def test_the_same_record_is_had_once(alice: Client, path: str) -> None:
 
 
 def test_records_are_filtered_and_belong_to_their_domain(alice: Client, path: str) -> None:
-    one = made(alice, path, "A", name="www", target="192.0.2.1")
-    two = made(alice, path, "CAA", target="ca.example.net", tag="issue")
-    for wanted, found in (
-        ('{"name": "WWW"}', one),
-        ('{"type": "CAA"}', two),
-        ('{"target": "192.0.2.1"}', one),
-        ('{"tag": "issue"}', two),
+    web = made(alice, path, "A", name="www", target="192.0.2.1")
+    caa = made(alice, path, "CAA", target="ca.example.net", tag="issue")
+    for wanted, expected in (
+        ('{"name": "WWW"}', web),
+        ('{"type": "CAA"}', caa),
+        ('{"target": "192.0.2.1"}', web),
+        ('{"tag": "issue"}', caa),
     ):
         data = alice.get(path, headers={"X-Filter": wanted}).json()["data"]
-        assert [record["id"] for record in data] == [found["id"]]
+        assert [record["id"] for record in data] == [expected["id"]]
     other = create(alice, domain="other.org")
-    assert alice.get(f"{DOMAINS}/{other['id']}/records/{one['id']}").status_code == 404
-    assert alice.delete(f"{DOMAINS}/{other['id']}/records/{one['id']}").status_code == 404
+    assert alice.get(f"{DOMAINS}/{other['id']}/records/{web['id']}").status_code == 404
+    assert alice.delete(f"{DOMAINS}/{other['id']}/records/{web['id']}").status_code == 404
 
 
 def test_there_is_an_end_to_records(alice: Client, path: str, monkeypatch: pytest.MonkeyPatch) -> None:

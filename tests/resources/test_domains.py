@@ -146,7 +146,7 @@ def test_somebody_elses_domain_is_not_there(alice: Client, mallory: Client) -> N
 def test_restricted_users_see_and_do_what_was_granted(cloud: Cloud, alice: Client) -> None:
     seen, hidden = create(alice), create(alice, domain="hidden.org")
     bob = restricted(cloud, alice, domain=[{"id": seen["id"], "permissions": "read_only"}])
-    assert [one["id"] for one in bob.get(DOMAINS).json()["data"]] == [seen["id"]]
+    assert [domain["id"] for domain in bob.get(DOMAINS).json()["data"]] == [seen["id"]]
     assert bob.get(f"{DOMAINS}/{seen['id']}").status_code == 200
     assert bob.put(f"{DOMAINS}/{seen['id']}", json={"group": "x"}).status_code == 403
     assert bob.get(f"{DOMAINS}/{hidden['id']}").status_code == 403
@@ -156,30 +156,32 @@ def test_restricted_users_see_and_do_what_was_granted(cloud: Cloud, alice: Clien
     own = create(bob, domain="new.org")
     assert bob.put(f"{DOMAINS}/{own['id']}", json={"group": "x"}).json()["group"] == "x"
     assert new(bob, domain="tagged.org", tags=["blue"]).status_code == 403
-    assert {one["id"] for one in bob.get(DOMAINS).json()["data"]} == {seen["id"], own["id"]}
+    assert {domain["id"] for domain in bob.get(DOMAINS).json()["data"]} == {seen["id"], own["id"]}
     assert bob.delete(f"{DOMAINS}/{own['id']}").status_code == 200
-    assert [one["id"] for one in alice.get("/v4/account/users/bob/grants").json()["domain"]] == [
+    assert [grant["id"] for grant in alice.get("/v4/account/users/bob/grants").json()["domain"]] == [
         seen["id"],
         hidden["id"],
     ]
 
 
 def test_domains_are_filtered_tagged_and_written_about(alice: Client) -> None:
-    one, two = create(alice, group="a", tags=["blue"]), create(alice, domain="other.org", group="b")
+    first, second = create(alice, group="a", tags=["blue"]), create(alice, domain="other.org", group="b")
     for wanted in (
         '{"domain": "Example.ORG"}',
         '{"group": "a"}',
         '{"tags": "blue"}',
         '{"domain": {"+contains": "xam"}}',
     ):
-        assert [found["id"] for found in alice.get(DOMAINS, headers={"X-Filter": wanted}).json()["data"]] == [one["id"]]
+        assert [domain["id"] for domain in alice.get(DOMAINS, headers={"X-Filter": wanted}).json()["data"]] == [
+            first["id"]
+        ]
     refused = alice.get(DOMAINS, headers={"X-Filter": '{"status": "active"}'})
     assert errors(refused) == [("X-Filter", "Cannot filter on status")]
-    assert alice.post("/v4/tags", json={"label": "green", "domains": [two["id"]]}).status_code == 200
-    assert alice.get("/v4/tags/green").json()["data"] == [{"type": "domain", "data": two | {"tags": ["green"]}}]
-    ticket = {"summary": "Help", "description": "It is slow.", "domain_id": one["id"]}
+    assert alice.post("/v4/tags", json={"label": "green", "domains": [second["id"]]}).status_code == 200
+    assert alice.get("/v4/tags/green").json()["data"] == [{"type": "domain", "data": second | {"tags": ["green"]}}]
+    ticket = {"summary": "Help", "description": "It is slow.", "domain_id": first["id"]}
     about = alice.post("/v4/support/tickets", json=ticket).json()["entity"]
-    assert about == {"id": one["id"], "label": "example.org", "type": "domain", "url": f"{DOMAINS}/{one['id']}"}
+    assert about == {"id": first["id"], "label": "example.org", "type": "domain", "url": f"{DOMAINS}/{first['id']}"}
 
 
 def test_a_domain_is_cloned_with_its_records(cloud: Cloud, alice: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -194,7 +196,7 @@ def test_a_domain_is_cloned_with_its_records(cloud: Cloud, alice: Client, monkey
     copy = alice.post(f"{path}/clone", json={"domain": "copy.org"}).json()
     assert copy == made | {"id": copy["id"], "domain": "copy.org"}
     cloud.settle()
-    names = [one["name"] for one in alice.get(f"{DOMAINS}/{copy['id']}/records").json()["data"]]
+    names = [copied["name"] for copied in alice.get(f"{DOMAINS}/{copy['id']}/records").json()["data"]]
     assert names == [f"www{number}" for number in range(8)]
     assert actions(alice)[0] == "dns_zone_create"
     assert alice.delete(path).status_code == 200

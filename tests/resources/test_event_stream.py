@@ -93,29 +93,31 @@ def test_who_hangs_up_is_not_waited_for(cloud: Cloud, alice: Client, waiting: An
 
 def test_a_stream_brings_each_new_event_once_in_order(cloud: Cloud, alice: Client) -> None:
     plant(cloud, "alice")
-    with stream(alice) as found:
+    with stream(alice) as frames:
         made = [plant(cloud, "alice") for _ in range(3)]
-        got = [next(found) for _ in made]
-    assert [(frame.id, frame.name, frame.data["id"]) for frame in got] == [(str(one), "event", one) for one in made]
+        got = [next(frames) for _ in made]
+    assert [(frame.id, frame.name, frame.data["id"]) for frame in got] == [
+        (str(event_id), "event", event_id) for event_id in made
+    ]
     assert got[0].data == alice.get(f"/v4/account/events/{made[0]}").json()
 
 
 def test_a_stream_resumes_after_the_last_event_that_was_received(cloud: Cloud, alice: Client) -> None:
     made = [plant(cloud, "alice") for _ in range(4)]
-    with stream(alice, last_event_id=made[1]) as found:
-        assert [next(found).data["id"] for _ in range(2)] == made[2:]
-    with stream(alice, after=made[0]) as found:
-        assert [next(found).data["id"] for _ in range(3)] == made[1:]
-    with stream(alice, last_event_id=made[2], after=0) as found:
-        assert next(found).data["id"] == made[3]
+    with stream(alice, last_event_id=made[1]) as frames:
+        assert [next(frames).data["id"] for _ in range(2)] == made[2:]
+    with stream(alice, after=made[0]) as frames:
+        assert [next(frames).data["id"] for _ in range(3)] == made[1:]
+    with stream(alice, last_event_id=made[2], after=0) as frames:
+        assert next(frames).data["id"] == made[3]
 
 
 def test_a_stream_brings_many_at_once(cloud: Cloud, alice: Client) -> None:
     with cloud.runtime.database.write() as db:
         author = _author(db, "alice")
         made = [events.write(db, cloud.runtime.clock.now(), author, "compute_boot", "notification") for _ in range(250)]
-    with stream(alice, after=0) as found:
-        assert [next(found).data["id"] for _ in made] == made
+    with stream(alice, after=0) as frames:
+        assert [next(frames).data["id"] for _ in made] == made
 
 
 def _author(db: Session, username: str) -> events.Author:
@@ -127,17 +129,17 @@ def test_changes_of_an_event_under_way_are_updates_without_an_id(cloud: Cloud, a
     def change(act: Any) -> Frame:
         with cloud.runtime.database.write() as db:
             act(db, _author(db, "alice").account_id)
-        return next(found)
+        return next(frames)
 
     now = cloud.runtime.clock.now()
-    with stream(alice) as found:
+    with stream(alice) as frames:
         made = plant(cloud, "alice", "compute_reboot", status="scheduled")
-        assert next(found).data["status"] == "scheduled"
+        assert next(frames).data["status"] == "scheduled"
         started = change(lambda db, account: events.started(db, now, account, made))
         halfway = change(lambda db, account: events.progress(db, account, made, 50))
         finished = change(lambda db, account: events.finished(db, now + 1000, account, made))
         after = plant(cloud, "alice")
-        assert next(found).data["id"] == after
+        assert next(frames).data["id"] == after
     assert [(frame.id, frame.name) for frame in (started, halfway, finished)] == [(None, "update")] * 3
     assert [frame.data["percent_complete"] for frame in (started, halfway, finished)] == [0, 50, 100]
     assert finished.data["status"] == "finished"
@@ -157,24 +159,24 @@ def test_who_comes_back_is_told_how_an_earlier_event_ended(
     last = plant(cloud, "alice")
     if ends == "before the stream is opened":
         finish()
-    with stream(alice, **{"last_event_id" if by_header else "after": last}) as found:
+    with stream(alice, **{"last_event_id" if by_header else "after": last}) as frames:
         if ends == "while it is open":
-            assert next_event(cloud, found).data["status"] == "started"
-            assert next(found).name == "event"
+            assert next_event(cloud, frames).data["status"] == "started"
+            assert next(frames).name == "event"
             finish()
-        told = next_event(cloud, found)
+        told = next_event(cloud, frames)
         assert (told.id, told.name, told.data["id"], told.data["status"]) == (None, "update", made, "finished")
-        assert next(found).name == "event"  # and nothing more of the old ones
+        assert next(frames).name == "event"  # and nothing more of the old ones
 
 
 @pytest.mark.both
 def test_a_stream_from_now_on_tells_the_end_of_what_is_under_way(cloud: Cloud, alice: Client) -> None:
     made = plant(cloud, "alice", "compute_reboot", status="started")
-    with stream(alice) as found:
-        assert next_event(cloud, found).name == "event"
+    with stream(alice) as frames:
+        assert next_event(cloud, frames).name == "event"
         with cloud.runtime.database.write() as db:
             events.finished(db, cloud.runtime.clock.now(), _author(db, "alice").account_id, made)
-        told = next_event(cloud, found)
+        told = next_event(cloud, frames)
         assert (told.name, told.data["id"], told.data["status"]) == ("update", made, "finished")
 
 
@@ -184,54 +186,54 @@ def test_what_had_ended_long_before_the_position_is_not_told_again(cloud: Cloud,
     with cloud.runtime.database.write() as db:
         events.finished(db, cloud.runtime.clock.now(), _author(db, "alice").account_id, made)
     cloud.advance(120)
-    with stream(alice, after=plant(cloud, "alice")) as found:
-        assert next_event(cloud, found).name == "event"
+    with stream(alice, after=plant(cloud, "alice")) as frames:
+        assert next_event(cloud, frames).name == "event"
 
 
-def next_event(cloud: Cloud, found: Any) -> Frame:
+def next_event(cloud: Cloud, frames: Any) -> Frame:
     """Write one more, so that something comes next, and see what does."""
     plant(cloud, "alice")
-    return next(found)  # type: ignore[no-any-return]
+    return next(frames)  # type: ignore[no-any-return]
 
 
 def test_a_stream_ends_when_its_token_is_revoked(cloud: Cloud, alice: Client) -> None:
     token = cloud.token("alice")
-    with stream(cloud.client(token)) as found:
+    with stream(cloud.client(token)) as frames:
         made = plant(cloud, "alice")
-        assert next(found).data["id"] == made
+        assert next(frames).data["id"] == made
         with cloud.runtime.database.write() as db:
             assert db.delete(users.token, digest=cloud.runtime.keyring.digest(token)) == 1
         plant(cloud, "alice")
-        assert list(found) == []
+        assert list(frames) == []
 
 
 def test_a_stream_ends_when_its_token_runs_out(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
-    with stream(cloud.client(cloud.token("alice", expires_in=60))) as found:
+    with stream(cloud.client(cloud.token("alice", expires_in=60))) as frames:
         cloud.advance(61)
         plant(cloud, "alice")
-        assert list(found) == []
+        assert list(frames) == []
 
 
 def test_a_restricted_user_streams_only_what_is_granted(cloud: Cloud, alice: Client) -> None:
     bob = restricted(cloud, "bob-restricted", of="alice", compute={7: "read_only"})
-    with stream(bob) as found:
+    with stream(bob) as frames:
         plant(cloud, "alice", entity=Entity("compute", 8, "other"))
         plant(cloud, "alice")
         mine = plant(cloud, "alice", entity=Entity("compute", 7, "web"))
-        assert next(found).data["id"] == mine
+        assert next(frames).data["id"] == mine
 
 
 def test_a_grant_that_is_taken_back_ends_the_updates_too(cloud: Cloud, alice: Client) -> None:
     bob = restricted(cloud, "bob-restricted", of="alice", compute={7: "read_only", 8: "read_only"})
-    with stream(bob) as found:
+    with stream(bob) as frames:
         made = plant(cloud, "alice", status="scheduled", entity=Entity("compute", 7, "web"))
-        assert next(found).data["id"] == made
+        assert next(frames).data["id"] == made
         with cloud.runtime.database.write() as db:
             db.delete(users.grant, kind="compute", object_id=7)
             events.started(db, cloud.runtime.clock.now(), _author(db, "alice").account_id, made)
         other = plant(cloud, "alice", entity=Entity("compute", 8, "db"))
-        assert next(found).data["id"] == other
+        assert next(frames).data["id"] == other
 
 
 def test_a_stream_that_nobody_reads_any_more_ends(cloud: Cloud, alice: Client, waiting: Any) -> None:

@@ -32,8 +32,8 @@ def machine(cloud: Cloud, client: Client) -> int:
 def network(cloud: Cloud, instance_id: int) -> Network:
     """What its host lets through to a machine, and from it."""
     hypervisor: Any = cloud.runtime.hypervisor
-    with hypervisor._transactions.reading() as scene:
-        thing = scene.find(Wiring, instance_id)
+    with hypervisor._transactions.reading() as ledger:
+        thing = ledger.find(Wiring, instance_id)
         assert thing is not None
         assert thing.doc is not None
         return thing.doc.network  # type: ignore[no-any-return]
@@ -134,11 +134,11 @@ def test_many_machines_are_told_in_pieces(cloud: Cloud, alice: Client, how: str,
         number = make(alice, computes=tuple(own))["id"]
         cloud.settle()
         assert plant.fired
-    assert [filter_of(cloud, one) for one in own] == [CLOSED] * 3
+    assert [filter_of(cloud, instance_id) for instance_id in own] == [CLOSED] * 3
     alice.put(f"{PATH}/{number}/rules", json={"inbound_policy": "ACCEPT"})
     alice.delete(f"{PATH}/{number}")
     cloud.settle()
-    assert [filter_of(cloud, one) for one in own] == [()] * 3
+    assert [filter_of(cloud, instance_id) for instance_id in own] == [()] * 3
 
 
 def test_an_older_change_that_comes_late_changes_nothing(cloud: Cloud, alice: Client) -> None:

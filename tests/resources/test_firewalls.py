@@ -40,8 +40,8 @@ def refused(client: Client, *rules: Any, **more: Any) -> list[Any]:
 def told(client: Client) -> list[tuple[str, Any, Any]]:
     """Actions of the events that are about firewalls, oldest first."""
     events = client.get("/v4/account/events").json()["data"][::-1]
-    named = [one for one in events if (one["entity"] or {}).get("type") == "firewall"]
-    return [(one["action"], one["entity"]["id"], (one["secondary_entity"] or {}).get("id")) for one in named]
+    named = [event for event in events if (event["entity"] or {}).get("type") == "firewall"]
+    return [(event["action"], event["entity"]["id"], (event["secondary_entity"] or {}).get("id")) for event in named]
 
 
 @pytest.mark.both
@@ -142,10 +142,19 @@ def test_ports_go_with_the_protocol(alice: Client) -> None:
 @pytest.mark.parametrize(
     ("family", "network"),
     [
-        *[("ipv4", one) for one in ("192.0.2.1", "192.0.2.1/33", "192.0.2.1/", "192.0.2.1/024", "192.0.2/24", "::/0")],
-        *[("ipv4", one) for one in ("1.2.3.4/255.255.255.0", "٣.2.3.4/8", "1.2.3.4/٨", " 1.2.3.4/8", "01.2.3.4/8")],
-        *[("ipv6", one) for one in ("2001:db8::1", "2001:db8::1/129", "fe80::1%eth0/64", "192.0.2.1/24", "x" * 9999)],
-        *[("ipv6", one) for one in ("::ffff:192.0.2.1/128", "::ffff:c000:201/120", "2001:db8::/-1", "/64", "")],
+        *[
+            ("ipv4", address)
+            for address in ("192.0.2.1", "192.0.2.1/33", "192.0.2.1/", "192.0.2.1/024", "192.0.2/24", "::/0")
+        ],
+        *[
+            ("ipv4", address)
+            for address in ("1.2.3.4/255.255.255.0", "٣.2.3.4/8", "1.2.3.4/٨", " 1.2.3.4/8", "01.2.3.4/8")
+        ],
+        *[
+            ("ipv6", address)
+            for address in ("2001:db8::1", "2001:db8::1/129", "fe80::1%eth0/64", "192.0.2.1/24", "x" * 9999)
+        ],
+        *[("ipv6", address) for address in ("::ffff:192.0.2.1/128", "::ffff:c000:201/120", "2001:db8::/-1", "/64", "")],
     ],
 )
 def test_what_is_no_network_is_refused(alice: Client, family: str, network: str) -> None:
@@ -158,18 +167,18 @@ def test_what_is_no_network_is_refused(alice: Client, family: str, network: str)
 def test_counts_have_limits(alice: Client) -> None:
     many = {"ipv4": [f"10.0.{number}.0/24" for number in range(200)]}
     more = {"ipv6": [f"2001:db8:{number:x}::/48" for number in range(56)]}
-    assert [one[0] for one in refused(alice, {**WEB, "addresses": many | more})] == ["rules.inbound[0].addresses"]
-    assert [one[0] for one in refused(alice, {**WEB, "addresses": {}})] == ["rules.inbound[0].addresses"]
+    assert [error[0] for error in refused(alice, {**WEB, "addresses": many | more})] == ["rules.inbound[0].addresses"]
+    assert [error[0] for error in refused(alice, {**WEB, "addresses": {}})] == ["rules.inbound[0].addresses"]
     more["ipv6"].pop()
     number = make(alice, "large", inbound=[{**WEB, "addresses": many | more}] * 13, outbound=[WEB] * 12)["id"]
-    assert [one[0] for one in refused(alice, *[WEB] * 26)] == ["rules.inbound"]
+    assert [error[0] for error in refused(alice, *[WEB] * 26)] == ["rules.inbound"]
     answer = alice.post(
         PATH, json={"label": "two", "rules": {**POLICIES, "inbound": [WEB] * 13, "outbound": [WEB] * 13}}
     )
-    assert [one[0] for one in errors(answer)] == ["rules"]
+    assert [error[0] for error in errors(answer)] == ["rules"]
     for direction, amount in (("inbound", 14), ("outbound", 13)):
         answer = alice.put(f"{PATH}/{number}/rules", json={direction: [WEB] * amount})
-        assert [one[0] for one in errors(answer)] == [direction]
+        assert [error[0] for error in errors(answer)] == [direction]
     assert alice.put(f"{PATH}/{number}/rules", json={"inbound": [WEB], "outbound": [WEB] * 24}).status_code == 200
 
 
@@ -199,8 +208,8 @@ def test_labels_are_checked_and_unique(alice: Client, mallory: Client) -> None:
     number = make(alice, "first")["id"]
     for label in ("ab", "a" * 33, "1st", "a--b", "a__b", "a..b", "a b", "ünicode", "-ab", "", "wall\n"):
         answer = alice.post(PATH, json={"label": label, "rules": POLICIES})
-        assert [one[0] for one in errors(answer)] == ["label"], label
-        assert [one[0] for one in errors(alice.put(f"{PATH}/{number}", json={"label": label}))] == ["label"]
+        assert [error[0] for error in errors(answer)] == ["label"], label
+        assert [error[0] for error in errors(alice.put(f"{PATH}/{number}", json={"label": label}))] == ["label"]
     taken = [("label", "Label must be unique among your Cloud Firewalls")]
     assert errors(alice.post(PATH, json={"label": "first", "rules": POLICIES})) == taken
     other = make(alice, "second-_.b")["id"]
@@ -208,7 +217,7 @@ def test_labels_are_checked_and_unique(alice: Client, mallory: Client) -> None:
     assert alice.put(f"{PATH}/{other}", json={"label": "second-_.b"}).status_code == 200
     assert make(mallory, "first")["label"] == "first"
     for status in ("deleted", "on", 1):
-        assert [one[0] for one in errors(alice.put(f"{PATH}/{number}", json={"status": status}))] == ["status"]
+        assert [error[0] for error in errors(alice.put(f"{PATH}/{number}", json={"status": status}))] == ["status"]
 
 
 def test_devices_come_and_go(alice: Client) -> None:
@@ -220,7 +229,7 @@ def test_devices_come_and_go(alice: Client) -> None:
     assert alice.get(path).json() == {"data": [made], "page": 1, "pages": 1, "results": 1}
     assert alice.get(f"{path}/{made['id']}").json() == made
     assert errors(alice.post(path, json={"id": own, "type": "compute"}))[0][0] == "id"
-    assert {one[0] for one in errors(alice.post(path, json={"type": "volume"}))} == {"id", "type"}
+    assert {error[0] for error in errors(alice.post(path, json={"type": "volume"}))} == {"id", "type"}
     absent = alice.post(path, json={"id": 4711, "type": "compute"})
     assert absent.status_code == 403
     assert errors(absent) == [("id", "You do not have permission to access this Compute")]
@@ -239,11 +248,11 @@ def test_an_instance_has_one_enabled_firewall(alice: Client) -> None:
     assert errors(alice.post(f"{PATH}/{second}/devices", json=body))[0][0] == "id"
     answer = alice.post(PATH, json={"label": "third", "rules": POLICIES, "devices": {"computes": [own]}})
     assert answer.status_code == 400
-    assert [one[0] for one in errors(answer)] == ["devices.computes"]
+    assert [error[0] for error in errors(answer)] == ["devices.computes"]
     assert alice.put(f"{PATH}/{second}", json={"status": "disabled"}).status_code == 200
     assert alice.post(f"{PATH}/{second}/devices", json=body).status_code == 200
     answer = alice.put(f"{PATH}/{second}", json={"status": "enabled", "label": "first"})
-    assert [one[0] for one in errors(answer)] == ["label", "status"]
+    assert [error[0] for error in errors(answer)] == ["label", "status"]
     assert alice.get(f"{PATH}/{second}").json()["status"] == "disabled"
     assert len(alice.get(f"/v4/compute/instances/{own}/firewalls").json()["data"]) == 2
 
@@ -287,7 +296,7 @@ def test_a_restricted_user_needs_grants_on_both(cloud: Cloud, alice: Client) -> 
         "compute": [{"id": granted, "permissions": "read_write"}, {"id": other, "permissions": "read_only"}],
     }
     assert alice.put("/v4/account/users/bob/grants", json=grants).status_code == 200
-    assert [one["id"] for one in bob.get(PATH).json()["data"]] == [number]
+    assert [firewall["id"] for firewall in bob.get(PATH).json()["data"]] == [number]
     assert bob.get(f"{PATH}/{hidden}").status_code == 403
     device = bob.get(f"{PATH}/{number}/devices").json()["data"][0]["id"]
     assert bob.delete(f"{PATH}/{number}/devices/{device}").status_code == 403
@@ -297,7 +306,7 @@ def test_a_restricted_user_needs_grants_on_both(cloud: Cloud, alice: Client) -> 
     assert bob.post(PATH, json={"label": "bobs", "rules": POLICIES, "tags": ["blue"]}).status_code == 403
     made = make(bob, "bobs")["id"]
     assert bob.put(f"{PATH}/{made}", json={"status": "disabled"}).status_code == 200
-    assert [one["id"] for one in bob.get(PATH).json()["data"]] == [number, made]
+    assert [firewall["id"] for firewall in bob.get(PATH).json()["data"]] == [number, made]
 
 
 def test_lists_are_filtered(alice: Client) -> None:
@@ -306,7 +315,7 @@ def test_lists_are_filtered(alice: Client) -> None:
 
     def listed(**wanted: Any) -> list[int]:
         answer = alice.get(PATH, headers={"X-Filter": json.dumps(wanted)})
-        return [one["id"] for one in answer.json()["data"]]
+        return [firewall["id"] for firewall in answer.json()["data"]]
 
     assert listed(label="FIRST") == [first]
     assert listed(tags="blue") == [second]
@@ -320,9 +329,9 @@ def test_lists_are_filtered(alice: Client) -> None:
 def test_the_objects_of_a_tag_are_not_firewalls(alice: Client) -> None:
     own = instance(alice, tags=["blue"])
     number = alice.post(PATH, json={"label": "wall", "rules": POLICIES, "tags": ["blue", "red"]}).json()["id"]
-    assert {one["label"] for one in alice.get("/v4/tags").json()["data"]} == {"blue", "red"}
+    assert {tag["label"] for tag in alice.get("/v4/tags").json()["data"]} == {"blue", "red"}
     carriers = alice.get("/v4/tags/blue").json()
-    assert (carriers["results"], [one["data"]["id"] for one in carriers["data"]]) == (1, [own])
+    assert (carriers["results"], [carrier["data"]["id"] for carrier in carriers["data"]]) == (1, [own])
     assert alice.get("/v4/tags/red").json()["results"] == 0
     assert alice.delete("/v4/tags/blue").status_code == 200
     assert alice.get(f"{PATH}/{number}").json()["tags"] == ["red"]

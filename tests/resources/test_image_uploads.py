@@ -146,7 +146,7 @@ def test_an_image_that_waits_can_be_deleted(cloud: Cloud, alice: Client) -> None
     assert alice.put(upload_to, content=FILE).status_code == 404
     cloud.settle()
     data = alice.get("/v4/account/events").json()["data"]
-    assert [(one["action"], one["status"]) for one in data] == [
+    assert [(event["action"], event["status"]) for event in data] == [
         ("image_delete", "finished"),
         ("image_upload", "failed"),
     ]

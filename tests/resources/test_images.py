@@ -32,7 +32,7 @@ DEBIAN = {
 
 def ids(answer: Any) -> list[str]:
     assert answer.status_code == 200, answer.text
-    return [one["id"] for one in answer.json()["data"]]
+    return [image["id"] for image in answer.json()["data"]]
 
 
 def account_of(cloud: Cloud, username: str) -> int:
@@ -70,11 +70,11 @@ def restrict(cloud: Cloud, username: str, *granted: int) -> None:
 
 def test_official_images_are_listed_for_everybody_in_the_order_of_the_alphabet(cloud: Cloud) -> None:
     page = cloud.client(None).get("/v4/images").json()
-    labels = [one["label"].casefold() for one in page["data"]]
+    labels = [image["label"].casefold() for image in page["data"]]
     assert labels == sorted(labels)
     assert page["results"] == len(labels)
-    assert {f"compute/debian{number}" for number in (9, 10, 11, 12)} <= {one["id"] for one in page["data"]}
-    assert all(one["is_public"] and one["status"] == "available" for one in page["data"])
+    assert {f"compute/debian{number}" for number in (9, 10, 11, 12)} <= {image["id"] for image in page["data"]}
+    assert all(image["is_public"] and image["status"] == "available" for image in page["data"])
     assert DEBIAN in page["data"]
 
 
@@ -98,14 +98,14 @@ def test_own_images_come_first_and_the_newest_of_them_first_of_all(cloud: Cloud,
     older, newer = own_image(cloud, "alice", "zebra"), own_image(cloud, "alice", "aardvark")
     listed = ids(alice.get("/v4/images"))
     assert listed[:3] == [f"private/{newer}", f"private/{older}", "compute/almalinux8"]
-    one = alice.get(f"/v4/images/private%2F{older}").json()
-    assert (one["id"], one["label"], one["is_public"], one["created_by"]) == (
+    image = alice.get(f"/v4/images/private%2F{older}").json()
+    assert (image["id"], image["label"], image["is_public"], image["created_by"]) == (
         f"private/{older}",
         "zebra",
         False,
         "alice",
     )
-    assert one["vendor"] is None
+    assert image["vendor"] is None
 
 
 def test_somebody_elses_image_is_not_there(cloud: Cloud, alice: Client, mallory: Client) -> None:
@@ -153,14 +153,14 @@ def test_images_are_filtered_and_sorted(cloud: Cloud, alice: Client) -> None:
     assert filtered({"type": "automatic"}) == []
     assert filtered({"+order_by": "size", "+order": "desc"})[0] == "compute/slackware15.0"
     refused = alice.get("/v4/images", headers={"X-Filter": '{"id": "x", "status": "y"}'})
-    assert [one["reason"] for one in refused.json()["errors"]] == ["Cannot filter on id", "Cannot filter on status"]
+    assert [error["reason"] for error in refused.json()["errors"]] == ["Cannot filter on id", "Cannot filter on status"]
 
 
 def test_images_come_in_pages_across_own_and_official_ones(cloud: Cloud, alice: Client) -> None:
     for number in range(3):
         own_image(cloud, "alice", f"image {number}")
     whole = ids(alice.get("/v4/images"))
-    paged = [one for page in range(1, 20) for one in ids(alice.get(f"/v4/images?page_size=2&page={page}"))]
+    paged = [image_id for page in range(1, 20) for image_id in ids(alice.get(f"/v4/images?page_size=2&page={page}"))]
     assert paged == whole
 
 

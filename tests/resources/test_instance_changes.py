@@ -43,7 +43,7 @@ def statuses(cloud: Cloud, client: Client, own: int, seconds: float = 8.0) -> li
 
 
 def sizes(client: Client, own: int) -> list[int]:
-    return [one["size"] for one in disks(client, own)]
+    return [disk["size"] for disk in disks(client, own)]
 
 
 # ---- rebuild --------------------------------------------------------------------------------------------------------
@@ -53,7 +53,7 @@ def sizes(client: Client, own: int) -> list[int]:
 @pytest.mark.both
 def test_everything_is_replaced_by_an_image(cloud: Cloud, alice: Client, running: bool, booted: bool) -> None:
     own = deploy(cloud, alice, booted=running, swap_size=0)
-    before = {one["id"] for one in disks(alice, own)} | {one["id"] for one in configs(alice, own)}
+    before = {disk["id"] for disk in disks(alice, own)} | {profile["id"] for profile in configs(alice, own)}
     cloud.freeze()
     body = {"image": "compute/alpine3.15", "root_pass": PASSWORD, "booted": booted}
     answer = alice.post(f"{URL}/{own}/rebuild", json=body)
@@ -66,13 +66,13 @@ def test_everything_is_replaced_by_an_image(cloud: Cloud, alice: Client, running
     assert len(events(alice)) == count  # its boot is part of it
     assert last(alice, "compute_rebuild")["status"] == "finished"
     assert view(alice, own)["image"] == "compute/alpine3.15"
-    assert [(one["label"], one["size"]) for one in disks(alice, own)] == [
+    assert [(disk["label"], disk["size"]) for disk in disks(alice, own)] == [
         ("Alpine 3.15 Disk", 51200 - 512),
         ("512 MB Swap Image", 512),
     ]
     (config,) = configs(alice, own)
     assert (config["label"], config["kernel"]) == ("My Alpine 3.15 Disk Profile", "compute/grub2")
-    assert before.isdisjoint({one["id"] for one in disks(alice, own)})
+    assert before.isdisjoint({disk["id"] for disk in disks(alice, own)})
 
 
 def test_an_empty_instance_can_be_rebuilt(cloud: Cloud, alice: Client) -> None:
@@ -106,14 +106,14 @@ def test_a_rebuild_that_cannot_be_is_refused(
     own = deploy(cloud, alice)
     answer = alice.post(f"{URL}/{own}/rebuild", json=body)
     assert answer.status_code == 400
-    assert [(one.get("field"), one["reason"]) for one in answer.json()["errors"]] == told
+    assert [(error.get("field"), error["reason"]) for error in answer.json()["errors"]] == told
     assert (status(alice, own), events(alice, "compute_rebuild")) == ("running", [])
 
 
 def test_a_password_that_is_missing_is_missed_once(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     told = alice.post(f"{URL}/{own}/rebuild", json={"stackscript_id": 77}).json()["errors"]
-    assert [one["reason"] for one in told].count("root_pass is required") == 1
+    assert [error["reason"] for error in told].count("root_pass is required") == 1
 
 
 def test_a_rebuild_that_fails_shows_where_it_came(cloud: Cloud, alice: Client) -> None:
@@ -171,10 +171,10 @@ def test_a_limit_of_memory_that_a_smaller_plan_cannot_hold_follows_it(cloud: Clo
     }
     act(alice, own, "resize", type="g6-nanode-1")
     cloud.settle()
-    shown = [one for one in configs(alice, own) if one["id"] in limits]
-    assert [one["memory_limit"] for one in shown] == [600, 1024]
-    for one in shown:  # what is shown can be sent back
-        assert alice.put(f"{URL}/{own}/configs/{one['id']}", json=one).status_code == 200
+    shown = [config for config in configs(alice, own) if config["id"] in limits]
+    assert [config["memory_limit"] for config in shown] == [600, 1024]
+    for config in shown:  # what is shown can be sent back
+        assert alice.put(f"{URL}/{own}/configs/{config['id']}", json=config).status_code == 200
 
 
 def test_a_disk_that_fits_a_smaller_plan_stays_as_it_is(cloud: Cloud, alice: Client) -> None:
@@ -227,7 +227,7 @@ def test_progress_of_a_resize_is_told_with_its_rate(cloud: Cloud, alice: Client)
         left += [told["time_remaining"]] if told["time_remaining"] else []
     assert rates[0].endswith(" MB/s")
     assert float(rates[0].split()[0]) > 0
-    assert all(one.count(":") == 2 for one in left)
+    assert all(remaining.count(":") == 2 for remaining in left)
     assert left[0] > left[len(left) // 2] > left[-1]
     cloud.settle()
     told = last(alice, "compute_resize")
@@ -304,12 +304,12 @@ def test_an_instance_moves_to_another_region(cloud: Cloud, alice: Client, runnin
     answer = alice.post(f"{URL}/{own}/migrate", json={"region": "us-west"})
     assert (answer.status_code, answer.json()) == (200, {})
     asked, told = events(alice)[-2:]
-    for one, action, state in (
+    for event, action, state in (
         (asked, "compute_migrate_datacenter_create", "notification"),
         (told, "compute_migrate_datacenter", "scheduled"),
     ):
-        assert (one["action"], one["status"], one["entity"]["id"]) == (action, state, own)
-        assert entity(one["secondary_entity"]) == ("region", "us-west", "us-west", "/v4/regions/us-west")
+        assert (event["action"], event["status"], event["entity"]["id"]) == (action, state, own)
+        assert entity(event["secondary_entity"]) == ("region", "us-west", "us-west", "/v4/regions/us-west")
     answer = alice.post(f"{URL}/{own}/migrate", json={"region": "us-central"})
     assert (answer.status_code, answer.json()) == (400, BUSY)
     seen = statuses(cloud, alice, own)
@@ -319,7 +319,7 @@ def test_an_instance_moves_to_another_region(cloud: Cloud, alice: Client, runnin
     assert len(after["ipv4"]) == 2
     assert after["ipv4"][0] != before["ipv4"][0]
     assert after["ipv6"] != before["ipv6"]
-    assert {one["region"] for one in alice.get(f"{URL}/{own}/ips").json()["ipv4"]["public"]} == {"us-west"}
+    assert {address["region"] for address in alice.get(f"{URL}/{own}/ips").json()["ipv4"]["public"]} == {"us-west"}
     assert last(alice, "compute_migrate_datacenter")["status"] == "finished"
     act(alice, own, "reboot")
     cloud.settle()
@@ -399,7 +399,7 @@ def test_a_pending_move_to_another_host_is_begun_by_the_owner(cloud: Cloud, alic
     own = deploy(cloud, alice)
     before = view(alice, own)
     cloud.fault("migration_pending", compute_id=own)
-    pending = [one["type"] for one in alice.get("/v4/account/notifications").json()["data"]]
+    pending = [notification["type"] for notification in alice.get("/v4/account/notifications").json()["data"]]
     assert pending == ["migration_pending"]
     cloud.freeze()
     assert alice.post(f"{URL}/{own}/migrate", json={}).json() == {}

@@ -32,8 +32,8 @@ ONTO_ITSELF = "A Compute cannot be cloned onto itself"
 NEW = {"region": "us-west", "type": "g6-standard-2"}
 
 
-def kinds(found: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    return [(one["label"], one["filesystem"], one["size"], one["status"]) for one in found]
+def kinds(listed_disks: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return [(disk["label"], disk["filesystem"], disk["size"], disk["status"]) for disk in listed_disks]
 
 
 @pytest.mark.both
@@ -87,9 +87,9 @@ def test_profiles_and_disks_can_be_chosen(cloud: Cloud, alice: Client) -> None:
     def copied(**chosen: Any) -> tuple[list[str], list[str]]:
         made = act(alice, own, "clone", **NEW, **chosen)["id"]
         cloud.settle()
-        return [one["label"] for one in disks(alice, made)], [one["label"] for one in configs(alice, made)]
+        return [disk["label"] for disk in disks(alice, made)], [config["label"] for config in configs(alice, made)]
 
-    both, profiles = [root["label"], swap["label"]], [one["label"] for one in configs(alice, own)]
+    both, profiles = [root["label"], swap["label"]], [config["label"] for config in configs(alice, own)]
     assert copied() == (both, profiles)
     assert copied(configs=[]) == ([], [])
     assert copied(configs=[], disks=[root["id"]]) == ([root["label"]], [])
@@ -101,7 +101,7 @@ def test_a_clone_that_cannot_be_is_refused(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, label="web")
     address = f"{URL}/{own}/clone"
     answer = alice.post(address, json={})
-    assert [(one["field"], one["reason"]) for one in answer.json()["errors"]] == [
+    assert [(error["field"], error["reason"]) for error in answer.json()["errors"]] == [
         ("region", "region is required"),
         ("type", "type is required"),
     ]
@@ -180,7 +180,7 @@ def test_five_clones_at_once_are_enough(cloud: Cloud, alice: Client) -> None:
     assert alice.post(f"{URL}/{own}/clone", json=NEW).status_code == 400
     assert alice.get(URL).json()["results"] == 6
     cloud.settle()
-    assert {status(alice, one["id"]) for one in alice.get(URL).json()["data"]} == {"running", "offline"}
+    assert {status(alice, instance["id"]) for instance in alice.get(URL).json()["data"]} == {"running", "offline"}
     act(alice, own, "clone", **NEW)
 
 

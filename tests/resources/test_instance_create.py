@@ -99,8 +99,8 @@ def test_every_field_of_the_body_counts(cloud: Cloud, alice: Client) -> None:
     assert made["status"] == "provisioning"
     cloud.settle()
     assert status(alice, made["id"]) == "offline"
-    assert [one["size"] for one in disks(alice, made["id"])] == [51200 - 1024, 1024]
-    assert [entity(one["entity"]) for one in events(alice, "tag_create")] == [
+    assert [disk["size"] for disk in disks(alice, made["id"])] == [51200 - 1024, 1024]
+    assert [entity(event["entity"]) for event in events(alice, "tag_create")] == [
         ("tag", "blue", "blue", "/v4/tags/blue"),
         ("tag", "green", "green", "/v4/tags/green"),
     ]
@@ -114,7 +114,7 @@ def test_an_image_is_deployed_to_two_disks_and_a_profile_and_booted(cloud: Cloud
     assert (made["status"], made["image"]) == ("provisioning", IMAGE)
     told = last(alice, "compute_create")
     assert (told["status"], told["percent_complete"], told["duration"]) == ("scheduled", 0, None)
-    assert [one["status"] for one in disks(alice, own)] == ["not ready", "not ready"]
+    assert [disk["status"] for disk in disks(alice, own)] == ["not ready", "not ready"]
     seen = [status(alice, own)]
     for _ in range(100):
         cloud.advance(0.1)
@@ -162,7 +162,7 @@ def test_progress_is_told_while_it_goes_on(cloud: Cloud, alice: Client) -> None:
 
 def test_no_swap_and_a_whole_disk(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice, swap_size=0)
-    assert [one["size"] for one in disks(alice, own)] == [51200]
+    assert [disk["size"] for disk in disks(alice, own)] == [51200]
 
 
 def test_nulls_are_as_good_as_nothing(cloud: Cloud, alice: Client) -> None:
@@ -247,7 +247,7 @@ def test_what_cannot_be_created_is_refused(
 
 
 def test_a_script_needs_an_image_and_a_password(cloud: Cloud, alice: Client) -> None:
-    told = {one.get("field"): one["reason"] for one in new(alice, stackscript_id=77).json()["errors"]}
+    told = {error.get("field"): error["reason"] for error in new(alice, stackscript_id=77).json()["errors"]}
     assert (told["image"], told["root_pass"]) == ("image is required", "root_pass is required")
 
 
@@ -270,7 +270,7 @@ def test_all_problems_are_told_at_once_in_the_order_of_the_fields(cloud: Cloud, 
     create(alice, label="taken")
     body = {"type": "x", "region": "y", "image": "z", "authorized_users": ["nobody"], "backup_id": 4711}
     answer = alice.post(URL, json={**body, "label": "taken"})
-    assert [(one["field"], one["reason"]) for one in answer.json()["errors"]] == [
+    assert [(error["field"], error["reason"]) for error in answer.json()["errors"]] == [
         ("type", NO_TYPE),
         ("region", "region is not valid"),
         ("image", "image is not valid"),
@@ -353,7 +353,7 @@ def test_a_create_that_fails_leaves_an_instance_that_is_off_with_what_was_made(c
     told = last(alice, "compute_create")
     assert (told["status"], told["message"]) == ("failed", "The image could not be read.")
     assert told["percent_complete"] < 100
-    assert [(one["filesystem"], one["status"]) for one in disks(alice, made["id"])] == [("swap", "ready")]
+    assert [(disk["filesystem"], disk["status"]) for disk in disks(alice, made["id"])] == [("swap", "ready")]
     assert configs(alice, made["id"])[0]["devices"]["sda"] is None
     assert events(alice, "compute_boot") == []
     transitions(cloud)
@@ -377,7 +377,7 @@ def test_a_restricted_user_needs_a_grant_and_owns_what_it_makes(cloud: Cloud, al
     carol = restricted(cloud, "carol", of="alice", globally={"add_computes": True})
     others = create(alice)["id"]
     own = create(carol)["id"]
-    assert [one["id"] for one in carol.get(URL).json()["data"]] == [own]
+    assert [instance["id"] for instance in carol.get(URL).json()["data"]] == [own]
     assert carol.get(f"{URL}/{others}").status_code == 403
     assert carol.put(f"{URL}/{own}", json={"label": "mine"}).status_code == 200
     assert carol.delete(f"{URL}/{own}").status_code == 200

@@ -33,8 +33,8 @@ URL = "/v4/compute/instances"
 
 
 def nothing_left(cloud: Cloud) -> bool:
-    found = hypervisor_client.hypervisor(cloud.runtime).list()
-    return not (found.domains or found.disks or found.backups)
+    inventory = hypervisor_client.hypervisor(cloud.runtime).list()
+    return not (inventory.domains or inventory.disks or inventory.backups)
 
 
 def count(cloud: Cloud, table: str) -> int:
@@ -167,7 +167,7 @@ def test_whatever_is_going_on(cloud: Cloud, alice: Client, job: str, seconds: fl
         assert status(alice, own) == "deleting"
     cloud.settle()
     assert alice.get(f"{URL}/{own}").status_code == 404
-    ended = {one["status"] for one in events(alice)}
+    ended = {event["status"] for event in events(alice)}
     assert ended <= {"finished", "failed", "notification"}
     (told,) = events(alice, "compute_delete")
     assert told["status"] == "finished"

@@ -78,8 +78,8 @@ def test_all_addresses_of_an_instance_are_shown(cloud: Cloud, alice: Client) -> 
     assert (slaac["public"], slaac["rdns"], slaac["type"], slaac["compute_id"]) == (True, None, "ipv6", own)
     assert (local["public"], local["prefix"], local["address"][:5]) == (False, 64, "fe80:")
     assert slaac["address"].split("::")[-1][-9:] == local["address"].split("::")[-1][-9:]
-    for one in (*shown["ipv4"]["public"], *shown["ipv4"]["private"], slaac, local):
-        assert alice.get(f"{URL}/{own}/ips/{one['address']}").json() == one
+    for address in (*shown["ipv4"]["public"], *shown["ipv4"]["private"], slaac, local):
+        assert alice.get(f"{URL}/{own}/ips/{address['address']}").json() == address
     assert private.startswith("192.168.")
     assert int(private.split(".")[2]) >= 128
 
@@ -184,11 +184,11 @@ def test_only_public_addresses_have_reverse_names(cloud: Cloud, alice: Client) -
     shown = networking(alice, own)
     slaac = f"{URL}/{own}/ips/{shown['ipv6']['slaac']['address']}"
     alice.put(slaac, json={"rdns": "six.example.com"})
-    for one in (shown["ipv4"]["private"][0], shown["ipv6"]["link_local"]):
-        address = f"{URL}/{own}/ips/{one['address']}"
+    for shown_address in (shown["ipv4"]["private"][0], shown["ipv6"]["link_local"]):
+        address = f"{URL}/{own}/ips/{shown_address['address']}"
         answer = alice.put(address, json={"rdns": "web.example.com"})
         assert (answer.status_code, answer.json()["errors"][0]["field"]) == (400, "rdns")
-        assert alice.put(address, json={"rdns": None}).json() == one
+        assert alice.put(address, json={"rdns": None}).json() == shown_address
     assert alice.get(slaac).json()["rdns"] == "six.example.com"
 
 
@@ -248,7 +248,7 @@ def test_two_at_once_never_get_the_same(cloud: Cloud) -> None:
 
     clients = [cloud.person() for _ in range(8)]
     made = at_once(*(partial(five, client) for client in clients))
-    addresses = [address for one in made for pair in one for address in pair]
+    addresses = [address for addresses_of in made for pair in addresses_of for address in pair]
     assert len(set(addresses)) == len(addresses) == 80
 
 
@@ -275,6 +275,6 @@ def test_of_two_that_take_the_last_address_one_is_refused(cloud: Cloud, rich: Cl
     for _ in range(10):
         (first,) = view(rich, own)["ipv4"]
         second = act(rich, own, "ips", type="ipv4", public=True)["address"]
-        answers = at_once(*(partial(rich.delete, f"{URL}/{own}/ips/{one}") for one in (first, second)))
-        assert sorted(one.status_code for one in answers) == [200, 400]
+        answers = at_once(*(partial(rich.delete, f"{URL}/{own}/ips/{address}") for address in (first, second)))
+        assert sorted(answer.status_code for answer in answers) == [200, 400]
         assert len(view(rich, own)["ipv4"]) == 1

@@ -30,12 +30,12 @@ def listed(client: Client, compute_id: int, name: str, **wanted: Any) -> list[in
     headers = {"X-Filter": json.dumps(wanted)} if wanted else {}
     answer = client.get(f"/v4/compute/instances/{compute_id}/{name}", headers=headers)
     assert answer.status_code == 200, answer.text
-    return [one["id"] for one in answer.json()["data"]]
+    return [instance["id"] for instance in answer.json()["data"]]
 
 
 def private_address(client: Client, compute_id: int) -> str:
     addresses: list[str] = client.get(f"/v4/compute/instances/{compute_id}").json()["ipv4"]
-    return next(one for one in addresses if one.startswith("192.168."))
+    return next(address for address in addresses if address.startswith("192.168."))
 
 
 @pytest.mark.parametrize("name", LISTS)

@@ -135,7 +135,7 @@ def test_rescue_takes_disks_beside_it(cloud: Cloud, alice: Client) -> None:
     assert (answer.status_code, answer.json()) == (200, {})
     cloud.settle()
     assert status(alice, own) == "running"
-    told = [one["action"] for one in events(alice)]
+    told = [event["action"] for event in events(alice)]
     assert told[-1] == "compute_reboot"
 
 
@@ -154,7 +154,10 @@ def test_rescue_refuses_what_is_not_there(
 ) -> None:
     own = deploy(cloud, alice, booted=False)
     (root, _) = disks(alice, own)
-    sent = {slot: {**one, "disk_id": root["id"]} if one == {"disk_id": 1} else one for slot, one in devices.items()}
+    sent = {
+        slot: {**device, "disk_id": root["id"]} if device == {"disk_id": 1} else device
+        for slot, device in devices.items()
+    }
     refused(alice.post(f"{URL}/{own}/rescue", json={"devices": sent}), reason, field)
     assert status(alice, own) == "offline"
 
@@ -237,4 +240,4 @@ def test_a_region_that_is_away_keeps_everything_waiting(cloud: Cloud, alice: Cli
     cloud.fault("region_back", region="us-east")
     cloud.settle()
     assert (status(alice, own), status(alice, made)) == ("running", "running")
-    assert {one["status"] for one in events(alice)} <= {"finished", "notification"}
+    assert {event["status"] for event in events(alice)} <= {"finished", "notification"}

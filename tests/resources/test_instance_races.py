@@ -44,8 +44,8 @@ def test_of_two_jobs_one_is_refused(cloud: Cloud, alice: Client, path: str, body
     before = len(events(alice))
     cloud.freeze()  # else the first may have ended before the last is looked at
     answers = at_once(*(post(alice, own, path, **body) for _ in range(4)))
-    won = [one for one in answers if one.status_code == 200]
-    lost = [one.json() for one in answers if one.status_code != 200]
+    won = [answer for answer in answers if answer.status_code == 200]
+    lost = [answer.json() for answer in answers if answer.status_code != 200]
     assert (len(won), lost) == (1, [BUSY] * 3)
     cloud.settle()
     assert len(events(alice)) == before + (2 if path == "resize" else 1)
@@ -57,9 +57,9 @@ def test_two_disks_never_take_more_than_there_is(cloud: Cloud, alice: Client, ro
     for _ in rounds:
         own = create(alice)["id"]
         answers = at_once(*(post(alice, own, "disks", label="x", size=30000) for _ in range(3)))
-        assert sorted(one.status_code for one in answers) == [200, 400, 400]
+        assert sorted(answer.status_code for answer in answers) == [200, 400, 400]
         cloud.settle()
-        assert [one["size"] for one in disks(alice, own)] == [30000]
+        assert [disk["size"] for disk in disks(alice, own)] == [30000]
 
 
 @ROUNDS
@@ -68,12 +68,12 @@ def test_of_two_snapshots_one_is_taken(cloud: Cloud, alice: Client, rounds: Sequ
     cloud.freeze()
     for _ in rounds:
         answers = at_once(*(post(alice, own, "backups", label="x") for _ in range(2)))
-        (taken,) = [one.json()["id"] for one in answers if one.status_code == 200]
-        assert [one.json() for one in answers if one.status_code != 200] == [BUSY]
+        (taken,) = [answer.json()["id"] for answer in answers if answer.status_code == 200]
+        assert [answer.json() for answer in answers if answer.status_code != 200] == [BUSY]
         cloud.settle()
         kept = alice.get(f"{URL}/{own}/backups").json()["snapshot"]
         assert (kept["current"]["id"], kept["in_progress"]) == (taken, None)
-        assert [one.id for one in hypervisor_client.hypervisor(cloud.runtime).list().backups] == [taken]
+        assert [backup.id for backup in hypervisor_client.hypervisor(cloud.runtime).list().backups] == [taken]
 
 
 @ROUNDS
@@ -83,9 +83,9 @@ def test_of_two_last_addresses_one_stays(cloud: Cloud, rounds: Sequence[int]) ->
     for _ in rounds:
         act(owner, own, "ips", type="ipv4", public=True)
         both = view(owner, own)["ipv4"]
-        answers = at_once(*(lambda one=one: owner.delete(f"{URL}/{own}/ips/{one}") for one in both))
-        assert sorted(one.status_code for one in answers) == [200, 400]
-        (left,) = (one for one, answer in zip(both, answers, strict=True) if answer.status_code == 400)
+        answers = at_once(*(lambda address=address: owner.delete(f"{URL}/{own}/ips/{address}") for address in both))
+        assert sorted(answer.status_code for answer in answers) == [200, 400]
+        (left,) = (address for address, answer in zip(both, answers, strict=True) if answer.status_code == 400)
         assert view(owner, own)["ipv4"] == [left]
 
 
@@ -142,9 +142,9 @@ def test_a_deletion_wins_over_every_job(cloud: Cloud, job: Job, rounds: Sequence
         assert answer.status_code in ((200, 404) if job.action == "compute_delete" else (200,)), where
         cloud.settle()
         assert machine.owner.get(f"{URL}/{own}").status_code == 404, where
-        (told,) = (one for one in events(machine.owner, "compute_delete") if one["entity"]["id"] == own)
+        (told,) = (event for event in events(machine.owner, "compute_delete") if event["entity"]["id"] == own)
         assert told["status"] == "finished", where
-        assert {one["status"] for one in events(machine.owner)} <= {"finished", "failed", "notification"}, where
+        assert {event["status"] for event in events(machine.owner)} <= {"finished", "failed", "notification"}, where
         assert violations(cloud) == [], where
         assert sweeping.reconcile(cloud.runtime) == sweeping.Report(), where
 
@@ -154,4 +154,4 @@ def test_two_of_the_same_name_are_never_made(cloud: Cloud, alice: Client, rounds
     for number in rounds:
         body = {"type": "g6-nanode-1", "region": "us-east", "label": f"web-{number}"}
         answers = at_once(*(lambda body=body: alice.post(URL, json=body) for _ in range(3)))
-        assert sorted(one.status_code for one in answers) == [200, 400, 400]
+        assert sorted(answer.status_code for answer in answers) == [200, 400, 400]

@@ -43,8 +43,8 @@ class Walk:
 
     def one_of(self, path: str) -> int:
         """The number of something in a list, or of nothing."""
-        found = [one["id"] for one in self.owner.get(path).json().get("data", [])]
-        return int(self.rng.choice([*found, *found, 999999]))
+        ids = [item["id"] for item in self.owner.get(path).json().get("data", [])]
+        return int(self.rng.choice([*ids, *ids, 999999]))
 
     @property
     def instance(self) -> str:
@@ -95,15 +95,15 @@ def _clone(walk: Walk) -> None:
 
 def _disk(walk: Walk) -> None:
     rng, path = walk.rng, f"{walk.instance}/disks"
-    one = f"{path}/{walk.one_of(path)}"
+    disk = f"{path}/{walk.one_of(path)}"
     size = rng.choice((100, 5000, 20000, 25000, 50000))
     accidents: tuple[Callable[[], Response], ...] = (
         lambda: walk.ask("POST", path, label="data", size=size, filesystem=rng.choice(("ext4", "raw", "swap"))),
         lambda: walk.ask("POST", path, size=size, image=IMAGE, root_pass=PASSWORD),
-        lambda: walk.ask("POST", f"{one}/resize", size=size),
-        lambda: walk.ask("POST", f"{one}/clone"),
-        lambda: walk.ask("POST", f"{one}/password", password=PASSWORD),
-        lambda: walk.ask("DELETE", one),
+        lambda: walk.ask("POST", f"{disk}/resize", size=size),
+        lambda: walk.ask("POST", f"{disk}/clone"),
+        lambda: walk.ask("POST", f"{disk}/password", password=PASSWORD),
+        lambda: walk.ask("DELETE", disk),
     )
     rng.choice(accidents)()
 
@@ -124,8 +124,8 @@ def _backup(walk: Walk) -> None:
         walk.ask("POST", f"{path}/backups{verb}", **({} if verb else {"label": "now"}))
         return
     kept = walk.owner.get(f"{path}/backups").json()
-    found = [*kept.get("automatic", []), *([kept["snapshot"]["current"]] if "snapshot" in kept else [])]
-    number = next((one["id"] for one in found if one), 999999)
+    backups = [*kept.get("automatic", []), *([kept["snapshot"]["current"]] if "snapshot" in kept else [])]
+    number = next((backup["id"] for backup in backups if backup), 999999)
     target = walk.one_of(INSTANCES)
     walk.ask("POST", f"{path}/backups/{number}/restore", compute_id=target, overwrite=walk.rng.random() < 0.6)
 
@@ -174,12 +174,12 @@ def test_a_walk_leaves_nothing_over(cloud: Cloud, seed: int) -> None:
     told = "\n".join(walk.said)
     assert violations(cloud) == [], told
     assert sweeping.reconcile(cloud.runtime) == sweeping.Report(), told
-    assert {one["status"] for one in events(walk.owner)} <= {"finished", "failed", "notification"}, told
-    for one in listed(walk.owner, INSTANCES):
-        assert one["status"] in ("running", "offline"), told
-        assert sum(disk["size"] for disk in disks(walk.owner, one["id"])) <= one["specs"]["disk"], told
-        assert any(not address.startswith("192.168.") for address in one["ipv4"]), told
-        walk.ask("DELETE", f"{INSTANCES}/{one['id']}")
+    assert {event["status"] for event in events(walk.owner)} <= {"finished", "failed", "notification"}, told
+    for instance in listed(walk.owner, INSTANCES):
+        assert instance["status"] in ("running", "offline"), told
+        assert sum(disk["size"] for disk in disks(walk.owner, instance["id"])) <= instance["specs"]["disk"], told
+        assert any(not address.startswith("192.168.") for address in instance["ipv4"]), told
+        walk.ask("DELETE", f"{INSTANCES}/{instance['id']}")
     cloud.settle()
-    found = cloud.runtime.hypervisor.list()
-    assert (found.domains, found.disks, found.backups) == ((), (), ()), told
+    inventory = cloud.runtime.hypervisor.list()
+    assert (inventory.domains, inventory.disks, inventory.backups) == ((), (), ()), told

@@ -31,7 +31,7 @@ URL = "/v4/compute/instances"
 
 
 def ids(client: Client, **wanted: Any) -> list[int]:
-    return [one["id"] for one in listed(client, URL, **wanted)]
+    return [instance["id"] for instance in listed(client, URL, **wanted)]
 
 
 @pytest.mark.both
@@ -39,10 +39,10 @@ def test_instances_are_listed_in_the_order_of_their_ids(cloud: Cloud, alice: Cli
     own = [create(alice)["id"] for _ in range(3)]
     create(mallory)
     answer = alice.get(URL).json()
-    assert ([one["id"] for one in answer["data"]], answer["results"]) == (own, 3)
+    assert ([instance["id"] for instance in answer["data"]], answer["results"]) == (own, 3)
     assert answer["data"][0] == view(alice, own[0])
     page = alice.get(URL, params={"page": 2, "page_size": 2}).json()
-    assert ([one["id"] for one in page["data"]], page["pages"]) == (own[2:], 2)
+    assert ([instance["id"] for instance in page["data"]], page["pages"]) == (own[2:], 2)
 
 
 def test_instances_are_filtered(cloud: Cloud, alice: Client, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,7 +50,7 @@ def test_instances_are_filtered(cloud: Cloud, alice: Client, monkeypatch: pytest
     second = create(alice, label="web-2", region="us-west", tags=["blue"])["id"]
     third = create(alice, label="database")["id"]
     public, private = view(alice, first)["ipv4"]
-    for wanted, found in (
+    for wanted, expected in (
         ({"label": "WEB-1"}, [first]),
         ({"label": {"+contains": "web"}}, [first, second]),
         ({"region": "us-west"}, [second]),
@@ -71,7 +71,7 @@ def test_instances_are_filtered(cloud: Cloud, alice: Client, monkeypatch: pytest
         ({"tags": {"+neq": "blue"}}, [third]),
         ({"+or": [{"region": "us-west"}, {"label": "database"}], "+order_by": "label"}, [third, second]),
     ):
-        assert ids(alice, **wanted) == found, wanted
+        assert ids(alice, **wanted) == expected, wanted
     alice.put(f"{URL}/{second}", json={"label": "Eb-2"})  # upper case comes in between
     for few in (FEW, 0):
         monkeypatch.setattr(collections, "FEW", few)
@@ -194,9 +194,13 @@ def test_a_restricted_user_sees_and_changes_what_was_granted(cloud: Cloud, alice
     bob = restricted(cloud, "bob", of="alice", compute={readable: "read_only", writable: "read_write"})
     assert ids(bob) == [readable, writable]
     assert ids(bob, tags="blue") == [readable, writable]
-    assert [bob.get(f"{URL}/{one}").status_code for one in (readable, writable, hidden)] == [200, 200, 403]
+    assert [bob.get(f"{URL}/{number}").status_code for number in (readable, writable, hidden)] == [200, 200, 403]
     body = {"label": "by-bob"}
-    assert [bob.put(f"{URL}/{one}", json=body).status_code for one in (readable, writable, hidden)] == [403, 200, 403]
+    assert [bob.put(f"{URL}/{number}", json=body).status_code for number in (readable, writable, hidden)] == [
+        403,
+        200,
+        403,
+    ]
     # Tags may be sent back as they are, and not changed.
     assert bob.put(f"{URL}/{writable}", json={"tags": ["blue"]}).status_code == 200
     answer = bob.put(f"{URL}/{writable}", json={"tags": ["red"]})

@@ -12,7 +12,7 @@ from tests.cloud import Cloud
 
 def test_kernels_are_listed_for_everybody_in_the_order_of_their_ids(cloud: Cloud) -> None:
     page = cloud.client(None).get("/v4/compute/kernels").json()
-    ids = [one["id"] for one in page["data"]]
+    ids = [kernel["id"] for kernel in page["data"]]
     assert page["results"] == len(ids)
     assert ids == sorted(ids)
     assert {f"compute/{name}" for name in ("latest-64bit", "latest-32bit", "grub2", "direct-disk", "grub-legacy")} <= {
@@ -49,7 +49,7 @@ def test_kernels_are_filtered(alice: Client) -> None:
     def filtered(wanted: dict[str, object]) -> list[str]:
         answer = alice.get("/v4/compute/kernels", headers={"X-Filter": json.dumps(wanted)})
         assert answer.status_code == 200, answer.text
-        return [one["id"] for one in answer.json()["data"]]
+        return [kernel["id"] for kernel in answer.json()["data"]]
 
     assert filtered({"label": "grub 2"}) == ["compute/grub2"]
     assert filtered({"version": "5.16.13", "architecture": "i386"}) == [

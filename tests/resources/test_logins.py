@@ -39,7 +39,7 @@ def add_bob(cloud: Cloud, owner: Client) -> Client:
 
 
 def ids(answer: Any) -> list[int]:
-    return [one["id"] for one in answer.json()["data"]]
+    return [login["id"] for login in answer.json()["data"]]
 
 
 @pytest.mark.both

@@ -119,8 +119,8 @@ def test_each_change_leaves_its_event(alice: Client) -> None:
 def test_clients_are_filtered_and_paged(alice: Client) -> None:
     for number in range(3):
         made(alice, label=f"web-{number}")
-    found = alice.get(CLIENTS, headers={"X-Filter": '{"label": "WEB-1"}'}).json()
-    assert [client["label"] for client in found["data"]] == ["web-1"]
+    filtered = alice.get(CLIENTS, headers={"X-Filter": '{"label": "WEB-1"}'}).json()
+    assert [client["label"] for client in filtered["data"]] == ["web-1"]
     page = alice.get(CLIENTS, params={"page": 2, "page_size": 2}).json()
     assert ([client["label"] for client in page["data"]], page["results"]) == (["web-2"], 3)
     assert alice.get(CLIENTS, headers={"X-Filter": '{"api_key": "x"}'}).status_code == 400
@@ -184,9 +184,10 @@ def test_a_closed_account_leaves_no_client(cloud: Cloud, alice: Client) -> None:
 def test_everybody_sees_the_subscriptions(cloud: Cloud) -> None:
     stranger = cloud.client(None)
     listed = stranger.get(SUBSCRIPTIONS).json()
-    assert [(one["id"], one["clients_included"], one["price"]["monthly"]) for one in listed["data"]] == [
-        *(("longview-3", 3, 20), ("longview-10", 10, 40), ("longview-40", 40, 100), ("longview-100", 100, 200))
-    ]
+    assert [
+        (subscription["id"], subscription["clients_included"], subscription["price"]["monthly"])
+        for subscription in listed["data"]
+    ] == [*(("longview-3", 3, 20), ("longview-10", 10, 40), ("longview-40", 40, 100), ("longview-100", 100, 200))]
     assert listed["results"] == 4
     assert stranger.get(f"{SUBSCRIPTIONS}/longview-10").json() == PACK
     assert stranger.get(f"{SUBSCRIPTIONS}/longview-7").status_code == 404

@@ -48,7 +48,9 @@ def test_maintenance_is_announced_begun_and_over(cloud: Cloud, alice: Client, ma
     }
     assert listed(alice) == [expected]
     assert listed(mallory) == []
-    assert "maintenance" in {one["type"] for one in alice.get("/v4/account/notifications").json()["data"]}
+    assert "maintenance" in {
+        notification["type"] for notification in alice.get("/v4/account/notifications").json()["data"]
+    }
     cloud.advance(24 * 3600 + 1)
     assert listed(alice) == [{**expected, "status": "started"}]
     told = last(alice, "host_reboot")
@@ -112,14 +114,14 @@ def test_maintenance_is_filtered(cloud: Cloud, alice: Client) -> None:
     cloud.fault("maintenance", compute_id=first, type="reboot", when=tomorrow(cloud, 1))
     cloud.fault("maintenance", compute_id=second, type="cold_migration", when=tomorrow(cloud, 48))
 
-    def found(**wanted: Any) -> list[int]:
-        return [one["entity"]["id"] for one in listed(alice, **wanted)]
+    def filtered(**wanted: Any) -> list[int]:
+        return [maintenance["entity"]["id"] for maintenance in listed(alice, **wanted)]
 
-    assert found() == [first, second]
-    assert found(type="reboot") == [first]
-    assert found(status="pending") == [first, second]
-    assert found(when={"+gt": tomorrow(cloud, 24)}) == [second]
-    assert found(**{"+order_by": "when", "+order": "desc"}) == [second, first]
+    assert filtered() == [first, second]
+    assert filtered(type="reboot") == [first]
+    assert filtered(status="pending") == [first, second]
+    assert filtered(when={"+gt": tomorrow(cloud, 24)}) == [second]
+    assert filtered(**{"+order_by": "when", "+order": "desc"}) == [second, first]
     refused(alice.get(URL, headers={"X-Filter": '{"reason": "x"}'}), "Cannot filter on reason", "X-Filter")
 
 
@@ -128,7 +130,7 @@ def test_everybody_sees_what_they_may_view(cloud: Cloud, alice: Client) -> None:
     for own in (seen, hidden):
         cloud.fault("maintenance", compute_id=own, when=tomorrow(cloud))
     bob = restricted(cloud, "bob", of="alice", compute={seen: "read_only"})
-    assert [one["entity"]["id"] for one in listed(bob)] == [seen]
+    assert [maintenance["entity"]["id"] for maintenance in listed(bob)] == [seen]
     for scope, code in (("maintenance:read_only", 200), ("account:read_write", 403)):
         assert cloud.client(cloud.token("alice", scope)).get(URL).status_code == code
 

@@ -8,7 +8,7 @@ from httpx2 import Client
 from crofter.registry import ENDPOINTS
 from tests.cloud import Cloud
 
-MANAGED = [(one.method, one.path) for one in ENDPOINTS if one.path.startswith("managed/")]
+MANAGED = [(endpoint.method, endpoint.path) for endpoint in ENDPOINTS if endpoint.path.startswith("managed/")]
 NO = {"errors": [{"reason": "Unauthorized"}]}
 
 

@@ -60,8 +60,8 @@ def test_what_is_wrong_with_a_contact_is_said_all_at_once(dora: Client) -> None:
 def test_contacts_are_filtered_by_group_and_by_nothing_else(dora: Client) -> None:
     for group in ("red", "blue", "red"):
         dora.post(PATH, json={"group": group})
-    found = dora.get(PATH, headers={"X-Filter": '{"group": "red"}'}).json()
-    assert [one["id"] for one in found["data"]] == [1, 3]
+    page = dora.get(PATH, headers={"X-Filter": '{"group": "red"}'}).json()
+    assert [contact["id"] for contact in page["data"]] == [1, 3]
     refused = dora.get(PATH, headers={"X-Filter": '{"name": "x"}'})
     assert errors(refused) == [("X-Filter", "Cannot filter on name")]
 

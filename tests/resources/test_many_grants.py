@@ -38,9 +38,9 @@ LOOKS: dict[str, Query[Any]] = {
 def _grants_in_plan(database: SqliteDatabase, look: Query[Any]) -> list[str]:
     sql = look.compiled("sqlite").sql
     connection = apsw.Connection(str(database.path))
-    found = connection.execute(f"EXPLAIN QUERY PLAN {sql}", (1,) * sql.count("?")).fetchall()
+    rows = connection.execute(f"EXPLAIN QUERY PLAN {sql}", (1,) * sql.count("?")).fetchall()
     connection.close()
-    return [str(line) for *_, line in found if "user_grant" in str(line)]
+    return [str(line) for *_, line in rows if "user_grant" in str(line)]
 
 
 @pytest.mark.parametrize("name", LOOKS)

@@ -51,8 +51,8 @@ def status(client: Client, token: str) -> str:
 def events(client: Client, token: str) -> list[str]:
     """What the account's log says of a transfer, oldest first."""
     wanted = {"X-Filter": f'{{"entity.type": "entity_transfer", "entity.id": "{token}"}}'}
-    found = client.get("/v4/account/events", headers=wanted).json()["data"]
-    return [one["action"].removeprefix("entity_transfer_") for one in reversed(found)]
+    newest_first = client.get("/v4/account/events", headers=wanted).json()["data"]
+    return [event["action"].removeprefix("entity_transfer_") for event in reversed(newest_first)]
 
 
 def has(client: Client, number: int) -> bool:
@@ -80,16 +80,18 @@ def test_a_transfer_is_accepted_once(cloud: Cloud, rounds: int) -> None:
     for _ in range(rounds):
         cloud.freeze()
         number, token = offered(sender)
-        answers = [said(one) for one in at_once(*(accepting(one, token) for one in receivers))]
+        answers = [said(answer) for answer in at_once(*(accepting(receiver, token) for receiver in receivers))]
         assert sorted(answers) == [YES, *[NOT_THERE] * (ACROSS - 1)]
         winner = answers.index(YES)
         cloud.settle()
         assert status(sender, token) == status(receivers[winner], token) == "completed"
-        assert [has(one, number) for one in receivers] == [at == winner for at in range(ACROSS)]
+        assert [has(receiver, number) for receiver in receivers] == [at == winner for at in range(ACROSS)]
         assert not has(sender, number)
         assert payers(cloud, number) == [f"receiver-{winner}"]
         assert events(sender, token) == ["create", "accept"]
-        assert [events(one, token) for one in receivers] == [["accept"] if at == winner else [] for at in range(ACROSS)]
+        assert [events(receiver, token) for receiver in receivers] == [
+            ["accept"] if at == winner else [] for at in range(ACROSS)
+        ]
     books_are_in_order(cloud)
 
 
@@ -100,7 +102,7 @@ def test_one_receiver_who_accepts_twice_gets_it_once(cloud: Cloud, rounds: int) 
     for count in range(1, rounds + 1):
         cloud.freeze()
         number, token = offered(sender)
-        answers = at_once(*(accepting(one, token) for one in receiver))
+        answers = at_once(*(accepting(person, token) for person in receiver))
         assert sorted(map(said, answers)) == [YES, *[TOO_LATE] * (ACROSS - 1)]
         cloud.settle()
         assert receiver[0].get("/v4/compute/instances").json()["results"] == count
@@ -136,13 +138,13 @@ def test_a_transfer_is_accepted_or_cancelled(cloud: Cloud, rounds: int) -> None:
 
 @pytest.mark.parametrize("rounds", ROUNDS)
 def test_two_who_send_to_each_other_do_not_wait_for_each_other(cloud: Cloud, rounds: int) -> None:
-    one, other = cloud.person(username="alice"), cloud.person(username="bob-receives")
+    first, other = cloud.person(username="alice"), cloud.person(username="bob-receives")
     for _ in range(rounds):
         cloud.freeze()
-        (hers, here), (his, there) = offered(one), offered(other)
-        assert list(map(said, at_once(accepting(one, there), accepting(other, here)))) == [YES, YES]
+        (hers, here), (his, there) = offered(first), offered(other)
+        assert list(map(said, at_once(accepting(first, there), accepting(other, here)))) == [YES, YES]
         cloud.settle()
-        assert (status(one, here), status(one, there)) == ("completed", "completed")
+        assert (status(first, here), status(first, there)) == ("completed", "completed")
         assert (payers(cloud, hers), payers(cloud, his)) == (["bob-receives"], ["alice"])
     books_are_in_order(cloud)
 
@@ -154,8 +156,8 @@ def test_the_same_payment_is_taken_once(cloud: Cloud, rounds: int) -> None:
     for number in range(1, rounds + 1):
         headers = {"Idempotency-Key": f"round {number}"}
         answers = each(clients, "/v4/account/payments", json={"usd": "5.00"}, headers=headers)
-        assert [said(one) for one in answers] == [YES] * ACROSS
-        assert len({one.content for one in answers}) == 1
+        assert [said(answer) for answer in answers] == [YES] * ACROSS
+        assert len({answer.content for answer in answers}) == 1
         assert clients[0].get("/v4/account").json()["balance"] == -5 * number
         assert clients[0].get("/v4/account/payments").json()["results"] == number
         assert rows(cloud, "SELECT sum(cents) FROM simulated_charge WHERE paid = TRUE")[0][0] == 500 * number
@@ -172,12 +174,12 @@ def test_an_account_is_cancelled_and_charged_once(cloud: Cloud, rounds: int) -> 
         answers = sorted(map(said, each(owners, "/v4/account/cancel", json={})))
         assert answers[0] == YES
         # The others came while the winner's money was being asked for, or after the account was closed.
-        assert all(one in ((409, [UNDER_WAY]), (401, ["Invalid Token"])) for one in answers[1:]), answers
+        assert all(answer in ((409, [UNDER_WAY]), (401, ["Invalid Token"])) for answer in answers[1:]), answers
         assert said(owners[0].get("/v4/account")) == (401, ["Invalid Token"])
         account = f"(SELECT account_id FROM account_user WHERE username = 'owner-{number}')"
         for book, column in (("invoice", "total"), ("payment", "amount"), ("charge", "amount")):
-            found = rows(cloud, f"SELECT {column} FROM {book} WHERE account_id = {account}")
-            assert [int(amount) for (amount,) in found] == [50_000], book
+            amounts = rows(cloud, f"SELECT {column} FROM {book} WHERE account_id = {account}")
+            assert [int(amount) for (amount,) in amounts] == [50_000], book
         owed = rows(cloud, f"SELECT sum(amount) FROM ledger WHERE book = 'owed' AND account_id = {account}")
         assert int(owed[0][0]) == 0
         leave(owners)

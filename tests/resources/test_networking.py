@@ -40,7 +40,7 @@ def share(client: Client, own: int, *ips: str, path: str = "ips") -> Response:
 
 
 def shared(client: Client, own: int) -> list[str]:
-    return [one["address"] for one in client.get(f"{INSTANCES}/{own}/ips").json()["ipv4"]["shared"]]
+    return [address["address"] for address in client.get(f"{INSTANCES}/{own}/ips").json()["ipv4"]["shared"]]
 
 
 def restricted(cloud: Cloud, owner: Client, **levels: Any) -> Client:
@@ -75,11 +75,11 @@ def test_all_but_private_addresses_are_listed_as_each_instance_shows_them(cloud:
     assert listed(rich, URL, region="us-east") == wanted[:4]
     assert listed(rich, URL, **{"+or": [{"compute_id": first}, {"region": "us-west"}]}) == wanted
     backwards = listed(rich, URL, **{"+order_by": "compute_id", "+order": "desc"})
-    assert [one["compute_id"] for one in backwards] == [second] * 3 + [first] * 4
+    assert [address["compute_id"] for address in backwards] == [second] * 3 + [first] * 4
     bad = rich.get(URL, headers={"X-Filter": '{"gateway": "x"}'})
     refused(bad, "Cannot filter on gateway", "X-Filter")
-    for one in wanted:
-        assert rich.get(f"{URL}/{one['address']}").json() == one
+    for address in wanted:
+        assert rich.get(f"{URL}/{address['address']}").json() == address
     private = view(rich, first)["ipv4"][-1]
     assert rich.get(f"{URL}/{private}").json()["public"] is False
 
@@ -95,7 +95,7 @@ def test_pages_are_exact_however_deep(cloud: Cloud, rich: Client, monkeypatch: p
     monkeypatch.setattr("crofter.resources.networking.store.SHALLOW", -1)
     for size in (1, 4, 7, 36):
         pages = [rich.get(URL, params={"page": n + 1, "page_size": size}).json() for n in range(-(-36 // size))]
-        assert [one for page in pages for one in page["data"]] == whole
+        assert [address for page in pages for address in page["data"]] == whole
         assert {page["results"] for page in pages} == {36}
     assert rich.get(URL, params={"page": 99}).json()["data"] == []
 
@@ -145,14 +145,14 @@ def test_an_address_is_named_as_at_its_instance(cloud: Cloud, alice: Client, mal
     made = create(alice)
     (public,) = made["ipv4"]
     six = made["ipv6"].partition("/")[0]
-    for one in (public, six):
-        answer = alice.put(f"{URL}/{one}", json={"rdns": "host.example.com"})
+    for address in (public, six):
+        answer = alice.put(f"{URL}/{address}", json={"rdns": "host.example.com"})
         assert (answer.status_code, answer.json()["rdns"]) == (200, "host.example.com")
-        assert alice.get(f"{INSTANCES}/{made['id']}/ips/{one}").json()["rdns"] == "host.example.com"
-        assert last(alice, "ipaddress_update")["entity"]["id"] == one
-        assert mallory.get(f"{URL}/{one}").json() == NOT_FOUND
-        assert mallory.put(f"{URL}/{one}", json={"rdns": None}).status_code == 404
-    assert next(one for one in listed(alice, URL) if one["address"] == six)["rdns"] == "host.example.com"
+        assert alice.get(f"{INSTANCES}/{made['id']}/ips/{address}").json()["rdns"] == "host.example.com"
+        assert last(alice, "ipaddress_update")["entity"]["id"] == address
+        assert mallory.get(f"{URL}/{address}").json() == NOT_FOUND
+        assert mallory.put(f"{URL}/{address}", json={"rdns": None}).status_code == 404
+    assert next(row for row in listed(alice, URL) if row["address"] == six)["rdns"] == "host.example.com"
     assert alice.put(f"{URL}/{public}", json={}).json() == alice.get(f"{URL}/{public}").json()  # and leaves no event
     refused(alice.put(f"{URL}/{public}", json={"rdns": "no name"}), "Domain is not valid.", "rdns")
     default = alice.put(f"{URL}/{public}", json={"rdns": None}).json()["rdns"]
@@ -173,7 +173,9 @@ def test_addresses_change_hands(cloud: Cloud, rich: Client, path: str) -> None:
     assert (view(rich, first)["ipv4"], view(rich, second)["ipv4"]) == ([kept], [other, extra])
     moved = rich.get(f"{URL}/{extra}").json()
     assert (moved["compute_id"], moved["rdns"]) == (second, "a.example.com")
-    told = [(one["action"], one["entity"]["id"], one["secondary_entity"]["id"]) for one in events(rich)[before:]]
+    told = [
+        (event["action"], event["entity"]["id"], event["secondary_entity"]["id"]) for event in events(rich)[before:]
+    ]
     assert told == [("compute_deleteip", first, extra), ("compute_addip", second, extra)]
     assert extra in told_to_host(cloud, second)
     assert extra not in told_to_host(cloud, first)
@@ -184,7 +186,9 @@ def test_addresses_change_hands(cloud: Cloud, rich: Client, path: str) -> None:
 
 def test_two_instances_may_swap_their_only_addresses(cloud: Cloud, alice: Client) -> None:
     first, second = create(alice, private_ip=True), create(alice, private_ip=True)
-    swapped = [(one, second["id"]) for one in first["ipv4"]] + [(one, first["id"]) for one in second["ipv4"]]
+    swapped = [(address, second["id"]) for address in first["ipv4"]] + [
+        (address, first["id"]) for address in second["ipv4"]
+    ]
     assert assign(alice, *swapped).json() == {}
     assert view(alice, first["id"])["ipv4"] == second["ipv4"]
     assert view(alice, second["id"])["ipv4"] == first["ipv4"]
@@ -209,8 +213,8 @@ def test_what_cannot_be_assigned_is_refused_and_nothing_moves(cloud: Cloud, rich
     refused(assign(rich, (extra, second["id"]), (other, first["id"]), (extra, first["id"])), ONCE, "assignments")
     refused(assign(rich, (other, first["id"])), empty, "assignments")
     refused(assign(rich, (extra, 999), (kept, 999)), "Invalid Compute ID 999")
-    two = f"Compute {second['id']} would have more than one private IPv4 address."
-    refused(assign(rich, (private, second["id"]), (extra, second["id"])), two, "assignments")
+    reason = f"Compute {second['id']} would have more than one private IPv4 address."
+    refused(assign(rich, (private, second["id"]), (extra, second["id"])), reason, "assignments")
     wrong = rich.post(f"{URL}/assign", json={"region": 5, "assignments": [{"address": 1}, {"compute_id": "x"}]})
     assert [field for field, _ in errors(wrong)] == [
         "region",
@@ -297,7 +301,7 @@ def test_what_shares_an_address_stays_where_it_is(cloud: Cloud, alice: Client) -
 @pytest.mark.both
 def test_a_deleted_instance_takes_its_addresses_out_of_everything(cloud: Cloud, alice: Client) -> None:
     first, second, third = (deploy(cloud, alice) for _ in range(3))
-    (lent,), (own,), _ = (view(alice, one)["ipv4"] for one in (first, second, third))
+    (lent,), (own,), _ = (view(alice, instance)["ipv4"] for instance in (first, second, third))
     share(alice, second, lent)
     share(alice, third, own, lent)
     assert alice.delete(f"{INSTANCES}/{first}").json() == {}
@@ -315,15 +319,15 @@ def test_a_deleted_instance_takes_its_addresses_out_of_everything(cloud: Cloud, 
 def test_restricted_users_use_the_addresses_of_what_they_were_granted(cloud: Cloud, rich: Client) -> None:
     mine, seen, hidden = (create(rich) for _ in range(3))
     helper = restricted(cloud, rich, **{f"i{mine['id']}": "read_write", f"i{seen['id']}": "read_only"})
-    assert {one["compute_id"] for one in listed(helper, URL)} == {mine["id"], seen["id"]}
+    assert {address["compute_id"] for address in listed(helper, URL)} == {mine["id"], seen["id"]}
     assert helper.get(URL).json()["results"] == 6
     extra = more(helper, mine["id"])
     no = "You do not have permission to access this Compute"
     body = {"type": "ipv4", "public": True, "compute_id": seen["id"]}
     refused(helper.post(URL, json=body), no, "compute_id", status=403)
     assert helper.get(f"{URL}/{seen['ipv4'][0]}").status_code == 200
-    for one in (seen, hidden):
-        assert helper.put(f"{URL}/{one['ipv4'][0]}", json={"rdns": None}).status_code == 403
+    for instance in (seen, hidden):
+        assert helper.put(f"{URL}/{instance['ipv4'][0]}", json={"rdns": None}).status_code == 403
     assert helper.get(f"{URL}/{hidden['ipv4'][0]}").status_code == 403
     refused(assign(helper, (extra, seen["id"])), no, "assignments[0].compute_id", status=403)
     refused(assign(helper, (seen["ipv4"][0], mine["id"])), no, "assignments[0].address", status=403)

@@ -22,25 +22,25 @@ def held_by(cloud: Cloud) -> dict[str, int]:
     with cloud.runtime.database.read() as db:
         rows = db.raw("SELECT address, instance_id FROM address WHERE public = true").fetchall()
         resting = db.raw("SELECT address FROM released_address").fetchall()
-    assert len({one for one, _ in rows}) == len(rows)
-    assert not {one for one, _ in rows} & {row[0] for row in resting}
+    assert len({address for address, _ in rows}) == len(rows)
+    assert not {address for address, _ in rows} & {row[0] for row in resting}
     return dict(rows)
 
 
 @pytest.mark.both
 def test_crossing_assignments_lose_no_address(cloud: Cloud, rich: Client) -> None:
     first, second = create(rich)["id"], create(rich)["id"]
-    (one,), (two,) = view(rich, first)["ipv4"], view(rich, second)["ipv4"]
+    (first_address,), (second_address,) = view(rich, first)["ipv4"], view(rich, second)["ipv4"]
     for _ in range(5):
         answers = at_once(
-            partial(assign, rich, (one, second)),
-            partial(assign, rich, (two, first)),
-            partial(assign, rich, (one, second), (two, first)),
-            partial(assign, rich, (two, second), (one, first)),
+            partial(assign, rich, (first_address, second)),
+            partial(assign, rich, (second_address, first)),
+            partial(assign, rich, (first_address, second), (second_address, first)),
+            partial(assign, rich, (second_address, second), (first_address, first)),
         )
         assert {answer.status_code for answer in answers} <= {200, 400}
         held = held_by(cloud)
-        assert set(held) == {one, two}
+        assert set(held) == {first_address, second_address}
         assert set(held.values()) == {first, second}
     cloud.settle()
 

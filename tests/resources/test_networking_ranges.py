@@ -84,7 +84,7 @@ def test_a_range_may_be_routed_to_an_address(cloud: Cloud, alice: Client, mallor
 def test_there_is_one_range_in_a_region_and_one_of_an_instance(cloud: Cloud, alice: Client, mallory: Client) -> None:
     first, second, far = create(alice)["id"], create(alice)["id"], create(alice, region="us-west")["id"]
     answers = at_once(*(partial(new, alice, compute_id=own) for own in (first, second, first, second)))
-    assert sorted(one.status_code for one in answers) == [200, 400, 400, 400]
+    assert sorted(answer.status_code for answer in answers) == [200, 400, 400, 400]
     (held,) = listed(alice, URL)
     owner = alice.get(f"{URL}/{held['range']}").json()["computes"][0]
     refused(new(alice, compute_id=owner), "This Compute already has an IPv6 range.", "compute_id")
@@ -126,7 +126,7 @@ def test_restricted_users_see_ranges_of_what_they_see(cloud: Cloud, alice: Clien
     share_with = create(alice)["id"]
     share(alice, share_with, own)
     helper = restricted(cloud, alice, **{f"i{mine}": "read_only"})
-    assert [one["range"] for one in listed(helper, URL)] == [own]
+    assert [row["range"] for row in listed(helper, URL)] == [own]
     assert helper.get(f"{URL}/{own}").json()["computes"] == [mine]
     assert (helper.get(f"{URL}/{other}").status_code, helper.delete(f"{URL}/{own}").status_code) == (403, 403)
     assert new(helper, compute_id=mine).status_code == 403
@@ -147,19 +147,19 @@ def test_private_networks_come_and_go_with_the_profiles_that_use_them(cloud: Clo
     path = f"{INSTANCES}/{second}/configs/{other['id']}"
     outside = {"purpose": "vlan", "label": "outside"}
     assert alice.put(path, json={"interfaces": [VLAN, outside]}).status_code == 200
-    assert {one["label"]: one["computes"] for one in listed(alice, VLANS)} == {
+    assert {vlan["label"]: vlan["computes"] for vlan in listed(alice, VLANS)} == {
         "inside": [first, second],
         "outside": [second],
     }
-    assert [one["label"] for one in listed(alice, VLANS, label="outside")] == ["outside"]
+    assert [vlan["label"] for vlan in listed(alice, VLANS, label="outside")] == ["outside"]
     assert listed(alice, VLANS, region="us-east") == []
     assert alice.put(path, json={"interfaces": [outside]}).status_code == 200
-    assert [one["computes"] for one in listed(alice, VLANS)] == [[first], [second]]
+    assert [vlan["computes"] for vlan in listed(alice, VLANS)] == [[first], [second]]
     assert listed(alice, VLANS)[0] == shown
     helper = restricted(cloud, alice, **{f"i{second}": "read_only"})
-    assert [(one["label"], one["computes"]) for one in listed(helper, VLANS)] == [("outside", [second])]
+    assert [(vlan["label"], vlan["computes"]) for vlan in listed(helper, VLANS)] == [("outside", [second])]
     alice.put(f"{INSTANCES}/{first}/configs/{own['id']}", json={"interfaces": []})
-    assert [one["label"] for one in listed(alice, VLANS)] == ["outside"]
+    assert [vlan["label"] for vlan in listed(alice, VLANS)] == ["outside"]
     alice.delete(f"{INSTANCES}/{second}")
     cloud.settle()
     assert listed(alice, VLANS) == []
@@ -174,7 +174,7 @@ def test_a_network_that_nobody_uses_leaves_its_place_to_another(cloud: Cloud, al
     for number in range(25):
         answer = alice.put(path, json={"interfaces": [{"purpose": "vlan", "label": f"net-{number}"}]})
         assert answer.status_code == 200, answer.text
-    assert [one["label"] for one in listed(alice, VLANS)] == ["net-24"]
+    assert [vlan["label"] for vlan in listed(alice, VLANS)] == ["net-24"]
     clone = act(alice, own, "clone", region="us-southeast", type="g6-standard-1")["id"]
     cloud.settle()
     assert listed(alice, VLANS)[0]["computes"] == [own, clone]

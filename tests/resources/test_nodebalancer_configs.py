@@ -193,8 +193,8 @@ def test_a_chain_may_follow(alice: Client, own: int) -> None:
 
 
 def _rsa_that_does_not_fit() -> str:
-    one, other = (rsa.generate_private_key(65537, 2048).private_numbers() for _ in range(2))
-    numbers = rsa.RSAPrivateNumbers(one.p, one.q, other.d, one.dmp1, one.dmq1, one.iqmp, one.public_numbers)
+    first, other = (rsa.generate_private_key(65537, 2048).private_numbers() for _ in range(2))
+    numbers = rsa.RSAPrivateNumbers(first.p, first.q, other.d, first.dmp1, first.dmq1, first.iqmp, first.public_numbers)
     key = numbers.private_key(unsafe_skip_rsa_key_validation=True)
     return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode()
 
@@ -264,10 +264,10 @@ def test_a_rebuild_replaces_the_nodes_and_keeps_what_is_not_sent(alice: Client, 
     changed = alice.get(path).json()
     assert (changed["port"], changed["algorithm"], changed["nodes_status"]) == (81, "source", {"down": 2, "up": 0})
     now = listed(alice, nodes(own, made["id"]))
-    assert [(one["label"], one["weight"]) for one in now] == [("one", 9), ("three", 50)]
+    assert [(node["label"], node["weight"]) for node in now] == [("one", 9), ("three", 50)]
     assert now[0]["id"] == kept["id"]
     assert alice.get(f"{path}/nodes/{gone['id']}").status_code == 404
-    assert [one["action"] for one in events(alice)][-4:] == [
+    assert [event["action"] for event in events(alice)][-4:] == [
         "nodebalancer_config_update",
         "nodebalancer_node_delete",
         "nodebalancer_node_update",

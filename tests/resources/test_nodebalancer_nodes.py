@@ -56,15 +56,15 @@ def test_a_node_is_made_viewed_changed_and_deleted(alice: Client, front: Front) 
     path = f"{front.nodes}/{made['id']}"
     assert alice.get(path).json() == made
     assert listed(alice, front.nodes) == [made]
-    assert [one["id"] for one in listed(alice, f"{URL}/{own}/nodebalancers")] == [front.id]
+    assert [balancer["id"] for balancer in listed(alice, f"{URL}/{own}/nodebalancers")] == [front.id]
     sent = {"address": f"{host}:8080", "label": "web-2", "weight": 255, "mode": "drain"}
     assert alice.put(path, json=sent).json() == {**made, **sent}
     assert alice.put(path, json={}).json() == {**made, **sent}
     assert alice.delete(path).json() == {}
     assert alice.get(path).status_code == 404
     told = events(alice, "nodebalancer_node_create", "nodebalancer_node_update", "nodebalancer_node_delete")
-    assert [one["action"].rpartition("_")[2] for one in told] == ["create", "update", "update", "delete"]
-    assert {one["status"] for one in told} == {"notification"}
+    assert [event["action"].rpartition("_")[2] for event in told] == ["create", "update", "update", "delete"]
+    assert {event["status"] for event in told} == {"notification"}
     assert entity(told[0]["entity"]) == ("nodebalancer", front.id, "front", f"{BALANCERS}/{front.id}")
     assert entity(told[0]["secondary_entity"]) == ("node", made["id"], "web.1", path)
     assert listed(alice, f"{URL}/{own}/nodebalancers") == []
@@ -167,7 +167,7 @@ def test_viewing_a_node_takes_a_scope_to_write_and_a_grant_to_read(cloud: Cloud,
 
 
 def fared(client: Client, front: Front) -> tuple[list[str], dict[str, Any]]:
-    return [one["status"] for one in listed(client, front.nodes)], client.get(front.path).json()["nodes_status"]
+    return [node["status"] for node in listed(client, front.nodes)], client.get(front.path).json()["nodes_status"]
 
 
 def test_a_node_fares_as_its_instance_does(cloud: Cloud, alice: Client, front: Front) -> None:
@@ -199,7 +199,7 @@ def test_an_instance_that_is_deleted_is_a_node_no_more(cloud: Cloud, alice: Clie
     kept = add(alice, front.nodes, address=f"{other}:80", label="kept")
     assert alice.delete(f"{URL}/{own}").status_code == 200
     cloud.settle()
-    assert [one["id"] for one in listed(alice, front.nodes)] == [kept["id"]]
+    assert [node["id"] for node in listed(alice, front.nodes)] == [kept["id"]]
     told = last(alice, "nodebalancer_node_delete")
     assert (told["entity"]["id"], told["secondary_entity"]["id"]) == (front.id, gone["id"])
     refused(alice.post(front.nodes, json={"address": f"{host}:80", "label": "again"}), NOT_OURS, "address")

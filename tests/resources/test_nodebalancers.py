@@ -52,11 +52,11 @@ def test_everything_can_be_said_when_it_is_made(alice: Client) -> None:
     made = balancer(alice, label="front", client_conn_throttle=5, tags=["blue"], configs=sent)
     assert (made["label"], made["client_conn_throttle"], made["tags"]) == ("front", 5, ["blue"])
     first, second = listed(alice, configs(made["id"]))
-    assert [(one["port"], one["protocol"]) for one in (first, second)] == [(80, "http"), (81, "tcp")]
+    assert [(config["port"], config["protocol"]) for config in (first, second)] == [(80, "http"), (81, "tcp")]
     (node,) = listed(alice, nodes(made["id"], first["id"]))
     assert (node["address"], node["weight"], node["mode"]) == (f"{host}:80", 50, "accept")
     assert listed(alice, nodes(made["id"], second["id"])) == []
-    assert [one["action"] for one in events(alice) if "nodebalancer" in one["action"]] == [
+    assert [event["action"] for event in events(alice) if "nodebalancer" in event["action"]] == [
         "nodebalancer_create",
         "nodebalancer_config_create",
         "nodebalancer_node_create",
@@ -177,7 +177,7 @@ def test_restricted_users_need_grants(cloud: Cloud, alice: Client) -> None:
     own, host = backend(alice)
     seen, hidden = balancer(alice), balancer(alice)
     reader = restricted(cloud, alice, "rita", nodebalancer=[{"id": seen["id"], "permissions": "read_only"}])
-    assert [one["id"] for one in listed(reader, BALANCERS)] == [seen["id"]]
+    assert [balancer["id"] for balancer in listed(reader, BALANCERS)] == [seen["id"]]
     assert reader.get(f"{BALANCERS}/{hidden['id']}").status_code == 403
     assert reader.put(f"{BALANCERS}/{seen['id']}", json={"label": "mine"}).status_code == 403
     assert reader.post(BALANCERS, json={"region": "us-east"}).status_code == 403

@@ -21,12 +21,12 @@ def notifications(client: Client) -> list[dict[str, Any]]:
     listed = done(client.get("/v4/account/notifications"))
     assert (listed["page"], listed["pages"]) == (1, 1)
     assert listed["results"] == len(listed["data"])
-    assert all(set(one) == FIELDS for one in listed["data"])
+    assert all(set(notification) == FIELDS for notification in listed["data"])
     return list(listed["data"])
 
 
 def kinds(client: Client) -> list[tuple[str, str]]:
-    return [(one["type"], one["severity"]) for one in notifications(client)]
+    return [(notification["type"], notification["severity"]) for notification in notifications(client)]
 
 
 def open_ticket(cloud: Cloud, nature: str, about: Entity | None = None) -> int:
@@ -111,9 +111,10 @@ def test_scheduled_maintenance_is_told(cloud: Cloud, alice: Client) -> None:
     assert (told["type"], told["severity"], told["when"]) == ("maintenance", "critical", when)
     assert (told["body"], told["entity"]["id"]) == ("New kernel.", number)
     listed = done(alice.get("/v4beta/account/maintenance"))["data"]
-    assert [(one["type"], one["status"], one["when"], one["reason"]) for one in listed] == [
-        ("reboot", "pending", when, "New kernel.")
-    ]
+    assert [
+        (maintenance["type"], maintenance["status"], maintenance["when"], maintenance["reason"])
+        for maintenance in listed
+    ] == [("reboot", "pending", when, "New kernel.")]
     assert alice.get("/v4/account/maintenance").status_code == 404
 
 
@@ -158,7 +159,11 @@ def test_restricted_users_are_told_of_what_they_may_see(cloud: Cloud, alice: Cli
             )
     assert notifications(rita) == []
     done(alice.put("/v4/account/users/rita/grants", json={"compute": [{"id": seen, "permissions": "read_only"}]}))
-    assert [one["type"] for one in notifications(rita)] == ["maintenance", "ticket_important", "migration_pending"]
+    assert [notification["type"] for notification in notifications(rita)] == [
+        "maintenance",
+        "ticket_important",
+        "migration_pending",
+    ]
     done(alice.put("/v4/account/users/rita/grants", json={"global": {"account_access": "read_only"}}))
     assert notifications(rita)[0]["type"] == "payment_due"
     assert len(notifications(alice)) == 8

@@ -35,8 +35,8 @@ def register(owner: Client, **more: Any) -> dict[str, Any]:
 
 def digest(cloud: Cloud, client_id: str) -> bytes:
     with cloud.runtime.database.read() as db:
-        found = db.value(query(select(clients.c.secret_digest).where(clients.c.public_id == client_id)))
-    return bytes(found)
+        stored = db.value(query(select(clients.c.secret_digest).where(clients.c.public_id == client_id)))
+    return bytes(stored)
 
 
 @pytest.mark.both
@@ -155,9 +155,9 @@ def test_programs_on_ones_own_machine_need_no_tls(alice: Client, uri: str) -> No
 
 def test_clients_are_filtered_by_label_and_kind(alice: Client) -> None:
     register(alice, label="One")
-    two = register(alice, label="Two", public=True)
-    assert alice.get(PATH, headers={"X-Filter": '{"public": true}'}).json()["data"] == [two]
-    assert alice.get(PATH, headers={"X-Filter": '{"label": {"+contains": "TW"}}'}).json()["data"] == [two]
+    public = register(alice, label="Two", public=True)
+    assert alice.get(PATH, headers={"X-Filter": '{"public": true}'}).json()["data"] == [public]
+    assert alice.get(PATH, headers={"X-Filter": '{"label": {"+contains": "TW"}}'}).json()["data"] == [public]
     assert errors(alice.get(PATH, headers={"X-Filter": '{"status": "active"}'})) == [
         ("X-Filter", "Cannot filter on status")
     ]

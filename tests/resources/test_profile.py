@@ -210,7 +210,7 @@ def trust(cloud: Cloud, username: str, seconds: int = 3600) -> int:
 def test_trusted_devices_are_listed_until_they_expire_and_can_be_forgotten(cloud: Cloud, alice: Client) -> None:
     first, gone = trust(cloud, "alice"), trust(cloud, "alice", -1)
     listed = alice.get("/v4/profile/devices").json()["data"]
-    assert [one["id"] for one in listed] == [first]
+    assert [device["id"] for device in listed] == [first]
     assert listed[0]["user_agent"] == "Firefox"
     assert listed[0]["last_remote_addr"] == "192.0.2.7"
     assert set(listed[0]) == {

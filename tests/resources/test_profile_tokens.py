@@ -69,7 +69,7 @@ def test_a_token_ends_when_it_expires(cloud: Cloud, alice: Client) -> None:
     assert worker.get("/v4/profile").status_code == 200
     cloud.advance(1)
     assert worker.get("/v4/profile").status_code == 401
-    assert made["id"] not in [one["id"] for one in alice.get("/v4/profile/tokens").json()["data"]]
+    assert made["id"] not in [token["id"] for token in alice.get("/v4/profile/tokens").json()["data"]]
     assert alice.get(f"/v4/profile/tokens/{made['id']}").status_code == 404
 
 
@@ -136,8 +136,8 @@ def test_a_token_is_renamed_and_nothing_else(alice: Client) -> None:
 
 def test_tokens_are_filtered_by_label_and_creation(cloud: Cloud, alice: Client) -> None:
     alice.post("/v4/profile/tokens", json={"label": "Deploy"})
-    found = alice.get("/v4/profile/tokens", headers={"X-Filter": '{"label": {"+contains": "depl"}}'}).json()
-    assert [one["label"] for one in found["data"]] == ["Deploy"]
+    page = alice.get("/v4/profile/tokens", headers={"X-Filter": '{"label": {"+contains": "depl"}}'}).json()
+    assert [token["label"] for token in page["data"]] == ["Deploy"]
     since = '{"created": {"+gte": "2001-01-01T00:00:00"}}'
     assert alice.get("/v4/profile/tokens", headers={"X-Filter": since}).json()["results"] == 2
     refused = alice.get("/v4/profile/tokens", headers={"X-Filter": '{"token": "x"}'})
@@ -207,7 +207,7 @@ def test_an_application_is_listed_and_revoked_with_its_tokens(cloud: Cloud, alic
         "website": "https://planner.example",
     }
     assert alice.get(f"/v4/profile/apps/{app_id}").json()["label"] == "Planner"
-    assert "Planner" not in [one["label"] for one in alice.get("/v4/profile/tokens").json()["data"]]
+    assert "Planner" not in [token["label"] for token in alice.get("/v4/profile/tokens").json()["data"]]
     assert alice.delete(f"/v4/profile/apps/{app_id}").json() == {}
     assert planner.get("/v4/profile").status_code == 401
     assert alice.get("/v4/profile/apps").json()["results"] == 0
@@ -219,8 +219,8 @@ def test_applications_are_each_users_own(cloud: Cloud, alice: Client, mallory: C
     assert mallory.get(f"/v4/profile/apps/{app_id}").status_code == 404
     assert mallory.delete(f"/v4/profile/apps/{app_id}").status_code == 404
     assert cloud.client(plain).get("/v4/profile").status_code == 200
-    found = alice.get("/v4/profile/apps", headers={"X-Filter": '{"expiry": null}'})
-    assert found.json()["results"] == 1
+    answer = alice.get("/v4/profile/apps", headers={"X-Filter": '{"expiry": null}'})
+    assert answer.json()["results"] == 1
     refused = alice.get("/v4/profile/apps", headers={"X-Filter": '{"label": "x"}'})
     assert errors(refused) == [("X-Filter", "Cannot filter on label")]
 

@@ -28,7 +28,7 @@ def test_regions_are_listed_for_everybody_in_the_order_of_the_catalogue(cloud: C
     answer = cloud.sandbox.get("/v4/regions")
     assert answer.status_code == 200
     body = answer.json()
-    assert [one["id"] for one in body["data"]] == list(REGIONS)
+    assert [region["id"] for region in body["data"]] == list(REGIONS)
     assert (body["page"], body["pages"], body["results"]) == (1, 1, len(REGIONS))
     assert alice.get("/v4/regions").json() == body
 
@@ -53,7 +53,7 @@ def test_regions_have_pages_like_everything_else(cloud: Cloud) -> None:
     names = list(REGIONS)
     for page in (1, 2, 3, 4):
         answer = cloud.sandbox.get("/v4/regions", params={"page": page, "page_size": 4}).json()
-        assert [one["id"] for one in answer["data"]] == names[(page - 1) * 4 : page * 4]
+        assert [region["id"] for region in answer["data"]] == names[(page - 1) * 4 : page * 4]
         assert (answer["pages"], answer["results"]) == (3, 11)
 
 

@@ -35,7 +35,7 @@ def ids(client: Client, **wanted: Any) -> list[int]:
     headers = {"X-Filter": json.dumps(wanted)} if wanted else {}
     answer = client.get(PATH, headers=headers)
     assert answer.status_code == 200, answer.text
-    return [one["id"] for one in answer.json()["data"]]
+    return [script["id"] for script in answer.json()["data"]]
 
 
 @pytest.mark.both

@@ -24,7 +24,7 @@ GIVEN = {"hostname": "web1", "db_password": "s3cret"}
 
 
 def reasons(script: str, data: dict[str, Any]) -> list[tuple[str, str | None]]:
-    return [(one.reason, one.field) for one in complaints(parse(script), data)]
+    return [(complaint.reason, complaint.field) for complaint in complaints(parse(script), data)]
 
 
 def test_the_fields_of_a_script_are_found_in_its_order() -> None:

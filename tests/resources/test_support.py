@@ -120,7 +120,7 @@ def test_a_ticket_names_what_other_rooms_have(cloud: Cloud, alice: Client) -> No
         "url": f"/v4/nodebalancers/{balancer}",
     }
     bob = restricted(cloud, alice, volume=[{"id": volume, "permissions": "read_only"}])
-    assert [one["entity"]["type"] for one in bob.get(PATH).json()["data"]] == ["volume"]
+    assert [ticket["entity"]["type"] for ticket in bob.get(PATH).json()["data"]] == ["volume"]
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_open_tickets_come_first_and_then_the_newest(alice: Client) -> None:
         opened(alice, summary=f"ticket {number}")
     for number in (4, 1):
         assert alice.post(f"{PATH}/{number}/close").json() == {}
-    assert [one["id"] for one in alice.get(PATH).json()["data"]] == [3, 2, 4, 1]
+    assert [ticket["id"] for ticket in alice.get(PATH).json()["data"]] == [3, 2, 4, 1]
 
 
 def test_pages_of_tickets_have_bounds_of_their_own(alice: Client) -> None:
@@ -191,9 +191,9 @@ def test_tickets_are_filtered_by_their_dates_and_by_nothing_else(cloud: Cloud, a
     opened(alice)
     alice.post(f"{PATH}/1/close")
     still_open = alice.get(PATH, headers={"X-Filter": '{"closed": null}'}).json()
-    assert [one["id"] for one in still_open["data"]] == [2]
+    assert [ticket["id"] for ticket in still_open["data"]] == [2]
     later = alice.get(PATH, headers={"X-Filter": json.dumps({"opened": {"+gt": first["opened"]}})}).json()
-    assert [one["id"] for one in later["data"]] == [2]
+    assert [ticket["id"] for ticket in later["data"]] == [2]
     refused = alice.get(PATH, headers={"X-Filter": '{"status": "new", "summary": "x"}'})
     assert errors(refused) == [("X-Filter", "Cannot filter on status"), ("X-Filter", "Cannot filter on summary")]
 
@@ -292,7 +292,7 @@ def test_a_restricted_user_sees_its_own_tickets_and_those_about_what_it_sees(clo
     opened(alice, compute_id=unseen)
     own = opened(bob)
     assert own["opened_by"] == "bob"
-    assert [one["id"] for one in bob.get(PATH).json()["data"]] == [own["id"], 2]
+    assert [ticket["id"] for ticket in bob.get(PATH).json()["data"]] == [own["id"], 2]
     for number, expected in ((1, 404), (2, 200), (3, 404), (4, 200)):
         assert bob.get(f"{PATH}/{number}").status_code == expected
         assert bob.get(f"{PATH}/{number}/replies").status_code == expected

@@ -80,7 +80,7 @@ def done(answer: Response) -> Any:
 def restricted(cloud: Cloud, alice: Client, name: str, level: str | None = None, *computes: int) -> Client:
     """A restricted user of alice's, with a grant on these instances."""
     done(alice.post("/v4/account/users", json={"username": name, "email": f"{name}@example.com"}))
-    grants = {"compute": [{"id": one, "permissions": level} for one in computes]}
+    grants = {"compute": [{"id": number, "permissions": level} for number in computes]}
     done(alice.put(f"/v4/account/users/{name}/grants", json=grants))
     return cloud.client(cloud.token(name))
 
@@ -91,7 +91,7 @@ def tagged(alice: Client, *labels: str) -> int:
 
 
 def labels(client: Client, query: str = "") -> list[str]:
-    return [one["label"] for one in done(client.get(f"/v4/tags{query}"))["data"]]
+    return [tag["label"] for tag in done(client.get(f"/v4/tags{query}"))["data"]]
 
 
 @pytest.mark.both
@@ -124,7 +124,7 @@ def test_a_label_that_a_restricted_user_does_not_see_is_not_there(cloud: Cloud, 
         answer = rita.get(f"/v4/tags/{label}")
         assert (answer.status_code, answer.json()) == (404, {"errors": [{"reason": "Not found"}]})
     shown = done(rita.get("/v4/tags/shared"))
-    assert ([one["data"]["id"] for one in shown["data"]], shown["results"]) == ([seen], 1)
+    assert ([carrier["data"]["id"] for carrier in shown["data"]], shown["results"]) == ([seen], 1)
     assert rita.delete("/v4/tags/shared").status_code == 403
 
 
@@ -148,7 +148,7 @@ def test_the_pages_of_a_restricted_user_count_what_that_user_sees(cloud: Cloud, 
     rita = restricted(cloud, alice, "rita", "read_only", mine)
     second = done(rita.get("/v4/tags?page=2&page_size=25"))
     assert (second["page"], second["pages"], second["results"]) == (2, 2, 30)
-    assert [one["label"] for one in second["data"]] == names[::2][25:]
+    assert [tag["label"] for tag in second["data"]] == names[::2][25:]
     third = done(rita.get("/v4/tags?page=3&page_size=25"))
     assert (third["data"], third["results"]) == ([], 30)
     refused = rita.get("/v4/tags", headers={"X-Filter": '{"label": "tag-001"}'})

@@ -38,7 +38,7 @@ def status(client: Client, token: str) -> str:
 def told(client: Client) -> list[tuple[str, str | None]]:
     """What the log says of transfers, newest first: what happened, and who did it."""
     events = client.get("/v4/account/events").json()["data"]
-    return [(one["action"], one["username"]) for one in events if one["action"].startswith("entity_transfer")]
+    return [(event["action"], event["username"]) for event in events if event["action"].startswith("entity_transfer")]
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_both_names_are_the_same_records(alice: Client) -> None:
     token = offer(alice, instance(alice))["token"]
     assert alice.get(f"/v4/account/entity-transfers/{token}").headers["warning"].startswith("299 ")
     for name in NAMES:
-        assert [one["token"] for one in alice.get(f"/v4/account/{name}").json()["data"]] == [token]
+        assert [transfer["token"] for transfer in alice.get(f"/v4/account/{name}").json()["data"]] == [token]
     assert alice.delete(f"/v4/account/entity-transfers/{token}").json() == {}
     assert status(alice, token) == "cancelled"
 
@@ -101,14 +101,14 @@ def test_transfers_can_be_filtered_by_side_and_status(cloud: Cloud, alice: Clien
     cloud.settle()
     mine = offer(bob, instance(bob))["token"]
 
-    def found(filter: str) -> list[str]:
+    def filtered(filter: str) -> list[str]:
         listed = bob.get("/v4/account/service-transfers", headers={"X-Filter": filter}).json()
-        return [one["token"] for one in listed["data"]]
+        return [transfer["token"] for transfer in listed["data"]]
 
-    assert found('{"is_sender": true}') == [mine]
-    assert found('{"is_sender": false}') == [token]
-    assert found('{"status": "completed"}') == [token]
-    assert found('{"status": "pending", "is_sender": false}') == []
+    assert filtered('{"is_sender": true}') == [mine]
+    assert filtered('{"is_sender": false}') == [token]
+    assert filtered('{"status": "completed"}') == [token]
+    assert filtered('{"status": "pending", "is_sender": false}') == []
 
 
 def test_what_is_asked_for_must_be_of_the_right_shape(alice: Client) -> None:
@@ -397,8 +397,8 @@ def test_a_busy_instance_is_waited_for(cloud: Cloud, alice: Client, bob: Client)
     assert status(bob, token) == "accepted"
     cloud.settle()
     assert status(bob, token) == "completed"
-    reboots = [one for one in alice.get("/v4/account/events").json()["data"] if one["action"] == "compute_reboot"]
-    assert [one["status"] for one in reboots] == ["finished"]
+    reboots = [event for event in alice.get("/v4/account/events").json()["data"] if event["action"] == "compute_reboot"]
+    assert [event["status"] for event in reboots] == ["finished"]
 
 
 def test_a_closed_account_receives_nothing_and_offers_nothing(cloud: Cloud, alice: Client, bob: Client) -> None:

@@ -29,7 +29,7 @@ NANODE = {
 def filtered(client: Client, path: str, wanted: dict[str, Any]) -> list[str]:
     answer = client.get(path, headers={"X-Filter": json.dumps(wanted)})
     assert answer.status_code == 200, answer.text
-    return [one["id"] for one in answer.json()["data"]]
+    return [plan["id"] for plan in answer.json()["data"]]
 
 
 def test_types_are_listed_for_everybody_in_the_order_of_the_catalogue(cloud: Cloud) -> None:
@@ -37,10 +37,10 @@ def test_types_are_listed_for_everybody_in_the_order_of_the_catalogue(cloud: Clo
     assert answer.status_code == 200
     page = answer.json()
     assert (page["page"], page["pages"], page["results"]) == (1, 1, len(page["data"]))
-    ids = [one["id"] for one in page["data"]]
+    ids = [plan["id"] for plan in page["data"]]
     assert ids[:4] == ["g6-nanode-1", "g6-standard-1", "g6-standard-2", "g6-standard-4"]
     assert page["data"][0] == NANODE
-    assert all(one["successor"] is None for one in page["data"])
+    assert all(plan["successor"] is None for plan in page["data"])
 
 
 def test_a_token_is_accepted_and_not_needed(cloud: Cloud, alice: Client) -> None:
@@ -67,18 +67,18 @@ def test_prices_are_exact_to_the_last_digit(alice: Client) -> None:
     ],
 )
 def test_a_type_says_what_it_gives_and_costs(alice: Client, slug: str, specs: tuple[Any, ...]) -> None:
-    one = alice.get(f"/v4/compute/types/{slug}").json()
+    plan = alice.get(f"/v4/compute/types/{slug}").json()
     names = ("class", "vcpus", "memory", "disk", "transfer", "gpus")
-    assert (*(one[name] for name in names), one["price"]["hourly"], one["price"]["monthly"]) == specs
+    assert (*(plan[name] for name in names), plan["price"]["hourly"], plan["price"]["monthly"]) == specs
 
 
 def test_deprecated_types_are_listed_apart_with_their_successors(alice: Client) -> None:
-    current = {one["id"] for one in alice.get("/v4/compute/types").json()["data"]}
-    legacy = {one["id"]: one for one in alice.get("/v4/compute/types-legacy").json()["data"]}
+    current = {plan["id"] for plan in alice.get("/v4/compute/types").json()["data"]}
+    legacy = {plan["id"]: plan for plan in alice.get("/v4/compute/types-legacy").json()["data"]}
     assert not current & legacy.keys()
     assert legacy["g5-standard-4"]["successor"] == "g6-standard-4"
     assert legacy["g5-nanode-1"]["disk"] == 20480
-    assert {one["successor"] for one in legacy.values()} <= current
+    assert {plan["successor"] for plan in legacy.values()} <= current
 
 
 def test_a_deprecated_type_can_be_viewed(alice: Client) -> None:

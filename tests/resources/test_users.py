@@ -97,8 +97,8 @@ def test_a_user_is_renamed_and_keeps_what_it_has(cloud: Cloud, alice: Client) ->
 
 def test_users_are_filtered_by_name_and_by_nothing_else(cloud: Cloud, alice: Client) -> None:
     invite(alice)
-    found = alice.get("/v4/account/users", headers={"X-Filter": '{"username": "BOB"}'}).json()
-    assert [user["username"] for user in found["data"]] == ["bob"]
+    page = alice.get("/v4/account/users", headers={"X-Filter": '{"username": "BOB"}'}).json()
+    assert [user["username"] for user in page["data"]] == ["bob"]
     refused = alice.get("/v4/account/users", headers={"X-Filter": '{"email": "x"}'})
     assert errors(refused) == [("X-Filter", "Cannot filter on email")]
 
@@ -253,11 +253,11 @@ def test_grants_on_objects_open_exactly_those(cloud: Cloud, alice: Client) -> No
     assert bob.get(f"/v4/compute/instances/{web}").status_code == 200
     assert bob.put(f"/v4/compute/instances/{web}", json={"label": "mine"}).status_code == 403
     assert bob.get(f"/v4/compute/instances/{mail}").status_code == 403
-    assert [one["id"] for one in bob.get("/v4/compute/instances").json()["data"]] == [web]
+    assert [instance["id"] for instance in bob.get("/v4/compute/instances").json()["data"]] == [web]
     own = bob.get("/v4/profile/grants").json()
     assert own["compute"] == [{"id": web, "label": "web", "permissions": "read_only"}]
     both = alice.put(path, json={"compute": [{"id": mail, "permissions": "read_write"}]})
-    assert [one["permissions"] for one in both.json()["compute"]] == ["read_only", "read_write"]
+    assert [grant["permissions"] for grant in both.json()["compute"]] == ["read_only", "read_write"]
     alice.put(path, json={"compute": [{"id": web, "permissions": None}]})
     assert bob.get(f"/v4/compute/instances/{web}").status_code == 403
     assert bob.get(f"/v4/compute/instances/{mail}").status_code == 200
@@ -321,12 +321,12 @@ def test_grants_are_given_on_every_kind_of_object(cloud: Cloud, alice: Client, m
     invite(alice)
     path, bob = "/v4/account/users/bob/grants", cloud.client(cloud.token("bob"))
     labels = {kind: kind for kind in own} | {"domain": "alice.example.org"}
-    nothing = {kind: [{"id": one, "label": labels[kind], "permissions": None}] for kind, one in own.items()}
+    nothing = {kind: [{"id": number, "label": labels[kind], "permissions": None}] for kind, number in own.items()}
     shown = alice.get(path).json()
     assert {kind: shown[kind] for kind in KINDS} == nothing
-    for kind, one in own.items():
-        granted = alice.put(path, json={kind: [{"id": one, "permissions": "read_only"}]}).json()
-        assert granted[kind] == [{"id": one, "label": labels[kind], "permissions": "read_only"}]
+    for kind, number in own.items():
+        granted = alice.put(path, json={kind: [{"id": number, "permissions": "read_only"}]}).json()
+        assert granted[kind] == [{"id": number, "label": labels[kind], "permissions": "read_only"}]
         assert bob.get("/v4/profile/grants").json()[kind] == granted[kind]
         refused = alice.put(path, json={kind: [{"id": theirs[kind], "permissions": "read_only"}]})
         assert refused.status_code == 403
@@ -359,7 +359,7 @@ def test_objects_of_every_sort_carry_tags(cloud: Cloud, alice: Client, mallory: 
     body = {"label": "blue", **{f"{kind}s": [own[kind]] for kind in carriers}}
     assert alice.post("/v4/tags", json=body).json() == {"label": "blue"}
     shown = alice.get("/v4/tags/blue").json()["data"]
-    assert [(one["type"], one["data"]["id"], one["data"]["tags"]) for one in shown] == [
+    assert [(carrier["type"], carrier["data"]["id"], carrier["data"]["tags"]) for carrier in shown] == [
         (kind, own[kind], ["blue"]) for kind in carriers
     ]
     for kind in carriers:

@@ -166,7 +166,7 @@ def test_an_instance_with_a_volume_stays_in_its_account(cloud: Cloud, alice: Cli
     offer = {"entities": {"computes": [own]}}
     answer = alice.post("/v4/account/service-transfers", json=offer)
     assert answer.status_code == 400
-    assert [one["reason"] for one in answer.json()["errors"]] == [f"Compute {own} has volumes attached"]
+    assert [error["reason"] for error in answer.json()["errors"]] == [f"Compute {own} has volumes attached"]
     works(cloud, do(alice, number, "detach"))
     assert alice.post("/v4/account/service-transfers", json=offer).status_code == 200
 
@@ -177,7 +177,7 @@ def test_deleting_an_instance_frees_its_volumes(cloud: Cloud, alice: Client) -> 
     alice.delete(f"{INSTANCES}/{own}")
     cloud.settle()
     assert show(alice, number)["compute_id"] is None
-    assert [one["entity"]["id"] for one in events(alice, "volume_detach")] == [number]
+    assert [event["entity"]["id"] for event in events(alice, "volume_detach")] == [number]
     assert violations(cloud) == []
 
 
@@ -188,7 +188,7 @@ def test_of_two_instances_one_gets_the_volume(cloud: Cloud, alice: Client) -> No
     first, second, number = deploy(cloud, alice), deploy(cloud, alice), make(cloud, alice)
     cloud.freeze()
     answers = at_once(*(lambda own=own: do(alice, number, "attach", compute_id=own) for own in (first, second)))
-    assert sorted(one.status_code for one in answers) == [200, 400]
+    assert sorted(answer.status_code for answer in answers) == [200, 400]
     cloud.settle()
     held = show(alice, number)["compute_id"]
     assert {first: plugged(cloud, first), second: plugged(cloud, second)}[held] == (number,)
@@ -216,7 +216,7 @@ def test_of_a_volume_and_a_job_of_its_instance_one_waits(
         lambda: alice.post(f"{INSTANCES}/{own}/{path}", json=body),
     ]
     answers = at_once(*calls)
-    assert [one.json() for one in answers if one.status_code != 200] == [BUSY]
+    assert [answer.json() for answer in answers if answer.status_code != 200] == [BUSY]
     cloud.settle()
     assert violations(cloud) == []
 
@@ -254,10 +254,10 @@ def test_of_a_deletion_and_an_attachment_one_is_refused(cloud: Cloud, alice: Cli
         lambda: alice.delete(f"{URL}/{number}"),
     ]
     answers = at_once(*calls)
-    assert sorted(one.status_code for one in answers) in ([200, 400], [200, 404])
+    assert sorted(answer.status_code for answer in answers) in ([200, 400], [200, 404])
     cloud.settle()
     assert violations(cloud) == []
-    assert [one["compute_id"] for one in listed(alice, URL)] in ([], [own])
+    assert [volume["compute_id"] for volume in listed(alice, URL)] in ([], [own])
 
 
 def test_a_volume_grows_while_its_instance_boots(cloud: Cloud, alice: Client) -> None:

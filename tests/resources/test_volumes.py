@@ -67,7 +67,7 @@ def slots(client: Client, compute_id: int) -> dict[str, Any]:
 
 def plugged(cloud: Cloud, compute_id: int) -> tuple[int, ...]:
     driver = hypervisor_client.hypervisor(cloud.runtime)
-    (ref,) = (one for one in driver.list().domains if one.id == compute_id)
+    (ref,) = (domain for domain in driver.list().domains if domain.id == compute_id)
     return driver.observe(ref).volumes
 
 
@@ -106,7 +106,7 @@ def test_a_volume_is_created_and_becomes_active(cloud: Cloud, alice: Client) -> 
     cloud.settle()
     assert show(alice, number)["status"] == "active"
     assert last(alice, "volume_create")["status"] == "finished"
-    assert [one["data"]["id"] for one in listed(alice, "/v4/tags/green")] == [number]
+    assert [carrier["data"]["id"] for carrier in listed(alice, "/v4/tags/green")] == [number]
 
 
 @pytest.mark.parametrize(
@@ -134,7 +134,7 @@ def test_a_volume_is_created_and_becomes_active(cloud: Cloud, alice: Client) -> 
 def test_what_cannot_be_created_is_refused(alice: Client, body: dict[str, Any], reasons: list[Any]) -> None:
     answer = new(alice, **body)
     assert answer.status_code == 400, answer.text
-    assert [(one.get("field"), one["reason"]) for one in answer.json()["errors"]] in (reasons, reasons[1:])
+    assert [(error.get("field"), error["reason"]) for error in answer.json()["errors"]] in (reasons, reasons[1:])
     assert listed(alice, URL) == []
 
 
@@ -168,7 +168,7 @@ def test_a_volume_is_created_for_an_instance(cloud: Cloud, alice: Client) -> Non
     assert (show(alice, number)["status"], show(alice, number)["region"]) == ("active", "us-east")
     assert slots(alice, own)["sdc"] == {"disk_id": None, "volume_id": number}
     assert plugged(cloud, own) == (number,)
-    assert [one["id"] for one in listed(alice, f"{INSTANCES}/{own}/volumes")] == [number]
+    assert [volume["id"] for volume in listed(alice, f"{INSTANCES}/{own}/volumes")] == [number]
     for action in ("volume_create", "volume_attach"):
         told = last(alice, action)
         assert told["status"] == "finished"
@@ -191,12 +191,12 @@ def test_a_volume_for_an_instance_needs_one_that_can_have_it(cloud: Cloud, alice
 def test_volumes_are_listed_filtered_and_paged(cloud: Cloud, alice: Client, mallory: Client) -> None:
     numbers = [make(cloud, alice, label, tags=[f"{label}s"]) for label in ("first", "second", "third")]
     make(cloud, mallory)
-    assert [one["id"] for one in listed(alice, URL)] == numbers
-    assert [one["id"] for one in listed(alice, URL, label="second")] == numbers[1:2]
-    assert [one["id"] for one in listed(alice, URL, label={"+contains": "ir"})] == [numbers[0], numbers[2]]
-    assert [one["id"] for one in listed(alice, URL, tags="thirds")] == numbers[2:]
+    assert [volume["id"] for volume in listed(alice, URL)] == numbers
+    assert [volume["id"] for volume in listed(alice, URL, label="second")] == numbers[1:2]
+    assert [volume["id"] for volume in listed(alice, URL, label={"+contains": "ir"})] == [numbers[0], numbers[2]]
+    assert [volume["id"] for volume in listed(alice, URL, tags="thirds")] == numbers[2:]
     page = alice.get(f"{URL}?page=2&page_size=2").json()
-    assert ([one["id"] for one in page["data"]], page["pages"], page["results"]) == (numbers[2:], 2, 3)
+    assert ([volume["id"] for volume in page["data"]], page["pages"], page["results"]) == (numbers[2:], 2, 3)
     answer = alice.get(URL, headers={"X-Filter": '{"size": 20}'})
     refused(answer, "Cannot filter on size", "X-Filter")
 
@@ -279,7 +279,7 @@ def test_a_clone_that_fails_is_not_there(cloud: Cloud, alice: Client) -> None:
     number = make(cloud, alice)
     transitions(cloud, volume_clone={"fail": "No."})
     works(cloud, do(alice, number, "clone", label="copy"))
-    assert [one["id"] for one in listed(alice, URL)] == [number]
+    assert [volume["id"] for volume in listed(alice, URL)] == [number]
     assert violations(cloud) == []
 
 
@@ -327,7 +327,7 @@ def grant(alice: Client, **grants: Any) -> None:
 def test_a_restricted_user_sees_what_was_granted(cloud: Cloud, alice: Client, bob: Client) -> None:
     seen, hidden = make(cloud, alice, "seen"), make(cloud, alice, "hidden")
     grant(alice, volume=[{"id": seen, "permissions": "read_only"}])
-    assert [one["id"] for one in listed(bob, URL)] == [seen]
+    assert [volume["id"] for volume in listed(bob, URL)] == [seen]
     assert bob.get(f"{URL}/{hidden}").status_code == 403
     for verb, body in (("resize", {"size": 50}), ("detach", {}), ("attach", {"compute_id": 1})):
         assert do(bob, seen, verb, **body).json() == UNAUTHORIZED, verb
@@ -343,7 +343,7 @@ def test_a_restricted_user_has_what_they_create(cloud: Cloud, alice: Client, bob
     assert do(bob, number, "resize", size=30).status_code == 200
     cloud.settle()
     copy = works(cloud, do(bob, number, "clone", label="copy"))["id"]
-    assert [one["id"] for one in listed(bob, URL)] == [number, copy]
+    assert [volume["id"] for volume in listed(bob, URL)] == [number, copy]
     assert bob.delete(f"{URL}/{copy}").status_code == 200
 
 
@@ -373,7 +373,7 @@ def test_volumes_are_planned_with_their_price(cloud: Cloud, alice: Client) -> No
     assert answer.json()["plan"]["price"] == {"hourly": 0.015, "monthly": 10.0}, answer.text
     answer = alice.delete(f"{URL}/{number}", headers=plan)
     assert answer.json()["plan"]["price"] == {"hourly": -0.003, "monthly": -2.0}, answer.text
-    assert [one["size"] for one in listed(alice, URL)] == [20]
+    assert [volume["size"] for volume in listed(alice, URL)] == [20]
 
 
 def test_a_volume_is_paid_for_by_its_name_and_size(cloud: Cloud, alice: Client) -> None:
@@ -382,7 +382,7 @@ def test_a_volume_is_paid_for_by_its_name_and_size(cloud: Cloud, alice: Client) 
     alice.put(f"{URL}/{number}", json={"label": "photos"})
     cloud.sandbox.post("/_sandbox/clock/advance", json={"seconds": 40 * 86400})
     invoice = listed(alice, "/v4/account/invoices")[0]["id"]
-    labels = [one["label"] for one in listed(alice, f"/v4/account/invoices/{invoice}/items")]
+    labels = [item["label"] for item in listed(alice, f"/v4/account/invoices/{invoice}/items")]
     assert any("photos" in label and "30 GB" in label for label in labels), labels
     alice.delete(f"{URL}/{number}")
     cloud.settle()

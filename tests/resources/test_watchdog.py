@@ -130,7 +130,7 @@ def test_maintenance_in_the_middle_of_a_job(cloud: Cloud, alice: Client, verb: s
     cloud.fault("host_maintenance", compute_id=own)
     cloud.settle()
     assert status(alice, own) == "stopped"
-    assert {one["status"] for one in events(alice)} <= {"finished", "failed", "notification"}
+    assert {event["status"] for event in events(alice)} <= {"finished", "failed", "notification"}
     cloud.fault("host_back", compute_id=own)
     cloud.settle()
     assert status(alice, own) in ("running", "offline")

@@ -49,7 +49,7 @@ class Town:
         return [tuple(row) for row in rows(self.cloud, sql)]
 
     def mails(self, subject: str) -> list[str]:
-        return [one["text"] for one in mails(self.cloud) if one["subject"].startswith(subject)]
+        return [mail["text"] for mail in mails(self.cloud) if mail["subject"].startswith(subject)]
 
 
 # ---- transfers ------------------------------------------------------------------------------------------------------
@@ -107,13 +107,13 @@ def transfer_of(town: Town) -> tuple[str, list[str], list[str]]:
 
 
 def told(client: Client) -> list[str]:
-    said = [one for one in reversed(actions(client)) if one.startswith("entity_transfer_")]
-    return [one.removeprefix("entity_transfer_") for one in said]
+    said = [action for action in reversed(actions(client)) if action.startswith("entity_transfer_")]
+    return [action.removeprefix("entity_transfer_") for action in said]
 
 
 def owners_of(town: Town) -> tuple[int, int, list[str]]:
     """What Alice and Bob are answered about the instance, and who pays for it."""
-    seen = [one.get(f"/v4/compute/instances/{town.compute}").status_code for one in (town.alice, town.bob)]
+    seen = [client.get(f"/v4/compute/instances/{town.compute}").status_code for client in (town.alice, town.bob)]
     return seen[0], seen[1], payers(town.cloud, town.compute)
 
 
@@ -121,8 +121,11 @@ def billed_at_midnight(town: Town) -> dict[str, int]:
     """Hours of the instance on the invoices of each."""
     town.until(MIDNIGHT)
     people = {"alice": town.alice, "bob-receives": town.bob}
-    found = {name: [line for bill in invoices(one) for line in items(one, bill["id"])] for name, one in people.items()}
-    return {name: sum(line["quantity"] for line in lines) for name, lines in found.items() if lines}
+    lines_of = {
+        name: [line for bill in invoices(client) for line in items(client, bill["id"])]
+        for name, client in people.items()
+    }
+    return {name: sum(line["quantity"] for line in lines) for name, lines in lines_of.items() if lines}
 
 
 # ---- invoices -------------------------------------------------------------------------------------------------------
@@ -143,7 +146,7 @@ def is_billed_once(town: Town) -> None:
 
 
 def is_paid_once(town: Town, bill: dict[str, Any]) -> None:
-    assert [one["usd"] for one in town.alice.get("/v4/account/payments").json()["data"]] == [bill["total"]]
+    assert [payment["usd"] for payment in town.alice.get("/v4/account/payments").json()["data"]] == [bill["total"]]
     assert town.rows("SELECT status FROM charge") == [("paid",)]
     assert town.alice.get("/v4/account").json()["balance"] == 0
     assert actions(town.alice).count("payment_submitted") == 1
@@ -225,7 +228,7 @@ def minutes_pass(town: Town) -> None:
 
 def is_paid(town: Town) -> None:
     assert town.rows("SELECT status FROM charge") == [("paid",)]
-    assert [one["usd"] for one in town.alice.get("/v4/account/payments").json()["data"]] == [20]
+    assert [payment["usd"] for payment in town.alice.get("/v4/account/payments").json()["data"]] == [20]
     assert town.alice.get("/v4/account").json()["balance"] == -20
     assert actions(town.alice).count("payment_submitted") == 1
 

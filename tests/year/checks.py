@@ -58,14 +58,14 @@ def _holds(check: Callable[[Looked], None], looked: Looked) -> bool:
 
 def _look(cloud: Cloud, log: Log) -> Looked:
     told, now = story(log), cloud.runtime.clock.now()
-    found: dict[int, dict[int, tuple[int, Bill]]] = {}
+    stored_bills: dict[int, dict[int, tuple[int, Bill]]] = {}
     wanted: dict[int, dict[int, Bill]] = {}
     for account in log.countries:
         stored = list(_stored(cloud, account))
-        found[account] = {bill.date: (number, bill) for number, bill in stored}
-        assert len(found[account]) == len(stored), "two invoices of one account have the same date"
+        stored_bills[account] = {bill.date: (number, bill) for number, bill in stored}
+        assert len(stored_bills[account]) == len(stored), "two invoices of one account have the same date"
         wanted[account] = {bill.date: bill for bill in bills(told, log, account, now)}
-    return Looked(cloud, found, wanted)
+    return Looked(cloud, stored_bills, wanted)
 
 
 def _stored(cloud: Cloud, account: int) -> Iterator[tuple[int, Bill]]:
@@ -100,7 +100,7 @@ def the_books_are_in_order(looked: Looked) -> None:
 
 
 def the_ledger_has_each_leg_to_the_micro_dollar(looked: Looked) -> None:
-    for number, bill in (one for made in looked.found.values() for one in made.values()):
+    for number, bill in (numbered for made in looked.found.values() for numbered in made.values()):
         credit = -sum(line.amount for line in bill.lines if line.what == "credit")
         legs = {
             "owed": bill.subtotal + bill.tax,
@@ -109,8 +109,8 @@ def the_ledger_has_each_leg_to_the_micro_dollar(looked: Looked) -> None:
             "tax": -bill.tax,
         }
         entries: Any = rows(looked.cloud, f"SELECT book, amount FROM ledger WHERE entry = 'invoice:{number}'")
-        found = dict(entries)
-        assert found == {book: amount for book, amount in legs.items() if amount}, number
+        stored = dict(entries)
+        assert stored == {book: amount for book, amount in legs.items() if amount}, number
 
 
 def all_that_is_there_costs_its_owner(looked: Looked) -> None:
@@ -128,7 +128,7 @@ def no_hour_of_an_object_is_metered_twice(looked: Looked) -> None:
         if ended is None or ended > began:  # one that ended before its first hour began is nothing
             known.setdefault((what, number, chain if what == PARALLEL else 0), []).append((chain, began, ended))
     for thing, meters in known.items():
-        for (chain, began, ended), (following, begins, _) in pairwise(sorted(meters, key=lambda one: one[1])):
+        for (chain, began, ended), (following, begins, _) in pairwise(sorted(meters, key=lambda meter: meter[1])):
             assert ended is not None, thing
             hours = -(-(ended - began) // HOUR) * HOUR
             assert begins >= (began + hours if following == chain else ended), thing
@@ -165,4 +165,4 @@ def moved_and_billed_on_both_sides(cloud: Cloud, log: Log) -> set[int]:
         " WHERE n.what = 'compute' AND n.amount <> 0",
     ):
         payers.setdefault(line_of("compute", label, 0, 0, 0, 0).number, set()).add(account)
-    return {one.number for one in facts(log) if one.what == "moved" and len(payers.get(one.number, ())) > 1}
+    return {fact.number for fact in facts(log) if fact.what == "moved" and len(payers.get(fact.number, ())) > 1}

@@ -31,8 +31,8 @@ def fingerprint(cloud: Cloud) -> str:
         columns = [str(row[1]) for row in rows(cloud, f'PRAGMA table_info("{table}")')]
         known |= {(table, column) for column in columns}
         kept = ", ".join(f'"{column}"' for column in columns if (table, column) not in DIFFERENT_EACH_TIME)
-        found = rows(cloud, f'SELECT {kept} FROM "{table}"')
-        for row in sorted(repr(_note(*one) if table == "meta" else tuple(one)) for one in found):
+        stored = rows(cloud, f'SELECT {kept} FROM "{table}"')
+        for row in sorted(repr(_note(*values) if table == "meta" else tuple(values)) for values in stored):
             print_.update(f"{table} {row}\n".encode())
     assert known >= set(DIFFERENT_EACH_TIME), "what is left out is not there any more"
     return print_.hexdigest()
@@ -45,7 +45,7 @@ def _tables(cloud: Cloud) -> Iterator[str]:
 
 
 def _note(name: str, value: str) -> tuple[str, Any]:
-    found = json.loads(value)
-    if isinstance(found, dict):
-        found = {key: kept for key, kept in found.items() if (name, key) not in NOTES}
-    return name, found
+    note = json.loads(value)
+    if isinstance(note, dict):
+        note = {key: kept for key, kept in note.items() if (name, key) not in NOTES}
+    return name, note

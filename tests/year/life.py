@@ -71,7 +71,7 @@ class Log:
         columns = "id, account_id, action, status, created, finished, entity_id"
         for row in application.rows(f"SELECT {columns} FROM event WHERE id >= {self._open} ORDER BY id"):
             self.events[row[0]] = Event(*row)
-        unfinished = [one.id for one in self.events.values() if one.status in ("scheduled", "started")]
+        unfinished = [event.id for event in self.events.values() if event.status in ("scheduled", "started")]
         self._open = min(unfinished, default=max(self.events, default=0))
 
 
@@ -116,10 +116,10 @@ class Year:
         self.application.advance(40 * DAY / 1000)
         self.log.read(self.application)
         for token in self.log.contents:
-            sender = next(one for one in self.log.events.values() if one.entity == f'"{token}"').account
+            sender = next(event for event in self.log.events.values() if event.entity == f'"{token}"').account
             client = self._owner(self.numbers.index(sender))
-            found = client.get(f"/v4/account/service-transfers/{token}").json()
-            self.log.ended[token] = (found["status"], found["updated"])
+            transfer = client.get(f"/v4/account/service-transfers/{token}").json()
+            self.log.ended[token] = (transfer["status"], transfer["updated"])
 
     def _deed(self, at: int) -> None:
         self.application.advance(
@@ -127,8 +127,8 @@ class Year:
         )  # requests come at full seconds, as events tell time
         entry = self.rng.choice(DEEDS) if self.done["manage"] else "manage"
         owner = self._owner(at)
-        found = owner.get("/v4/compute/instances?page_size=500").json()["data"]
-        number = self.rng.choice(found)["id"] if found else 0
+        instances = owner.get("/v4/compute/instances?page_size=500").json()["data"]
+        number = self.rng.choice(instances)["id"] if instances else 0
         if entry == "create" or number or entry in ("volume", "balancer", "pay", "manage"):
             answer = getattr(self, f"_{entry}")(at, owner, number)
             self.done[entry] += answer is not None and answer.status_code == 200
@@ -225,8 +225,8 @@ class Year:
         return self._remove(owner, "nodebalancers", mine)
 
     def _still_there(self, what: str, account: int) -> Made | None:
-        last = {one.number: one for one in self.log.made if (one.what, one.account) == (what, account)}
-        return next((one for one in last.values() if one.size), None)
+        last = {fact.number: fact for fact in self.log.made if (fact.what, fact.account) == (what, account)}
+        return next((fact for fact in last.values() if fact.size), None)
 
     def _make(self, at: int, owner: Client, what: str, size: int, body: dict[str, Any]) -> Response:
         now = self.application.now()
@@ -254,5 +254,5 @@ class Year:
         return answer
 
     def _ends_soon(self, mine: Made) -> bool:
-        began = [one.at for one in self.log.made if (one.what, one.number) == (mine.what, mine.number)]
+        began = [fact.at for fact in self.log.made if (fact.what, fact.number) == (mine.what, mine.number)]
         return any((self.application.now() - moment) % HOUR >= HOUR - SOON for moment in (0, *began))

@@ -61,7 +61,7 @@ def line_of(what: str, label: str, unit_price: int, quantity: int, amount: int, 
     number = 0
     if what not in ("transfer", "credit"):
         if what == "compute":
-            assert label.partition(" - ")[0] in {one["label"] for one in TYPES.values()}, label
+            assert label.partition(" - ")[0] in {plan["label"] for plan in TYPES.values()}, label
         else:
             assert label.startswith(SERVICES[what]), label
         number = int(NUMBER.findall(label)[-1])
@@ -70,7 +70,7 @@ def line_of(what: str, label: str, unit_price: int, quantity: int, amount: int, 
 
 def bills(told: Story, log: Log, account: int, until: int) -> list[Bill]:
     """Every invoice of an account: on the first of a month, and at three in the morning when much has come together."""
-    hours = sorted(_hours([one for one in told.every if one.account == account], until))
+    hours = sorted(_hours([stretch for stretch in told.every if stretch.account == account], until))
     purse = Purse(log.redeemed.get(account))
     open_: dict[tuple[int, str], list[int]] = {}
     done, made = 0, []
@@ -108,14 +108,14 @@ def _hours(stretches: list[Stretch], until: int) -> Iterator[tuple[int, int, int
     """Each hour that has begun: when, of which stretch, and what it adds before the month is paid for."""
     spent: Counter[tuple[int, str]] = Counter()
     caps: dict[tuple[int, str], int] = {}
-    for one in stretches:
-        hourly, monthly = one.price
-        for at in range(one.began, min(until if one.ended is None else one.ended, until), HOUR):
-            key = (one.chain, month(at))
+    for stretch in stretches:
+        hourly, monthly = stretch.price
+        for at in range(stretch.began, min(until if stretch.ended is None else stretch.ended, until), HOUR):
+            key = (stretch.chain, month(at))
             caps[key] = max(caps.get(key, 0), monthly)
             adds = min(hourly, caps[key] - spent[key])
             spent[key] += adds
-            yield at, id(one), adds
+            yield at, id(stretch), adds
 
 
 def _overage(told: Story, account: int, date: int) -> int:
@@ -124,14 +124,14 @@ def _overage(told: Story, account: int, date: int) -> int:
     first, edge = first_of(of), first_of(after(of))
     given, used = 0, told.left[account, of]
     stays: dict[int, int] = {}
-    for one in (one for one in told.every if one.what == "compute" and one.made < date):
-        if one.account != account:
-            stays.pop(one.number, None)
+    for stretch in (other for other in told.every if other.what == "compute" and other.made < date):
+        if stretch.account != account:
+            stays.pop(stretch.number, None)
             continue
-        given += one.gives * max(0, min(edge, one.ended or edge) - max(first, one.began))
-        stays.setdefault(one.number, one.began)
-        if one.ended is None or one.ended >= date:
-            used += told.sent(one.number, max(stays[one.number], first), edge)
+        given += stretch.gives * max(0, min(edge, stretch.ended or edge) - max(first, stretch.began))
+        stays.setdefault(stretch.number, stretch.began)
+        if stretch.ended is None or stretch.ended >= date:
+            used += told.sent(stretch.number, max(stays[stretch.number], first), edge)
     return max(0, used // GIGABYTE - given // (edge - first))
 
 
@@ -157,11 +157,13 @@ class Purse:
 def _bill(
     told: Story, date: int, open_: dict[tuple[int, str], list[int]], gigabytes: int, rate: Decimal, purse: Purse
 ) -> Bill:
-    stretches = {id(one): one for one in told.every}
+    stretches = {id(stretch): stretch for stretch in told.every}
     lines = []
     for (place, _), (quantity, amount) in open_.items():
-        one = stretches[place]
-        lines.append(Line(one.what, one.number, one.price[0], quantity, cents(amount), cents(cents(amount) * rate)))
+        stretch = stretches[place]
+        lines.append(
+            Line(stretch.what, stretch.number, stretch.price[0], quantity, cents(amount), cents(cents(amount) * rate))
+        )
     if gigabytes:
         amount = gigabytes * GIGABYTE_OF_TRAFFIC
         lines.append(Line("transfer", 0, GIGABYTE_OF_TRAFFIC, gigabytes, amount, cents(amount * rate)))

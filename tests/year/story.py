@@ -27,7 +27,7 @@ GIGABYTE_OF_VOLUME = (150, 100_000)
 
 def _files(name: str) -> dict[str, dict[str, Any]]:
     text = (Path(catalogue.__file__).parent / f"{name}.toml").read_text()
-    return {one["id"]: one for one in tomllib.loads(text, parse_float=Decimal)[name]}
+    return {entry["id"]: entry for entry in tomllib.loads(text, parse_float=Decimal)[name]}
 
 
 TYPES, TAXES, PROMOTIONS = _files("types"), _files("taxes"), _files("promotions")
@@ -74,30 +74,30 @@ ACTIONS = {
 
 def facts(log: Log) -> list[Fact]:
     """What the events tell, in the order of time."""
-    found: list[Fact] = []
+    told_facts: list[Fact] = []
     plans = {number: iter(asked[1:]) for number, asked in log.plans.items()}
-    for one in sorted(log.events.values()):
-        if one.action == "compute_resize":
-            plan = next(plans[int(one.entity or 0)])
-            if one.status == "finished" and one.finished:
-                found.append(Fact(one.finished, "resized", one.account, int(one.entity or 0), plan))
-        elif one.action in ACTIONS:
-            assert one.status != "failed", one
-            found.append(Fact(moment(one.created), ACTIONS[one.action], one.account, int(one.entity or 0)))
-    found += _moves(log)
-    found += [Fact(one.at, one.what, one.account, one.number, one.size) for one in log.made]
-    return sorted(found, key=lambda one: one.at)
+    for event in sorted(log.events.values()):
+        if event.action == "compute_resize":
+            plan = next(plans[int(event.entity or 0)])
+            if event.status == "finished" and event.finished:
+                told_facts.append(Fact(event.finished, "resized", event.account, int(event.entity or 0), plan))
+        elif event.action in ACTIONS:
+            assert event.status != "failed", event
+            told_facts.append(Fact(moment(event.created), ACTIONS[event.action], event.account, int(event.entity or 0)))
+    told_facts += _moves(log)
+    told_facts += [Fact(deed.at, deed.what, deed.account, deed.number, deed.size) for deed in log.made]
+    return sorted(told_facts, key=lambda fact: fact.at)
 
 
 def _moves(log: Log) -> Iterator[Fact]:
     """Who has accepted a transfer is told by an event of theirs; when it was complete, by the transfer."""
     for token, (status, ended) in log.ended.items():
-        told: list[Event] = [one for one in log.events.values() if one.entity == f'"{token}"']
-        sender = next(one.account for one in told if one.action == "entity_transfer_create")
-        for one in told:
-            if one.action == "entity_transfer_accept" and one.account != sender and status == "completed":
+        told: list[Event] = [event for event in log.events.values() if event.entity == f'"{token}"']
+        sender = next(event.account for event in told if event.action == "entity_transfer_create")
+        for event in told:
+            if event.action == "entity_transfer_accept" and event.account != sender and status == "completed":
                 for number in log.contents[token]:
-                    yield Fact(moment(ended), "moved", one.account, number)
+                    yield Fact(moment(ended), "moved", event.account, number)
 
 
 # ---- what it cost ---------------------------------------------------------------------------------------------------
@@ -134,7 +134,11 @@ class Story:
     plan: dict[int, str] = field(default_factory=dict)
 
     def running(self, what: str | None, number: int) -> list[Stretch]:
-        return [one for one in self.every if one.ended is None and one.number == number and what in (None, one.what)]
+        return [
+            stretch
+            for stretch in self.every
+            if stretch.ended is None and stretch.number == number and what in (None, stretch.what)
+        ]
 
     def start(self, account: int, what: str, number: int, price: tuple[int, int], at: int, gives: int = 0) -> None:
         self.every.append(Stretch(account, what, number, price, at, at, len(self.every), gives))
@@ -146,12 +150,12 @@ class Story:
 
     def leave(self, number: int, at: int) -> None:
         machine = self.running("compute", number)[0]
-        own = [one for one in self.every if (one.what, one.number) == ("compute", number)]
+        own = [stretch for stretch in self.every if (stretch.what, stretch.number) == ("compute", number)]
         stay = own[-1]
-        for one in reversed(own):
-            if one.account != machine.account:
+        for stretch in reversed(own):
+            if stretch.account != machine.account:
                 break
-            stay = one
+            stay = stretch
         self.left[machine.account, month(at)] += self.sent(number, max(stay.began, first_of(month(at))), at)
 
     def sent(self, number: int, start: int, stop: int) -> int:
@@ -186,10 +190,10 @@ def _created(told: Story, log: Log, fact: Fact) -> None:
 
 def _resized(told: Story, _log: Log, fact: Fact) -> None:
     name = told.plan[fact.number] = fact.detail
-    for one in told.running("compute", fact.number):
-        told.follow(one, fact.at, price=_plan(name), gives=TYPES[name]["transfer"])
-    for one in told.running("backup", fact.number):
-        told.follow(one, fact.at, price=_saving(name))
+    for stretch in told.running("compute", fact.number):
+        told.follow(stretch, fact.at, price=_plan(name), gives=TYPES[name]["transfer"])
+    for stretch in told.running("backup", fact.number):
+        told.follow(stretch, fact.at, price=_saving(name))
 
 
 def _backed_up(told: Story, _log: Log, fact: Fact) -> None:
@@ -209,27 +213,27 @@ def _address(told: Story, _log: Log, fact: Fact) -> None:
 
 def _managed(told: Story, _log: Log, fact: Fact) -> None:
     told.managed.add(fact.account)
-    for one in [one for one in told.every if one.what == "compute" and one.ended is None]:
-        if one.account == fact.account:
-            told.start(fact.account, "managed", one.number, MANAGED, fact.at)
+    for stretch in [other for other in told.every if other.what == "compute" and other.ended is None]:
+        if stretch.account == fact.account:
+            told.start(fact.account, "managed", stretch.number, MANAGED, fact.at)
 
 
 def _moved(told: Story, _log: Log, fact: Fact) -> None:
     told.leave(fact.number, fact.at)
-    for one in told.running("managed", fact.number):
-        one.ended = fact.at
-    for one in told.running(None, fact.number):
-        if one.what in ("compute", "backup", "ip"):
-            told.follow(one, fact.at, account=fact.account)
+    for stretch in told.running("managed", fact.number):
+        stretch.ended = fact.at
+    for stretch in told.running(None, fact.number):
+        if stretch.what in ("compute", "backup", "ip"):
+            told.follow(stretch, fact.at, account=fact.account)
     if fact.account in told.managed:
         told.start(fact.account, "managed", fact.number, MANAGED, fact.at)
 
 
 def _deleted(told: Story, _log: Log, fact: Fact) -> None:
     told.leave(fact.number, fact.at)
-    for one in told.running(None, fact.number):
-        if one.what in ("compute", "backup", "ip", "managed"):
-            one.ended = fact.at
+    for stretch in told.running(None, fact.number):
+        if stretch.what in ("compute", "backup", "ip", "managed"):
+            stretch.ended = fact.at
 
 
 def _volume(told: Story, _log: Log, fact: Fact) -> None:

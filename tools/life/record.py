@@ -62,18 +62,18 @@ def recorded(cloud: Cloud, stocks: list[Stock]) -> dict[str, dict[str, Any]]:
     """What each operation was sent and has answered: the parts of its path, its body, and the answer if it is JSON."""
     restore(cloud)
     listed = sorted(ENDPOINTS, key=lambda endpoint: (endpoint.writes, endpoint.name))
-    found = {endpoint.name: kept(cloud, *done(endpoint, stocks)) for endpoint in listed if endpoint.name != STREAMED}
-    return dict(sorted(found.items()))
+    calls = {endpoint.name: kept(cloud, *done(endpoint, stocks)) for endpoint in listed if endpoint.name != STREAMED}
+    return dict(sorted(calls.items()))
 
 
 def kept(cloud: Cloud, request: Request, answer: Response) -> dict[str, Any]:
     """What an example consists of."""
-    found: dict[str, Any] = {"parts": request.parts} if request.parts else {}
+    call: dict[str, Any] = {"parts": request.parts} if request.parts else {}
     if request.body is not None:
-        found["request"] = request.body
+        call["request"] = request.body
     if answer.content and answer.headers.get("content-type") == "application/json":
-        found["answer"] = shortened(json.loads(answer.text.replace(cloud.url, ADDRESS)))
-    return found
+        call["answer"] = shortened(json.loads(answer.text.replace(cloud.url, ADDRESS)))
+    return call
 
 
 def shortened(value: Any, deep: int = 0) -> Any:

@@ -62,7 +62,7 @@ class Alarms:
 
     def _told(self, name: str) -> list[float]:
         """What the servers tell of a metric, whatever its labels."""
-        every = [item for one in self._walk.apis for item in one.numbers().items()]
+        every = [item for server in self._walk.apis for item in server.numbers().items()]
         return [value for key, value in every if key.partition("{")[0] == name]
 
     def raise_all(self, *, hung: bool) -> None:
@@ -82,7 +82,7 @@ class Alarms:
         person = {"username": "invited", "email": "invited@example.com", "restricted": True}
         assert self._walk.http.post("/v4/account/users", json=person).status_code == 200
         hung = 'crofter_operations_total{what="hung"}'
-        self._see("CrofterOperationsHung", lambda: any(one.numbers()[hung] for one in self._walk.workers))
+        self._see("CrofterOperationsHung", lambda: any(worker.numbers()[hung] for worker in self._walk.workers))
 
     def _database(self) -> None:
         """It lets nobody in, as when it is being restored, and callers are refused."""
@@ -119,7 +119,7 @@ class Alarms:
 
     def _requests(self) -> tuple[float, float]:
         """Those that were answered with 500 or 503 by all servers, and all of them."""
-        counts = [one.numbers() for one in self._walk.apis]
+        counts = [server.numbers() for server in self._walk.apis]
         answered = {
             (place, key): value
             for place, numbers in enumerate(counts)

@@ -168,7 +168,9 @@ class Prometheus:
 
     def fires(self, alarm: str) -> bool:
         answer = ASKING.get(f"{self._url}/api/v1/alerts").json()
-        return any(one["labels"]["alertname"] == alarm for one in answer["data"]["alerts"] if one["state"] == "firing")
+        return any(
+            alert["labels"]["alertname"] == alarm for alert in answer["data"]["alerts"] if alert["state"] == "firing"
+        )
 
     def close(self) -> None:
         self._process.terminate()

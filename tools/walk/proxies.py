@@ -20,7 +20,7 @@ Files = tuple[Path, Path]
 
 def installed(*names: str) -> str | None:
     """The program of the first of these that is here."""
-    return next((found for name in names or PROXIES if (found := shutil.which(name, path=WHERE))), None)
+    return next((program for name in names or PROXIES if (program := shutil.which(name, path=WHERE))), None)
 
 
 def serving(program: str, folder: Path, ports: list[int], files: Files) -> AbstractContextManager[str]:

@@ -192,7 +192,7 @@ class Walk:
         assert Path(made["file"]).stat().st_mode & 0o777 == 0o600
         assert self.command("admin", "audit", "verify") == []
         shown = self.command("admin", "doctor", code=1)  # the mail server of the walk is none
-        assert [one["check"] for one in shown if not one["ok"]] == ["mail"], shown
+        assert [finding["check"] for finding in shown if not finding["ok"]] == ["mail"], shown
 
     def stop(self) -> None:
         codes = {process.name: process.stop() for process in (*self.apis, *self.workers)}

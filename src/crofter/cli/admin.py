@@ -150,7 +150,7 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
         ),
     ),
     "images list": ("list images that were taken in", ()),
-    "hosts reconcile": ("report what hosts and books disagree about; changes nothing", ()),
+    "hosts reconcile": ("report what hosts and the database disagree about; changes nothing", ()),
     "backup": ("write all of the database into a new file", (("file", {"metavar": "FILE"}),)),
     "restore": (
         "put back what a backup holds, with the server stopped",

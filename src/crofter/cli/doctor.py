@@ -108,9 +108,10 @@ def _host_certificates(settings: Settings) -> Iterator[Finding]:
         return
     from crofter.cli import host_certificates  # noqa: PLC0415 - only who has hosts of their own needs it
 
-    for one in host_certificates.known(settings.folder / "hosts"):
+    for certificate in host_certificates.known(settings.folder / "hosts"):
         do = "see the certificates in docs/hosts.md: crofter admin hosts certificate makes a new one"
-        yield Finding("certificate", not one.ends_soon, f"of {one.whose}, good until {one.ends:%Y-%m-%d}", do)
+        state = f"of {certificate.whose}, good until {certificate.ends:%Y-%m-%d}"
+        yield Finding("certificate", not certificate.ends_soon, state, do)
 
 
 def _inside(runtime: Runtime) -> Iterator[Finding]:
@@ -121,13 +122,13 @@ def _inside(runtime: Runtime) -> Iterator[Finding]:
             do = f"use PostgreSQL {OLDEST_POSTGRESQL} or newer"
             yield Finding("database", version >= OLDEST_POSTGRESQL, f"PostgreSQL {version}", do)
         else:
-            found = db.raw("PRAGMA quick_check(1)").fetchall()[0][0]
-            yield Finding("database", found == "ok", f"SQLite, {found}", "restore it from a backup")
+            state = db.raw("PRAGMA quick_check(1)").fetchall()[0][0]
+            yield Finding("database", state == "ok", f"SQLite, {state}", "restore it from a backup")
         apart = abs(timekeeping.machine(db) / 1000 - time.time())
         behind = runtime.clock.behind()
         whole = overview(db, runtime.clock.now())
-    found = f"{apart:.1f} s from the database's clock, {behind:.0f} s behind the time that was told"
-    yield Finding("clock", apart < CLOCK_SECONDS and not behind, found, "let NTP set this machine's clock")
+    state = f"{apart:.1f} s from the database's clock, {behind:.0f} s behind the time that was told"
+    yield Finding("clock", apart < CLOCK_SECONDS and not behind, state, "let NTP set this machine's clock")
     simulated = "machines and payments" if runtime.settings.driver == "simulated" else "payments"
     yield Finding("driver", True, f"{runtime.settings.driver}: {simulated} are simulated")
     workers = f"{whole.workers} processes run operations"

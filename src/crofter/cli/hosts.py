@@ -1,4 +1,4 @@
-"""What whoever runs the hosts does: adds them, takes them out of service, and sees whether they and the books agree.
+"""What whoever runs the hosts does: adds them, takes them out of service, and sees whether they and the database agree.
 
 Works beside a running server, which hears of it with its next look at the table of hosts.
 """
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from crofter.drivers.hypervisor.libvirt.hypervisor import LibvirtHypervisor
 
 MEANINGS = {
-    "orphans": "on a host, and in no book",
-    "missing": "in the books, and on no host",
-    "misplaced": "on another host than the books say",
+    "orphans": "on a host, and not in the database",
+    "missing": "in the database, and on no host",
+    "misplaced": "on another host than the database says",
     "stuck": "an instance that nobody is at work on; the server will look at it",
     "unreachable": "a host that does not answer",
 }

@@ -109,7 +109,7 @@ def _ends(file: BinaryIO, table: int, entries: int, bits: int, length: int) -> I
             yield at + (1 << bits)
             if at + (1 << bits) <= length:
                 named = _numbers(file, at, 1 << (bits - 3))
-                yield max((one & OFFSET for one in named if not one & COMPRESSED_CLUSTER), default=0) + 1
+                yield max((offset & OFFSET for offset in named if not offset & COMPRESSED_CLUSTER), default=0) + 1
 
 
 def _numbers(file: BinaryIO, at: int, count: int) -> array[int]:

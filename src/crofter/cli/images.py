@@ -123,11 +123,11 @@ def _run(*words: str) -> str:
 
 
 def show(runtime: Runtime, arguments: Arguments) -> Rows:
-    found = []
+    listed = []
     for path in sorted((runtime.settings.media_folder / "images").glob("*.json")):
         known = msgspec.json.decode(path.read_bytes(), type=ImageFile)
-        found.append({"id": f"compute/{path.stem}", **msgspec.structs.asdict(known)})
-    return found
+        listed.append({"id": f"compute/{path.stem}", **msgspec.structs.asdict(known)})
+    return listed
 
 
 LOOKING: dict[str, Callable[[Runtime, Arguments], Rows]] = {"images import": take_in, "images list": show}

@@ -26,13 +26,13 @@ def described(text: str, dialect: Dialect) -> str:
     document = json.loads(text)
     outward = str if dialect.words is None else dialect.words.outward
     rules = {
-        outward(name): [replace(rule, action=outward(rule.action)) for rule in found]
-        for name, found in dialect.rules.items()
+        outward(name): [replace(rule, action=outward(rule.action)) for rule in listed]
+        for name, listed in dialect.rules.items()
     }
     for item in document["paths"].values():
         for operation in (item[method] for method in METHODS if method in item):
-            if found := rules.get(operation["operationId"]):
-                _change(operation, found, document["components"]["schemas"])
+            if operation_rules := rules.get(operation["operationId"]):
+                _change(operation, operation_rules, document["components"]["schemas"])
     made: dict[str, Any] = {}
     for alias in dialect.aliases:
         for path, item in _aliased(document, alias.path, outward(alias.to)):

@@ -131,23 +131,23 @@ def _first(*, one_queue: bool = False, only: bool = False) -> Any:
     Both halves of the key's condition are needed. On PostgreSQL SKIP LOCKED passes over a head that another
     worker is just taking; without NOT EXISTS its successor would then look like the first of the key.
     """
-    one, holder, ahead = operation.alias("one"), operation.alias("holder"), operation.alias("ahead")
+    candidate, holder, ahead = operation.alias("candidate"), operation.alias("holder"), operation.alias("ahead")
     taken = select(holder.c.key).where(state_in(holder, "running", "waiting"), holder.c.key.is_not(None))
     earlier = exists().where(
-        ahead.c.key == one.c.key,
+        ahead.c.key == candidate.c.key,
         state_in(ahead, "queued"),
-        tuple_(ahead.c.due, ahead.c.id) < tuple_(one.c.due, one.c.id),
+        tuple_(ahead.c.due, ahead.c.id) < tuple_(candidate.c.due, candidate.c.id),
     )
-    ready = select(one.c.id).where(
-        state_in(one, "queued", "waiting"),
-        one.c.due <= bindparam("now"),
-        or_(state_in(one, "waiting"), one.c.key.is_(None), one.c.key.not_in(taken) & ~earlier),
+    ready = select(candidate.c.id).where(
+        state_in(candidate, "queued", "waiting"),
+        candidate.c.due <= bindparam("now"),
+        or_(state_in(candidate, "waiting"), candidate.c.key.is_(None), candidate.c.key.not_in(taken) & ~earlier),
     )
     if one_queue:
-        ready = ready.where(one.c.queue == bindparam("queue"))
+        ready = ready.where(candidate.c.queue == bindparam("queue"))
     if only:
-        ready = ready.where(one.c.id == bindparam("only"))
-    return ready.order_by(one.c.due, one.c.id).limit(1).with_for_update(skip_locked=True).cte("first")
+        ready = ready.where(candidate.c.id == bindparam("only"))
+    return ready.order_by(candidate.c.due, candidate.c.id).limit(1).with_for_update(skip_locked=True).cte("first")
 
 
 class Won(Claimed):

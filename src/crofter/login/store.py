@@ -278,6 +278,6 @@ def _forget(password_reset: Table, column: str) -> Query[Any]:
 
 
 # A used code is remembered as long as its family lives: whoever shows it again has stolen it.
-FORGET_MOMENTS = tuple(_forget(one, "expiry") for one in (refresh, link, device, authorization))
+FORGET_MOMENTS = tuple(_forget(expiring, "expiry") for expiring in (refresh, link, device, authorization))
 FORGET_SESSIONS = _forget(session, "last_seen")
 FORGET_ATTEMPTS = _forget(attempt, "last")

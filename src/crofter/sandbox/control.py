@@ -11,7 +11,7 @@ from sqlalchemy import func, select
 from crofter import __version__, clock
 from crofter.context import Runtime
 from crofter.db import query
-from crofter.drivers.hypervisor.ledger.world import LONGEST_REASON, MOST_READS, YEAR
+from crofter.drivers.hypervisor.ledger.conditions import LONGEST_REASON, MOST_READS, YEAR
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
 from crofter.drivers.mail import Outbox
 from crofter.engine.tables import operation

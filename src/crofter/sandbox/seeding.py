@@ -6,7 +6,7 @@ import msgspec
 
 from crofter.context import Runtime
 from crofter.db import Session, meta
-from crofter.drivers.hypervisor.ledger.world import DEFAULTS
+from crofter.drivers.hypervisor.ledger.conditions import DEFAULTS
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
 from crofter.edge import bodies
 from crofter.edge.arguments import Request

@@ -106,7 +106,7 @@ def a_disk_cannot_shrink_below_what_its_files_need(yard: Yard) -> None:
     yard.done(lambda: yard.driver.ensure_size(disk, IMAGE.minimum, order))
     seen = yard.driver.observe(disk)
     assert seen.size == IMAGE.minimum
-    assert seen.used == used if yard.bench.keeps_to_the_books else 0 < seen.used <= seen.size
+    assert seen.used == used if yard.bench.is_exact else 0 < seen.used <= seen.size
 
 
 def a_clone_has_the_same_bytes_and_a_life_of_its_own(yard: Yard) -> None:
@@ -130,7 +130,10 @@ def a_backup_of_a_running_machine_is_restored_byte_for_byte(yard: Yard) -> None:
     backup = yard.backup(machine)
     saved = yard.driver.observe(backup)
     assert saved.presence == "ready"
-    assert [(one.disk, one.size) for one in saved.disks] == [(machine.root.id, 4000), (machine.swap.id, 512)]
+    assert [(saved_disk.disk, saved_disk.size) for saved_disk in saved.disks] == [
+        (machine.root.id, 4000),
+        (machine.swap.id, 512),
+    ]
     assert saved.disks[0].used > 0 == saved.disks[1].used, "a swap disk has nothing to save"
     yard.shut_down(machine.domain)
     _seed(yard, machine.root)
@@ -221,22 +224,22 @@ def a_live_move_that_is_given_up_leaves_machine_and_disks_together(yard: Yard) -
     machine = yard.machine(on=True)
     to = yard.host(avoid=machine.domain.host)
     yard.driver.ensure_moved(machine.domain, to, machine.disks, yard.order(), live=True)
-    found = yard.driver.observe(machine.domain).ref
-    yard.shut_down(found)
+    ref_now = yard.driver.observe(machine.domain).ref
+    yard.shut_down(ref_now)
     yard.bench.wait(60)
-    assert {yard.driver.observe(ref).ref.host for ref in machine.disks} == {found.host}
-    assert yard.driver.list(to if found.host != to else machine.domain.host).domains == ()
-    yard.boot(found)
+    assert {yard.driver.observe(ref).ref.host for ref in machine.disks} == {ref_now.host}
+    assert yard.driver.list(to if ref_now.host != to else machine.domain.host).domains == ()
+    yard.boot(ref_now)
 
 
 def a_move_that_is_given_up_leaves_machine_and_disks_together(yard: Yard) -> None:
     machine, to = yard.machine(), yard.host(yard.other_region)
     yard.driver.ensure_moved(machine.domain, to, machine.disks, yard.order())
-    found = yard.driver.observe(machine.domain).ref
+    ref_now = yard.driver.observe(machine.domain).ref
     order = yard.order()
-    yard.done(lambda: yard.driver.ensure_running(found, order))
+    yard.done(lambda: yard.driver.ensure_running(ref_now, order))
     yard.bench.wait(60)
-    assert {yard.driver.observe(ref).ref.host for ref in machine.disks} == {found.host}
+    assert {yard.driver.observe(ref).ref.host for ref in machine.disks} == {ref_now.host}
 
 
 def a_deletion_in_the_middle_of_a_move_leaves_nothing_anywhere(yard: Yard) -> None:

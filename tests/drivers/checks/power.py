@@ -83,7 +83,7 @@ def a_host_that_does_not_answer_makes_its_machines_unknown(yard: Yard) -> None:
     assert yard.power(machine.domain) == "on"
 
 
-def work_goes_on_behind_a_broken_line(yard: Yard) -> None:
+def work_goes_on_behind_a_broken_connection(yard: Yard) -> None:
     machine, order = yard.machine(), yard.order()
     begun = yard.driver.ensure_running(machine.domain, order)
     yard.bench.unplug(machine.domain.host)
@@ -92,7 +92,7 @@ def work_goes_on_behind_a_broken_line(yard: Yard) -> None:
     yard.bench.wait(begun.remaining + 0.001)
     assert yard.power(machine.domain) == "unknown"
     yard.bench.plug(machine.domain.host)
-    if yard.bench.keeps_to_the_books:
+    if yard.bench.is_exact:
         assert yard.driver.ensure_running(machine.domain, order).done
     yard.done(lambda: yard.driver.ensure_running(machine.domain, order))
     assert yard.power(machine.domain) == "on"
@@ -174,9 +174,7 @@ def a_history_adds_up_and_is_silent_while_the_machine_is_off(yard: Yard) -> None
     assert sum(point.cpu for point in points) == whole[0].cpu > 0
     assert all(point.cpu == 0 for point in points if point.start >= went)
     # The last point before the end may hold nothing where figures are taken now and then.
-    before = [
-        point for point in points if (point.start < went if yard.bench.keeps_to_the_books else point.stop <= went)
-    ]
+    before = [point for point in points if (point.start < went if yard.bench.is_exact else point.stop <= went)]
     assert all(point.cpu > 0 for point in before)
     if yard.bench.counts_traffic:
         assert sum(point.ipv4_in for point in points) == whole[0].ipv4_in > 0

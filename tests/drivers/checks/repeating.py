@@ -41,9 +41,9 @@ def each_verb_repeated_when_done_changes_nothing(yard: Yard, verb: Setup) -> Non
 def each_verb_ordered_by_two_threads_at_once_is_done_once(yard: Yard, verb: Setup) -> None:
     ordered, order = verb(yard), yard.order()
     drivers = [yard.bench.start(), yard.bench.start()]
-    one, other = at_once(*(partial(ordered.call, driver, order) for driver in drivers))
-    if yard.bench.keeps_to_the_books or not (one.done or other.done):
-        assert abs(one.remaining - other.remaining) <= 1
+    first, other = at_once(*(partial(ordered.call, driver, order) for driver in drivers))
+    if yard.bench.is_exact or not (first.done or other.done):
+        assert abs(first.remaining - other.remaining) <= 1
     yard.done(lambda: ordered.call(yard.driver, order))
     assert ordered.holds()
 
@@ -54,7 +54,7 @@ def each_verb_is_finished_by_a_driver_that_did_not_begin_it(yard: Yard, verb: Se
     yard.bench.wait(begun.remaining / 2)
     half = ordered.call(yard.bench.start(), replace(order, fence=2))
     assert half.done or half.percent > begun.percent, "after the crash it began again"
-    if yard.bench.keeps_to_the_books:
+    if yard.bench.is_exact:
         yard.bench.wait(half.remaining + 0.001)
         assert ordered.call(yard.bench.start(), replace(order, fence=3)).done
     yard.done(lambda: ordered.call(yard.bench.start(), replace(order, fence=3)))

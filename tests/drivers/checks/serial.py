@@ -94,7 +94,7 @@ def a_host_that_does_not_answer_gives_no_console(yard: Yard) -> None:
 
 
 def what_nobody_reads_is_bounded(yard: Yard) -> None:
-    if not yard.bench.keeps_to_the_books:
+    if not yard.bench.is_exact:
         return  # a real guest drops what comes too fast, so that more is taken
     joined = Joined(yard, yard.machine(on=True).domain)
     joined.shows(b"login: ")

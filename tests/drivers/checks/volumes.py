@@ -71,9 +71,9 @@ def of_two_machines_that_want_a_volume_at_once_one_has_it(yard: Yard) -> None:
             return None
 
     answers = at_once(partial(ask, 0), partial(ask, 1))
-    assert len([one for one in answers if one is not None]) == 1
+    assert len([answer for answer in answers if answer is not None]) == 1
     yard.bench.wait(30)
-    assert [yard.driver.observe(one.domain).volumes for one in machines].count((volume.id,)) == 1
+    assert [yard.driver.observe(machine.domain).volumes for machine in machines].count((volume.id,)) == 1
 
 
 def a_machine_boots_with_the_volumes_of_its_definition(yard: Yard) -> None:

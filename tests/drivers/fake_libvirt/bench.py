@@ -36,7 +36,7 @@ PATIENCE = 20.0
 class FakeBench:
     regions = ("us-east", "eu-west")
     counts_traffic = False
-    keeps_to_the_books = False
+    is_exact = False
 
     def __init__(self, database: Database, media: Path, patch: pytest.MonkeyPatch) -> None:
         self.database = database
@@ -155,7 +155,7 @@ class FakeBench:
     def maintenance(self, host: int, *, begins: bool) -> None:
         """With a server beside it that notices each guest as it goes off."""
         hooks = self.host(host).hooks
-        hooks["after shutdown"] = lambda _: self.hand._tending.notice()
+        hooks["after shutdown"] = lambda _: self.hand._periodic_work.sync_power()
         self.start().maintenance(host, begins=begins)
         del hooks["after shutdown"]
 

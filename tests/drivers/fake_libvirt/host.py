@@ -144,16 +144,16 @@ class Connection:
     def domainListGetStats(self, domains: list[DomainRef], *_: int) -> list[tuple[DomainRef, dict[str, Any]]]:  # noqa: N802
         """A machine has computed for a second whenever somebody looks."""
         told = []
-        for one in domains:
-            domain = self.host.domains[one.name()]
+        for ref in domains:
+            domain = self.host.domains[ref.name()]
             domain.processor += SECOND
-            told.append((one, {"cpu.time": domain.processor, "block.count": 0, "net.count": 0}))
+            told.append((ref, {"cpu.time": domain.processor, "block.count": 0, "net.count": 0}))
         return told
 
     def getAllDomainStats(self, _stats: int, _flags: int) -> list[tuple[DomainRef, dict[str, Any]]]:  # noqa: N802
         self.host.reached("getAllDomainStats")
         states = [(domain, *domain.now) for domain in list(self.host.domains.values())]
-        return [(DomainRef(self, one), {"state.state": state, "state.reason": why}) for one, state, why in states]
+        return [(DomainRef(self, name), {"state.state": state, "state.reason": why}) for name, state, why in states]
 
     def nwfilterDefineXML(self, described: str) -> None:  # noqa: N802
         self.host.filters.add(ElementTree.fromstring(described).get("name", ""))

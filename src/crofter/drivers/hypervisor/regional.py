@@ -157,7 +157,7 @@ class RegionalHypervisor:
         parts = []
         for driver in (self._simulated, self._real):
             seen = driver.list()
-            # Both keep their books in the same tables: each is asked about its own hosts only.
+            # Both keep their ledgers in the same tables: each is asked about its own hosts only.
             mine = {name: tuple(ref for ref in getattr(seen, name) if self._at(ref) is driver) for name in _REFS}
             parts.append(Inventory(unreachable=seen.unreachable, **mine))
         first, second = parts

@@ -59,13 +59,13 @@ class Schemas:
 
     def _reached(self, shapes: Iterable[Any]) -> set[str]:
         """The components that these shapes consist of."""
-        found: set[str] = set()
+        reached: set[str] = set()
         todo = [self._by_shape[shape] for shape in shapes if shape in self._by_shape]
         while todo:
-            names = set(_REFERENCE.findall(json.dumps(todo.pop()))) - found
-            found |= names
+            names = set(_REFERENCE.findall(json.dumps(todo.pop()))) - reached
+            reached |= names
             todo += [self.components[name] for name in names]
-        return found
+        return reached
 
     def of(self, shape: Any) -> Schema:
         return self._by_shape[shape]

@@ -40,10 +40,10 @@ class MonthCost(Struct, frozen=True):
 def of_instances(ctx: Context, instance_ids: Sequence[int]) -> dict[int, MonthCost]:
     """What each of some instances costs, by its id."""
     first = usage.month_start(ctx.now)
-    found: dict[int, list[Spending]] = {instance_id: [] for instance_id in instance_ids}
+    spendings_of: dict[int, list[Spending]] = {instance_id: [] for instance_id in instance_ids}
     for spending in _this_month(ctx, meters.of_objects(ctx.db, ctx.account_id, OF_INSTANCES, instance_ids, first)):
-        found[spending.meter.object_id].append(spending)
-    return {instance_id: _month_cost(first, spendings) for instance_id, spendings in found.items()}
+        spendings_of[spending.meter.object_id].append(spending)
+    return {instance_id: _month_cost(first, spendings) for instance_id, spendings in spendings_of.items()}
 
 
 def _month_cost(first: int, spendings: list[Spending]) -> MonthCost:

@@ -62,7 +62,7 @@ def _host(begins: bool) -> Any:
 
 def _mend_hosts(runtime: Runtime) -> None:
     driver = _simulated(runtime)
-    hosts = sorted(driver.faults.world().maintenance)
+    hosts = sorted(driver.faults.conditions().maintenance)
     driver.faults.mend()
     watchdog.attend(runtime)
     for host in hosts:
@@ -83,7 +83,7 @@ def _region(begins: bool) -> Any:
 
 def _mend_regions(runtime: Runtime) -> None:
     driver = _simulated(runtime)
-    for slug in sorted(driver.faults.world().outages):
+    for slug in sorted(driver.faults.conditions().outages):
         driver.faults.outage(slug, begins=False)
     with runtime.database.write() as db:
         db.update(region, {"status": "outage"}, status="ok")

@@ -19,8 +19,8 @@ def authenticate(runtime: Runtime, db: Session, presented: str) -> Actor | None:
 def authenticating(runtime: Runtime, db: Session, presented: str) -> Callable[[], Actor | None]:
     """The same, asked now and answered when it is called."""
     digest, moment = runtime.keyring.digest(presented), clock.text(runtime.clock.now())
-    found = db.maybe_later(store.BEARER, digest=digest, moment=moment)
-    return lambda: _actor(found())
+    bearer = db.maybe_later(store.BEARER, digest=digest, moment=moment)
+    return lambda: _actor(bearer())
 
 
 def consent_of(ctx: Context) -> int | None:

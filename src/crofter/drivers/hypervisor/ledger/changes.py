@@ -6,7 +6,7 @@ from sqlalchemy import bindparam, select
 
 from crofter.db import Row, query
 from crofter.drivers.hypervisor.ledger import tables
-from crofter.drivers.hypervisor.ledger.scene import Scene
+from crofter.drivers.hypervisor.ledger.ledger import Ledger
 from crofter.drivers.hypervisor.ledger.things import Domain, Thing
 from crofter.drivers.hypervisor.reports import Change, Power, Reason
 from crofter.drivers.hypervisor.specs import DomainRef
@@ -31,19 +31,19 @@ _AFTER = query(
 )
 
 
-def tell(scene: Scene, thing: Thing[Domain], doc: Domain) -> None:
+def tell(ledger: Ledger, thing: Thing[Domain], doc: Domain) -> None:
     """That it is on or off now, and why, whether or not that is news."""
-    scene.db.insert(
+    ledger.db.insert(
         tables.change,
         domain=thing.id,
         host=thing.host,
         power="on" if doc.on else "off",
         reason=doc.reason,
-        at=scene.now,
+        at=ledger.now,
     )
-    scene.db.signal(TOPIC)
+    ledger.db.signal(TOPIC)
 
 
-def after(scene: Scene, number: int, limit: int) -> tuple[Change, ...]:
-    rows = scene.db.all(_AFTER, after=number, most=limit)
+def after(ledger: Ledger, number: int, limit: int) -> tuple[Change, ...]:
+    rows = ledger.db.all(_AFTER, after=number, most=limit)
     return tuple(Change(row.id, DomainRef(row.host, row.domain), row.power, row.reason, row.at) for row in rows)

@@ -6,8 +6,8 @@ from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Absent, Refused
 from crofter.drivers.hypervisor.ledger import image_plans
-from crofter.drivers.hypervisor.ledger.plans import Effect, Plan, Planner, already, one
-from crofter.drivers.hypervisor.ledger.scene import Scene
+from crofter.drivers.hypervisor.ledger.ledger import Ledger
+from crofter.drivers.hypervisor.ledger.plans import Effect, Plan, Planner, already, single_effect
 from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Thing, digest, fresh_disk
 from crofter.drivers.hypervisor.reports import SavedDisk
 from crofter.drivers.hypervisor.specs import (
@@ -24,47 +24,47 @@ from crofter.drivers.hypervisor.specs import (
 
 
 def make(spec: DiskSpec, source: Source) -> Planner[Disk]:
-    def plan(scene: Scene, thing: Thing[Disk], _ends: int) -> Plan:
+    def plan(ledger: Ledger, thing: Thing[Disk], _ends: int) -> Plan:
         old = thing.doc
         if old is not None and old.ready:
             if (old.size, old.filesystem) != (spec.size, spec.filesystem):
                 raise Refused(f"Disk {thing.id} exists already, and is another one.")
             return already(Disk, thing)
-        new = _copied(scene, spec, source)
+        new = _copied(ledger, spec, source)
         amount = 0 if isinstance(source, Empty) else spec.size
         return Plan((Effect(Disk, replace(thing, doc=new), replace(new, ready=True)),), amount)
 
     return plan
 
 
-def _copied(scene: Scene, spec: DiskSpec, source: Source) -> Disk:
+def _copied(ledger: Ledger, spec: DiskSpec, source: Source) -> Disk:
     match source:
         case FromImage(kept=None):
             _fits(spec, source.minimum)
             return fresh_disk(spec, source)
         case FromImage(kept=ImageRef() as kept):
-            image = image_plans.ready(scene, kept)
+            image = image_plans.ready(ledger, kept)
             _fits(spec, image.size)
             return Disk(spec.size, spec.filesystem, image.used, image.content, image=image.image)
         case Empty():
             _fits(spec, 1)
             return fresh_disk(spec, source)
         case FromDisk():
-            copied = scene.get(Disk, source.disk).doc
+            copied = ledger.get(Disk, source.disk).doc
             if copied is None or not copied.ready:
                 raise Refused(f"Disk {source.disk.id} is not ready.")
             _fits(spec, copied.size)
             return Disk(spec.size, spec.filesystem, copied.used, copied.content, image=copied.image)
         case FromBackup():
-            saved = _saved(scene, source)
+            saved = _saved(ledger, source)
             _fits(spec, saved.used)
             return Disk(spec.size, spec.filesystem, saved.used, saved.content or "", image=saved.image)
         case _:
             raise Refused("There is nothing to make the disk from.")
 
 
-def _saved(scene: Scene, source: FromBackup) -> SavedDisk:
-    backup = scene.get(Backup, source.backup).doc
+def _saved(ledger: Ledger, source: FromBackup) -> SavedDisk:
+    backup = ledger.get(Backup, source.backup).doc
     if backup is None or not backup.ready:
         raise Refused(f"Backup {source.backup.id} is not ready.")
     for saved in backup.disks:
@@ -79,44 +79,44 @@ def _fits(spec: DiskSpec, needed: int) -> None:
 
 
 def resize(size: int) -> Planner[Disk]:
-    def plan(scene: Scene, thing: Thing[Disk], _ends: int) -> Plan:
-        disk = _free(scene, thing)
+    def plan(ledger: Ledger, thing: Thing[Disk], _ends: int) -> Plan:
+        disk = _free(ledger, thing)
         if size == disk.size:
             return already(Disk, thing)
         if size < max(disk.used, 1):
             raise Refused(f"The files on the disk need {disk.used} MB.")
-        return one(Disk, thing, replace(disk, size=size), amount=max(disk.size, size))
+        return single_effect(Disk, thing, replace(disk, size=size), amount=max(disk.size, size))
 
     return plan
 
 
 def seed(written: Seed, token: str) -> Planner[Disk]:
-    def plan(scene: Scene, thing: Thing[Disk], _ends: int) -> Plan:
-        disk = _free(scene, thing)
+    def plan(ledger: Ledger, thing: Thing[Disk], _ends: int) -> Plan:
+        disk = _free(ledger, thing)
         if disk.filesystem in ("swap", "initrd"):
             raise Refused("There is no system on the disk.")
         # The bytes change, and nothing is kept from which a password could be guessed.
         content = digest("seed", disk.content, token, written.keys, written.hostname)
-        return one(Disk, thing, replace(disk, content=content))
+        return single_effect(Disk, thing, replace(disk, content=content))
 
     return plan
 
 
-def _free(scene: Scene, thing: Thing[Disk]) -> Disk:
+def _free(ledger: Ledger, thing: Thing[Disk]) -> Disk:
     if thing.doc is None or not thing.doc.ready:
         raise Refused(f"Disk {thing.id} is not ready.")
-    if scene.user(thing) is not None:
+    if ledger.user(thing) is not None:
         raise Refused(f"Disk {thing.id} is in use.")
     return thing.doc
 
 
 def save(refs: tuple[DiskRef, ...]) -> Planner[Backup]:
-    def plan(scene: Scene, thing: Thing[Backup], _ends: int) -> Plan:
+    def plan(ledger: Ledger, thing: Thing[Backup], _ends: int) -> Plan:
         if thing.doc is not None and thing.doc.ready:
             return already(Backup, thing)
         saved = []
         for ref in refs:
-            disk = scene.get(Disk, ref).doc
+            disk = ledger.get(Disk, ref).doc
             if disk is None or not disk.ready:
                 raise Refused(f"Disk {ref.id} is not ready.")
             saved.append(SavedDisk(ref.id, disk.size, disk.used, disk.filesystem, disk.content, disk.image))
@@ -127,13 +127,13 @@ def save(refs: tuple[DiskRef, ...]) -> Planner[Backup]:
     return plan
 
 
-def remove(scene: Scene, thing: Thing[Disk], _ends: int) -> Plan:
+def remove(ledger: Ledger, thing: Thing[Disk], _ends: int) -> Plan:
     if thing.doc is None:
         return already(Disk, thing)
-    if (user := scene.user(thing)) is not None:
+    if (user := ledger.user(thing)) is not None:
         raise Refused(f"The disk is in use by machine {user.id}.")
-    return one(Disk, thing, None)
+    return single_effect(Disk, thing, None)
 
 
-def remove_backup(_scene: Scene, thing: Thing[Backup], _ends: int) -> Plan:
-    return already(Backup, thing) if thing.doc is None else one(Backup, thing, None)
+def remove_backup(_ledger: Ledger, thing: Thing[Backup], _ends: int) -> Plan:
+    return already(Backup, thing) if thing.doc is None else single_effect(Backup, thing, None)

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterable
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
-from crofter.drivers.hypervisor.ledger.world import World
+from crofter.drivers.hypervisor.ledger.conditions import Conditions
 from crofter.drivers.hypervisor.reports import Host
 
 BLOCK = 1000
@@ -45,41 +45,41 @@ class Fleet:
         """The storage that a host reaches."""
         return host // BLOCK * BLOCK
 
-    def hosts(self, world: World) -> tuple[Host, ...]:
+    def hosts(self, conditions: Conditions) -> tuple[Host, ...]:
         hosts = []
         for code, region in sorted(self._names.items()):
             for number in range(1, self._size + 1):
                 host = code * BLOCK + number
-                if not self.reachable(world, host):
+                if not self.reachable(conditions, host):
                     hosts.append(Host(host, region, "unreachable"))
                 else:
-                    hosts.append(Host(host, region, "maintenance" if host in world.maintenance else "up"))
+                    hosts.append(Host(host, region, "maintenance" if host in conditions.maintenance else "up"))
         return tuple(hosts)
 
-    def away(self, world: World) -> set[int]:
+    def unreachable(self, conditions: Conditions) -> set[int]:
         """The hosts that do not answer. Told from what is wrong, since in most cases that is nothing."""
-        hosts = {host for host in world.unreachable if host % BLOCK and self.region(host) is not None}
-        for region in world.outages & self.regions:
+        hosts = {host for host in conditions.unreachable if host % BLOCK and self.region(host) is not None}
+        for region in conditions.outages & self.regions:
             first = self._codes[region] * BLOCK + 1
             hosts.update(range(first, first + self._size))
         return hosts
 
-    def reachable(self, world: World, host: int) -> bool:
-        return host not in world.unreachable and self.region(host) not in world.outages
+    def reachable(self, conditions: Conditions, host: int) -> bool:
+        return host not in conditions.unreachable and self.region(host) not in conditions.outages
 
-    def must_reach(self, world: World, host: int) -> None:
+    def must_reach(self, conditions: Conditions, host: int) -> None:
         if self.region(host) is None:
             raise Refused(f"There is no host {host}.")
-        if not self.reachable(world, host):
+        if not self.reachable(conditions, host):
             raise Unreachable(f"Host {host} does not answer.")
 
-    def place(self, world: World, region: str, domain: int, avoid: int | None) -> int:
+    def place(self, conditions: Conditions, region: str, domain: int, avoid: int | None) -> int:
         """The next usable host from the machine's own number on: neighbours spread, and a repeat agrees."""
         code = self._codes.get(region)
         if code is None:
             raise Refused(f"There is no host in region {region}.")
         for tried in range(self._size):
             host = code * BLOCK + (domain + tried) % self._size + 1
-            if host != avoid and host not in world.maintenance and self.reachable(world, host):
+            if host != avoid and host not in conditions.maintenance and self.reachable(conditions, host):
                 return host
         raise Unreachable(f"No host of region {region} takes a machine now.")

@@ -7,25 +7,25 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Refused
-from crofter.drivers.hypervisor.ledger.plans import Effect, Plan, Planner, already, one
-from crofter.drivers.hypervisor.ledger.scene import Scene
+from crofter.drivers.hypervisor.ledger.ledger import Ledger
+from crofter.drivers.hypervisor.ledger.plans import Effect, Plan, Planner, already, single_effect
 from crofter.drivers.hypervisor.ledger.things import Disk, Image, Thing, digest
 from crofter.drivers.hypervisor.specs import FromDisk, FromUpload, ImageRef, ImageSource
 
 
 def make(source: ImageSource) -> Planner[Image]:
-    def plan(scene: Scene, thing: Thing[Image], _ends: int) -> Plan:
+    def plan(ledger: Ledger, thing: Thing[Image], _ends: int) -> Plan:
         if thing.doc is not None and thing.doc.ready:
             return already(Image, thing)
-        new = _of_disk(scene, source) if isinstance(source, FromDisk) else _of_file(source)
+        new = _of_disk(ledger, source) if isinstance(source, FromDisk) else _of_file(source)
         effect = Effect(Image, replace(thing, doc=new), replace(new, ready=True))
         return Plan((effect,), amount=new.used)
 
     return plan
 
 
-def _of_disk(scene: Scene, source: FromDisk) -> Image:
-    disk = scene.get(Disk, source.disk).doc
+def _of_disk(ledger: Ledger, source: FromDisk) -> Image:
+    disk = ledger.get(Disk, source.disk).doc
     if disk is None or not disk.ready:
         raise Refused(f"Disk {source.disk.id} is not ready.")
     return Image(disk.size, disk.used, disk.content, image=disk.image)
@@ -37,14 +37,14 @@ def _of_file(source: FromUpload) -> Image:
     return Image(source.size, source.size, digest("upload", source.digest))
 
 
-def ready(scene: Scene, ref: ImageRef) -> Image:
+def ready(ledger: Ledger, ref: ImageRef) -> Image:
     """The image, to make a disk from."""
-    image = scene.get(Image, ref).doc
+    image = ledger.get(Image, ref).doc
     if image is None or not image.ready:
         raise Refused(f"Image {ref.id} is not ready.")
     return image
 
 
-def remove(_scene: Scene, thing: Thing[Image], _ends: int) -> Plan:
+def remove(_ledger: Ledger, thing: Thing[Image], _ends: int) -> Plan:
     # Written down even if it was never there: a late creation must not bring it back.
-    return already(Image, thing) if thing.doc is None else one(Image, thing, None)
+    return already(Image, thing) if thing.doc is None else single_effect(Image, thing, None)

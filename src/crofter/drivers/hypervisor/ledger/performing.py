@@ -11,9 +11,9 @@ from msgspec.structs import replace
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.errors import Absent
 from crofter.drivers.hypervisor.ledger import tables
+from crofter.drivers.hypervisor.ledger.ledger import Ledger, NotYet, StepContext, Timing
 from crofter.drivers.hypervisor.ledger.plans import Plan, Planner
 from crofter.drivers.hypervisor.ledger.read_counts import UNTIL_READ
-from crofter.drivers.hypervisor.ledger.scene import NotYet, Scene, StepContext, Timing
 from crofter.drivers.hypervisor.ledger.things import Thing, Wiring
 from crofter.drivers.hypervisor.ledger.transactions import Transactions
 from crofter.drivers.hypervisor.reports import Progress
@@ -47,61 +47,61 @@ def perform(transactions: Transactions, task: Task) -> Progress:
 
 
 def _perform(transactions: Transactions, task: Task) -> Progress:
-    with transactions.reading() as scene:  # most calls are polls, and a poll writes nothing
-        scene.ask_ahead(task.document, task.ref.id, task.verb, task.order)
-        known = scene.find(task.document, task.ref.id)
+    with transactions.reading() as ledger:  # most calls are polls, and a poll writes nothing
+        ledger.ask_ahead(task.document, task.ref.id, task.verb, task.order)
+        known = ledger.find(task.document, task.ref.id)
         if known is not None and (known.operation, known.fence) == (task.order.operation, task.order.fence):
-            work = _begun(scene, task)
+            work = _begun(ledger, task)
             if work is not None:
-                return _poll(scene, task, known, work)
+                return _poll(ledger, task, known, work)
     hosts = {task.ref.host, *task.also}
     if task.anywhere and known is not None and known.doc is not None:
         hosts.add(known.host)
     if task.storage and known is not None and known.doc is not None and known.doc.spec.volumes:
         hosts.add(transactions.fleet.storage_beside(task.ref.host))
-    with transactions.writing() as scene:
-        scene.lock_hosts(hosts)
-        scene.ask_ahead(task.document, task.ref.id, task.verb, task.order)
-        scene.ask_timing(task.order)
-        known = scene.find(task.document, task.ref.id)
-        scene.admit(task.document, known, task.order)
-        work = _begun(scene, task)
+    with transactions.writing() as ledger:
+        ledger.lock_hosts(hosts)
+        ledger.ask_ahead(task.document, task.ref.id, task.verb, task.order)
+        ledger.ask_timing(task.order)
+        known = ledger.find(task.document, task.ref.id)
+        ledger.admit(task.document, known, task.order)
+        work = _begun(ledger, task)
         if work is not None and known is not None:
-            scene.save(task.document, replace(known, fence=task.order.fence))
-            return _poll(scene, task, known, work)
-        _, work = begin(scene, task, known, hosts)
-        return work.progress(scene.now)
+            ledger.save(task.document, replace(known, fence=task.order.fence))
+            return _poll(ledger, task, known, work)
+        _, work = begin(ledger, task, known, hosts)
+        return work.progress(ledger.now)
 
 
-def _begun(scene: Scene, task: Task) -> StepContext | None:
-    return scene.begun(task.document.kind, task.ref.id, task.verb, task.order)
+def _begun(ledger: Ledger, task: Task) -> StepContext | None:
+    return ledger.begun(task.document.kind, task.ref.id, task.verb, task.order)
 
 
-def _poll(scene: Scene, task: Task, known: Thing[Any], work: StepContext) -> Progress:
+def _poll(ledger: Ledger, task: Task, known: Thing[Any], work: StepContext) -> Progress:
     if known.doc is not None:
-        scene.fleet.must_reach(scene.world, whereabouts(task, known))
-    return work.progress(scene.now)
+        ledger.fleet.must_reach(ledger.conditions, whereabouts(task, known))
+    return work.progress(ledger.now)
 
 
 def whereabouts(task: Task, known: Thing[Any]) -> int:
     return task.ref.host if task.document is Wiring else known.host
 
 
-def begin(scene: Scene, task: Task, known: Thing[Any] | None, hosts: set[int]) -> tuple[Plan, StepContext]:
+def begin(ledger: Ledger, task: Task, known: Thing[Any] | None, hosts: set[int]) -> tuple[Plan, StepContext]:
     """Plan the work, and write down that it was begun; or raise, with nothing written."""
-    scene.reach(known if task.anywhere else None, hosts)
-    scene.serving = task.order.operation
-    thing = _subject(scene, task, known)
-    timing = scene.timing(task.order)
-    plan = task.planner(scene, thing, timing.ends)
+    ledger.reach(known if task.anywhere else None, hosts)
+    ledger.serving = task.order.operation
+    thing = _subject(ledger, task, known)
+    timing = ledger.timing(task.order)
+    plan = task.planner(ledger, thing, timing.ends)
     if plan.instant:
-        timing = Timing(scene.now)
-    work = StepContext(scene.now, timing.ends, plan.amount, timing.failure, timing.reached)
-    _write_down(scene, task, plan, work)
+        timing = Timing(ledger.now)
+    work = StepContext(ledger.now, timing.ends, plan.amount, timing.failure, timing.reached)
+    _write_down(ledger, task, plan, work)
     return plan, work
 
 
-def _subject(scene: Scene, task: Task, known: Thing[Any] | None) -> Thing[Any]:
+def _subject(ledger: Ledger, task: Task, known: Thing[Any] | None) -> Thing[Any]:
     """The thing that the verb is about, in the service of the order."""
     ref, order = task.ref, task.order
     if known is None:
@@ -113,11 +113,11 @@ def _subject(scene: Scene, task: Task, known: Thing[Any] | None) -> Thing[Any]:
         raise Absent(f"The {ref.kind} {ref.id} was deleted.")
     if known.doc is not None and whereabouts(task, known) != ref.host and not task.anywhere:
         raise Absent(f"The {ref.kind} {ref.id} is not on host {ref.host}.")
-    taken: Thing[Any] = scene.take(task.document, known, order, anew=removes)
+    taken: Thing[Any] = ledger.take(task.document, known, order, anew=removes)
     return taken
 
 
-def _write_down(scene: Scene, task: Task, plan: Plan, work: StepContext) -> None:
+def _write_down(ledger: Ledger, task: Task, plan: Plan, work: StepContext) -> None:
     order = task.order
     for effect in plan.effects:
         thing = replace(effect.thing, operation=order.operation, fence=order.fence)
@@ -125,10 +125,10 @@ def _write_down(scene: Scene, task: Task, plan: Plan, work: StepContext) -> None
             thing = replace(thing, due=work.ends, becomes=thing.doc)
         elif not plan.instant:
             thing = replace(thing, due=work.ends, becomes=effect.becomes, heading=effect.heading)
-        scene.save(effect.document, thing)
+        ledger.save(effect.document, thing)
     for mark in plan.marks:
-        scene.save(mark.document, mark.thing)
-    scene.db.insert(
+        ledger.save(mark.document, mark.thing)
+    ledger.db.insert(
         tables.work,
         operation=order.operation,
         kind=task.document.kind,

@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Absent, Refused, Stale
-from crofter.drivers.hypervisor.ledger.scene import Scene, VolumeAt
+from crofter.drivers.hypervisor.ledger.ledger import Ledger, VolumeAt
 from crofter.drivers.hypervisor.ledger.things import D, Disk, Domain, Thing, Volume, Wiring
 from crofter.drivers.hypervisor.specs import DiskRef, DomainRef, DomainSpec, Network
 
@@ -35,7 +35,7 @@ class Plan(Struct, frozen=True):
     """Things that are noted down at once, and that stay in the service of whomever they serve."""
 
 
-Planner = Callable[[Scene, Thing[D], int], Plan]
+Planner = Callable[[Ledger, Thing[D], int], Plan]
 """From the thing, and the moment at which the work will end."""
 
 
@@ -43,66 +43,66 @@ def already(document: type[D], thing: Thing[D]) -> Plan:
     return Plan((Effect(document, thing, thing.doc),), instant=True)
 
 
-def one(document: type[D], thing: Thing[D], becomes: D | None, amount: int = 0) -> Plan:
+def single_effect(document: type[D], thing: Thing[D], becomes: D | None, amount: int = 0) -> Plan:
     return Plan((Effect(document, thing, becomes),), amount)
 
 
 def define(spec: DomainSpec) -> Planner[Domain]:
-    def plan(_scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
+    def plan(_ledger: Ledger, thing: Thing[Domain], ends: int) -> Plan:
         if thing.doc is None:
             doc = Domain(spec, since=ends)
-            return one(Domain, replace(thing, doc=doc), doc)
+            return single_effect(Domain, replace(thing, doc=doc), doc)
         if thing.doc.spec == spec:
             return already(Domain, thing)
-        return one(Domain, thing, replace(thing.doc, spec=spec))
+        return single_effect(Domain, thing, replace(thing.doc, spec=spec))
 
     return plan
 
 
 def wire(ref: DomainRef, network: Network) -> Planner[Wiring]:
-    def plan(scene: Scene, thing: Thing[Wiring], _ends: int) -> Plan:
-        domain = scene.find(Domain, ref.id)
+    def plan(ledger: Ledger, thing: Thing[Wiring], _ends: int) -> Plan:
+        domain = ledger.find(Domain, ref.id)
         if domain is None or domain.doc is None or domain.host != ref.host:
             raise Absent(f"There is no domain {ref.id} on host {ref.host}.")
-        before = scene.find(Wiring, ref.id)  # with what is on its way, which the plan would give up
+        before = ledger.find(Wiring, ref.id)  # with what is on its way, which the plan would give up
         for wired in () if before is None else (before.doc, before.becomes):
             if wired is not None and wired.network.generation > network.generation:
                 raise Stale(f"Generation {wired.network.generation} of the network has followed {network.generation}.")
-        return one(Wiring, replace(thing, doc=thing.doc or Wiring()), Wiring(network))
+        return single_effect(Wiring, replace(thing, doc=thing.doc or Wiring()), Wiring(network))
 
     return plan
 
 
-def start(scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
+def start(ledger: Ledger, thing: Thing[Domain], ends: int) -> Plan:
     assert thing.doc is not None
     if thing.doc.on:
         return already(Domain, thing)
-    if thing.host in scene.world.maintenance:
+    if thing.host in ledger.conditions.maintenance:
         raise Refused("The host is in maintenance.")
     spec = thing.doc.spec
     if not spec.devices and not spec.rescue:
         raise Refused("There is nothing to boot from.")
     marks = []
     for number in spec.disks:
-        disk = idle_disk(scene, DiskRef(thing.host, number), user=thing.id)
+        disk = idle_disk(ledger, DiskRef(thing.host, number), user=thing.id)
         assert disk.doc is not None
         marks.append(Effect(Disk, replace(disk, doc=replace(disk.doc, user=thing.id)), None))
     for number in spec.volumes:
-        volume = idle_volume(scene, VolumeAt(scene.fleet.storage_beside(thing.host), number), user=thing.id)
+        volume = idle_volume(ledger, VolumeAt(ledger.fleet.storage_beside(thing.host), number), user=thing.id)
         marks.append(plugged_in(volume, thing.id))
     return Plan((Effect(Domain, thing, thing.doc.started(ends)),), marks=tuple(marks))
 
 
-def stop(_scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
+def stop(_ledger: Ledger, thing: Thing[Domain], ends: int) -> Plan:
     assert thing.doc is not None
     if not thing.doc.on:
         still = replace(thing, doc=thing.doc.stopped(ends, "ours"))
         return already(Domain, still)
-    return one(Domain, thing, thing.doc.stopped(ends, "ours"))
+    return single_effect(Domain, thing, thing.doc.stopped(ends, "ours"))
 
 
 def move(ref: DomainRef, to: int, refs: tuple[DiskRef, ...], *, live: bool = False) -> Planner[Domain]:
-    def plan(scene: Scene, thing: Thing[Domain], _ends: int) -> Plan:
+    def plan(ledger: Ledger, thing: Thing[Domain], _ends: int) -> Plan:
         assert thing.doc is not None
         if thing.host == to:
             return already(Domain, thing)
@@ -110,13 +110,13 @@ def move(ref: DomainRef, to: int, refs: tuple[DiskRef, ...], *, live: bool = Fal
             raise Absent(f"There is no domain {ref.id} on host {ref.host}.")
         if thing.doc.on and not live:
             raise Refused("The machine is on.")
-        if thing.doc.on and scene.fleet.region(to) != scene.fleet.region(thing.host):
+        if thing.doc.on and ledger.fleet.region(to) != ledger.fleet.region(thing.host):
             raise Refused("A machine that is on moves within its region only.")
-        if thing.doc.on and to in scene.world.maintenance:
+        if thing.doc.on and to in ledger.conditions.maintenance:
             raise Refused("The host is in maintenance.")
         effects = [Effect(Domain, thing, replace(thing.doc, resumes=False), to)]
         for disk_ref in refs:
-            disk = idle_disk(scene, disk_ref, user=thing.id if thing.doc.on else None)
+            disk = idle_disk(ledger, disk_ref, user=thing.id if thing.doc.on else None)
             effects.append(Effect(Disk, disk, disk.doc, to))
         amount = sum(effect.thing.doc.size for effect in effects if effect.document is Disk)
         return Plan(tuple(effects), amount)
@@ -124,35 +124,35 @@ def move(ref: DomainRef, to: int, refs: tuple[DiskRef, ...], *, live: bool = Fal
     return plan
 
 
-def remove(scene: Scene, thing: Thing[Domain], _ends: int) -> Plan:
+def remove(ledger: Ledger, thing: Thing[Domain], _ends: int) -> Plan:
     if thing.doc is None:
         return already(Domain, thing)  # written down all the same: a late creation must not bring it back
     effects = [Effect(Domain, thing, None)]
-    wiring = scene.find(Wiring, thing.id)
+    wiring = ledger.find(Wiring, thing.id)
     if wiring is not None:
         effects.append(Effect(Wiring, wiring, None))
     return Plan(tuple(effects))
 
 
-def idle_disk(scene: Scene, ref: DiskRef, user: int | None = None) -> Thing[Disk]:
+def idle_disk(ledger: Ledger, ref: DiskRef, user: int | None = None) -> Thing[Disk]:
     """A disk that nobody works on, and that no machine uses but perhaps ``user``."""
-    disk = scene.get(Disk, ref)
+    disk = ledger.get(Disk, ref)
     assert disk.doc is not None
     if not disk.doc.ready or disk.due is not None:
         raise Refused(f"Disk {ref.id} is not ready.")
-    using = scene.user(disk)
+    using = ledger.user(disk)
     if using is not None and using.id != user:
         raise Refused(f"Disk {ref.id} is in use.")
     return disk
 
 
-def idle_volume(scene: Scene, ref: VolumeAt, *, user: int | None, shared: bool = False) -> Thing[Volume]:
+def idle_volume(ledger: Ledger, ref: VolumeAt, *, user: int | None, shared: bool = False) -> Thing[Volume]:
     """A volume that is there, and that no machine has but perhaps ``user``. It may be growing: that harms nobody."""
-    volume = scene.get(Volume, ref)
+    volume = ledger.get(Volume, ref)
     leaving = volume.due is not None and volume.becomes is None
     if volume.doc is None or not volume.doc.ready or leaving:
         raise Refused(f"Volume {ref.id} is not ready.")
-    using = scene.volume_user(volume)
+    using = ledger.volume_user(volume)
     if using is not None and using.id != user and not shared:
         raise Refused(f"Volume {ref.id} is in use.")
     return volume

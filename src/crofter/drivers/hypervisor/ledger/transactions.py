@@ -10,31 +10,31 @@ from crofter.db import Database, Duplicate
 from crofter.db.database import TransactionConflict
 from crofter.drivers.hypervisor.errors import Unreachable
 from crofter.drivers.hypervisor.ledger.fleet import Fleet
-from crofter.drivers.hypervisor.ledger.scene import Scene
+from crofter.drivers.hypervisor.ledger.ledger import Ledger
 from crofter.errors import Unavailable
 
 
 class Transactions:
     """Short transactions of the driver's own: never part of one that a caller has open."""
 
-    def __init__(self, database: Database, clock: Clock, fleet: Fleet, scene: type[Scene] = Scene) -> None:
+    def __init__(self, database: Database, clock: Clock, fleet: Fleet, ledger_class: type[Ledger] = Ledger) -> None:
         self._database = database
         self._clock = clock
-        self._scene = scene
+        self._ledger_class = ledger_class
         self.fleet = fleet
 
     def now(self) -> int:
         return self._clock.now()
 
     @contextmanager
-    def reading(self) -> Iterator[Scene]:
+    def reading(self) -> Iterator[Ledger]:
         with store_faults(), self._database.read() as db:
-            yield self._scene(db, self._clock, self.fleet)
+            yield self._ledger_class(db, self._clock, self.fleet)
 
     @contextmanager
-    def writing(self) -> Iterator[Scene]:
+    def writing(self) -> Iterator[Ledger]:
         with store_faults(), self._database.write() as db:
-            yield self._scene(db, self._clock, self.fleet)
+            yield self._ledger_class(db, self._clock, self.fleet)
 
 
 @contextmanager

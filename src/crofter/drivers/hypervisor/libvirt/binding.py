@@ -64,11 +64,11 @@ threading.Thread(target=_run_events, name="libvirt events", daemon=True).start()
 
 
 def code(error: Any) -> int:
-    found: int = error.get_error_code()
-    return found
+    number: int = error.get_error_code()
+    return number
 
 
-def is_broken_line(error: Any) -> bool:
+def is_broken_connection(error: Any) -> bool:
     """Whether a call failed because its host went away, and not because of what was asked."""
     if error.get_error_domain() in (virt.VIR_FROM_RPC, virt.VIR_FROM_REMOTE):
         return True

@@ -1,4 +1,4 @@
-"""Lines to hosts: opened when they are needed, watched, and opened again. Nobody waits long for a silent host."""
+"""Connections to hosts: opened when they are needed, watched, and opened again. Nobody waits long for a silent host."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ BACKOFF, LONGEST_BACKOFF = 2.0, 60.0
 SLOW = 1.0
 """A try that fails more quickly than this, such as at a socket that is not there, may be repeated at once."""
 KEEP_ALIVE = (5, 3)
-"""Seconds between two messages, and how many may stay unanswered before a line counts as broken."""
+"""Seconds between two messages, and how many may stay unanswered before a connection counts as broken."""
 
 
-class Line:
-    """One connection. What is tried on it at a time is one thing, whoever waits for it."""
+class Connection:
+    """A connection to one host. What is tried on it at a time is one thing, whoever waits for it."""
 
     def __init__(self, uri: str) -> None:
         self._uri = uri
         self._lock = threading.Lock()
-        self._connection: Any = None
+        self._handle: Any = None
         self._trying: Future[Any] | None = None
         self._since = self._retry_at = 0.0
         self._failures = 0
 
     def get(self, patience: float = PATIENCE) -> Any:
-        """A connection that has just answered, or Unreachable."""
+        """libvirt's handle of a connection that has just answered, or Unreachable."""
         with self._lock:
             trying = self._trying
             if trying is None or trying.done():
@@ -48,12 +48,12 @@ class Line:
             raise Unreachable("The host does not answer.") from None
 
     def _answering(self) -> Any:
-        if self._connection is not None:
+        if self._handle is not None:
             try:
-                self._connection.getLibVersion()
-                return self._connection
+                self._handle.getLibVersion()
+                return self._handle
             except LibvirtError:
-                self._connection = None
+                self._handle = None
         begun = time.monotonic()
         try:
             opened = virt.open(self._uri)
@@ -61,7 +61,7 @@ class Line:
         except LibvirtError:
             self._failed(time.monotonic() - begun)
             raise
-        self._connection, self._failures, self._retry_at = opened, 0, 0.0
+        self._handle, self._failures, self._retry_at = opened, 0, 0.0
         return opened
 
     def _failed(self, took: float) -> None:
@@ -72,7 +72,7 @@ class Line:
 
 
 def in_daemon_thread(work: Callable[[], Any]) -> Future[Any]:
-    """In a thread that no exit of the process waits for: a line may hang for minutes."""
+    """In a thread that no exit of the process waits for: a connection may hang for minutes."""
     future: Future[Any] = Future()
 
     def run() -> None:
@@ -81,15 +81,15 @@ def in_daemon_thread(work: Callable[[], Any]) -> Future[Any]:
         except BaseException as error:
             future.set_exception(error)
 
-    threading.Thread(target=run, name="libvirt line", daemon=True).start()
+    threading.Thread(target=run, name="libvirt connection", daemon=True).start()
     return future
 
 
-_lines: dict[tuple[str, str], Line] = {}
-_lines_lock = threading.Lock()
+_connections: dict[tuple[str, str], Connection] = {}
+_connections_lock = threading.Lock()
 
 
-def line(uri: str, purpose: str = "look") -> Line:
-    """The line to a host. Looks have one of their own, so that they need not wait behind work that takes long."""
-    with _lines_lock:
-        return _lines.setdefault((uri, purpose), Line(uri))
+def connection_to(uri: str, purpose: str = "read") -> Connection:
+    """The connection to a host. Reads have one of their own, so that they need not wait behind work that takes long."""
+    with _connections_lock:
+        return _connections.setdefault((uri, purpose), Connection(uri))

@@ -10,10 +10,10 @@ from crofter.drivers.hypervisor.errors import Unreachable
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain, Volume
 from crofter.drivers.hypervisor.libvirt import names
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
-from crofter.drivers.hypervisor.libvirt.carrying import carry
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.media import MB
+from crofter.drivers.hypervisor.libvirt.volume_transfer import transfer
 from crofter.drivers.hypervisor.specs import DiskRef
 
 
@@ -23,20 +23,20 @@ class CopyBroke(Exception):
 
 def user_of(job: JobContext, disk: int) -> int | None:
     """The machine that has the disk open now."""
-    with job.hosts.store.reading() as scene:
-        thing = scene.find(Disk, disk)
-        user = None if thing is None else scene.user(thing)
+    with job.hosts.store.reading() as ledger:
+        thing = ledger.find(Disk, disk)
+        user = None if thing is None else ledger.user(thing)
     if user is None:
         return None
-    found = job.host(user.host).domain(user.id)
-    return user.id if found is not None and found.isActive() else None
+    domain = job.host(user.host).domain(user.id)
+    return user.id if domain is not None and domain.isActive() else None
 
 
 def copy_disk(job: JobContext, disk: DiskRef, target: HostClient, name: str, size: int) -> None:
     """The disk's bytes as they are now, in a new volume on any host."""
     source, user = job.host(disk.host), user_of(job, disk.id)
     if user is None:
-        carry(source, target, names.disk(disk.id), name, size * MB, job.check)
+        transfer(source, target, names.disk(disk.id), name, size * MB, job.check)
         return
     if source.entry.id == target.entry.id:
         push(job, source, user, {disk.id: target.path(name)})
@@ -47,7 +47,7 @@ def copy_disk(job: JobContext, disk: DiskRef, target: HostClient, name: str, siz
     part = job.scratch(names.disk(disk.id))
     push(job, source, user, {disk.id: source.path(part)})
     try:
-        carry(source, target, part, name, size * MB, job.check)
+        transfer(source, target, part, name, size * MB, job.check)
     finally:
         source.drop(part)
 
@@ -55,8 +55,8 @@ def copy_disk(job: JobContext, disk: DiskRef, target: HostClient, name: str, siz
 def push(job: JobContext, host: HostClient, user: int, targets: dict[int, str], *, volumes: bool = False) -> None:
     """Copy disks, or volumes, of a running machine into files, all as they are at one moment."""
     domain = host.domain(user)
-    with job.hosts.store.reading() as scene:
-        machine = scene.find(Domain, user)
+    with job.hosts.store.reading() as ledger:
+        machine = ledger.find(Domain, user)
     if domain is None or machine is None or machine.doc is None or machine.doc.active is None:
         raise Dropped
     _end_earlier(job, domain, machine.doc)
@@ -70,7 +70,7 @@ def push(job: JobContext, host: HostClient, user: int, targets: dict[int, str], 
     finally:
         _thaw(domain)
     _await_copy(job, domain)
-    pool = host.pool(host.work, volumes=volumes)
+    pool = host.pool(host.work_connection, volumes=volumes)
     pool.refresh()
 
 
@@ -89,9 +89,9 @@ def _is_copied(job: JobContext, machine: Domain) -> bool:
     own = {(Disk.kind, number) for number in machine.spec.disks} | {(Volume.kind, number) for number in machine.plugged}
     if machine.active is not None:
         own |= {(Disk.kind, number) for number in machine.active.disks}
-    with job.hosts.store.reading() as scene:
-        readers = [row for row in scene.jobs() if row.id != job.number and row.meets(own, set())]
-        return bool(scene.living(readers))
+    with job.hosts.store.reading() as ledger:
+        readers = [row for row in ledger.jobs() if row.id != job.number and row.meets(own, set())]
+        return bool(ledger.living(readers))
 
 
 def abort(domain: Any) -> None:
@@ -131,12 +131,12 @@ def drives_of(domain: Any) -> list[tuple[str, str]]:
     from xml.etree import ElementTree  # noqa: PLC0415 - only jobs need it
 
     described = ElementTree.fromstring(domain.XMLDesc(0))
-    found = []
+    drives = []
     for element in described.findall("./devices/disk"):
         target, source = element.find("target"), element.find("source")
         if target is not None and source is not None:
-            found.append((target.get("dev", ""), source.get("file", "")))
-    return found
+            drives.append((target.get("dev", ""), source.get("file", "")))
+    return drives
 
 
 def _freeze(domain: Any) -> None:

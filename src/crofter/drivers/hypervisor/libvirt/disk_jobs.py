@@ -12,12 +12,12 @@ from crofter.drivers.hypervisor.errors import Refused
 from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Image
 from crofter.drivers.hypervisor.libvirt import blank, helper, names, scripts
 from crofter.drivers.hypervisor.libvirt.binding import virt
-from crofter.drivers.hypervisor.libvirt.carrying import at_most_once_a_second, carry
 from crofter.drivers.hypervisor.libvirt.copying import copy_disk, push, user_of
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.media import MB
 from crofter.drivers.hypervisor.libvirt.performing import Work
+from crofter.drivers.hypervisor.libvirt.volume_transfer import at_most_once_a_second, transfer
 from crofter.drivers.hypervisor.specs import (
     BackupRef,
     DiskRef,
@@ -52,7 +52,7 @@ def make(ref: DiskRef, spec: DiskSpec, source: Source) -> Work:
 def _fill(job: JobContext, host: HostClient, name: str, spec: DiskSpec, source: Source) -> None:
     match source:
         case FromImage(kept=ImageRef() as kept):
-            carry(job.host(kept.host), host, names.image(kept.id), name, spec.size * MB, job.check)
+            transfer(job.host(kept.host), host, names.image(kept.id), name, spec.size * MB, job.check)
         case FromImage():
             _from_catalogue(job, host, name, spec, source)
         case FromDisk():
@@ -80,7 +80,7 @@ def _from_backup(job: JobContext, host: HostClient, name: str, spec: DiskSpec, s
         blank.make(job, host, name, DiskSpec(spec.size, "swap"))
         return
     file = names.saved(source.backup.id, source.disk)
-    carry(job.host(source.backup.host), host, file, name, max(spec.size, saved.size) * MB, job.check)
+    transfer(job.host(source.backup.host), host, file, name, max(spec.size, saved.size) * MB, job.check)
     if spec.size < saved.size:
         _resize(job, host, name, saved.size, spec.size, saved.filesystem)
 
@@ -102,11 +102,11 @@ def resize(ref: DiskRef, size: int) -> Work:
 def _resize(job: JobContext, host: HostClient, name: str, before: int, size: int, filesystem: str) -> int | None:
     """The file system first, if the disk becomes smaller, and else the disk; what its files need now, in MB.
 
-    ``before`` is its size by the books. The volume may be larger already, if a process has died over this.
+    ``before`` is its size by the ledger. The volume may be larger already, if a process has died over this.
     """
-    found, used = host.volume(name), None
-    if found.info()[1] < size * MB:
-        found.resize(size * MB)
+    volume, used = host.volume(name), None
+    if volume.info()[1] < size * MB:
+        volume.resize(size * MB)
     if filesystem in EXT:
         try:
             script = scripts.resize_script(size, grows=before < size)

@@ -131,7 +131,7 @@ def machine(wanted: MachineXml) -> str:
     restart = "destroy" if wanted.helper else "restart"
     agent = "" if wanted.helper else AGENT
     ports = "" if wanted.helper else _ports()
-    devices = ports + "".join(drive(one) for one in wanted.drives) + "".join(_bridged(card) for card in wanted.cards)
+    devices = ports + "".join(drive(disk) for disk in wanted.drives) + "".join(_bridged(card) for card in wanted.cards)
     return f"""<domain type='{platform.type}' xmlns:qemu='{QEMU}'>
 <name>{wanted.name}</name><uuid>{wanted.identity}</uuid>
 <metadata><crofter:instance xmlns:crofter='{NAMESPACE}' id='{wanted.number}'/></metadata>

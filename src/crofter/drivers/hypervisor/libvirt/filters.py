@@ -52,13 +52,13 @@ def _rule(rule: Rule, priority: int) -> list[str]:
     action = "accept" if rule.action == "ACCEPT" else "drop"
     head = f"<rule action='{action}' direction='{direction}' priority='{priority}'>"
     kinds = PROTOCOLS.get(rule.protocol or "", ("all", "all-ipv6"))
-    found = []
+    rules = []
     for kind in kinds:
         version = 6 if kind.endswith("v6") else 4
         for address in _addresses(rule, direction, version):
             for ports in _ports(rule.ports):
-                found.append(f"{head}<{kind}{address}{ports}/></rule>")
-    return found
+                rules.append(f"{head}<{kind}{address}{ports}/></rule>")
+    return rules
 
 
 def _addresses(rule: Rule, direction: str, version: int) -> list[str]:
@@ -76,8 +76,8 @@ def _addresses(rule: Rule, direction: str, version: int) -> list[str]:
 def _ports(ports: str) -> list[str]:
     if not ports:
         return [""]
-    found = []
+    ranges = []
     for part in ports.replace(" ", "").split(","):
         first, _, last = part.partition("-")
-        found.append(f" dstportstart='{first}' dstportend='{last or first}'")
-    return found
+        ranges.append(f" dstportstart='{first}' dstportend='{last or first}'")
+    return ranges

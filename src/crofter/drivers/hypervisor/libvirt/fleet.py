@@ -9,8 +9,8 @@ from sqlalchemy import select
 
 from crofter.db import Row, Session, query
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
+from crofter.drivers.hypervisor.ledger.conditions import Conditions
 from crofter.drivers.hypervisor.ledger.fleet import BLOCK, Fleet, code_of
-from crofter.drivers.hypervisor.ledger.world import World
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.reports import Host
 
@@ -81,16 +81,16 @@ class RealFleet(Fleet):
         """The hosts that reach a region's storage."""
         return [entry for entry in self.of_region(self._names.get(storage // BLOCK, "")) if entry.volumes is not None]
 
-    def hosts(self, world: World) -> tuple[Host, ...]:
-        found = []
+    def hosts(self, conditions: Conditions) -> tuple[Host, ...]:
+        hosts = []
         for entry in self.entries.values():
             state: Literal["up", "maintenance", "unreachable"] = "up"
-            if not self.reachable(world, entry.id):
+            if not self.reachable(conditions, entry.id):
                 state = "unreachable"
             elif entry.state in ("maintenance", "lost"):
                 state = "maintenance"
-            found.append(Host(entry.id, entry.region, state))
-        return tuple(found)
+            hosts.append(Host(entry.id, entry.region, state))
+        return tuple(hosts)
 
     def candidates(self, region: str, domain: int, avoid: int | None) -> list[HostEntry]:
         """The hosts of a region in the order in which a machine tries them: neighbours spread, a repeat agrees."""

@@ -77,7 +77,7 @@ def _boot(job: JobContext, host: HostClient, volume: str, files: dict[str, str])
     job.check()
     _destroy(host.named(name))  # of a process that died over this job
     wanted = MachineXml(name, str(uuid.uuid4()), 0, host.platform, MEMORY, 1, drives, boot, helper=True)
-    domain = host.work.createXML(machine(wanted), virt.VIR_DOMAIN_START_AUTODESTROY)
+    domain = host.work_connection.createXML(machine(wanted), virt.VIR_DOMAIN_START_AUTODESTROY)
     ends = time.monotonic() + LIMIT
     try:
         while _is_there(domain):

@@ -17,7 +17,7 @@ from crofter.drivers.hypervisor.contract import SerialPort
 from crofter.drivers.hypervisor.errors import Absent, Refused, Unreachable
 from crofter.drivers.hypervisor.libvirt import domain_xml, names
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, is_passing, virt
-from crofter.drivers.hypervisor.libvirt.connections import line
+from crofter.drivers.hypervisor.libvirt.connections import connection_to
 from crofter.drivers.hypervisor.libvirt.domain_xml import Platform
 from crofter.drivers.hypervisor.libvirt.fleet import HostEntry
 from crofter.drivers.hypervisor.libvirt.media import File
@@ -28,7 +28,7 @@ from crofter.drivers.hypervisor.reports import Power, Reason
 log = logging.getLogger("crofter")
 
 AT_ONCE = 4
-"""Jobs that a host has at a time: each copies disks or boots a machine. A daemon answers five calls of a line."""
+"""Jobs that a host has at a time: each copies disks or boots a machine. A daemon answers five calls of a connection."""
 BLOCK = 1 << 18
 UNDEFINE = virt.VIR_DOMAIN_UNDEFINE_NVRAM | virt.VIR_DOMAIN_UNDEFINE_CHECKPOINTS_METADATA
 
@@ -62,19 +62,19 @@ class HostClient:
             yield
 
     @property
-    def look(self) -> Any:
-        return line(self.entry.uri).get()
+    def read_connection(self) -> Any:
+        return connection_to(self.entry.uri).get()
 
     @property
-    def work(self) -> Any:
-        return line(self.entry.uri, "work").get(60)
+    def work_connection(self) -> Any:
+        return connection_to(self.entry.uri, "work").get(60)
 
     @property
     def platform(self) -> Platform:
         """What machines of this host are made for. Refused without KVM, unless the operator has allowed that."""
         known = _platforms.get(self.entry.uri)
         if known is None:
-            known = _platforms[self.entry.uri] = read_platform(self.work)
+            known = _platforms[self.entry.uri] = read_platform(self.work_connection)
         if not known.kvm and not self.entry.emulation:
             raise Refused("The host has no KVM, and does not allow emulation.")
         return known
@@ -100,14 +100,14 @@ class HostClient:
     def pool(self, connection: Any, *, volumes: bool = False) -> Any:
         name = self.names.volume_pool if volumes else self.names.pool
         try:
-            found = connection.storagePoolLookupByName(name)
+            pool = connection.storagePoolLookupByName(name)
         except LibvirtError as error:
             if code(error) != virt.VIR_ERR_NO_STORAGE_POOL:
                 raise
-            found = self._define_pool(connection, name, self.volume_folder if volumes else self.folder)
-        if not found.isActive():
-            _activate(found)
-        return found
+            pool = self._define_pool(connection, name, self.volume_folder if volumes else self.folder)
+        if not pool.isActive():
+            _activate(pool)
+        return pool
 
     def _define_pool(self, connection: Any, name: str, folder: str) -> Any:
         try:
@@ -117,7 +117,7 @@ class HostClient:
 
     def volume(self, name: str, *, volumes: bool = False) -> Any:
         """The volume, or None."""
-        pool = self.pool(self.work, volumes=volumes)
+        pool = self.pool(self.work_connection, volumes=volumes)
         for fresh in (False, True):
             if fresh:
                 _refresh(pool)
@@ -129,19 +129,19 @@ class HostClient:
         return None
 
     def listed(self, *, volumes: bool = False) -> list[str]:
-        _refresh(self.pool(self.look, volumes=volumes))
+        _refresh(self.pool(self.read_connection, volumes=volumes))
         return self.stored(volumes=volumes)
 
     def stored(self, *, volumes: bool = False) -> list[str]:
         """The same as far as libvirt knows by itself, which costs the host less."""
-        return [found.name() for found in self.pool(self.look, volumes=volumes).listAllVolumes()]
+        return [volume.name() for volume in self.pool(self.read_connection, volumes=volumes).listAllVolumes()]
 
     def drop(self, name: str, *, volumes: bool = False) -> None:
-        found = self.volume(name, volumes=volumes)
-        if found is None:
+        volume = self.volume(name, volumes=volumes)
+        if volume is None:
             return
         try:
-            found.delete()
+            volume.delete()
         except LibvirtError as error:
             if code(error) != virt.VIR_ERR_OPERATION_INVALID:
                 raise
@@ -149,23 +149,23 @@ class HostClient:
 
     def create(self, name: str, capacity: int, format: str = "qcow2", *, volumes: bool = False) -> Any:
         self.drop(name, volumes=volumes)
-        return self.pool(self.work, volumes=volumes).createXML(domain_xml.volume(name, capacity, format))
+        return self.pool(self.work_connection, volumes=volumes).createXML(domain_xml.volume(name, capacity, format))
 
     def copy(self, source: str, name: str, capacity: int, *, volumes: bool = False) -> None:
         """A full copy, sparse where the source is, and perhaps larger."""
         self.drop(name, volumes=volumes)
-        pool = self.pool(self.work, volumes=volumes)
-        found = self.volume(source, volumes=volumes)
-        if found is None:
+        pool = self.pool(self.work_connection, volumes=volumes)
+        original = self.volume(source, volumes=volumes)
+        if original is None:
             raise Refused("What was to be copied is not on its host any more.")
-        made = pool.createXMLFrom(domain_xml.volume(name, capacity), found, 0)
+        made = pool.createXMLFrom(domain_xml.volume(name, capacity), original, 0)
         if made.info()[1] < capacity:
             made.resize(capacity)
 
     def send(self, name: str, content: Callable[[int], bytes], length: int, format: str, capacity: int) -> None:
         """Write a volume from here. ``content`` gives as many bytes as it is asked for, and nothing at the end."""
         made = self.create(name, capacity, format)
-        stream = self.work.newStream()
+        stream = self.work_connection.newStream()
         made.upload(stream, 0, length)
         try:
             stream.sendAll(lambda _stream, count, _opaque: content(count), None)
@@ -173,7 +173,7 @@ class HostClient:
         except BaseException:
             aborted(stream)
             raise
-        _refresh(self.pool(self.work))
+        _refresh(self.pool(self.work_connection))
 
     def send_bytes(self, name: str, content: bytes) -> None:
         left = memoryview(content)
@@ -186,9 +186,9 @@ class HostClient:
         self.send(name, take, len(content), "raw", len(content))
 
     def receive(self, name: str, take: Callable[[bytes], None]) -> None:
-        found = self.volume(name)
-        stream = self.work.newStream()
-        found.download(stream, 0, 0)
+        volume = self.volume(name)
+        stream = self.work_connection.newStream()
+        volume.download(stream, 0, 0)
         try:
             while chunk := stream.recv(BLOCK):
                 take(chunk)
@@ -202,18 +202,18 @@ class HostClient:
         with _shared:
             lock = _uploads.setdefault(self.entry.uri + file.name, threading.Lock())
         with lock:
-            found = self.volume(file.name)
-            if found is None:
+            volume = self.volume(file.name)
+            if volume is None:
                 self._upload(file, format, capacity)
             else:
-                self._must_be_whole(found)
+                self._must_be_whole(volume)
         return file.name
 
-    def _must_be_whole(self, found: Any) -> None:
+    def _must_be_whole(self, volume: Any) -> None:
         """A process that died may have had it made, and the host be still at it: libvirt lets nobody read it then."""
-        stream = self.work.newStream()
+        stream = self.work_connection.newStream()
         try:
-            found.download(stream, 0, 1)
+            volume.download(stream, 0, 1)
         except LibvirtError as error:
             if code(error) == virt.VIR_ERR_OPERATION_INVALID:
                 raise Unreachable("A file is still being copied to the host.") from None
@@ -229,7 +229,7 @@ class HostClient:
         try:
             with Path(file.path).open("rb") as content:
                 self.send(part, content.read, size, format, capacity or size)
-            self.pool(self.work).createXMLFrom(made, self.volume(part), 0)
+            self.pool(self.work_connection).createXMLFrom(made, self.volume(part), 0)
         except LibvirtError as error:
             if code(error) != virt.VIR_ERR_STORAGE_VOL_EXIST:
                 raise
@@ -245,33 +245,33 @@ class HostClient:
 
     def named(self, name: str, connection: Any = None) -> Any:
         try:
-            return (connection or self.work).lookupByName(name)
+            return (connection or self.work_connection).lookupByName(name)
         except LibvirtError as error:
             if code(error) == virt.VIR_ERR_NO_DOMAIN:
                 return None
             raise
 
     def seen(self, number: int) -> Seen:
-        found = self.domain(number, self.look)
-        return Seen("absent") if found is None else _seen(*found.state())
+        domain = self.domain(number, self.read_connection)
+        return Seen("absent") if domain is None else _seen(*domain.state())
 
     def seen_all(self) -> dict[int, Seen]:
         """Every machine of this installation, by one call."""
         own = re.compile(re.escape(self.names.domain(0))[:-1] + r"(\d+)")
-        told = self.look.getAllDomainStats(virt.VIR_DOMAIN_STATS_STATE, 0)
+        told = self.read_connection.getAllDomainStats(virt.VIR_DOMAIN_STATS_STATE, 0)
         states = [(own.fullmatch(domain.name()), stats) for domain, stats in told]
         return {int(name[1]): _seen(stats["state.state"], stats["state.reason"]) for name, stats in states if name}
 
     def open_serial_port(self, number: int, notify: Callable[[], None]) -> SerialPort:
-        """On a line of its own: what a machine prints must not delay looks or work."""
-        connection = line(self.entry.uri, "serial").get()
-        found = self.domain(number, connection)
-        if found is None:
+        """On a connection of its own: what a machine prints must not delay reads or work."""
+        connection = connection_to(self.entry.uri, "serial").get()
+        domain = self.domain(number, connection)
+        if domain is None:
             raise Absent(f"There is no domain {number}.")
         stream = connection.newStream(virt.VIR_STREAM_NONBLOCK)
         try:
-            # Forced: whoever lost the line would otherwise keep it until a daemon notices that nobody listens.
-            found.openConsole(None, stream, virt.VIR_DOMAIN_CONSOLE_FORCE)
+            # Forced: whoever lost the connection would otherwise keep it until a daemon notices that nobody listens.
+            domain.openConsole(None, stream, virt.VIR_DOMAIN_CONSOLE_FORCE)
         except LibvirtError as error:
             if code(error) == virt.VIR_ERR_OPERATION_INVALID:
                 raise Refused("The machine is off.") from None
@@ -280,12 +280,12 @@ class HostClient:
         return LibvirtSerialPort(virt, stream, notify)
 
     def undefine(self, number: int) -> None:
-        found = self.domain(number)
-        if found is None:
+        domain = self.domain(number)
+        if domain is None:
             return
-        if found.isActive():
-            found.destroy()
-        found.undefineFlags(UNDEFINE)
+        if domain.isActive():
+            domain.destroy()
+        domain.undefineFlags(UNDEFINE)
 
 
 def _seen(state: int, why: int) -> Seen:

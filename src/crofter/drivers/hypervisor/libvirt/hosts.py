@@ -7,10 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
 from crofter.drivers.hypervisor.ledger.fleet import BLOCK
-from crofter.drivers.hypervisor.libvirt.books import Store
-from crofter.drivers.hypervisor.libvirt.connections import line
+from crofter.drivers.hypervisor.libvirt.connections import connection_to
 from crofter.drivers.hypervisor.libvirt.fleet import HostEntry, RealFleet
 from crofter.drivers.hypervisor.libvirt.host import HostClient
+from crofter.drivers.hypervisor.libvirt.host_ledger import Store
 from crofter.drivers.hypervisor.libvirt.media import Media
 from crofter.drivers.hypervisor.libvirt.names import Names
 
@@ -26,8 +26,8 @@ class Hosts:
         self.media = media
 
     def fleet(self) -> RealFleet:
-        with self.store.reading() as scene:
-            return scene.fleet
+        with self.store.reading() as ledger:
+            return ledger.fleet
 
     def client(self, number: int) -> HostClient:
         entry = self.fleet().entries.get(number)
@@ -51,7 +51,7 @@ class Hosts:
         """The host, or one beside the storage that has this number."""
         return self.storage(number) if number % BLOCK == 0 else self.client(number)
 
-    def away(self, numbers: Iterable[int]) -> frozenset[int]:
+    def unreachable(self, numbers: Iterable[int]) -> frozenset[int]:
         """Which of these hosts and storages do not answer."""
         fleet = self.fleet()
         asked = {number: self._entries(fleet, number) for number in set(numbers)}
@@ -75,7 +75,7 @@ class Hosts:
 
     def _answers(self, entry: HostEntry) -> bool:
         try:
-            line(entry.uri).get()
+            connection_to(entry.uri).get()
             return True
         except Unreachable:
             return False

@@ -1,4 +1,4 @@
-"""The libvirt driver: the contract's verbs, each as a plan for the books and a job for a host."""
+"""The libvirt driver: the contract's verbs, each as a plan for the ledger and a job for a host."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from crofter.clock import Clock
 from crofter.db import Database, query
 from crofter.drivers.hypervisor.contract import PATIENCE, Order, SerialPort
 from crofter.drivers.hypervisor.errors import DriverError, Refused, Unreachable
-from crofter.drivers.hypervisor.ledger import changes, disk_plans, image_plans, looking, plans, volume_plans
+from crofter.drivers.hypervisor.ledger import changes, disk_plans, image_plans, observed, plans, volume_plans
+from crofter.drivers.hypervisor.ledger.ledger import VolumeAt
 from crofter.drivers.hypervisor.ledger.performing import Task
-from crofter.drivers.hypervisor.ledger.scene import VolumeAt
 from crofter.drivers.hypervisor.ledger.tables import setting
 from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Volume, Wiring
 from crofter.drivers.hypervisor.libvirt import (
@@ -29,16 +29,16 @@ from crofter.drivers.hypervisor.libvirt import (
     volume_jobs,
 )
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
-from crofter.drivers.hypervisor.libvirt.books import Key, Store
+from crofter.drivers.hypervisor.libvirt.host_ledger import Key, Store
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.libvirt.listing import inventory
 from crofter.drivers.hypervisor.libvirt.maintenance import GRACE, Maintenance
 from crofter.drivers.hypervisor.libvirt.media import Media
 from crofter.drivers.hypervisor.libvirt.names import Names
-from crofter.drivers.hypervisor.libvirt.noticing import Noticing
 from crofter.drivers.hypervisor.libvirt.performing import Performer
+from crofter.drivers.hypervisor.libvirt.periodic_work import PeriodicWork
+from crofter.drivers.hypervisor.libvirt.power_sync import PowerSync
 from crofter.drivers.hypervisor.libvirt.sampling import Sampling
-from crofter.drivers.hypervisor.libvirt.tending import Tending
 from crofter.drivers.hypervisor.reports import (
     Change,
     Host,
@@ -86,10 +86,10 @@ class LibvirtHypervisor:
     def __init__(self, database: Database, clock: Clock, media: Path) -> None:
         self._store = Store(database, clock)
         self.hosts_client = Hosts(self._store, Names(_installation(database)), Media(media))
-        self._noticing = Noticing(self.hosts_client)
+        self._power_sync = PowerSync(self.hosts_client)
         self._sampling = Sampling(self.hosts_client)
-        self._performer = Performer(self.hosts_client, self._noticing)
-        self._tending = Tending(self.hosts_client, self._noticing, self._sampling, self._performer.owner)
+        self._performer = Performer(self.hosts_client, self._power_sync)
+        self._periodic_work = PeriodicWork(self.hosts_client, self._power_sync, self._sampling, self._performer.owner)
 
     def must_have_media(self) -> None:
         """Without the helper system nothing can be deployed, so a server does not start."""
@@ -101,18 +101,18 @@ class LibvirtHypervisor:
 
     def maintenance(self, host: int, *, begins: bool, grace: float = GRACE) -> None:
         """What an operator does: nothing runs on the host until it ends."""
-        Maintenance(self.hosts_client, self._noticing).change(host, begins=begins, grace=grace)
+        Maintenance(self.hosts_client, self._power_sync).change(host, begins=begins, grace=grace)
 
     def begin_draining(self, host: int) -> None:
         """No machine is placed on the host any more; those that are there run on, and may be moved away."""
-        Maintenance(self.hosts_client, self._noticing).begin_draining(host)
+        Maintenance(self.hosts_client, self._power_sync).begin_draining(host)
 
     def declare_lost(self, host: int) -> None:
-        Maintenance(self.hosts_client, self._noticing).declare_lost(host)
+        Maintenance(self.hosts_client, self._power_sync).declare_lost(host)
 
     def tend(self) -> float:
         try:
-            return self._tending.tend()
+            return self._periodic_work.run()
         except DriverError:
             return 5.0
 
@@ -123,13 +123,13 @@ class LibvirtHypervisor:
             return  # then they are taken over when their signs of life have stopped for long enough
 
     def hosts(self) -> tuple[Host, ...]:
-        with self._store.reading(self._away()) as scene:
-            return scene.fleet.hosts(scene.world)
+        with self._store.reading(self._unreachable()) as ledger:
+            return ledger.fleet.hosts(ledger.conditions)
 
     def place(self, region: str, domain: int, spec: DomainSpec, *, avoid: int | None = None, disk: int = 1) -> int:
-        away = self._away()
-        with self._store.reading(away) as scene:
-            return planning.place(scene, region, domain, spec, avoid, disk)
+        unreachable = self._unreachable()
+        with self._store.reading(unreachable) as ledger:
+            return planning.place(ledger, region, domain, spec, avoid, disk)
 
     # ---- machines ---------------------------------------------------------------------------------------------------
 
@@ -261,34 +261,34 @@ class LibvirtHypervisor:
     ) -> ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume | ObservedImage:
         at: Any = self._stored(ref) if isinstance(ref, VolumeRef) else ref
         document = _DOCUMENTS[type(ref)]
-        with self._store.reading() as scene:
-            known = scene.find(document, ref.id)
+        with self._store.reading() as ledger:
+            known = ledger.find(document, ref.id)
         hosts = {at.host} | ({known.host} if known is not None and known.doc is not None else set())
-        away = self.hosts_client.away(hosts)
-        if not away:
-            self._noticing.refresh([(document.kind, ref.id)])
-        with self._store.reading(away) as scene:
+        unreachable = self.hosts_client.unreachable(hosts)
+        if not unreachable:
+            self._power_sync.refresh([(document.kind, ref.id)])
+        with self._store.reading(unreachable) as ledger:
             if isinstance(ref, VolumeRef):
-                return replace(looking.volume(scene, ref, at), content=None)
+                return replace(observed.volume(ledger, ref, at), content=None)
             if isinstance(ref, DomainRef):
-                return looking.domain(scene, ref)
+                return observed.domain(ledger, ref)
             if isinstance(ref, DiskRef):
-                return replace(looking.disk(scene, ref), content=None)
+                return replace(observed.disk(ledger, ref), content=None)
             if isinstance(ref, ImageRef):
-                return replace(looking.image(scene, ref), content=None)
-            return planning.without_content(looking.backup(scene, ref))
+                return replace(observed.image(ledger, ref), content=None)
+            return planning.without_content(observed.backup(ledger, ref))
 
     def list(self, host: int | None = None) -> Inventory:
         return inventory(self.hosts_client, host)
 
     def changes(self, after: int, limit: int = 100) -> tuple[Change, ...]:
-        with self._store.reading() as scene:
-            return changes.after(scene, after, limit)
+        with self._store.reading() as ledger:
+            return changes.after(ledger, after, limit)
 
     def statistics(self, ref: DomainRef) -> Usage:
-        with self._store.reading(self._away((ref.host,))) as scene:
-            doc = looking.measured(scene, ref)
-            now = scene.now
+        with self._store.reading(self._unreachable((ref.host,))) as ledger:
+            doc = observed.measured(ledger, ref)
+            now = ledger.now
         counters = self._sampling.now(ref.host, ref.id)
         return Usage(now, now) if counters is None else Usage(doc.since, now, **counters)
 
@@ -300,22 +300,22 @@ class LibvirtHypervisor:
         return self._sampling.history(ref.id, start, stop, step, timeout)
 
     def open_serial_port(self, ref: DomainRef, notify: Callable[[], None]) -> SerialPort:
-        with self._store.reading() as scene:
-            known = scene.find(Domain, ref.id)
+        with self._store.reading() as ledger:
+            known = ledger.find(Domain, ref.id)
         host = ref.host if known is None or known.doc is None else known.host
-        with self._store.reading(self._away((host,))) as scene:
-            looking.measured(scene, ref)
+        with self._store.reading(self._unreachable((host,))) as ledger:
+            observed.measured(ledger, ref)
         try:
             return self.hosts_client.client(host).open_serial_port(ref.id, notify)
         except LibvirtError:
             raise Unreachable("The host does not answer.") from None
 
     def prune(self, before: int) -> int:
-        with self._store.writing() as scene:
-            return scene.forget(before) + scene.db.run(sampling.OLD, before=before - sampling.KEPT_LONGER)
+        with self._store.writing() as ledger:
+            return ledger.forget(before) + ledger.db.run(sampling.OLD, before=before - sampling.KEPT_LONGER)
 
-    def _away(self, hosts: Iterable[int] | None = None) -> frozenset[int]:
-        return self.hosts_client.away(self.hosts_client.fleet().entries if hosts is None else hosts)
+    def _unreachable(self, hosts: Iterable[int] | None = None) -> frozenset[int]:
+        return self.hosts_client.unreachable(self.hosts_client.fleet().entries if hosts is None else hosts)
 
 
 _DOCUMENTS: dict[type, Any] = {

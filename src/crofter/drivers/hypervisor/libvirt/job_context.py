@@ -8,8 +8,8 @@ from typing import Any, Protocol
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.ledger.things import D, Thing
 from crofter.drivers.hypervisor.libvirt import names
-from crofter.drivers.hypervisor.libvirt.books import Key
 from crofter.drivers.hypervisor.libvirt.host import HostClient
+from crofter.drivers.hypervisor.libvirt.host_ledger import Key
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.libvirt.media import Media
 
@@ -55,18 +55,18 @@ class JobContext:
         return self.hosts.client(number)
 
     def thing(self, document: type[D], number: int) -> Thing[D]:
-        with self.hosts.store.reading() as scene:
-            found = scene.find(document, number)
-        if found is None:
+        with self.hosts.store.reading() as ledger:
+            thing = ledger.find(document, number)
+        if thing is None:
             raise Dropped
-        return found
+        return thing
 
     def planned(self, document: type[D], number: int) -> D:
         """What the thing becomes by this job."""
-        found = self.thing(document, number).becomes
-        if found is None:
+        planned = self.thing(document, number).becomes
+        if planned is None:
             raise Dropped
-        return found
+        return planned
 
     def settle_now(self) -> None:
         """What was to change has changed; what is left to do is only clearing up."""

@@ -28,44 +28,44 @@ Places = set[tuple[int, int]]
 def inventory(hosts: Hosts, only: int | None) -> Inventory:
     fleet = hosts.fleet()
     asked = [number for number, entry in fleet.entries.items() if only in (None, number) and entry.state != "lost"]
-    away = set(hosts.away(asked))
-    found: dict[str, Places] = {kind: set() for kind in ("domain", "disk", "backup", "image", "volume")}
+    unreachable = set(hosts.unreachable(asked))
+    listed: dict[str, Places] = {kind: set() for kind in ("domain", "disk", "backup", "image", "volume")}
     for number in asked:
-        if number not in away and not _list_host(hosts.client(number), found):
-            away.add(number)
-    storages = set() if only is not None else _list_storages(hosts, fleet, found)
-    with hosts.store.reading(frozenset(away)) as scene:
+        if number not in unreachable and not _list_host(hosts.client(number), listed):
+            unreachable.add(number)
+    storages = set() if only is not None else _list_storages(hosts, fleet, listed)
+    with hosts.store.reading(frozenset(unreachable)) as ledger:
         for document in (Domain, Disk, Backup, Image, Volume):
-            seen = storages if document is Volume else set(asked) - away
-            _complete(scene.all(document), found[document.kind], seen)
-        regions = {storage: scene.fleet.region(storage) for storage, _ in found["volume"]}
-    volumes = sorted((number, regions[storage]) for storage, number in found["volume"])
+            seen = storages if document is Volume else set(asked) - unreachable
+            _complete(ledger.all(document), listed[document.kind], seen)
+        regions = {storage: ledger.fleet.region(storage) for storage, _ in listed["volume"]}
+    volumes = sorted((number, regions[storage]) for storage, number in listed["volume"])
     return Inventory(
-        _refs(DomainRef, found["domain"]),
-        _refs(DiskRef, found["disk"]),
-        _refs(BackupRef, found["backup"]),
-        tuple(sorted(away)),
+        _refs(DomainRef, listed["domain"]),
+        _refs(DiskRef, listed["disk"]),
+        _refs(BackupRef, listed["backup"]),
+        tuple(sorted(unreachable)),
         tuple(VolumeRef(region, number) for number, region in volumes if region is not None),
-        _refs(ImageRef, found["image"]),
+        _refs(ImageRef, listed["image"]),
     )
 
 
-def _complete(things: Iterable[Thing[Any]], found: Places, seen: set[int]) -> None:
-    """Only where no file can tell: the books say nothing about what is at rest on a host that was looked at."""
+def _complete(things: Iterable[Thing[Any]], listed: Places, seen: set[int]) -> None:
+    """Only where no file can tell: the ledger says nothing about what is at rest on a host that was looked at."""
     places = {thing.id: thing.host for thing in things}
-    # On its way a thing is on two hosts for a while; the books say which one counts.
-    found -= {(place, number) for place, number in found if places.get(number, place) != place}
+    # On its way a thing is on two hosts for a while; the ledger says which one counts.
+    listed -= {(place, number) for place, number in listed if places.get(number, place) != place}
     for thing in things:
         under_way = thing.due is not None
         if thing.host in seen and (under_way or _has_no_file(thing.doc)):
-            found.add((thing.host, thing.id))
+            listed.add((thing.host, thing.id))
 
 
 def _has_no_file(doc: Any) -> bool:
     return isinstance(doc, Backup) and all(disk.filesystem == "swap" for disk in doc.disks)
 
 
-def _list_storages(hosts: Hosts, fleet: RealFleet, found: dict[str, Places]) -> set[int]:
+def _list_storages(hosts: Hosts, fleet: RealFleet, listed: dict[str, Places]) -> set[int]:
     """Files of volumes, by any host of their region that answers; which storages were seen."""
     seen = set()
     for storage in {fleet.storage(region) for region in fleet.regions}:
@@ -74,22 +74,22 @@ def _list_storages(hosts: Hosts, fleet: RealFleet, found: dict[str, Places]) -> 
         except (DriverError, LibvirtError):
             continue
         seen.add(storage)
-        found["volume"] |= {(storage, int(match[1])) for name in files if (match := re.fullmatch(VOLUME, name))}
+        listed["volume"] |= {(storage, int(match[1])) for name in files if (match := re.fullmatch(VOLUME, name))}
     return seen
 
 
-def _list_host(host: HostClient, found: dict[str, Places]) -> bool:
+def _list_host(host: HostClient, listed: dict[str, Places]) -> bool:
     """Whether it answered to the end."""
     pattern = re.compile(re.escape(host.names.domain(0))[:-1] + r"(\d+)")
     number = host.entry.id
     try:
         files = host.listed()
-        domains = [domain.name() for domain in host.look.listAllDomains()]
+        domains = [domain.name() for domain in host.read_connection.listAllDomains()]
     except (DriverError, LibvirtError):
         return False
-    found["domain"] |= {(number, int(match[1])) for name in domains if (match := pattern.fullmatch(name))}
+    listed["domain"] |= {(number, int(match[1])) for name in domains if (match := pattern.fullmatch(name))}
     for document, _, file in KINDS:
-        found[document.kind] |= {(number, int(match[1])) for name in files if (match := re.fullmatch(file, name))}
+        listed[document.kind] |= {(number, int(match[1])) for name in files if (match := re.fullmatch(file, name))}
     return True
 
 

@@ -43,7 +43,7 @@ def put_definition(job: JobContext, host: HostClient, number: int, spec: DomainS
         _boot(job, host, spec),
         cards,
     )
-    return host.work.defineXML(domain_xml.machine(wanted))
+    return host.work_connection.defineXML(domain_xml.machine(wanted))
 
 
 def _drives(host: HostClient, spec: DomainSpec) -> tuple[Drive, ...]:
@@ -81,33 +81,33 @@ def _given(host: HostClient, kernel: Any, initrd: Any, arguments: str) -> Boot:
 def start(ref: DomainRef) -> Work:
     def work(job: JobContext) -> None:
         host = job.host(ref.host)
-        found = host.domain(ref.id)
-        if found is not None and found.isActive():
-            if not is_unfinished(*found.state()):
+        domain = host.domain(ref.id)
+        if domain is not None and domain.isActive():
+            if not is_unfinished(*domain.state()):
                 return
-            found.destroy()  # of a process that died over this job; it may be of an older definition
+            domain.destroy()  # of a process that died over this job; it may be of an older definition
         doc = job.thing(Domain, ref.id).doc
         if doc is None:
             raise Dropped
-        found = put_definition(job, host, ref.id, doc.spec)
+        domain = put_definition(job, host, ref.id, doc.spec)
         _must_be_open(job, ref)
         job.check()
         # This process may stand still here for any time, and the machine be switched off meanwhile by somebody who
         # sees that it is off. So it is started without running, and runs only if it is still wanted.
-        found.createWithFlags(virt.VIR_DOMAIN_START_PAUSED)
+        domain.createWithFlags(virt.VIR_DOMAIN_START_PAUSED)
         try:
             job.check()
             _must_be_open(job, ref)
         except (Dropped, Refused):
-            _destroy_unfinished(found)
+            _destroy_unfinished(domain)
             raise
-        found.resume()
+        domain.resume()
         try:
             job.check()
         except Dropped:
             # Somebody took it over between the last check and this. Whoever comes next waits for the end of this job,
-            # and finds the machine as the books have it.
-            _destroy(found)
+            # and finds the machine as the ledger has it.
+            _destroy(domain)
             raise
 
     return work
@@ -119,14 +119,14 @@ def _must_be_open(job: JobContext, ref: DomainRef) -> None:
         raise Refused("The host is in maintenance.")
 
 
-def _destroy_unfinished(found: Any) -> None:
-    _destroy(found, only_unfinished=True)
+def _destroy_unfinished(domain: Any) -> None:
+    _destroy(domain, only_unfinished=True)
 
 
-def _destroy(found: Any, *, only_unfinished: bool = False) -> None:
+def _destroy(domain: Any, *, only_unfinished: bool = False) -> None:
     try:
-        if not only_unfinished or is_unfinished(*found.state()):
-            found.destroy()
+        if not only_unfinished or is_unfinished(*domain.state()):
+            domain.destroy()
     except LibvirtError as error:
         if code(error) not in (virt.VIR_ERR_NO_DOMAIN, virt.VIR_ERR_OPERATION_INVALID):
             raise
@@ -135,11 +135,11 @@ def _destroy(found: Any, *, only_unfinished: bool = False) -> None:
 def stop(ref: DomainRef, grace: float, sampling: Sampling) -> Work:
     def work(job: JobContext) -> None:
         host = job.host(ref.host)
-        found = host.domain(ref.id)
-        if found is None:
+        domain = host.domain(ref.id)
+        if domain is None:
             return
-        sampling.last(host, ref.id, found)  # its counters go with it
-        guest = ShuttingDown(found, grace)
+        sampling.last(host, ref.id, domain)  # its counters go with it
+        guest = ShuttingDown(domain, grace)
         while not guest.is_over():
             job.check()
             time.sleep(0.1)

@@ -16,11 +16,11 @@ from crofter.drivers.hypervisor.ledger import changes
 from crofter.drivers.hypervisor.ledger.things import Domain, Thing
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
-from crofter.drivers.hypervisor.libvirt.books import Books
 from crofter.drivers.hypervisor.libvirt.fleet import State
 from crofter.drivers.hypervisor.libvirt.host import HostClient
+from crofter.drivers.hypervisor.libvirt.host_ledger import HostLedger
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
-from crofter.drivers.hypervisor.libvirt.noticing import Noticing
+from crofter.drivers.hypervisor.libvirt.power_sync import PowerSync
 from crofter.drivers.hypervisor.libvirt.shutting_down import ShuttingDown
 
 log = logging.getLogger("crofter")
@@ -30,17 +30,17 @@ GRACE = 60.0
 
 
 class Maintenance:
-    def __init__(self, hosts: Hosts, noticing: Noticing) -> None:
+    def __init__(self, hosts: Hosts, power_sync: PowerSync) -> None:
         self._hosts = hosts
         self._store = hosts.store
-        self._noticing = noticing
+        self._power_sync = power_sync
 
     def change(self, number: int, *, begins: bool, grace: float = GRACE) -> None:
         host = self._hosts.client(number)
-        _ = host.look  # Unreachable, before anything was written
+        _ = host.read_connection  # Unreachable, before anything was written
         if begins:
             for machine in self._machines(number):
-                self._noticing.look(machine)
+                self._power_sync.sync_machine(machine)
             self._close(number)
             self._shut_down_all(host, grace)
         else:
@@ -48,79 +48,79 @@ class Maintenance:
             self._resume_all(host)
 
     def begin_draining(self, number: int) -> None:
-        _ = self._hosts.client(number).look
-        with self._store.writing() as scene:
-            scene.lock_hosts((number,))
-            if scene.fleet.entries[number].state == "up":
-                _marked(scene, number, "draining")
+        _ = self._hosts.client(number).read_connection
+        with self._store.writing() as ledger:
+            ledger.lock_hosts((number,))
+            if ledger.fleet.entries[number].state == "up":
+                _marked(ledger, number, "draining")
 
     def _machines(self, number: int) -> list[int]:
-        with self._store.reading() as scene:
-            return [thing.id for thing in scene.all(Domain, number)]
+        with self._store.reading() as ledger:
+            return [thing.id for thing in ledger.all(Domain, number)]
 
     # ---- out of service ---------------------------------------------------------------------------------------------
 
     def _close(self, number: int) -> None:
         """From here on nothing new comes or boots; and whatever is on will come on again."""
-        with self._store.writing() as scene:
-            if not _marked(scene, number, "maintenance"):
+        with self._store.writing() as ledger:
+            if not _marked(ledger, number, "maintenance"):
                 return
-            for thing in scene.all(Domain, number):
+            for thing in ledger.all(Domain, number):
                 assert thing.doc is not None
                 if thing.doc.on:
-                    scene.save(Domain, replace(thing, doc=replace(thing.doc, resumes=not _asked_off(thing))))
+                    ledger.save(Domain, replace(thing, doc=replace(thing.doc, resumes=not _asked_off(thing))))
                 elif _comes_on(thing):
-                    scene.save(Domain, replace(thing, doc=replace(thing.doc, reason="host", resumes=True)))
+                    ledger.save(Domain, replace(thing, doc=replace(thing.doc, reason="host", resumes=True)))
                 else:
-                    changes.tell(scene, thing, thing.doc)
+                    changes.tell(ledger, thing, thing.doc)
 
     def _shut_down_all(self, host: HostClient, grace: float) -> None:
         guests: dict[int, ShuttingDown] = {}
         while left := self._left(host.entry.id):
             for machine in left:
-                if machine not in guests and (found := host.domain(machine)) is not None:
-                    guests[machine] = ShuttingDown(found, grace)
+                if machine not in guests and (domain := host.domain(machine)) is not None:
+                    guests[machine] = ShuttingDown(domain, grace)
                 if machine not in guests or guests[machine].is_over():
                     self._note_off(host.entry.id, machine)
             time.sleep(0.1)
 
     def _left(self, number: int) -> list[int]:
         """The machines that are on, or that a job which had begun before is about to switch on."""
-        with self._store.reading() as scene:
-            jobs = scene.jobs()
-            living = scene.living(jobs)
+        with self._store.reading() as ledger:
+            jobs = ledger.jobs()
+            living = ledger.living(jobs)
             busy = {(kind, key) for job in jobs if job.id in living for kind, key in job.changes}
             return [
                 thing.id
-                for thing in scene.all(Domain, number)
+                for thing in ledger.all(Domain, number)
                 if thing.doc is not None and (thing.doc.on or (_comes_on(thing) and (Domain.kind, thing.id) in busy))
             ]
 
     def _note_off(self, number: int, machine: int) -> None:
-        with self._store.writing() as scene:
-            scene.lock_hosts((number,))
-            thing = scene.find(Domain, machine)
+        with self._store.writing() as ledger:
+            ledger.lock_hosts((number,))
+            thing = ledger.find(Domain, machine)
             if thing is None or thing.doc is None or not thing.doc.on:
                 return
-            doc, becomes = thing.doc.stopped(scene.now, "host", resumes=not _asked_off(thing)), thing.becomes
+            doc, becomes = thing.doc.stopped(ledger.now, "host", resumes=not _asked_off(thing)), thing.becomes
             if becomes is not None and becomes.on:
                 becomes = replace(doc, spec=becomes.spec)
-            scene.save(Domain, replace(thing, doc=doc, becomes=becomes))
-            changes.tell(scene, thing, doc)
+            ledger.save(Domain, replace(thing, doc=doc, becomes=becomes))
+            changes.tell(ledger, thing, doc)
 
     # ---- back -------------------------------------------------------------------------------------------------------
 
     def _open(self, number: int) -> None:
-        with self._store.writing() as scene:
-            if not _marked(scene, number, "up"):
+        with self._store.writing() as ledger:
+            if not _marked(ledger, number, "up"):
                 return
-            for thing in scene.all(Domain, number):
+            for thing in ledger.all(Domain, number):
                 if thing.doc is not None and not thing.doc.resumes:
-                    changes.tell(scene, thing, thing.doc)
+                    changes.tell(ledger, thing, thing.doc)
 
     def _resume_all(self, host: HostClient) -> None:
-        with self._store.reading() as scene:
-            resuming = [thing.id for thing in scene.all(Domain, host.entry.id) if thing.doc and thing.doc.resumes]
+        with self._store.reading() as ledger:
+            resuming = [thing.id for thing in ledger.all(Domain, host.entry.id) if thing.doc and thing.doc.resumes]
         failed = []
         for machine in resuming:
             try:
@@ -133,35 +133,35 @@ class Maintenance:
             raise DriverError(f"These machines did not come on again; the same command tries it once more: {told}")
 
     def _resume(self, host: HostClient, machine: int) -> None:
-        found = host.domain(machine)
-        if found is not None and not found.isActive():
-            found.create()
-        with self._store.writing() as scene:
-            scene.lock_hosts((host.entry.id,))
-            thing = scene.find(Domain, machine)
+        domain = host.domain(machine)
+        if domain is not None and not domain.isActive():
+            domain.create()
+        with self._store.writing() as ledger:
+            ledger.lock_hosts((host.entry.id,))
+            thing = ledger.find(Domain, machine)
             if thing is None or thing.doc is None or not thing.doc.resumes:
                 return
             on = thing.doc.on  # it was asked to shut down, and has not been seen to do so
-            doc = replace(thing.doc, resumes=False) if on else thing.doc.started(scene.now)
-            scene.save(Domain, replace(thing, doc=doc))
-            changes.tell(scene, thing, doc)
+            doc = replace(thing.doc, resumes=False) if on else thing.doc.started(ledger.now)
+            ledger.save(Domain, replace(thing, doc=doc))
+            changes.tell(ledger, thing, doc)
 
     def declare_lost(self, number: int) -> None:
         """A person says that the host is dead and stays so: whatever was there is gone, and may be made elsewhere."""
         fleet = self._hosts.fleet()
         if number not in fleet.entries:
             raise Refused(f"There is no host {number}.")
-        if number not in self._hosts.away((number,)) and fleet.entries[number].state != "lost":
+        if number not in self._hosts.unreachable((number,)) and fleet.entries[number].state != "lost":
             raise Refused("The host answers: what runs there would run twice. Turn it off first.")
-        with self._store.writing() as scene:
-            _marked(scene, number, "lost")
+        with self._store.writing() as ledger:
+            _marked(ledger, number, "lost")
 
 
-def _marked(scene: Books, number: int, state: State) -> bool:
+def _marked(ledger: HostLedger, number: int, state: State) -> bool:
     """Whether the host was in another state before."""
-    scene.lock_hosts((number,))
-    before = scene.fleet.entries[number].state
-    scene.db.update(tables.host, {"id": number}, state=state)
+    ledger.lock_hosts((number,))
+    before = ledger.fleet.entries[number].state
+    ledger.db.update(tables.host, {"id": number}, state=state)
     return before != state
 
 

@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
 from crofter.drivers.hypervisor.libvirt import names, networks
-from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, is_broken_line, virt
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, is_broken_connection, virt
 from crofter.drivers.hypervisor.libvirt.connections import in_daemon_thread
 from crofter.drivers.hypervisor.libvirt.copying import abort, drives_of
 from crofter.drivers.hypervisor.libvirt.domain_xml import NAMESPACE, QEMU
@@ -52,28 +52,28 @@ class Route(NamedTuple):
 
 def has_arrived(route: Route) -> bool:
     """Whether the machine runs on the target. One that still comes in waits there, paused."""
-    found = route.target.domain(route.number)
-    if found is None:
+    domain = route.target.domain(route.number)
+    if domain is None:
         return False
-    state, why = found.state()
+    state, why = domain.state()
     coming = state == virt.VIR_DOMAIN_PAUSED and why in (
         virt.VIR_DOMAIN_PAUSED_MIGRATION,
         virt.VIR_DOMAIN_PAUSED_STARTING_UP,
     )
-    return bool(found.isActive()) and not coming
+    return bool(domain.isActive()) and not coming
 
 
 def ready_to_go(job: JobContext, route: Route) -> Any:
     """The machine, running and with nothing else under way. What a process that died had begun is broken off."""
-    found = route.source.domain(route.number)
+    domain = route.source.domain(route.number)
     try:
-        while found is not None and found.jobInfo()[0] != virt.VIR_DOMAIN_JOB_NONE:
+        while domain is not None and domain.jobInfo()[0] != virt.VIR_DOMAIN_JOB_NONE:
             job.check()
-            abort(found)
+            abort(domain)
             time.sleep(0.1)
-        if found is None or not found.isActive():
+        if domain is None or not domain.isActive():
             raise Refused("The machine went off before it was moved.")
-        _let_run(found)
+        _let_run(domain)
     except LibvirtError as error:
         if code(error) not in (virt.VIR_ERR_NO_DOMAIN, virt.VIR_ERR_OPERATION_INVALID):
             raise
@@ -83,20 +83,20 @@ def ready_to_go(job: JobContext, route: Route) -> Any:
     coming = route.target.domain(route.number)
     if coming is not None and coming.isActive():
         raise Unreachable("The other host still waits for it to come, and is about to give up.")
-    return found
+    return domain
 
 
-def _let_run(found: Any) -> None:
+def _let_run(domain: Any) -> None:
     """A process may have died between stopping it here and letting it run there, and it runs nowhere."""
-    state, why = found.state()
+    state, why = domain.state()
     stopped = (virt.VIR_DOMAIN_PAUSED_MIGRATION, virt.VIR_DOMAIN_PAUSED_POSTCOPY_FAILED)
     if state == virt.VIR_DOMAIN_PAUSED and why in stopped:
-        found.resume()
+        domain.resume()
 
 
-def attached(route: Route, found: Any) -> dict[int, str]:
+def attached(route: Route, domain: Any) -> dict[int, str]:
     """The disks that the machine has open, and what they are called inside."""
-    drives = {file: target for target, file in drives_of(found)}
+    drives = {file: target for target, file in drives_of(domain)}
     listed = {}
     for file, target in drives.items():
         match = re.fullmatch(re.escape(route.source.folder) + r"/d(\d+)\.qcow2", file)
@@ -105,25 +105,25 @@ def attached(route: Route, found: Any) -> dict[int, str]:
     return listed
 
 
-def migrate(job: JobContext, route: Route, found: Any, disks: list[int]) -> None:
-    names_inside = attached(route, found)
+def migrate(job: JobContext, route: Route, domain: Any, disks: list[int]) -> None:
+    names_inside = attached(route, domain)
     for disk in disks:
         _make_space(route, disk)
     networks.put_filter(job, route.target, route.number)
-    described = _described_there(found.XMLDesc(DESCRIBED), route)
-    _have_files(job, route, found)
+    described = _described_there(domain.XMLDesc(DESCRIBED), route)
+    _have_files(job, route, domain)
     job.check()
     parameters = _parameters(route, described, [names_inside[disk] for disk in disks])
-    _await_migration(job, route, found, _begin(route, found, parameters))
+    _await_migration(job, route, domain, _begin(route, domain, parameters))
 
 
 def bring_back(route: Route) -> None:
     """It has arrived, and nobody wants it there any more. Its disks are still where it came from, and written anew."""
     back = Route(route.target, route.source, route.number)
-    found = back.source.domain(back.number)
-    inside = list(attached(back, found).values())
-    parameters = _parameters(back, _described_there(found.XMLDesc(DESCRIBED), back), inside)
-    _begin(back, found, parameters).result()
+    domain = back.source.domain(back.number)
+    inside = list(attached(back, domain).values())
+    parameters = _parameters(back, _described_there(domain.XMLDesc(DESCRIBED), back), inside)
+    _begin(back, domain, parameters).result()
 
 
 def _make_space(route: Route, disk: int) -> None:
@@ -134,9 +134,9 @@ def _make_space(route: Route, disk: int) -> None:
     route.target.create(names.disk(disk), held.info()[1])
 
 
-def _have_files(job: JobContext, route: Route, found: Any) -> None:
+def _have_files(job: JobContext, route: Route, domain: Any) -> None:
     """The kernel that it was started with has to be there before QEMU is, under the same name."""
-    described = ElementTree.fromstring(found.XMLDesc(0))
+    described = ElementTree.fromstring(domain.XMLDesc(0))
     known = {file.name: file for file in job.media.boot_files()}
     for part in ("os/kernel", "os/initrd"):
         path = described.findtext(part)
@@ -171,17 +171,17 @@ def is_encrypted(route: Route) -> bool:
     return urlsplit(route.target.entry.uri).hostname is not None
 
 
-def _begin(route: Route, found: Any, parameters: dict[str, Any]) -> Future[Any]:
+def _begin(route: Route, domain: Any, parameters: dict[str, Any]) -> Future[Any]:
     flags = FLAGS
     if virt.VIR_MIGRATE_PARAM_MIGRATE_DISKS in parameters:
         flags |= virt.VIR_MIGRATE_NON_SHARED_DISK
     if is_encrypted(route):
         flags |= virt.VIR_MIGRATE_TLS
-    there = route.target.work
-    return in_daemon_thread(lambda: found.migrate3(there, parameters, flags))
+    there = route.target.work_connection
+    return in_daemon_thread(lambda: domain.migrate3(there, parameters, flags))
 
 
-def _await_migration(job: JobContext, route: Route, found: Any, going: Future[Any]) -> None:
+def _await_migration(job: JobContext, route: Route, domain: Any, going: Future[Any]) -> None:
     while True:
         try:
             going.result(CHECK_EVERY)
@@ -190,25 +190,25 @@ def _await_migration(job: JobContext, route: Route, found: Any, going: Future[An
             try:
                 job.check()
             except Dropped:
-                _break_off(found, going)
+                _break_off(domain, going)
                 raise
         except LibvirtError as error:
-            if is_broken_line(error):
+            if is_broken_connection(error):
                 raise
             job.check()  # another process may have broken it off, and be at it itself
             if has_arrived(route):
                 return
             log.warning("machine %s was not moved: %s", route.number, error)
-            if not found.isActive():
+            if not domain.isActive():
                 raise Refused("The machine went off while it was moved.") from None
-            _let_run(found)
+            _let_run(domain)
             raise MigrationFailed(str(error)) from None
 
 
-def _break_off(found: Any, going: Future[Any]) -> None:
+def _break_off(domain: Any, going: Future[Any]) -> None:
     while not going.done():
         try:
-            abort(found)
+            abort(domain)
         except LibvirtError:
             pass  # it has just gone, or went off
         time.sleep(0.1)

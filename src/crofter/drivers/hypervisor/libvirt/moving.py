@@ -10,8 +10,7 @@ from functools import partial
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import migration, names
-from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, is_broken_line, is_passing
-from crofter.drivers.hypervisor.libvirt.carrying import carry
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, is_broken_connection, is_passing
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import HostLost
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext, TakenOver
@@ -20,6 +19,7 @@ from crofter.drivers.hypervisor.libvirt.media import MB
 from crofter.drivers.hypervisor.libvirt.migration import Route
 from crofter.drivers.hypervisor.libvirt.performing import Work
 from crofter.drivers.hypervisor.libvirt.sampling import Sampling
+from crofter.drivers.hypervisor.libvirt.volume_transfer import transfer
 from crofter.drivers.hypervisor.specs import DiskRef, DomainRef
 
 log = logging.getLogger("crofter")
@@ -54,7 +54,7 @@ def _move_idle(
 ) -> None:
     try:
         for disk in disks:
-            _carry(job, source, target, disk.id)
+            _transfer_disk(job, source, target, disk.id)
         put_definition(job, target, ref.id, job.planned(Domain, ref.id).spec)
         job.settle_now()  # from here on it is there
     except GIVES_UP as error:
@@ -67,7 +67,7 @@ def _move_idle(
 def _goes_on(job: JobContext, error: Exception) -> bool:
     """Whether the work is not given up by this: it is tried again, or another process is at it by now."""
     if isinstance(error, LibvirtError):
-        if is_broken_line(error) or is_passing(error):
+        if is_broken_connection(error) or is_passing(error):
             return True
         try:
             job.check()
@@ -78,23 +78,23 @@ def _goes_on(job: JobContext, error: Exception) -> bool:
     return False
 
 
-def _carry(job: JobContext, source: HostClient, target: HostClient, disk: int) -> None:
+def _transfer_disk(job: JobContext, source: HostClient, target: HostClient, disk: int) -> None:
     doc = job.thing(Disk, disk).doc
     if doc is None:
         raise Dropped
-    carry(source, target, names.disk(disk), names.disk(disk), doc.size * MB, job.check)
+    transfer(source, target, names.disk(disk), names.disk(disk), doc.size * MB, job.check)
 
 
 def _move_running(job: JobContext, route: Route, disks: tuple[DiskRef, ...], sampling: Sampling) -> None:
     try:
         if not migration.has_arrived(route):
-            found = migration.ready_to_go(job, route)
-            sampling.last(route.source, route.number, found)  # its counters begin anew over there
-            attached = migration.attached(route, found)
+            domain = migration.ready_to_go(job, route)
+            sampling.last(route.source, route.number, domain)  # its counters begin anew over there
+            attached = migration.attached(route, domain)
             for disk in disks:
                 if disk.id not in attached:
-                    _carry(job, route.source, route.target, disk.id)
-            migration.migrate(job, route, found, [disk.id for disk in disks if disk.id in attached])
+                    _transfer_disk(job, route.source, route.target, disk.id)
+            migration.migrate(job, route, domain, [disk.id for disk in disks if disk.id in attached])
         sampling.begin_anew(route.number)
         job.settle_now()
     except GIVES_UP as error:
@@ -105,7 +105,7 @@ def _move_running(job: JobContext, route: Route, disks: tuple[DiskRef, ...], sam
 
 
 def _stay(route: Route, disks: tuple[DiskRef, ...]) -> None:
-    """The books say that the machine is where it was, and so it is brought to be: it must never run on both hosts.
+    """The ledger says that the machine is where it was, and so it is brought to be: it must never run on both hosts.
 
     Until that is so, nothing else is done with it: whoever has taken it over waits for this job.
     """
@@ -114,7 +114,7 @@ def _stay(route: Route, disks: tuple[DiskRef, ...]) -> None:
             if migration.has_arrived(route):
                 migration.bring_back(route)
         except LibvirtError as error:
-            if is_broken_line(error):
+            if is_broken_connection(error):
                 time.sleep(1)
                 continue
             log.error("machine %s could not be brought back, and loses its power: %s", route.number, error)
@@ -137,7 +137,7 @@ def _leave(host: HostClient, ref: DomainRef, disks: tuple[DiskRef, ...]) -> None
                 clear()
                 break
             except LibvirtError as error:
-                if is_broken_line(error):
+                if is_broken_connection(error):
                     raise
                 if last:
                     log.warning("host %s does not let go of machine %s: %s", host.entry.id, ref.id, error)

@@ -36,8 +36,8 @@ def _vlan_mac(number: int, place: int) -> str:
 
 def network_of(job: JobContext, number: int) -> Network:
     """What was last asked for; also while the job that applies it is under way."""
-    with job.hosts.store.reading() as scene:
-        wiring = scene.find(Wiring, number)
+    with job.hosts.store.reading() as ledger:
+        wiring = ledger.find(Wiring, number)
     if wiring is None:
         return Network()
     wired = wiring.becomes or wiring.doc
@@ -58,7 +58,7 @@ def put_filter(job: JobContext, host: HostClient, number: int) -> None:
         return
     network = network_of(job, number)
     mac, _ = domain_xml.public_card(network, number)
-    host.work.nwfilterDefineXML(
+    host.work_connection.nwfilterDefineXML(
         filters.filter_xml(host.names.filter(number), host.names.identity(number), mac, network)
     )
 
@@ -67,7 +67,7 @@ def drop_filter(host: HostClient, number: int) -> None:
     if host.entry.bridge is None:
         return
     try:
-        host.work.nwfilterLookupByName(host.names.filter(number)).undefine()
+        host.work_connection.nwfilterLookupByName(host.names.filter(number)).undefine()
     except LibvirtError as error:
         if code(error) != virt.VIR_ERR_NO_NWFILTER:
             raise

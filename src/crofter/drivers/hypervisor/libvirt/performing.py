@@ -1,4 +1,4 @@
-"""How a verb is performed here: admitted and planned in the books, done by a job in a thread, and polled meanwhile.
+"""How a verb is performed here: admitted and planned in the ledger, done by a job in a thread, and polled meanwhile.
 
 A job that has begun belongs to the process that runs it, which gives signs of life. When these stop, whoever polls
 next takes it over and begins it again: a job looks first and acts then, so it may find its work half done.
@@ -19,15 +19,15 @@ from typing import Any
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
+from crofter.drivers.hypervisor.ledger.ledger import NotYet, StepContext
 from crofter.drivers.hypervisor.ledger.performing import Task, begin, whereabouts
-from crofter.drivers.hypervisor.ledger.scene import NotYet, StepContext
-from crofter.drivers.hypervisor.libvirt import books, strangers, tables
-from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, is_broken_line, is_passing
-from crofter.drivers.hypervisor.libvirt.books import NEVER, Books, JobRow, Key
+from crofter.drivers.hypervisor.libvirt import host_ledger, number_conflicts, tables
+from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, is_broken_connection, is_passing
 from crofter.drivers.hypervisor.libvirt.helper import HelperFailed
+from crofter.drivers.hypervisor.libvirt.host_ledger import NEVER, HostLedger, JobRow, Key
 from crofter.drivers.hypervisor.libvirt.hosts import HostLost, Hosts
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext, TakenOver
-from crofter.drivers.hypervisor.libvirt.noticing import Noticing
+from crofter.drivers.hypervisor.libvirt.power_sync import PowerSync
 from crofter.drivers.hypervisor.reports import Progress
 
 log = logging.getLogger("crofter")
@@ -43,9 +43,9 @@ Work = Callable[[JobContext], None]
 
 
 class Performer:
-    def __init__(self, hosts: Hosts, noticing: Noticing) -> None:
+    def __init__(self, hosts: Hosts, power_sync: PowerSync) -> None:
         self._hosts = hosts
-        self._noticing = noticing
+        self._power_sync = power_sync
         self._store = hosts.store
         self.owner = f"{os.getpid()}-{uuid.uuid4().hex[:12]}"
         self._threads: dict[int, threading.Thread] = {}
@@ -63,46 +63,46 @@ class Performer:
             return Progress(done=False, percent=0, remaining=0.3, real_time=True)
 
     def _perform(self, task: Task, work: Work, expected: float, reads: tuple[Key, ...], *, heavy: bool) -> Progress:
-        with self._store.reading() as scene:
-            known = scene.find(task.document, task.ref.id)
-            begun = self._begun(scene, task)
-            hosts = _hosts(scene, task, known)
+        with self._store.reading() as ledger:
+            known = ledger.find(task.document, task.ref.id)
+            begun = self._begun(ledger, task)
+            hosts = _hosts(ledger, task, known)
             if begun is not None and known is not None:
                 hosts = {whereabouts(task, known)} if known.doc is not None else set()
-        away = self._hosts.away(hosts)
-        if begun is None and not away:
-            self._noticing.refresh([(task.document.kind, task.ref.id), *reads])
-            if known is None and task.verb in strangers.CREATING:
-                strangers.must_be_none(self._hosts, task.document, task.ref)
-        with self._store.writing(away) as scene:
-            scene.lock_hosts(hosts | {task.ref.host})
-            known = scene.find(task.document, task.ref.id)
-            scene.admit(task.document, known, task.order)
-            begun = self._begun(scene, task)
+        unreachable = self._hosts.unreachable(hosts)
+        if begun is None and not unreachable:
+            self._power_sync.refresh([(task.document.kind, task.ref.id), *reads])
+            if known is None and task.verb in number_conflicts.CREATING:
+                number_conflicts.must_be_unused(self._hosts, task.document, task.ref)
+        with self._store.writing(unreachable) as ledger:
+            ledger.lock_hosts(hosts | {task.ref.host})
+            known = ledger.find(task.document, task.ref.id)
+            ledger.admit(task.document, known, task.order)
+            begun = self._begun(ledger, task)
             if begun is not None and known is not None:
                 if known.fence != task.order.fence:
-                    scene.save(task.document, replace(known, fence=task.order.fence))
+                    ledger.save(task.document, replace(known, fence=task.order.fence))
                 if known.doc is not None:
-                    scene.fleet.must_reach(scene.world, whereabouts(task, known))
-                row, starts = self._taken_over(scene, task, begun)
+                    ledger.fleet.must_reach(ledger.conditions, whereabouts(task, known))
+                row, starts = self._taken_over(ledger, task, begun)
             else:
-                plan, begun = begin(scene, task, known, hosts)
+                plan, begun = begin(ledger, task, known, hosts)
                 changes = {(effect.document.kind, effect.thing.id) for effect in plan.effects}
-                row, starts = self._written_down(scene, task, begun, changes, set(reads), expected), True
+                row, starts = self._written_down(ledger, task, begun, changes, set(reads), expected), True
         if row is None:
             return _ended(begun)
         if starts:
             self._start(row.id, task, work, heavy=heavy).join(QUICK)
         return self._progress(task)
 
-    def _begun(self, scene: Books, task: Task) -> StepContext | None:
-        return scene.begun(task.document.kind, task.ref.id, task.verb, task.order)
+    def _begun(self, ledger: HostLedger, task: Task) -> StepContext | None:
+        return ledger.begun(task.document.kind, task.ref.id, task.verb, task.order)
 
     def _progress(self, task: Task) -> Progress:
-        with self._store.reading() as scene:
-            begun = self._begun(scene, task)
-            row = scene.job_of(task.document.kind, task.ref.id, task.verb, task.order)
-            now = scene.lease_time
+        with self._store.reading() as ledger:
+            begun = self._begun(ledger, task)
+            row = ledger.job_of(task.document.kind, task.ref.id, task.verb, task.order)
+            now = ledger.lease_time
         if begun is None or begun.ends != NEVER or row is None:
             return _ended(begun)
         passed = max(0, now - row.begun)
@@ -111,19 +111,19 @@ class Performer:
         remaining = max(row.expected - passed, min(2000, row.expected // 10), 50) / 1000
         return Progress(done=False, percent=percent, remaining=remaining, rate=rate, real_time=True)
 
-    def _taken_over(self, scene: Books, task: Task, begun: StepContext) -> tuple[JobRow | None, bool]:
+    def _taken_over(self, ledger: HostLedger, task: Task, begun: StepContext) -> tuple[JobRow | None, bool]:
         """The job of work that was begun, and whether it has to be begun again here: its process has died."""
         if begun.ends != NEVER:
             return None, False
-        row = scene.job_of(task.document.kind, task.ref.id, task.verb, task.order)
-        if row is None or scene.living([row]):
+        row = ledger.job_of(task.document.kind, task.ref.id, task.verb, task.order)
+        if row is None or ledger.living([row]):
             return row, False
         if self._has_thread(row.id):
             # It is at work here, and only its signs of life did not get through. Or it was taken over by a process
             # that has died since: then the thread has to notice that first, and the next call begins again.
-            scene.db.run(books.BEAT, number=row.id, me=self.owner, now=scene.lease_time)
+            ledger.db.run(host_ledger.BEAT, number=row.id, me=self.owner, now=ledger.lease_time)
             return row, False
-        scene.db.update(tables.job, {"id": row.id}, owner=self.owner, beat=scene.lease_time, state="running")
+        ledger.db.update(tables.job, {"id": row.id}, owner=self.owner, beat=ledger.lease_time, state="running")
         return row, True
 
     def _has_thread(self, number: int) -> bool:
@@ -131,15 +131,15 @@ class Performer:
             return number in self._threads
 
     def _written_down(
-        self, scene: Books, task: Task, begun: StepContext, changes: set[Key], reads: set[Key], expected: float
+        self, ledger: HostLedger, task: Task, begun: StepContext, changes: set[Key], reads: set[Key], expected: float
     ) -> JobRow | None:
-        for other in scene.jobs():
+        for other in ledger.jobs():
             if changes & {(kind, number) for kind, number in other.changes}:
-                scene.db.update(tables.job, {"id": other.id}, state="dropping")
+                ledger.db.update(tables.job, {"id": other.id}, state="dropping")
         if begun.ends != NEVER:
             return None
-        now = scene.lease_time
-        number = scene.db.insert(
+        now = ledger.lease_time
+        number = ledger.db.insert(
             tables.job,
             operation=task.order.operation,
             kind=task.document.kind,
@@ -154,7 +154,7 @@ class Performer:
             expected=max(1, round(expected * 1000)),
             state="running",
         )
-        return scene.job(number)
+        return ledger.job(number)
 
     # ---- the thread -------------------------------------------------------------------------------------------------
 
@@ -186,10 +186,10 @@ class Performer:
     def _beat_once(self) -> None:
         with self._lock:
             numbers = list(self._threads)
-        with self._store.writing() as scene:
-            now = scene.lease_time
+        with self._store.writing() as ledger:
+            now = ledger.lease_time
             for number in numbers:
-                scene.db.run(books.BEAT, number=number, me=self.owner, now=now)
+                ledger.db.run(host_ledger.BEAT, number=number, me=self.owner, now=now)
 
     def close(self, patience: float) -> None:
         """The process ends: jobs have so many seconds to end, and the others are for whoever polls them next."""
@@ -199,9 +199,9 @@ class Performer:
             self._closing = True
         for thread in threads.values():
             thread.join(max(0.0, ends - time.monotonic()))
-        with self._store.writing() as scene:
+        with self._store.writing() as ledger:
             for number in threads:
-                scene.db.run(books.BEAT, number=number, me=self.owner, now=0)
+                ledger.db.run(host_ledger.BEAT, number=number, me=self.owner, now=0)
 
     def _run(self, number: int, task: Task, work: Work, heavy: bool) -> None:
         try:
@@ -242,7 +242,7 @@ class Performer:
             except Unreachable:
                 pass
             except LibvirtError as error:
-                if not is_broken_line(error):
+                if not is_broken_connection(error):
                     passing += 1
                     if not is_passing(error) or passing > PASSING_TRIES:
                         raise
@@ -254,9 +254,9 @@ class Performer:
     def _await_others(self, number: int) -> None:
         """Until earlier jobs on the same things are over: those that were given up have still to notice."""
         while True:
-            with self._store.reading() as scene:
-                rows = scene.jobs()
-                living = scene.living(rows)
+            with self._store.reading() as ledger:
+                rows = ledger.jobs()
+                living = ledger.living(rows)
             mine = self._must_be_ours(next((row for row in rows if row.id == number), None))
             changes, reads = ({(kind, key) for kind, key in part} for part in (mine.changes, mine.reads))
             before = [row for row in rows if row.id < number and row.meets(changes, reads)]
@@ -269,8 +269,8 @@ class Performer:
             time.sleep(0.05)
 
     def _check(self, number: int) -> None:
-        with self._store.reading() as scene:
-            row = scene.job(number)
+        with self._store.reading() as ledger:
+            row = ledger.job(number)
         self._must_be_ours(row)
 
     def _must_be_ours(self, row: JobRow | None) -> JobRow:
@@ -281,9 +281,9 @@ class Performer:
         return row
 
     def _settle(self, number: int, becomes: dict[Key, Any], *, over: bool, failure: str | None = None) -> None:
-        with self._store.writing() as scene:
-            row = self._must_be_ours(scene.job(number))
-            scene.end(row, failure, becomes, over=over)
+        with self._store.writing() as ledger:
+            row = self._must_be_ours(ledger.job(number))
+            ledger.end(row, failure, becomes, over=over)
 
     def _end(self, number: int, failure: str | None, becomes: dict[Key, Any]) -> None:
         while True:
@@ -302,22 +302,22 @@ class Performer:
 
     def _forget(self, number: int) -> None:
         """Else, while the store is away, it is taken for that of a dead process."""
-        with suppress(Unreachable), self._store.writing() as scene:
-            scene.db.delete(tables.job, id=number, owner=self.owner)
+        with suppress(Unreachable), self._store.writing() as ledger:
+            ledger.db.delete(tables.job, id=number, owner=self.owner)
 
     def _forget_dead(self, row: JobRow) -> None:
         """Unless it has given a sign of life since, or somebody else has taken it over."""
-        with self._store.writing() as scene:
-            scene.db.delete(tables.job, id=row.id, owner=row.owner, beat=row.beat)
+        with self._store.writing() as ledger:
+            ledger.db.delete(tables.job, id=row.id, owner=row.owner, beat=row.beat)
 
 
-def _hosts(scene: Books, task: Task, known: Any) -> set[int]:
+def _hosts(ledger: HostLedger, task: Task, known: Any) -> set[int]:
     hosts = {task.ref.host, *task.also}
     if known is not None and known.doc is not None:
         if task.anywhere:
             hosts.add(known.host)
         if task.storage and known.doc.spec.volumes:
-            hosts.add(scene.fleet.storage_beside(task.ref.host))
+            hosts.add(ledger.fleet.storage_beside(task.ref.host))
     return hosts
 
 

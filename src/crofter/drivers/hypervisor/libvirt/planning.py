@@ -8,11 +8,11 @@ from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
 from crofter.drivers.hypervisor.ledger import disk_plans, image_plans, plans
+from crofter.drivers.hypervisor.ledger.ledger import Ledger
 from crofter.drivers.hypervisor.ledger.plans import Effect, Plan, Planner
-from crofter.drivers.hypervisor.ledger.scene import Scene
 from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Thing
-from crofter.drivers.hypervisor.libvirt.books import Books
 from crofter.drivers.hypervisor.libvirt.fleet import HostEntry
+from crofter.drivers.hypervisor.libvirt.host_ledger import HostLedger
 from crofter.drivers.hypervisor.libvirt.media import Media
 from crofter.drivers.hypervisor.reports import ObservedBackup
 from crofter.drivers.hypervisor.specs import DiskRef, DiskSpec, DomainRef, DomainSpec, FromImage, ImageSource, Source
@@ -22,54 +22,56 @@ SMALLEST_DISK = 1
 
 
 def place(
-    scene: Books, region: str, domain: int, spec: DomainSpec, avoid: int | None, disk: int = SMALLEST_DISK
+    ledger: HostLedger, region: str, domain: int, spec: DomainSpec, avoid: int | None, disk: int = SMALLEST_DISK
 ) -> int:
     reached = [
-        entry for entry in scene.fleet.candidates(region, domain, avoid) if scene.fleet.reachable(scene.world, entry.id)
+        entry
+        for entry in ledger.fleet.candidates(region, domain, avoid)
+        if ledger.fleet.reachable(ledger.conditions, entry.id)
     ]
     for entry in reached:
-        if _lacks(scene, entry.id, spec.memory, disk, beside=domain) is None:
+        if _lacks(ledger, entry.id, spec.memory, disk, beside=domain) is None:
             return entry.id
     if reached:
         raise Unreachable(f"The hosts of region {region} are full.")  # asked again: machines come and go
     raise Unreachable(f"No host of region {region} takes a machine now.")
 
 
-def must_fit(scene: Scene, host: int, *, memory: int = 0, disk: int = 0) -> None:
+def must_fit(ledger: Ledger, host: int, *, memory: int = 0, disk: int = 0) -> None:
     """The host has so many MB left. Asked under its lock, so that the same space is never given twice."""
-    lacking = _lacks(scene, host, memory, disk)
+    lacking = _lacks(ledger, host, memory, disk)
     if lacking is not None:
         raise Refused(f"The host has no {lacking} left for this.")
 
 
-def _lacks(scene: Scene, host: int, memory: int, disk: int, beside: int | None = None) -> str | None:
-    entry = _entry(scene, host)
-    if memory and used_memory(scene, host, beside) + memory > entry.memory:
+def _lacks(ledger: Ledger, host: int, memory: int, disk: int, beside: int | None = None) -> str | None:
+    entry = _entry(ledger, host)
+    if memory and used_memory(ledger, host, beside) + memory > entry.memory:
         return "memory"
-    if disk > 0 and used_disk(scene, host) + disk > entry.disk:
+    if disk > 0 and used_disk(ledger, host) + disk > entry.disk:
         return "disk space"
     return None
 
 
-def used_memory(scene: Scene, host: int, beside: int | None = None) -> int:
+def used_memory(ledger: Ledger, host: int, beside: int | None = None) -> int:
     """MB of all machines that are, or will be, on a host; they must fit even if all are on."""
     memory = 0
-    for thing in scene.all(Domain):
+    for thing in ledger.all(Domain):
         if thing.id != beside and host in (thing.host, thing.heading) and thing.doc is not None:
             specs = [doc.spec.memory for doc in (thing.doc, thing.becomes) if doc is not None]
             memory += max(specs)
     return memory
 
 
-def used_disk(scene: Scene, host: int) -> int:
+def used_disk(ledger: Ledger, host: int) -> int:
     """MB of all disks, backups and images on a host, as large as they may become."""
     disks = sum(
         max(doc.size for doc in (thing.doc, thing.becomes) if doc is not None)
-        for thing in scene.all(Disk)
+        for thing in ledger.all(Disk)
         if host in (thing.host, thing.heading) and thing.doc is not None
     )
-    saved = [_saved(thing.doc) for thing in scene.all(Backup, host) if thing.doc is not None]
-    images = [thing.doc.used for thing in scene.all(Image, host) if thing.doc is not None]
+    saved = [_saved(thing.doc) for thing in ledger.all(Backup, host) if thing.doc is not None]
+    images = [thing.doc.used for thing in ledger.all(Image, host) if thing.doc is not None]
     return disks + sum(saved) + sum(images)
 
 
@@ -77,79 +79,79 @@ def _saved(backup: Backup) -> int:
     return sum(disk.used for disk in backup.disks)
 
 
-def _entry(scene: Scene, host: int) -> HostEntry:
-    assert isinstance(scene, Books)
-    return scene.fleet.entries[host]
+def _entry(ledger: Ledger, host: int) -> HostEntry:
+    assert isinstance(ledger, HostLedger)
+    return ledger.fleet.entries[host]
 
 
 def define(spec: DomainSpec) -> Planner[Domain]:
-    def plan(scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
+    def plan(ledger: Ledger, thing: Thing[Domain], ends: int) -> Plan:
         more = spec.memory - (0 if thing.doc is None else thing.doc.spec.memory)
         if more > 0:
-            must_fit(scene, thing.host, memory=more)
-        return plans.define(spec)(scene, thing, ends)
+            must_fit(ledger, thing.host, memory=more)
+        return plans.define(spec)(ledger, thing, ends)
 
     return plan
 
 
 def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...], *, live: bool) -> Planner[Domain]:
-    def plan(scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
-        made = plans.move(ref, to, disks, live=live)(scene, thing, ends)
+    def plan(ledger: Ledger, thing: Thing[Domain], ends: int) -> Plan:
+        made = plans.move(ref, to, disks, live=live)(ledger, thing, ends)
         if not made.instant and thing.doc is not None:
             moved = sum(effect.thing.doc.size for effect in made.effects if effect.document is Disk)
-            must_fit(scene, to, memory=thing.doc.spec.memory, disk=moved)
+            must_fit(ledger, to, memory=thing.doc.spec.memory, disk=moved)
         return made
 
     return plan
 
 
-def stop(scene: Scene, thing: Thing[Domain], ends: int) -> Plan:
-    """Also of a machine that is off by the books, if a job is still at it: that may be just about to let it run."""
-    assert isinstance(scene, Books)
-    made = plans.stop(scene, thing, ends)
+def stop(ledger: Ledger, thing: Thing[Domain], ends: int) -> Plan:
+    """Also of a machine that is off by the ledger, if a job is still at it: that may be just about to let it run."""
+    assert isinstance(ledger, HostLedger)
+    made = plans.stop(ledger, thing, ends)
     key = {(Domain.kind, thing.id)}
-    if made.instant and any(job.meets(key, set()) for job in scene.jobs()):
-        return plans.one(Domain, thing, made.effects[0].becomes)
+    if made.instant and any(job.meets(key, set()) for job in ledger.jobs()):
+        return plans.single_effect(Domain, thing, made.effects[0].becomes)
     return made
 
 
 def resize(size: int) -> Planner[Disk]:
-    def plan(scene: Scene, thing: Thing[Disk], ends: int) -> Plan:
-        made = disk_plans.resize(size)(scene, thing, ends)
+    def plan(ledger: Ledger, thing: Thing[Disk], ends: int) -> Plan:
+        made = disk_plans.resize(size)(ledger, thing, ends)
         if not made.instant and thing.doc is not None and size > thing.doc.size:
-            must_fit(scene, thing.host, disk=size - thing.doc.size)
+            must_fit(ledger, thing.host, disk=size - thing.doc.size)
         return made
 
     return plan
 
 
 def save(disks: tuple[DiskRef, ...]) -> Planner[Backup]:
-    def plan(scene: Scene, thing: Thing[Backup], ends: int) -> Plan:
-        made = disk_plans.save(disks)(scene, thing, ends)
+    def plan(ledger: Ledger, thing: Thing[Backup], ends: int) -> Plan:
+        made = disk_plans.save(disks)(ledger, thing, ends)
         if not made.instant and thing.doc is None:
-            must_fit(scene, thing.host, disk=_saved(made.effects[0].becomes))
+            must_fit(ledger, thing.host, disk=_saved(made.effects[0].becomes))
         return made
 
     return plan
 
 
 def make_image(source: ImageSource) -> Planner[Image]:
-    def plan(scene: Scene, thing: Thing[Image], ends: int) -> Plan:
-        made = image_plans.make(source)(scene, thing, ends)
+    def plan(ledger: Ledger, thing: Thing[Image], ends: int) -> Plan:
+        made = image_plans.make(source)(ledger, thing, ends)
         if not made.instant and thing.doc is None:
-            must_fit(scene, thing.host, disk=made.effects[0].becomes.used)
+            must_fit(ledger, thing.host, disk=made.effects[0].becomes.used)
         return made
 
     return plan
 
 
 def make_disk(media: Media, ref: DiskRef, spec: DiskSpec, source: Source) -> Planner[Disk]:
-    def plan(scene: Scene, thing: Thing[Disk], ends: int) -> Plan:
-        made = disk_plans.make(spec, source)(scene, thing, ends)
+    def plan(ledger: Ledger, thing: Thing[Disk], ends: int) -> Plan:
+        made = disk_plans.make(spec, source)(ledger, thing, ends)
         if made.instant:
             return made
-        entry = _entry(scene, ref.host)
-        must_fit(scene, ref.host, disk=spec.size - (0 if thing.doc is None else thing.doc.size))
+        entry = _entry(ledger, ref.host)
+        must_fit(ledger, ref.host, disk=spec.size - (0 if thing.doc is None else thing.doc.size))
         if not isinstance(source, FromImage) or source.kept is not None:
             return made
         image = media.image(source.image)
@@ -173,15 +175,15 @@ def _with_used(effect: Effect, used: int) -> Effect:
 def free(planner: Planner[Disk]) -> Planner[Disk]:
     """Work inside a disk: also refused while a machine that is being moved takes the disk along."""
 
-    def plan(scene: Scene, thing: Thing[Disk], ends: int) -> Plan:
+    def plan(ledger: Ledger, thing: Thing[Disk], ends: int) -> Plan:
         if thing.heading is not None:
             raise Refused(f"Disk {thing.id} is being moved.")
-        return planner(scene, thing, ends)
+        return planner(ledger, thing, ends)
 
     return plan
 
 
 def without_content(seen: ObservedBackup) -> ObservedBackup:
-    """The fingerprints of the shared plans are those of the simulated world."""
+    """The fingerprints of the shared plans are those of the simulated hypervisor."""
     disks: tuple[Any, ...] = tuple(replace(disk, content=None) for disk in seen.disks)
     return replace(seen, disks=disks)

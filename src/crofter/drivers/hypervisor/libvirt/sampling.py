@@ -11,7 +11,7 @@ from sqlalchemy import bindparam, delete, select
 from crofter.clock import DAY
 from crofter.db import Row, query
 from crofter.drivers.hypervisor.errors import Absent, Refused, Unreachable
-from crofter.drivers.hypervisor.ledger.looking import POINTS
+from crofter.drivers.hypervisor.ledger.observed import POINTS
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
@@ -74,19 +74,21 @@ class Sampling:
 
     def begin_anew(self, number: int) -> None:
         """The machine has gone to another host as it runs, where its counters begin with nothing."""
-        with self._store.writing() as scene:
-            thing, last = scene.find(Domain, number), scene.db.maybe(_LAST, domain=number)
+        with self._store.writing() as ledger:
+            thing, last = ledger.find(Domain, number), ledger.db.maybe(_LAST, domain=number)
             if thing is None or thing.doc is None or last is None:
                 return
             nothing = dict.fromkeys(MEASURES, 0)
-            at = max(scene.now, last.at + 1)
-            scene.db.insert(tables.sample, domain=number, at=at, since=thing.doc.since, counters=nothing, grown=nothing)
+            at = max(ledger.now, last.at + 1)
+            ledger.db.insert(
+                tables.sample, domain=number, at=at, since=thing.doc.since, counters=nothing, grown=nothing
+            )
 
     def take_all(self) -> None:
         """One sample of each machine that is on. A host that is away is passed over, and keeps nobody waiting."""
-        with self._store.reading() as scene:
+        with self._store.reading() as ledger:
             running: dict[int, list[int]] = {}
-            for thing in scene.all(Domain):
+            for thing in ledger.all(Domain):
                 if thing.doc is not None and thing.doc.on:
                     running.setdefault(thing.host, []).append(thing.id)
         self._rounds.visit({host: partial(self._take, host, machines) for host, machines in running.items()})
@@ -94,22 +96,22 @@ class Sampling:
     def _take(self, host: int, machines: list[int]) -> None:
         client = self._hosts.client(host)
         for number in machines:
-            domain = client.domain(number, client.look)
+            domain = client.domain(number, client.read_connection)
             if domain is not None and domain.isActive():
                 self._keep(number, self._read(number, domain))
 
     def now(self, host: int, number: int) -> Counters | None:
         """The counters of a machine as they are; None for one that is off."""
         client = self._hosts.client(host)
-        domain = client.domain(number, client.look)
+        domain = client.domain(number, client.read_connection)
         if domain is None or not domain.isActive():
             return None
         return self._read(number, domain)
 
     def _read(self, number: int, domain: Any) -> Counters:
         connection = domain.connect()
-        found = connection.domainListGetStats([domain], STATS, 0)
-        stats: dict[str, Any] = found[0][1] if found else {}
+        answer = connection.domainListGetStats([domain], STATS, 0)
+        stats: dict[str, Any] = answer[0][1] if answer else {}
         counters = dict.fromkeys(MEASURES, 0)
         counters["cpu"] = int(stats.get("cpu.time", 0)) // 1_000_000
         swaps = self._swap_slots(number)
@@ -123,31 +125,31 @@ class Sampling:
         return counters
 
     def _swap_slots(self, number: int) -> set[str]:
-        with self._store.reading() as scene:
-            thing = scene.find(Domain, number)
+        with self._store.reading() as ledger:
+            thing = ledger.find(Domain, number)
             spec = None if thing is None or thing.doc is None else thing.doc.active
-            found = set()
+            slots = set()
             for device in () if spec is None else spec.devices:
-                disk = None if device.disk is None else scene.find(Disk, device.disk)
+                disk = None if device.disk is None else ledger.find(Disk, device.disk)
                 if disk is not None and disk.doc is not None and disk.doc.filesystem == "swap":
-                    found.add("vd" + device.slot[2:])
-        return found
+                    slots.add("vd" + device.slot[2:])
+        return slots
 
     def _keep(self, number: int, counters: Counters) -> None:
-        with self._store.writing() as scene:
-            thing = scene.find(Domain, number)
+        with self._store.writing() as ledger:
+            thing = ledger.find(Domain, number)
             if thing is None or thing.doc is None:
                 return
-            last = scene.db.maybe(_LAST, domain=number)
-            if last is not None and last.at >= scene.now:
+            last = ledger.db.maybe(_LAST, domain=number)
+            if last is not None and last.at >= ledger.now:
                 return
             same = last is not None and last.since == thing.doc.since and last.counters["cpu"] <= counters["cpu"]
             before = last.counters if last is not None and same else {}
             grown = {name: max(0, counters[name] - before.get(name, 0)) for name in MEASURES}
-            scene.db.insert(
+            ledger.db.insert(
                 tables.sample,
                 domain=number,
-                at=scene.now,
+                at=ledger.now,
                 since=thing.doc.since,
                 counters=counters,
                 grown=grown,
@@ -156,16 +158,16 @@ class Sampling:
     def history(self, number: int, start: int, stop: int, step: int, timeout: float) -> tuple[Usage, ...]:
         """From samples alone: no host is asked, so it is known of a machine whose host is away too."""
         ends = time.monotonic() + timeout
-        with self._store.reading() as scene:
-            stop = min(stop, scene.now)
+        with self._store.reading() as ledger:
+            stop = min(stop, ledger.now)
             if step < 1 or (stop - start) // step > POINTS:
                 raise Refused("The history would have too many points.")
-            known = scene.find(Domain, number)
+            known = ledger.find(Domain, number)
             if known is None or known.doc is None:
                 raise Absent(f"There is no domain {number}.")
             sums: dict[int, Counters] = {}
             after = start
-            while page := scene.db.all(_BETWEEN, domain=number, start=after, stop=stop):
+            while page := ledger.db.all(_BETWEEN, domain=number, start=after, stop=stop):
                 if time.monotonic() > ends:
                     raise Unreachable("It would take too long to add up what was used.")
                 for sample in page:

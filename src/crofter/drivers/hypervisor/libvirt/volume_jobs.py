@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
-from crofter.drivers.hypervisor.ledger.scene import VolumeAt
+from crofter.drivers.hypervisor.ledger.ledger import VolumeAt
 from crofter.drivers.hypervisor.ledger.things import Domain, Thing, Volume
 from crofter.drivers.hypervisor.libvirt import domain_xml, names
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
@@ -52,22 +52,22 @@ def _copy(job: JobContext, host: HostClient, source: VolumeAt, number: int, size
 
 
 def _user(job: JobContext, volume: int) -> Thing[Domain] | None:
-    with job.hosts.store.reading() as scene:
-        thing = scene.find(Volume, volume)
-        user = None if thing is None else scene.volume_user(thing)
+    with job.hosts.store.reading() as ledger:
+        thing = ledger.find(Volume, volume)
+        user = None if thing is None else ledger.volume_user(thing)
     if user is None:
         return None
-    found = job.host(user.host).domain(user.id)
-    return user if found is not None and found.isActive() else None
+    domain = job.host(user.host).domain(user.id)
+    return user if domain is not None and domain.isActive() else None
 
 
 def grow(ref: VolumeAt, size: int) -> Work:
     def work(job: JobContext) -> None:
         user = _user(job, ref.id)
         if user is None:
-            found = job.hosts.storage(ref.host).volume(names.volume(ref.id), volumes=True)
-            if found.info()[1] < size * GB:
-                found.resize(size * GB)
+            volume = job.hosts.storage(ref.host).volume(names.volume(ref.id), volumes=True)
+            if volume.info()[1] < size * GB:
+                volume.resize(size * GB)
             return
         host = job.host(user.host)
         domain = host.domain(user.id)

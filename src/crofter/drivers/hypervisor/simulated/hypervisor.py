@@ -14,20 +14,20 @@ from crofter.drivers.hypervisor.contract import PATIENCE, Order, SerialPort
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
 from crofter.drivers.hypervisor.ledger import (
     changes,
+    conditions,
     disk_plans,
     image_plans,
-    looking,
+    observed,
     plans,
     read_counts,
     volume_plans,
-    world,
 )
+from crofter.drivers.hypervisor.ledger.conditions import Transition, Transitions
 from crofter.drivers.hypervisor.ledger.fleet import Fleet
+from crofter.drivers.hypervisor.ledger.ledger import FAULTS, Ledger, VolumeAt
 from crofter.drivers.hypervisor.ledger.performing import Task, perform
-from crofter.drivers.hypervisor.ledger.scene import FAULTS, Scene, VolumeAt
 from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Volume, Wiring
 from crofter.drivers.hypervisor.ledger.transactions import Transactions
-from crofter.drivers.hypervisor.ledger.world import Transition, Transitions
 from crofter.drivers.hypervisor.reports import (
     Change,
     Host,
@@ -69,13 +69,13 @@ HOSTS_PER_REGION = 200
 
 
 class SimulatedHypervisor:
-    scene: type[Scene] = Scene
+    ledger_class: type[Ledger] = Ledger
     real_time = False
 
     def __init__(
         self, database: Database, clock: Clock, regions: Iterable[str], hosts_per_region: int = HOSTS_PER_REGION
     ) -> None:
-        self._transactions = Transactions(database, clock, Fleet(regions, hosts_per_region), self.scene)
+        self._transactions = Transactions(database, clock, Fleet(regions, hosts_per_region), self.ledger_class)
         self.faults = Faults(self._transactions)
 
     def tend(self) -> float:
@@ -85,12 +85,12 @@ class SimulatedHypervisor:
         """Nothing is under way but in the database."""
 
     def hosts(self) -> tuple[Host, ...]:
-        with self._transactions.reading() as scene:
-            return scene.fleet.hosts(scene.world)
+        with self._transactions.reading() as ledger:
+            return ledger.fleet.hosts(ledger.conditions)
 
     def place(self, region: str, domain: int, spec: DomainSpec, *, avoid: int | None = None, disk: int = 1) -> int:
-        with self._transactions.reading() as scene:
-            return scene.fleet.place(scene.world, region, domain, avoid)
+        with self._transactions.reading() as ledger:
+            return ledger.fleet.place(ledger.conditions, region, domain, avoid)
 
     def ensure_domain(self, ref: DomainRef, spec: DomainSpec, order: Order) -> Progress:
         return perform(self._transactions, Task("domain", Domain, ref, order, plans.define(spec), creates=True))
@@ -187,41 +187,41 @@ class SimulatedHypervisor:
     def observe(
         self, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef
     ) -> ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume | ObservedImage:
-        with self._transactions.reading() as scene:
-            world.ask_ahead(scene.db)  # whether its host answers is always asked
+        with self._transactions.reading() as ledger:
+            conditions.ask_ahead(ledger.db)  # whether its host answers is always asked
             if isinstance(ref, VolumeRef):
-                return looking.volume(scene, ref, self._stored(ref))
+                return observed.volume(ledger, ref, self._stored(ref))
             if isinstance(ref, DomainRef):
-                return looking.domain(scene, ref)
+                return observed.domain(ledger, ref)
             if isinstance(ref, DiskRef):
-                return looking.disk(scene, ref)
+                return observed.disk(ledger, ref)
             if isinstance(ref, ImageRef):
-                return looking.image(scene, ref)
-            return looking.backup(scene, ref)
+                return observed.image(ledger, ref)
+            return observed.backup(ledger, ref)
 
     def list(self, host: int | None = None) -> Inventory:
-        with self._transactions.reading() as scene:
-            return looking.inventory(scene, host)
+        with self._transactions.reading() as ledger:
+            return observed.inventory(ledger, host)
 
     def changes(self, after: int, limit: int = 100) -> tuple[Change, ...]:
-        with self._transactions.reading() as scene:
-            return changes.after(scene, after, limit)
+        with self._transactions.reading() as ledger:
+            return changes.after(ledger, after, limit)
 
     def statistics(self, ref: DomainRef) -> Usage:
-        with self._transactions.reading() as scene:
-            return series.statistics(scene, ref)
+        with self._transactions.reading() as ledger:
+            return series.statistics(ledger, ref)
 
     def history(
         self, ref: DomainRef, start: int, stop: int, step: int, *, timeout: float = PATIENCE
     ) -> tuple[Usage, ...]:
         if timeout <= 0:  # there is no host to wait for: it is in time unless there is none left
             raise Unreachable("No time is left to ask.")
-        with self._transactions.reading() as scene:
-            return series.history(scene, ref, start, stop, step)
+        with self._transactions.reading() as ledger:
+            return series.history(ledger, ref, start, stop, step)
 
     def open_serial_port(self, ref: DomainRef, notify: Callable[[], None]) -> SerialPort:
-        with self._transactions.reading() as scene:
-            doc = looking.measured(scene, ref)
+        with self._transactions.reading() as ledger:
+            doc = observed.measured(ledger, ref)
         if not doc.on:
             raise Refused("The machine is off.")
 
@@ -236,53 +236,54 @@ class SimulatedHypervisor:
 
     def transitions(self) -> Transitions:
         """The table in force: how long each kind of operation takes, or that it fails."""
-        with self._transactions.reading() as scene:
-            return dict(scene.world.transitions)
+        with self._transactions.reading() as ledger:
+            return dict(ledger.conditions.transitions)
 
     def set_transitions(self, table: dict[str, Transition]) -> Transitions:
         """Replace the table. What is under way already keeps its time."""
-        with self._transactions.writing() as scene:
-            scene.lock_hosts((FAULTS,))
-            changed = replace(scene.world, transitions={"*": world.DEFAULT, **table})
-            world.save(scene.db, changed)
-            scene.db.signal(TRANSITIONS)
+        with self._transactions.writing() as ledger:
+            ledger.lock_hosts((FAULTS,))
+            changed = replace(ledger.conditions, transitions={"*": conditions.DEFAULT, **table})
+            conditions.save(ledger.db, changed)
+            ledger.db.signal(TRANSITIONS)
             return dict(changed.transitions)
 
     def counts_reads(self) -> bool:
         """Whether work waits to be read, or will."""
-        with self._transactions.reading() as scene:
-            return any(rule.reads for rule in scene.world.transitions.values()) or bool(read_counts.waiting(scene.db))
+        with self._transactions.reading() as ledger:
+            rules = ledger.conditions.transitions.values()
+            return any(rule.reads for rule in rules) or bool(read_counts.waiting(ledger.db))
 
     def count_read(self, operation: int, action: str) -> bool | None:
         """The object of an operation was read: whether it was read often enough; None if that is nothing to it."""
-        with self._transactions.writing() as scene:
-            told = scene.world.transition(action).reads
-            count = read_counts.known(scene.db, operation)
+        with self._transactions.writing() as ledger:
+            told = ledger.conditions.transition(action).reads
+            count = read_counts.known(ledger.db, operation)
             if count is None:
                 if told is None:
                     return None
-                count = read_counts.begun(scene.db, operation, told)
+                count = read_counts.begun(ledger.db, operation, told)
             if not count.released and count.reads_left > 0:
-                read_counts.count_one(scene.db, operation, count)
+                read_counts.count_one(ledger.db, operation, count)
                 return False
             if not count.released:
-                read_counts.release(scene.db, operation, scene.now)
+                read_counts.release(ledger.db, operation, ledger.now)
             return True
 
     def release_waiting(self) -> tuple[int, ...]:
         """Nothing waits to be read any longer; the operations that did."""
-        with self._transactions.writing() as scene:
-            released = read_counts.waiting(scene.db)
+        with self._transactions.writing() as ledger:
+            released = read_counts.waiting(ledger.db)
             for operation in released:
-                read_counts.release(scene.db, operation, scene.now)
+                read_counts.release(ledger.db, operation, ledger.now)
             return tuple(released)
 
     def reset(self) -> None:
-        """An empty world again, with the first transitions and no faults."""
-        with self._transactions.writing() as scene:
-            scene.lock_hosts((FAULTS,))
-            scene.clear()
+        """An empty ledger again, with the first transitions and no faults."""
+        with self._transactions.writing() as ledger:
+            ledger.lock_hosts((FAULTS,))
+            ledger.clear()
 
     def prune(self, before: int) -> int:
-        with self._transactions.writing() as scene:
-            return scene.forget(before)
+        with self._transactions.writing() as ledger:
+            return ledger.forget(before)

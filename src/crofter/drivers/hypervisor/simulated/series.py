@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from crofter.clock import DAY, HOUR, MINUTE, SECOND
 from crofter.drivers.hypervisor.errors import Refused
-from crofter.drivers.hypervisor.ledger import looking
-from crofter.drivers.hypervisor.ledger.scene import Scene
+from crofter.drivers.hypervisor.ledger import observed
+from crofter.drivers.hypervisor.ledger.ledger import Ledger
 from crofter.drivers.hypervisor.ledger.things import digest
 from crofter.drivers.hypervisor.reports import Usage
 from crofter.drivers.hypervisor.specs import DomainRef
@@ -76,19 +76,19 @@ def usage(domain: int, vcpus: int, runs: Iterable[tuple[int, int]], start: int, 
     return Usage(start, stop, **amounts)
 
 
-def statistics(scene: Scene, ref: DomainRef) -> Usage:
-    doc = looking.measured(scene, ref)
+def statistics(ledger: Ledger, ref: DomainRef) -> Usage:
+    doc = observed.measured(ledger, ref)
     if not doc.on:
-        return Usage(scene.now, scene.now)
-    return usage(ref.id, doc.spec.vcpus, [(doc.since, scene.now)], doc.since, scene.now)
+        return Usage(ledger.now, ledger.now)
+    return usage(ref.id, doc.spec.vcpus, [(doc.since, ledger.now)], doc.since, ledger.now)
 
 
-def history(scene: Scene, ref: DomainRef, start: int, stop: int, step: int) -> tuple[Usage, ...]:
-    doc = looking.measured(scene, ref)
-    stop = min(stop, scene.now)
-    if step < 1 or (stop - start) // step > looking.POINTS:
+def history(ledger: Ledger, ref: DomainRef, start: int, stop: int, step: int) -> tuple[Usage, ...]:
+    doc = observed.measured(ledger, ref)
+    stop = min(stop, ledger.now)
+    if step < 1 or (stop - start) // step > observed.POINTS:
         raise Refused("The history would have too many points.")
-    runs = (*doc.runs, (doc.since, scene.now)) if doc.on else doc.runs
+    runs = (*doc.runs, (doc.since, ledger.now)) if doc.on else doc.runs
     return tuple(
         usage(ref.id, doc.spec.vcpus, runs, begin, min(begin + step, stop)) for begin in range(start, stop, step)
     )

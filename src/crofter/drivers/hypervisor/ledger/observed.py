@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Absent
-from crofter.drivers.hypervisor.ledger.scene import Scene, VolumeAt
+from crofter.drivers.hypervisor.ledger.ledger import Ledger, VolumeAt
 from crofter.drivers.hypervisor.ledger.things import Backup, D, Disk, Domain, Image, Thing, Volume
 from crofter.drivers.hypervisor.reports import (
     Inventory,
@@ -24,17 +24,17 @@ POINTS = 10_000
 """The most points of a history that are given out at once."""
 
 
-def _seen(scene: Scene, thing: Thing[D] | None, ref: Ref) -> Thing[D] | Presence:
+def _seen(ledger: Ledger, thing: Thing[D] | None, ref: Ref) -> Thing[D] | Presence:
     """The thing, or why there is nothing to tell about it. A host that is away hides even what is not there."""
     there = thing is not None and thing.doc is not None
     host = thing.host if thing is not None and there else ref.host
-    if not scene.fleet.reachable(scene.world, host):
+    if not ledger.fleet.reachable(ledger.conditions, host):
         return "unknown"
     return thing if thing is not None and there else "absent"
 
 
-def domain(scene: Scene, ref: DomainRef) -> ObservedDomain:
-    seen = _seen(scene, scene.find(Domain, ref.id), ref)
+def domain(ledger: Ledger, ref: DomainRef) -> ObservedDomain:
+    seen = _seen(ledger, ledger.find(Domain, ref.id), ref)
     if not isinstance(seen, Thing):
         return ObservedDomain(ref, "unknown" if seen == "unknown" else "absent")
     doc = seen.doc
@@ -47,14 +47,14 @@ def domain(scene: Scene, ref: DomainRef) -> ObservedDomain:
         doc.spec,
         doc.active,
         doc.resumes,
-        seen.host in scene.world.maintenance,
+        seen.host in ledger.conditions.maintenance,
         seen.due is not None,
         doc.plugged,
     )
 
 
-def disk(scene: Scene, ref: DiskRef) -> ObservedDisk:
-    seen = _seen(scene, scene.find(Disk, ref.id), ref)
+def disk(ledger: Ledger, ref: DiskRef) -> ObservedDisk:
+    seen = _seen(ledger, ledger.find(Disk, ref.id), ref)
     if not isinstance(seen, Thing):
         return ObservedDisk(ref, seen)
     doc = seen.doc
@@ -65,14 +65,14 @@ def disk(scene: Scene, ref: DiskRef) -> ObservedDisk:
         doc.size,
         doc.used,
         doc.filesystem,
-        scene.user(seen) is not None,
+        ledger.user(seen) is not None,
         doc.content if doc.ready else None,
         seen.due is not None,
     )
 
 
-def backup(scene: Scene, ref: BackupRef) -> ObservedBackup:
-    seen = _seen(scene, scene.find(Backup, ref.id), ref)
+def backup(ledger: Ledger, ref: BackupRef) -> ObservedBackup:
+    seen = _seen(ledger, ledger.find(Backup, ref.id), ref)
     if not isinstance(seen, Thing):
         return ObservedBackup(ref, seen)
     doc = seen.doc
@@ -80,11 +80,11 @@ def backup(scene: Scene, ref: BackupRef) -> ObservedBackup:
     return ObservedBackup(replace(ref, host=seen.host), _presence(seen, ready=doc.ready), doc.disks)
 
 
-def volume(scene: Scene, ref: VolumeRef, at: VolumeAt) -> ObservedVolume:
-    seen = _seen(scene, scene.find(Volume, at.id), at)
+def volume(ledger: Ledger, ref: VolumeRef, at: VolumeAt) -> ObservedVolume:
+    seen = _seen(ledger, ledger.find(Volume, at.id), at)
     if not isinstance(seen, Thing):
         return ObservedVolume(ref, seen)
-    doc, user = seen.doc, scene.volume_user(seen)
+    doc, user = seen.doc, ledger.volume_user(seen)
     assert doc is not None
     return ObservedVolume(
         ref,
@@ -96,8 +96,8 @@ def volume(scene: Scene, ref: VolumeRef, at: VolumeAt) -> ObservedVolume:
     )
 
 
-def image(scene: Scene, ref: ImageRef) -> ObservedImage:
-    seen = _seen(scene, scene.find(Image, ref.id), ref)
+def image(ledger: Ledger, ref: ImageRef) -> ObservedImage:
+    seen = _seen(ledger, ledger.find(Image, ref.id), ref)
     if not isinstance(seen, Thing):
         return ObservedImage(ref, seen)
     doc = seen.doc
@@ -112,30 +112,30 @@ def _presence(thing: Thing[D], *, ready: bool) -> Presence:
     return "ready" if ready else "making"
 
 
-def inventory(scene: Scene, host: int | None) -> Inventory:
-    away = scene.fleet.away(scene.world)
+def inventory(ledger: Ledger, host: int | None) -> Inventory:
+    unreachable = ledger.fleet.unreachable(ledger.conditions)
     if host is not None:
-        away &= {host}
+        unreachable &= {host}
     return Inventory(
-        tuple(DomainRef(thing.host, thing.id) for thing in scene.all(Domain, host) if thing.host not in away),
-        tuple(DiskRef(thing.host, thing.id) for thing in scene.all(Disk, host) if thing.host not in away),
-        tuple(BackupRef(thing.host, thing.id) for thing in scene.all(Backup, host) if thing.host not in away),
-        tuple(sorted(away)),
-        () if host is not None else tuple(_volumes(scene)),
-        tuple(ImageRef(thing.host, thing.id) for thing in scene.all(Image, host) if thing.host not in away),
+        tuple(DomainRef(thing.host, thing.id) for thing in ledger.all(Domain, host) if thing.host not in unreachable),
+        tuple(DiskRef(thing.host, thing.id) for thing in ledger.all(Disk, host) if thing.host not in unreachable),
+        tuple(BackupRef(thing.host, thing.id) for thing in ledger.all(Backup, host) if thing.host not in unreachable),
+        tuple(sorted(unreachable)),
+        () if host is not None else tuple(_volumes(ledger)),
+        tuple(ImageRef(thing.host, thing.id) for thing in ledger.all(Image, host) if thing.host not in unreachable),
     )
 
 
-def _volumes(scene: Scene) -> Iterator[VolumeRef]:
-    for thing in scene.all(Volume):
-        region = scene.fleet.region(thing.host)
-        if region is not None and scene.fleet.reachable(scene.world, thing.host):
+def _volumes(ledger: Ledger) -> Iterator[VolumeRef]:
+    for thing in ledger.all(Volume):
+        region = ledger.fleet.region(thing.host)
+        if region is not None and ledger.fleet.reachable(ledger.conditions, thing.host):
             yield VolumeRef(region, thing.id)
 
 
-def measured(scene: Scene, ref: DomainRef) -> Domain:
-    thing = scene.find(Domain, ref.id)
-    scene.fleet.must_reach(scene.world, ref.host if thing is None else thing.host)
+def measured(ledger: Ledger, ref: DomainRef) -> Domain:
+    thing = ledger.find(Domain, ref.id)
+    ledger.fleet.must_reach(ledger.conditions, ref.host if thing is None else thing.host)
     if thing is None or thing.doc is None:
         raise Absent(f"There is no domain {ref.id}.")
     return thing.doc

@@ -1,4 +1,4 @@
-"""What happens to machines by itself: seen on hosts, and written into the books."""
+"""What happens to machines by itself: seen on hosts, and written into the ledger."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from crofter.drivers.hypervisor.errors import DriverError
 from crofter.drivers.hypervisor.ledger import changes
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain, Thing, Volume
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
-from crofter.drivers.hypervisor.libvirt.books import Books, Key
 from crofter.drivers.hypervisor.libvirt.host import Seen
+from crofter.drivers.hypervisor.libvirt.host_ledger import HostLedger, Key
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 
 
-class Noticing:
+class PowerSync:
     def __init__(self, hosts: Hosts) -> None:
         self._hosts = hosts
         self._store = hosts.store
 
     def refresh(self, keys: Iterable[Key]) -> None:
-        """The books are right about the machines that these things are, or are used by."""
-        with self._store.reading() as scene:
-            numbers = {number for key in keys for number in _machines(scene, key)}
+        """The ledger is right about the machines that these things are, or are used by."""
+        with self._store.reading() as ledger:
+            numbers = {number for key in keys for number in _machines(ledger, key)}
         for number in sorted(numbers):
-            self.look(number)
+            self.sync_machine(number)
 
-    def look(self, number: int) -> None:
-        with self._store.reading() as scene:
-            known = scene.find(Domain, number)
-            closed = scene.fleet.closed
+    def sync_machine(self, number: int) -> None:
+        with self._store.reading() as ledger:
+            known = ledger.find(Domain, number)
+            closed = ledger.fleet.closed
         if known is None or known.due is not None or known.host in closed:
             return  # whoever works on a machine, or takes its host out of service, tells what becomes of it
         try:
@@ -39,10 +39,10 @@ class Noticing:
         except (DriverError, LibvirtError):
             return
 
-    def look_at_host(self, host: int) -> None:
+    def sync_host(self, host: int) -> None:
         """At all of its machines, with one question; Unreachable if it does not answer."""
-        with self._store.reading() as scene:
-            machines = scene.all(Domain, host)
+        with self._store.reading() as ledger:
+            machines = ledger.all(Domain, host)
         seen = self._hosts.client(host).seen_all()
         for known in machines:
             self._compare(known, seen.get(known.id, Seen("absent")))
@@ -57,47 +57,47 @@ class Noticing:
             self._note(known, seen)
 
     def _note(self, known: Thing[Domain], seen: Seen) -> None:
-        with self._store.writing() as scene:
-            scene.lock_hosts((known.host,))
-            again = scene.find(Domain, known.id)
+        with self._store.writing() as ledger:
+            ledger.lock_hosts((known.host,))
+            again = ledger.find(Domain, known.id)
             if again is None or again != known or again.doc is None:
                 return  # somebody has worked on it since
             if seen.power == "on":
-                doc = again.doc.started(scene.now)
+                doc = again.doc.started(ledger.now)
             else:
-                doc = again.doc.stopped(scene.now, seen.reason or "crashed")
-            scene.save(Domain, replace(again, doc=doc))
-            changes.tell(scene, again, doc)
+                doc = again.doc.stopped(ledger.now, seen.reason or "crashed")
+            ledger.save(Domain, replace(again, doc=doc))
+            changes.tell(ledger, again, doc)
 
     def _stop_unfinished(self, known: Thing[Domain]) -> None:
         """A process died, or was overtaken, between starting a machine and letting it run."""
-        with self._store.reading() as scene:
-            again = scene.find(Domain, known.id)
-            working = scene.living(job for job in scene.jobs() if job.meets({(Domain.kind, known.id)}, set()))
+        with self._store.reading() as ledger:
+            again = ledger.find(Domain, known.id)
+            working = ledger.living(job for job in ledger.jobs() if job.meets({(Domain.kind, known.id)}, set()))
         if again != known or working:
             return
         try:
             host = self._hosts.client(known.host)
-            found = host.domain(known.id)
-            if found is not None and host.seen(known.id).unfinished:
-                found.destroy()
+            domain = host.domain(known.id)
+            if domain is not None and host.seen(known.id).unfinished:
+                domain.destroy()
         except (DriverError, LibvirtError):
             return
 
 
-def _machines(scene: Books, key: Key) -> list[int]:
+def _machines(ledger: HostLedger, key: Key) -> list[int]:
     kind, number = key
     if kind == Domain.kind:
-        domain = scene.find(Domain, number)
+        domain = ledger.find(Domain, number)
         spec = None if domain is None or domain.doc is None else domain.doc.spec
         if spec is None:
             return [number]
         needed = [(Disk.kind, disk) for disk in spec.disks] + [(Volume.kind, volume) for volume in spec.volumes]
-        return [number, *(user for one in needed for user in _machines(scene, one))]
+        return [number, *(user for part in needed for user in _machines(ledger, part))]
     thing: Any = None
     if kind == Disk.kind:
-        thing = scene.find(Disk, number)
+        thing = ledger.find(Disk, number)
     elif kind == Volume.kind:
-        thing = scene.find(Volume, number)
+        thing = ledger.find(Volume, number)
     user = None if thing is None or thing.doc is None else thing.doc.user
     return [] if user is None else [user]

@@ -1,4 +1,4 @@
-"""What is on a host under the number of a new thing, and in no book: after an old backup of the database was restored.
+"""What a host has under the number of a new thing, and the ledger does not: after an old backup was restored.
 
 Numbers that were given after the backup are given again then, and their machines and disks may still be there. To
 take one for the new thing would hand one tenant's machine to another.
@@ -21,21 +21,21 @@ FILES: dict[Any, str] = {Disk: r"d{}\.qcow2", Backup: r"bk{}-d\d+\.qcow2", Image
 TOLD = "Its host holds something else under this number. The operator of this cloud has to look at it."
 
 
-def must_be_none(hosts: Hosts, document: Any, ref: Ref) -> None:
+def must_be_unused(hosts: Hosts, document: Any, ref: Ref) -> None:
     try:
         there = _is_there(hosts, document, ref)
     except LibvirtError:
         raise Unreachable("The host does not answer.") from None
     if not there:
         return
-    with hosts.store.reading() as scene:
-        if scene.find(document, ref.id) is None:  # else the same order has been begun meanwhile, by somebody else
+    with hosts.store.reading() as ledger:
+        if ledger.find(document, ref.id) is None:  # else the same order has been begun meanwhile, by somebody else
             raise Refused(TOLD)
 
 
 def _is_there(hosts: Hosts, document: Any, ref: Ref) -> bool:
     host = hosts.near(ref.host)
     if document is Domain:
-        return host.domain(ref.id, host.look) is not None
+        return host.domain(ref.id, host.read_connection) is not None
     file = re.compile(FILES[document].format(ref.id))
     return any(file.fullmatch(name) for name in host.stored(volumes=document is Volume))

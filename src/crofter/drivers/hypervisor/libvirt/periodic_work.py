@@ -1,4 +1,4 @@
-"""The driver's regular work: notice, sample, and clear away what nobody needs any more."""
+"""The driver's periodic work: bring the ledger up to date, sample, and delete what nobody needs any more."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image
 from crofter.drivers.hypervisor.libvirt.connections import PATIENCE
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
-from crofter.drivers.hypervisor.libvirt.noticing import Noticing
+from crofter.drivers.hypervisor.libvirt.power_sync import PowerSync
 from crofter.drivers.hypervisor.libvirt.rounds import Rounds
 from crofter.drivers.hypervisor.libvirt.sampling import Sampling
 
@@ -42,21 +42,21 @@ class Lease(Struct, frozen=True):
     until: int
 
 
-class Tending:
-    def __init__(self, hosts: Hosts, noticing: Noticing, sampling: Sampling, owner: str) -> None:
+class PeriodicWork:
+    def __init__(self, hosts: Hosts, power_sync: PowerSync, sampling: Sampling, owner: str) -> None:
         self._hosts = hosts
         self._store = hosts.store
-        self._noticing = noticing
+        self._power_sync = power_sync
         self._sampling = sampling
         self._owner = owner
         self._sampled = self._tidied = 0.0
-        self._noticed, self._tidy_rounds = Rounds("looked at"), Rounds("tidied")
+        self._sync_rounds, self._tidy_rounds = Rounds("looked at"), Rounds("tidied")
 
-    def tend(self) -> float:
+    def run(self) -> float:
         """Each part takes a few seconds at most, and less than the lease lasts."""
         if not self._has_lease():
             return EVERY
-        self.notice(EVERY)
+        self.sync_power(EVERY)
         now = time.monotonic()
         if now - self._sampled >= SAMPLE_EVERY and self._has_lease():
             self._sampled = now
@@ -66,21 +66,21 @@ class Tending:
             self.tidy()
         return EVERY
 
-    def notice(self, patience: float = PATIENCE) -> None:
-        with self._store.reading() as scene:
-            hosts = {thing.host for thing in scene.all(Domain)} - scene.fleet.closed
-        self._noticed.visit({host: partial(self._noticing.look_at_host, host) for host in hosts}, patience)
+    def sync_power(self, patience: float = PATIENCE) -> None:
+        with self._store.reading() as ledger:
+            hosts = {thing.host for thing in ledger.all(Domain)} - ledger.fleet.closed
+        self._sync_rounds.visit({host: partial(self._power_sync.sync_host, host) for host in hosts}, patience)
 
     def _has_lease(self) -> bool:
-        """One process tends at a time; another one when that has fallen silent."""
-        with self._store.writing() as scene:
-            stored = scene.db.value(_VALUE, name=LEASE)
-            now = scene.lease_time
+        """One process does the work at a time; another one when that has fallen silent."""
+        with self._store.writing() as ledger:
+            stored = ledger.db.value(_VALUE, name=LEASE)
+            now = ledger.lease_time
             if stored is not None and stored["owner"] != self._owner and stored["until"] > now:
                 return False
             lease = Lease(self._owner, now + HOLD)
-            if not scene.db.update(setting, {"name": LEASE}, value=lease):
-                scene.db.insert(setting, name=LEASE, value=lease)
+            if not ledger.db.update(setting, {"name": LEASE}, value=lease):
+                ledger.db.insert(setting, name=LEASE, value=lease)
             return True
 
     def tidy(self) -> None:
@@ -95,10 +95,10 @@ class Tending:
         """Files of jobs that are over, what has moved away, and media that were replaced."""
         listed = host.listed()
         media = self._hosts.media.files()
-        with self._store.reading() as scene:
-            jobs = {job.id for job in scene.jobs()}
-            busy = {(kind, number) for job in scene.jobs() for kind, number in (*job.changes, *job.reads)}
-            places = {kind.kind: {thing.id: thing.host for thing in scene.all(kind)} for _, kind in KEPT}  # type: ignore[type-var]
+        with self._store.reading() as ledger:
+            jobs = {job.id for job in ledger.jobs()}
+            busy = {(kind, number) for job in ledger.jobs() for kind, number in (*job.changes, *job.reads)}
+            places = {kind.kind: {thing.id: thing.host for thing in ledger.all(kind)} for _, kind in KEPT}  # type: ignore[type-var]
         kinds = {prefix: kind.kind for prefix, kind in KEPT}
         for name in listed:
             scratch, part, numbered = (pattern.fullmatch(name) for pattern in (_SCRATCH, _PART, _NUMBERED))
@@ -122,9 +122,9 @@ class Tending:
     def _drop_moved_machines(self, host: HostClient) -> None:
         """Definitions of machines that have moved away and could not be dropped then. One that runs is for a person."""
         seen = host.seen_all()
-        with self._store.reading() as scene:
-            busy = {number for job in scene.jobs() for kind, number in job.changes if kind == Domain.kind}
-            places = {thing.id: thing.host for thing in scene.all(Domain)}
+        with self._store.reading() as ledger:
+            busy = {number for job in ledger.jobs() for kind, number in job.changes if kind == Domain.kind}
+            places = {thing.id: thing.host for thing in ledger.all(Domain)}
         for number, state in seen.items():
             moved = places.get(number, host.entry.id) != host.entry.id and number not in busy
             if moved and state.power == "off" and not state.unfinished:

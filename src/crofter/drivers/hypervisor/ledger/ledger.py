@@ -14,7 +14,7 @@ from crofter.clock import Clock
 from crofter.db import Query, Row, Session, query
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.errors import Absent, Stale, Unreachable
-from crofter.drivers.hypervisor.ledger import read_counts, tables, world
+from crofter.drivers.hypervisor.ledger import conditions, read_counts, tables
 from crofter.drivers.hypervisor.ledger.fleet import Fleet
 from crofter.drivers.hypervisor.ledger.read_counts import UNTIL_READ
 from crofter.drivers.hypervisor.ledger.things import D, Disk, Domain, Thing, Volume
@@ -120,7 +120,7 @@ _FIRST = query(select(func.min(_work.begun)).where(_work.operation == bindparam(
 _FAILURES = query(select(func.count(_work.failure)).where(_work.operation == bindparam("operation")))
 
 _TABLES = (tables.thing, tables.work, tables.read_count, tables.change, tables.setting)
-_EVERYTHING = [query(delete(one)) for one in _TABLES]
+_EVERYTHING = [query(delete(table)) for table in _TABLES]
 _OLD_WORK = query(delete(tables.work).where(_work.ends < bindparam("before")))
 _OLD_CHANGES = query(delete(tables.change).where(tables.change.c.at < bindparam("before")))
 _LONG_GONE = query(
@@ -131,7 +131,7 @@ _LONG_GONE = query(
 )
 
 
-class Scene:
+class Ledger:
     def __init__(self, db: Session, clock: Clock, fleet: Fleet) -> None:
         self.db = db
         self.fleet = fleet
@@ -139,15 +139,15 @@ class Scene:
         """The operation on whose behalf things are looked for."""
         self._clock = clock
         self._now: int | None = None
-        self._world: world.World | None = None
+        self._conditions: conditions.Conditions | None = None
 
     def lock_hosts(self, hosts: Iterable[int]) -> None:
         """Keep every other writer off these hosts until the transaction ends. SQLite has one writer anyway."""
         if self.db.dialect == "postgresql":
             for host in sorted(set(hosts)):
                 self.db.raw_later("SELECT pg_advisory_xact_lock(%s, %s)", (LOCKS, host))
-            # Time will have passed, and the world may have changed, when the first statement after it is answered.
-            self._now = self._world = None
+            # Time will have passed, and the conditions may have changed, when the first statement after it is answered.
+            self._now = self._conditions = None
 
     @property
     def now(self) -> int:
@@ -157,21 +157,21 @@ class Scene:
         return self._now
 
     def ask_ahead(self, document: type[D], number: int, verb: str, order: Order) -> None:
-        """What all who perform a verb ask first: the thing, whether it was begun, and what is set of the world."""
+        """What all who perform a verb ask first: the thing, whether it was begun, and the conditions."""
         self.db.ask_ahead(_ONE, kind=document.kind, id=number)
         self.db.ask_ahead(_BEGUN, **_work_of(document.kind, number, verb, order))
-        world.ask_ahead(self.db)
+        conditions.ask_ahead(self.db)
 
     def ask_timing(self, order: Order) -> None:
         """What they ask who begin it."""
         self.db.ask_ahead(_FIRST, operation=order.operation)
 
     @property
-    def world(self) -> world.World:
-        """What is set of the world; read once, when it is first asked for."""
-        if self._world is None:
-            self._world = world.load(self.db)
-        return self._world
+    def conditions(self) -> conditions.Conditions:
+        """What the sandbox has set; read once, when it is first asked for."""
+        if self._conditions is None:
+            self._conditions = conditions.load(self.db)
+        return self._conditions
 
     def find(self, document: type[D], number: int) -> Thing[D] | None:
         """The thing as it is now; gone ones too."""
@@ -183,7 +183,7 @@ class Scene:
         thing = self.find(document, ref.id)
         if thing is None or thing.doc is None or thing.host != ref.host:
             raise Absent(f"There is no {document.kind} {ref.id} on host {ref.host}.")
-        self.fleet.must_reach(self.world, ref.host)
+        self.fleet.must_reach(self.conditions, ref.host)
         if thing.due is not None and thing.operation == self.serving:
             raise NotYet(thing.due)
         return thing
@@ -255,7 +255,7 @@ class Scene:
 
     def timing(self, order: Order) -> Timing:
         """When work that begins now ends, and why it will have failed then."""
-        told = self.world.transition(order.action)
+        told = self.conditions.transition(order.action)
         failure = told.fail
         if failure is not None and self.db.value(_FAILURES, operation=order.operation):
             failure = None  # an operation fails once, so that it can tidy up after itself
@@ -269,7 +269,7 @@ class Scene:
             else:
                 failure = None  # a later part of the operation fails
         first = self.db.value(_FIRST, operation=order.operation)
-        ends = self.world.ends(order.action, until, self.now if first is None else first)
+        ends = self.conditions.ends(order.action, until, self.now if first is None else first)
         return Timing(max(self.now, ends), failure, None if failure is None else told.fail_at)
 
     def clear(self) -> None:
@@ -287,7 +287,7 @@ class Scene:
         if known is not None and known.doc is not None and known.host not in held:
             raise Unreachable("It is being moved.")  # between the first look and the lock: the next call finds it
         for host in sorted(held):
-            self.fleet.must_reach(self.world, host)
+            self.fleet.must_reach(self.conditions, host)
 
 
 def _work_of(kind: str, number: int, verb: str, order: Order) -> dict[str, Any]:

@@ -12,15 +12,15 @@ Check = Callable[[], None]
 """Raises when the work is not wanted any more."""
 
 
-def carry(source: HostClient, target: HostClient, name: str, new: str, capacity: int, check: Check) -> None:
+def transfer(source: HostClient, target: HostClient, name: str, new: str, capacity: int, check: Check) -> None:
     """Copy a volume, to another host through this process: libvirt has no other way for one that no machine uses."""
     if source.entry.id == target.entry.id:
         source.copy(name, new, capacity)
         return
-    found, check_sometimes = source.volume(name), at_most_once_a_second(check)
-    length = found.infoFlags(virt.VIR_STORAGE_VOL_GET_PHYSICAL)[2]
-    stream = source.work.newStream()
-    found.download(stream, 0, length)
+    original, check_sometimes = source.volume(name), at_most_once_a_second(check)
+    length = original.infoFlags(virt.VIR_STORAGE_VOL_GET_PHYSICAL)[2]
+    stream = source.work_connection.newStream()
+    original.download(stream, 0, length)
 
     def take(count: int) -> bytes:
         check_sometimes()

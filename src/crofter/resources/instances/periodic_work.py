@@ -1,4 +1,4 @@
-"""Has the hypervisor driver do its regular work, and looks at what it has noticed. Only real machines need it."""
+"""Has the hypervisor driver do its periodic work, and looks at what it has noticed. Only real machines need it."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ AFTER_TROUBLE = 10.0
 LONGEST = 60.0
 
 
-class Tender:
+class PeriodicWorkThread:
     """A thread of a process that works. Several processes may have one each: a driver shares the work out."""
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="tender", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="hypervisor periodic work", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -36,5 +36,5 @@ class Tender:
                 pause = hypervisor_client.hypervisor(self._runtime).tend()
                 watchdog.attend(self._runtime)
             except Exception:
-                log.exception("tending to the hosts broke off")
+                log.exception("the periodic work on hosts broke off")
                 pause = AFTER_TROUBLE

@@ -18,10 +18,10 @@ from crofter.clock import Clock, machine_now
 from crofter.db import Database, Row, Session, query
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.ledger import tables as shared
-from crofter.drivers.hypervisor.ledger.scene import Scene, Timing
+from crofter.drivers.hypervisor.ledger.conditions import Conditions
+from crofter.drivers.hypervisor.ledger.ledger import Ledger, Timing
 from crofter.drivers.hypervisor.ledger.things import Backup, D, Disk, Domain, Image, Thing, Volume, Wiring
 from crofter.drivers.hypervisor.ledger.transactions import store_faults
-from crofter.drivers.hypervisor.ledger.world import World
 from crofter.drivers.hypervisor.libvirt import fleet, tables
 from crofter.drivers.hypervisor.libvirt.fleet import RealFleet
 
@@ -85,33 +85,33 @@ _DATABASE_TIME = query(
 )
 
 
-class Books(Scene):
+class HostLedger(Ledger):
     """One transaction. Which hosts answer was found out before it began: no host is ever waited for inside one."""
 
     fleet: RealFleet
 
-    def __init__(self, db: Session, clock: Clock, fleet: RealFleet, away: frozenset[int] = frozenset()) -> None:
+    def __init__(self, db: Session, clock: Clock, fleet: RealFleet, unreachable: frozenset[int] = frozenset()) -> None:
         super().__init__(db, clock, fleet)
-        self._world = World(maintenance=fleet.closed, unreachable=away)
+        self._conditions = Conditions(maintenance=fleet.closed, unreachable=unreachable)
 
     def lock_hosts(self, hosts: Iterable[int]) -> None:
-        known = self._world
+        known = self._conditions
         super().lock_hosts(hosts)
-        self._world = known
+        self._conditions = known
 
     def timing(self, order: Order) -> Timing:
         return Timing(NEVER)
 
     def find(self, document: type[D], number: int) -> Thing[D] | None:
-        found = super().find(document, number)
-        if found is not None and found.host in self.fleet.lost:
-            return replace(found, doc=None, due=None, becomes=None, heading=None)
-        return found
+        thing = super().find(document, number)
+        if thing is not None and thing.host in self.fleet.lost:
+            return replace(thing, doc=None, due=None, becomes=None, heading=None)
+        return thing
 
     def all(self, document: type[D], host: int | None = None) -> list[Thing[D]]:
-        found = super().all(document, host)
+        things = super().all(document, host)
         own = {*self.fleet.entries, *(self.fleet.storage(region) for region in self.fleet.regions)}
-        return [thing for thing in found if thing.host in own and thing.host not in self.fleet.lost]
+        return [thing for thing in things if thing.host in own and thing.host not in self.fleet.lost]
 
     # ---- jobs -------------------------------------------------------------------------------------------------------
 
@@ -181,11 +181,11 @@ class Store:
         return self._clock.now()
 
     @contextmanager
-    def reading(self, away: frozenset[int] = frozenset()) -> Iterator[Books]:
+    def reading(self, unreachable: frozenset[int] = frozenset()) -> Iterator[HostLedger]:
         with store_faults(), self._database.read() as db:
-            yield Books(db, self._clock, fleet.load(db), away)
+            yield HostLedger(db, self._clock, fleet.load(db), unreachable)
 
     @contextmanager
-    def writing(self, away: frozenset[int] = frozenset()) -> Iterator[Books]:
+    def writing(self, unreachable: frozenset[int] = frozenset()) -> Iterator[HostLedger]:
         with store_faults(), self._database.write() as db:
-            yield Books(db, self._clock, fleet.load(db), away)
+            yield HostLedger(db, self._clock, fleet.load(db), unreachable)

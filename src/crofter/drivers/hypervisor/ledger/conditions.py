@@ -58,7 +58,7 @@ DEFAULTS: Transitions = {
 }
 
 
-class World(Struct, frozen=True):
+class Conditions(Struct, frozen=True):
     transitions: Transitions = field(default_factory=DEFAULTS.copy)
     maintenance: frozenset[int] = frozenset()
     unreachable: frozenset[int] = frozenset()
@@ -88,11 +88,11 @@ def ask_ahead(db: Session) -> None:
     db.ask_ahead(_VALUE, name="world")
 
 
-def load(db: Session) -> World:
+def load(db: Session) -> Conditions:
     stored: Any = db.value(_VALUE, name="world")
-    return World() if stored is None else msgspec.convert(stored, World)
+    return Conditions() if stored is None else msgspec.convert(stored, Conditions)
 
 
-def save(db: Session, world: World) -> None:
-    if not db.update(setting, {"name": "world"}, value=world):
-        db.insert(setting, name="world", value=world)
+def save(db: Session, conditions: Conditions) -> None:
+    if not db.update(setting, {"name": "world"}, value=conditions):
+        db.insert(setting, name="world", value=conditions)
