@@ -16,7 +16,7 @@ from tools.life import record
 from crofter import __version__
 from crofter.edge import openapi
 from crofter.registry import ENDPOINTS
-from tests.described import NEGATIVE, POSITIVE, Run, against_the_document
+from tests.described import NEGATIVE, POSITIVE, Run, against_the_document, harmless
 
 ROOT = Path(__file__).resolve().parent.parent
 SENT = [endpoint for endpoint in ENDPOINTS if endpoint.name != record.STREAMED]
@@ -93,6 +93,15 @@ def test_a_refusal_is_a_rule_that_no_schema_can_say() -> None:
 
     assert left("Compute busy.") == left("region is not valid") == []
     assert left("Length must be 3-50 characters") == ["x Length must be 3-50 characters"]
+
+
+def test_a_request_that_is_accepted_may_have_faults_that_do_no_harm() -> None:
+    accepted = "Invalid data should have been rejected\nExpected: 400, 5xx\nInvalid component:"
+    unknown, token = "query: violates `additionalProperties`", "header: violates `format` at /properties/Authorization"
+    assert harmless(f"{accepted} in query - object with unexpected properties")
+    assert harmless(f"{accepted}\n  - {unknown}\n  - {token}")
+    assert not harmless(f"{accepted}\n  - {unknown}\n  - body: violates `maxLength` at /properties/label")
+    assert not harmless("Response violates schema")
 
 
 @pytest.mark.soak

@@ -44,6 +44,18 @@ def resident() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
 
 
+def unsent(cloud: Cloud) -> list[int]:
+    """Bytes that wait in our own memory, of each connection that has any."""
+    connections = [protocol.transport for protocol in tuple(cloud._server.server_state.connections)]
+    return [size for transport in connections if (size := transport.get_write_buffer_size())]
+
+
+def stands_still(cloud: Cloud) -> bool:
+    before = unsent(cloud)
+    time.sleep(0.3)
+    return sorted(unsent(cloud)) == sorted(before)
+
+
 def test_whoever_does_not_read_takes_no_place_and_little_memory(own_cloud: Cloud) -> None:
     own_cloud.application.app.parts.max_requests = 20
     wanted = attached(own_cloud)
@@ -55,6 +67,8 @@ def test_whoever_does_not_read_takes_no_place_and_little_memory(own_cloud: Cloud
     for _ in range(20):
         assert own_cloud.admin.get("/v4/tags").status_code == 200
         assert own_cloud.admin.post("/v4/tags", json={"label": "ab"}).status_code == 400
+    eventually(lambda: len(unsent(own_cloud)) >= len(held) and stands_still(own_cloud))
+    assert max(unsent(own_cloud)) <= 2 * sending.PIECE
     assert resident() - before < len(held) * 0.5 * 1024 * 1024  # each of three whole answers would be five times that
     for connection in held:
         connection.close()
@@ -68,6 +82,7 @@ def test_whoever_reads_nothing_for_a_while_is_cut_off(
     wanted = attached(own_cloud)
     connections = BoundedProtocol.per_peer
     held = [connect(own_cloud.url, peer=PEERS[0]) for _ in range(5)]
+    eventually(lambda: connections[PEERS[0]] == len(held))  # before they are cut off
     for connection in held:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         connection.sendall(3 * wanted)  # the kernel may take a whole one
