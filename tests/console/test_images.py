@@ -50,10 +50,12 @@ def test_a_file_is_sent_with_progress_and_again_if_it_is_refused(site: Site) -> 
     site.cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 0}})
     with site.page("/images/upload") as page:
         page.get_by_role("button", name="Upload").click()
-        expect(page.get_by_text("Choose the file first.")).to_be_visible()
+        expect(page.get_by_text("Choose the file first")).to_be_visible()
+        expect(page.locator("input[type=file]")).to_be_focused()
         packed = gzip.compress(b"system" * 200_000)
         page.locator("input[type=file]").set_input_files({"name": "disk-1.img.gz", "mimeType": "", "buffer": packed})
         expect(page.get_by_label("Name")).to_have_value("disk-1")
+        expect(page.get_by_text("Choose the file first")).to_have_count(0)
         look(page, "image-upload")
         page.route(
             "**/uploads/**", lambda route: route.fulfill(status=400, json={"errors": [{"reason": "Not a gzip file"}]})

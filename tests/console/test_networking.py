@@ -17,6 +17,7 @@ def test_addresses_are_named_and_shared_and_ranges_are_routed(site: Site) -> Non
     site.cloud.settle()
     address = made[0]["ipv4"][0]
     with site.page("/networking?order=-compute_id") as page:
+        expect(page.get_by_role("row", name=address).get_by_role("link", name="net-a")).to_be_visible()
         act(page, address, "Reverse name")
         dialog = page.get_by_role("dialog")
         dialog.get_by_label("Name").fill("-bad-")

@@ -67,6 +67,7 @@ def test_a_free_volume_is_attached_copied_renamed_and_deleted(site: Site) -> Non
         act(page, "vol-free-copy", "Attach")
         dialog.get_by_role("button", name="Attach").click()
         expect(dialog.locator("[data-path=compute_id][aria-invalid=true]")).to_be_focused()
+        expect(dialog.locator("[id$=-error]")).to_have_text("Choose an instance")
         look(page, "volume-attach")  # before a choice, since to look may put the focus on the field, which opens it
         dialog.get_by_role("combobox", name="Instance").fill("vol-east")
         options = page.get_by_role("option")

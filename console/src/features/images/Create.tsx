@@ -3,6 +3,7 @@ import { useForm } from "@mantine/form";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 
+import { chosen } from "../../api/errors";
 import { Fields, FormPage, useSending } from "../../ui/form";
 import { Card } from "../../ui/Page";
 import { say } from "../../ui/say";
@@ -18,7 +19,7 @@ export default function Create() {
   const found = useQuery({ ...disks(Number(compute_id)), enabled: compute_id !== null });
   const sending = useSending(
     form,
-    ({ disk_id, label, description }) => create({ disk_id: Number(disk_id), ...(label ? { label } : {}), ...(description ? { description } : {}) }),
+    ({ disk_id, label, description }) => create({ disk_id: Number(chosen(disk_id, "disk_id", "Choose a disk")), ...(label ? { label } : {}), ...(description ? { description } : {}) }),
     async (made) => {
       say(`${made.label} is being made`);
       await cache.invalidateQueries({ queryKey: ["images"] });

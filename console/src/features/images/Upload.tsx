@@ -2,8 +2,9 @@ import { Button, Select, Textarea, TextInput } from "@mantine/core";
 import { useForm } from "@mantine/form";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { useEffect, useId, useRef, useState } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 
+import { chosen } from "../../api/errors";
 import { Fields, FormPage, useSending } from "../../ui/form";
 import { Icon } from "../../ui/Icon";
 import { Card, Page, Trouble } from "../../ui/Page";
@@ -23,8 +24,8 @@ export default function Upload() {
   const form = useForm({ initialValues: { label: "", region: "eu-west", description: "", file: null as File | null } });
   const sending = useSending(
     form,
-    async ({ label, region, description, file }) => {
-      if (!file) throw new Error("Choose the file first.");
+    async ({ label, region, description, ...values }) => {
+      const file = chosen(values.file, "file", "Choose the file first");
       return { file, ...(await prepareUpload({ label, region, ...(description ? { description } : {}) })) };
     },
     async ({ file, image, upload_to }) => {
@@ -36,7 +37,7 @@ export default function Upload() {
   return (
     <FormPage title="Upload an image" lead="A disk of your own, packed with gzip" back={BACK} sending={sending} submit="Upload">
       <Card title="File">
-        <FileField file={form.values.file} onChange={(file) => form.setValues({ file, ...(file && !form.values.label ? { label: file.name.replace(/(\.img)?\.gz$/, "").slice(0, 50) } : {}) })} />
+        <FileField file={form.values.file} error={form.errors.file} onChange={(file) => form.setValues({ file, ...(file && !form.values.label ? { label: file.name.replace(/(\.img)?\.gz$/, "").slice(0, 50) } : {}) })} />
       </Card>
       <Card title="Image">
         <Fields>
@@ -51,7 +52,7 @@ export default function Upload() {
   );
 }
 
-function FileField({ file, onChange }: { file: File | null; onChange: (file: File | null) => void }) {
+function FileField({ file, error, onChange }: { file: File | null; error: ReactNode; onChange: (file: File | null) => void }) {
   const id = useId();
   const [over, setOver] = useState(false);
   return (
@@ -73,7 +74,12 @@ function FileField({ file, onChange }: { file: File | null; onChange: (file: Fil
       <Icon name="upload" size={22} />
       <strong>{file ? file.name : "Choose a file, or drop it here"}</strong>
       <span className="quiet">{file ? megabytes(file.size) : "A raw disk with ext4, packed with gzip: disk.img.gz"}</span>
-      <input id={id} type="file" accept=".gz,application/gzip" className="unseen" onChange={(change) => onChange(change.currentTarget.files?.[0] ?? null)} />
+      {error && (
+        <span id={`${id}-error`} className={css.error}>
+          {error}
+        </span>
+      )}
+      <input id={id} type="file" data-path="file" accept=".gz,application/gzip" className="unseen" aria-invalid={Boolean(error)} aria-describedby={error ? `${id}-error` : undefined} onChange={(change) => onChange(change.currentTarget.files?.[0] ?? null)} />
     </label>
   );
 }

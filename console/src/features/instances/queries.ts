@@ -2,6 +2,7 @@
 import { queryOptions, useMutation, useQueryClient } from "@tanstack/react-query";
 
 import { api, ASK_FIRST, body, type Event, filter, type Instance, once, planned, type Schemas } from "../../api/client";
+import { chosen } from "../../api/errors";
 import { type ListSearch, orderOf, pageOf } from "../../ui/search";
 
 export type Search = ListSearch<"tag" | "region" | "status">;
@@ -39,6 +40,22 @@ export const choices = (typed: string, region?: string) =>
     queryFn: () => {
       const wanted = { ...(typed ? { label: { "+contains": typed } } : {}), ...(region ? { region } : {}), "+order_by": "label" };
       return body(api.GET("/compute/instances", { params: { query: { page_size: 100 }, header: filter(wanted) } }));
+    },
+  });
+
+/** The number that a form has of an instance, which it cannot be sent without. */
+export const chosenInstance = (id: string | null, field = "compute_id") => Number(chosen(id, field, "Choose an instance"));
+
+const TERMS = 20;
+
+/** What instances are called, by number, for rows that have only that. The API takes so many conditions at once. */
+export const namesOf = (ids: readonly number[]) =>
+  queryOptions({
+    queryKey: ["instances", "names", ids],
+    queryFn: async () => {
+      const groups = Array.from({ length: Math.ceil(ids.length / TERMS) }, (_, group) => ids.slice(group * TERMS, (group + 1) * TERMS));
+      const answers = await Promise.all(groups.map((group) => body(api.GET("/compute/instances", { params: { query: { page_size: MOST }, header: filter({ "+or": group.map((id) => ({ id })) }) } }))));
+      return Object.fromEntries(answers.flatMap((answer) => answer.data.map(({ id, label }) => [id, label] as const)));
     },
   });
 

@@ -14,6 +14,7 @@ import { say } from "../../ui/say";
 import { type Column, Table } from "../../ui/Table";
 import { count } from "../../ui/words";
 import { ChooseInstance } from "../instances/Choose";
+import { chosenInstance, namesOf } from "../instances/queries";
 import { useMay } from "../profile/may";
 import { type Address, addresses, assign, setName, share } from "./queries";
 import { NetworkTabs } from "./Tabs";
@@ -25,6 +26,9 @@ export default function List() {
   const search = route.useSearch();
   const cache = useQueryClient();
   const query = useQuery({ ...addresses(search), placeholderData: keepPreviousData });
+  const ids = [...new Set(query.data?.data.map((address) => address.compute_id))].sort((a, b) => a - b);
+  const names = useQuery({ ...namesOf(ids), enabled: ids.length > 0, placeholderData: keepPreviousData }).data;
+  const columns = useMemo(() => columnsWith(names ?? {}), [names]);
   const [open, setOpen] = useState<{ dialog: Dialog; address: Address } | null>(null);
   const actions = useMemo(() => (address: Address) => <Actions address={address} onOpen={(dialog) => setOpen({ dialog, address })} />, []);
   const props = {
@@ -40,7 +44,7 @@ export default function List() {
       <NetworkTabs />
       <Table
         name="addresses"
-        columns={COLUMNS}
+        columns={columns}
         query={query}
         rowKey={(address) => address.address}
         rowLabel={(address) => address.address}
@@ -92,7 +96,8 @@ function NameDialog({ address, onClose, onDone }: DialogProps) {
 
 function MoveDialog({ address, order, onClose, onDone }: DialogProps & { order: "assign" | "share" }) {
   const form = useForm({ initialValues: { compute_id: null as string | null } });
-  const sending = useSending(form, ({ compute_id }) => (order === "share" ? share(address.address, Number(compute_id)) : assign(address.region, address.address, Number(compute_id))), onDone);
+  const give = (id: number) => (order === "share" ? share(address.address, id) : assign(address.region, address.address, id));
+  const sending = useSending(form, ({ compute_id }) => give(chosenInstance(compute_id)), onDone);
   return (
     <FormDialog
       title={order === "share" ? `Share ${address.address}` : `Give ${address.address} away`}
@@ -106,7 +111,7 @@ function MoveDialog({ address, order, onClose, onDone }: DialogProps & { order: 
   );
 }
 
-const COLUMNS: Column<Address>[] = [
+const columnsWith = (names: Record<number, string>): Column<Address>[] => [
   { key: "address", header: "Address", csv: (address) => address.address, cell: (address) => <Copyable text={address.address} what="address" /> },
   { key: "type", header: "Kind", csv: (address) => address.type, cell: (address) => `${address.public ? "public" : "private"} ${address.type === "ipv4" ? "IPv4" : "IPv6"}` },
   { key: "rdns", header: "Reverse name", phone: "wide", csv: (address) => address.rdns, cell: (address) => address.rdns ?? <span className="quiet">none</span> },
@@ -116,7 +121,7 @@ const COLUMNS: Column<Address>[] = [
     sort: "compute_id",
     csv: (address) => address.compute_id,
     cell: (address) => (
-      <RowLink to={`/instances/${address.compute_id}`}>number {address.compute_id}</RowLink>
+      <RowLink to={`/instances/${address.compute_id}`}>{names[address.compute_id] ?? `number ${address.compute_id}`}</RowLink>
     ),
   },
   { key: "region", header: "Region", sort: "region", phone: "hide", csv: (address) => address.region, cell: (address) => address.region },

@@ -13,6 +13,7 @@ import { RowMenu } from "../../ui/RowMenu";
 import { say } from "../../ui/say";
 import { type Column, Table } from "../../ui/Table";
 import { ChooseInstance } from "../instances/Choose";
+import { chosenInstance } from "../instances/queries";
 import { createRange, type Range, ranges, removeRange } from "./queries";
 import { NetworkTabs } from "./Tabs";
 
@@ -67,7 +68,7 @@ export default function Ranges() {
 
 function AddDialog({ onClose, onDone }: { onClose: () => void; onDone: () => unknown }) {
   const form = useForm({ initialValues: { prefix_length: "64", compute_id: null as string | null } });
-  const sending = useSending(form, ({ prefix_length, compute_id }) => createRange({ prefix_length: prefix_length === "56" ? 56 : 64, compute_id: Number(compute_id) }), onDone);
+  const sending = useSending(form, ({ prefix_length, compute_id }) => createRange({ prefix_length: prefix_length === "56" ? 56 : 64, compute_id: chosenInstance(compute_id) }), onDone);
   return (
     <FormDialog title="Get an IPv6 range" sending={sending} submit="Get it" onClose={onClose}>
       <SegmentedControl aria-label="Size of the range" data={[{ value: "64", label: "/64" }, { value: "56", label: "/56: 256 of them" }]} {...form.getInputProps("prefix_length")} />

@@ -8,6 +8,7 @@ import { FormDialog } from "../../ui/FormDialog";
 import { usePlan } from "../../ui/plan";
 import { money } from "../../ui/words";
 import { ChooseInstance } from "../instances/Choose";
+import { chosenInstance } from "../instances/queries";
 import { attach, clone, configs, planClone, planResize, resize, update, type Volume } from "./queries";
 
 interface Props {
@@ -31,7 +32,7 @@ export function AttachDialog({ volume, onClose, onDone }: Props) {
   const form = useForm({ initialValues: { compute_id: null as string | null, config_id: null as string | null, persist_across_boots: true } });
   const sending = useSending(
     form,
-    ({ compute_id, config_id, persist_across_boots }) => attach(volume.id, { compute_id: Number(compute_id), persist_across_boots, ...(config_id ? { config_id: Number(config_id) } : {}) }),
+    ({ compute_id, config_id, persist_across_boots }) => attach(volume.id, { compute_id: chosenInstance(compute_id), persist_across_boots, ...(config_id ? { config_id: Number(config_id) } : {}) }),
     onDone,
   );
   const { compute_id } = form.values;
