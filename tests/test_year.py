@@ -102,7 +102,7 @@ def test_a_year_in_a_process_that_is_killed_again_and_again(folders: Callable[[s
 
 @pytest.mark.parametrize(
     ("accounts", "days", "deeds"),
-    [pytest.param(3, 45, 2, id="weeks"), pytest.param(50, 366, 8, id="year", marks=pytest.mark.soak)],
+    [pytest.param(3, 33, 2, id="weeks"), pytest.param(50, 366, 8, id="year", marks=pytest.mark.soak)],
 )
 def test_the_same_seed_makes_the_same_year_to_the_last_byte(
     folders: Callable[[str], Path], accounts: int, days: int, deeds: int
