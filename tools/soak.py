@@ -41,6 +41,7 @@ PIECES: dict[str, Piece] = {
     "contract": Piece(("tests/drivers/test_libvirt.py",), "not each_verb and not interrupted"),
     "interrupted": Piece(("tests/drivers/test_libvirt.py",), "interrupted"),
     "verbs": Piece(("tests/drivers/test_libvirt.py",), "each_verb"),
+    "deaths": Piece(("tests/drivers/test_libvirt_operations.py",)),
     "database": Piece(("tests/db/", "tests/e2e/", "tests/drivers/")),
     "races": Piece(
         (
