@@ -116,6 +116,24 @@ def dying(cloud: LibvirtCloud, kind: str, step: Step, at: int) -> Iterator[Plant
 
 
 @contextmanager
+def failing(cloud: LibvirtCloud, kind: str, step: Step, at: int) -> Iterator[None]:
+    """This call of the jobs of a step fails, once."""
+    armed = False
+
+    def attempt(work: StepContext) -> Any:
+        nonlocal armed
+        if not armed:
+            cloud.interrupter.arm(at, "fails")
+            armed = True
+        return step.run(work)
+
+    with instead(cloud, kind, step, attempt):
+        yield
+        assert cloud.interrupter.has_happened, f"{step.name} makes no call {at}"
+        cloud.interrupter.disarm()
+
+
+@contextmanager
 def counting(cloud: LibvirtCloud, kind: str, step: Step, counts: dict[str, int]) -> Iterator[None]:
     """How many calls the jobs of a step make."""
 

@@ -27,7 +27,7 @@ from tests.sweep import SCENARIOS, Machine, Plant, Scenario, outcome, violations
 
 from crofter.drivers.hypervisor.libvirt import blank, performing, scripts  # isort: skip - once the binding is there
 from crofter.drivers.hypervisor.libvirt.hypervisor import LibvirtHypervisor  # isort: skip
-from tests.drivers.libvirt_cloud import LibvirtCloud, counting, differences, dying, external_steps, picture  # isort: skip
+from tests.drivers.libvirt_cloud import LibvirtCloud, counting, differences, dying, external_steps, failing, picture  # isort: skip
 from tests.drivers.libvirt_fleet import Daemons, import_tiny  # isort: skip
 
 IMAGES = ("alpine3.15", "debian11")
@@ -160,6 +160,15 @@ class Trial:
             assert plant.fired, "the step never ran"
             return ended
 
+    def failing(self, kind: str, step: Step, at: int) -> None:
+        """Done or failed, it leaves nothing that its owner cannot delete."""
+        with self._cloud() as cloud:
+            machine = _ready(cloud, kind)
+            with failing(cloud, kind, step, at):
+                _done(machine, kind)
+            _remove_all(machine)
+            assert cloud.hosts.picture(cloud.driver) == {"files": {}, "machines": {}}
+
     def _cloud(self) -> LibvirtCloud:
         folder = self._folder / str(next(self._numbers))
         hosts = FakeHosts(folder / "media", self._patch)
@@ -185,6 +194,15 @@ def _done(machine: Machine, kind: str) -> dict[str, Any]:
     return seen
 
 
+def _remove_all(machine: Machine) -> None:
+    for kind in ("compute/instances", "volumes", "images"):
+        for thing in machine.owner.get(f"/v4/{kind}?page_size=500").json()["data"]:
+            if not thing.get("is_public"):
+                answer = machine.ask("DELETE", f"/v4/{kind}/{thing['id']}")
+                assert answer.status_code == 200, answer.text
+    machine.cloud.settle()
+
+
 @pytest.fixture
 def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Trial:
     return Trial(tmp_path, monkeypatch)
@@ -199,6 +217,19 @@ def test_a_process_dies_at_every_step(trial: Trial, kind: str) -> None:
             for at in sorted({1, counts[step.name] // 2 + 1, MOST}):
                 seen = trial.dying(kind, step, at)
                 assert differences(seen, expected) == [], f"after a death at call {at} of {step.name}"
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("kind", DONE)
+def test_a_call_fails_at_every_step(trial: Trial, kind: str) -> None:
+    _, counts = trial.uninterrupted(kind)
+    for step in external_steps(kind):
+        last = counts.get(step.name, 0)
+        for at in sorted({min(1, last), (last + 1) // 2, last} - {0}):
+            try:
+                trial.failing(kind, step, at)
+            except AssertionError as error:
+                raise AssertionError(f"after a failure at call {at} of {step.name}") from error
 
 
 @pytest.mark.parametrize(("kind", "name", "at"), SLICE)
@@ -289,11 +320,3 @@ def _die_in_chain(machine: Machine, kind: str, name: str, at: int) -> None:
     action = next(job.action for job in JOBS if job.operation.kind == kind)
     assert outcome(machine, action)[0] in ("finished", "notification"), f"{kind}: {outcome(machine, action)}"
     print(kind, "at call", at, "of", name, flush=True)
-
-
-def _remove_all(machine: Machine) -> None:
-    for kind in ("compute/instances", "volumes"):
-        for thing in machine.owner.get(f"/v4/{kind}").json()["data"]:
-            answer = machine.ask("DELETE", f"/v4/{kind}/{thing['id']}")
-            assert answer.status_code == 200, answer.text
-    machine.cloud.settle()
