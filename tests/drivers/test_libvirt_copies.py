@@ -1,4 +1,4 @@
-"""Copies from host to host: how often it is asked whether they are still wanted. On hosts in memory."""
+"""Copies of disks: of running machines, and how often it is asked whether they are still wanted. On hosts in memory."""
 
 from __future__ import annotations
 
@@ -8,8 +8,29 @@ import pytest
 
 from tests.drivers.bench import Yard
 from tests.drivers.fake_libvirt.bench import FakeBench
+from tests.drivers.fake_libvirt.module import Fault, virt
 
 from crofter.drivers.hypervisor.libvirt.volume_transfer import at_most_once_a_second, transfer  # isort: skip - after the binding
+
+
+@pytest.mark.parametrize("call", ["jobInfo", "jobStats"])
+def test_a_machine_is_copied_while_another_copy_of_it_begins_or_ends(
+    fake_yard: Yard, fake_bench: FakeBench, call: str
+) -> None:
+    machine = fake_yard.machine(on=True)
+    host, domain = fake_bench.host(machine.domain.host), fake_bench.domain(machine.domain)
+    domain.copying, told = virt.VIR_DOMAIN_JOB_UNBOUNDED, []
+
+    def have_no_data(name: str) -> None:
+        told.append(name)
+        if len(told) <= 2:
+            domain.copying = virt.VIR_DOMAIN_JOB_UNBOUNDED
+            raise Fault("INTERNAL_ERROR", "internal error: backup job data missing")
+
+    host.hooks[call] = have_no_data
+    backup = fake_yard.backup(machine)
+    assert len(told) > 2
+    assert fake_yard.driver.observe(backup).presence == "ready"
 
 
 def test_the_pieces_of_a_copy_are_not_each_asked_for(fake_yard: Yard, fake_bench: FakeBench) -> None:

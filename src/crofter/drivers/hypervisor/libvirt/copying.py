@@ -76,12 +76,35 @@ def push(job: JobContext, host: HostClient, user: int, targets: dict[int, str], 
 
 def _end_earlier(job: JobContext, domain: Any, machine: Domain) -> None:
     """A machine is copied once at a time. A copy for a process that has died is broken off; others are waited for."""
-    while domain.jobInfo()[0] != virt.VIR_DOMAIN_JOB_NONE:
+    while has_job(domain):
         job.check()
-        copies = domain.jobStats().get("operation") in (None, virt.VIR_DOMAIN_JOB_OPERATION_BACKUP)
-        if copies and not _is_copied(job, machine):
+        if _is_backup(domain) and not _is_copied(job, machine):
             abort(domain)
         time.sleep(0.05)
+
+
+def has_job(domain: Any) -> bool:
+    """Whether libvirt is at something with the machine, such as a backup or a migration."""
+    try:
+        return bool(domain.jobInfo()[0] != virt.VIR_DOMAIN_JOB_NONE)
+    except LibvirtError as error:
+        if not _is_between(error):
+            raise
+        return True
+
+
+def _is_backup(domain: Any) -> bool:
+    try:
+        return domain.jobStats().get("operation") in (None, virt.VIR_DOMAIN_JOB_OPERATION_BACKUP)
+    except LibvirtError as error:
+        if not _is_between(error):
+            raise
+        return False
+
+
+def _is_between(error: Any) -> bool:
+    """A backup begins or ends in this moment, and libvirt cannot tell how far it is: no other code says so."""
+    return code(error) == virt.VIR_ERR_INTERNAL_ERROR and "backup job data missing" in str(error)
 
 
 def _is_copied(job: JobContext, machine: Domain) -> bool:
@@ -152,7 +175,7 @@ def _thaw(domain: Any) -> None:
 
 
 def _await_copy(job: JobContext, domain: Any) -> None:
-    while domain.jobInfo()[0] != virt.VIR_DOMAIN_JOB_NONE:
+    while has_job(domain):
         try:
             job.check()
         except Dropped:
