@@ -200,7 +200,7 @@ def _remove_all(machine: Machine) -> None:
             if not thing.get("is_public"):
                 answer = machine.ask("DELETE", f"/v4/{kind}/{thing['id']}")
                 assert answer.status_code == 200, answer.text
-    machine.cloud.settle()
+        machine.cloud.settle()
 
 
 @pytest.fixture
