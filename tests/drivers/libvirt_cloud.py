@@ -183,9 +183,8 @@ def differences(seen: Any, expected: Any, where: str = "") -> list[str]:
         names = sorted(seen.keys() | expected.keys())
         parts = [(f"{where}.{name}", seen.get(name), expected.get(name)) for name in names]
     elif isinstance(seen, list | tuple) and isinstance(expected, list | tuple) and len(seen) == len(expected):
-        parts = [
-            (f"{where}[{place}]", one, other) for place, (one, other) in enumerate(zip(seen, expected, strict=True))
-        ]
+        pairs = enumerate(zip(seen, expected, strict=True))
+        parts = [(f"{where}[{place}]", *pair) for place, pair in pairs]
     else:
         return [] if seen == expected else [f"{where}: {seen!r}, not {expected!r}"]
-    return [line for place, one, other in parts for line in differences(one, other, place)]
+    return [line for place, *pair in parts for line in differences(*pair, place)]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from crofter.drivers.hypervisor.errors import Unreachable
@@ -59,19 +60,32 @@ def push(job: JobContext, host: HostClient, user: int, targets: dict[int, str], 
         machine = ledger.find(Domain, user)
     if domain is None or machine is None or machine.doc is None or machine.doc.active is None:
         raise Dropped
-    _end_earlier(job, domain, machine.doc)
-    for path in targets.values():
-        host.drop(path.rpartition("/")[2], volumes=volumes)
-    described = _described(domain, host, targets, volumes=volumes)
-    _thaw(domain)  # a process that died over this job may have left it frozen, and then it cannot be frozen anew
-    try:
-        _freeze(domain)
-        _begin(domain, described)
-    finally:
-        _thaw(domain)
-    _await_copy(job, domain)
+    with _alone(job, user):
+        _end_earlier(job, domain, machine.doc)
+        for path in targets.values():
+            host.drop(path.rpartition("/")[2], volumes=volumes)
+        described = _described(domain, host, targets, volumes=volumes)
+        _thaw(domain)  # a process that died over this job may have left it frozen, and then it cannot be frozen anew
+        try:
+            _freeze(domain)
+            _begin(domain, described)
+        finally:
+            _thaw(domain)
+        _await_copy(job, domain)
     pool = host.pool(host.work_connection, volumes=volumes)
     pool.refresh()
+
+
+@contextmanager
+def _alone(job: JobContext, machine: int) -> Iterator[None]:
+    """One copy of a machine at a time in this process: libvirt tells how the last one has ended, and of no other."""
+    lock = job.hosts.copy_lock(machine)
+    while not lock.acquire(timeout=0.2):
+        job.check()
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 def _end_earlier(job: JobContext, domain: Any, machine: Domain) -> None:
@@ -183,5 +197,7 @@ def _await_copy(job: JobContext, domain: Any) -> None:
             raise
         time.sleep(0.05)
     done = domain.jobStats(virt.VIR_DOMAIN_JOB_STATS_COMPLETED)
+    if done.get("type") == virt.VIR_DOMAIN_JOB_NONE:
+        raise Unreachable("Another process copies the machine since, so nobody knows how this copy ended: tried again.")
     if done.get("type") not in (None, virt.VIR_DOMAIN_JOB_COMPLETED):
         raise CopyBroke(str(done.get("errmsg", done)))
