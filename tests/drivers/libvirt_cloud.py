@@ -180,11 +180,10 @@ def _comparable(value: Any) -> Any:
 def differences(seen: Any, expected: Any, where: str = "") -> list[str]:
     """What is otherwise, each by its place."""
     if isinstance(seen, dict) and isinstance(expected, dict):
-        names = sorted(seen.keys() | expected.keys())
-        parts = [(f"{where}.{name}", seen.get(name), expected.get(name)) for name in names]
+        names: list[Any] = sorted(seen.keys() | expected.keys())
+        pairs = [(name, seen.get(name), expected.get(name)) for name in names]
     elif isinstance(seen, list | tuple) and isinstance(expected, list | tuple) and len(seen) == len(expected):
-        pairs = enumerate(zip(seen, expected, strict=True))
-        parts = [(f"{where}[{place}]", *pair) for place, pair in pairs]
+        pairs = list(zip(range(len(seen)), seen, expected, strict=True))
     else:
         return [] if seen == expected else [f"{where}: {seen!r}, not {expected!r}"]
-    return [line for place, *pair in parts for line in differences(*pair, place)]
+    return [line for place, here, there in pairs for line in differences(here, there, f"{where}/{place}")]
