@@ -39,6 +39,7 @@ NOT_QUICK = {
     "tests/drivers/test_dns.py::test_a_real_name_server": "processes of their own",
     "tests/drivers/test_fake_libvirt.py": "the whole contract once more",
     "tests/drivers/test_libvirt.py": "processes of their own",
+    "tests/drivers/test_libvirt_operations.py": "clouds of their own",
     "tests/drivers/test_pictures.py": "processes of their own",
     "tests/drivers/test_probe_process.py": "processes of their own",
     "tests/drivers/test_simulated_crash.py": "processes that are killed",

@@ -29,7 +29,14 @@ if [ -n "$missing" ]; then
     fi
     apt-get install -y -qq --no-install-recommends libvirt-daemon-driver-storage >/dev/null 2>&1 || true
 fi
-if [ ! -e "$MEDIA/SHA256SUMS" ]; then
+# Anew when it is built in another way than the one that is there.
+SOURCES=$(cd "$HERE/guest" && find . -type f | LC_ALL=C sort | xargs cat | sha256sum | cut -d' ' -f1)
+if [ ! -e "$MEDIA/SHA256SUMS" ] || [ "$(cat "$MEDIA/built-from" 2>/dev/null)" != "$SOURCES" ]; then
     say "building the guest in $MEDIA"
-    bash "$HERE/guest/build.sh" "$MEDIA" || say "it could not be built: tests with real machines will be skipped"
+    if bash "$HERE/guest/build.sh" "$MEDIA"; then
+        rm -f "$MEDIA"/images/*
+        echo "$SOURCES" > "$MEDIA/built-from"
+    else
+        say "it could not be built: tests with real machines will be skipped, or run with an older one"
+    fi
 fi

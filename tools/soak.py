@@ -39,8 +39,10 @@ PIECES: dict[str, Piece] = {
     "engine": Piece(("tests/engine/",)),
     "machines": Piece(("tests/drivers/test_real_machines.py",)),
     "contract": Piece(("tests/drivers/test_libvirt.py",), "not each_verb and not interrupted"),
-    "interrupted": Piece(("tests/drivers/test_libvirt.py",), "interrupted"),
+    "interrupted": Piece(("tests/drivers/test_libvirt.py",), "interrupted and dies"),
+    "failing": Piece(("tests/drivers/test_libvirt.py",), "interrupted and fails"),
     "verbs": Piece(("tests/drivers/test_libvirt.py",), "each_verb"),
+    "deaths": Piece(("tests/drivers/test_libvirt_operations.py",)),
     "database": Piece(("tests/db/", "tests/e2e/", "tests/drivers/")),
     "races": Piece(
         (

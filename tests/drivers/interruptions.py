@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Literal
 
 import pytest
@@ -42,6 +42,10 @@ class Interrupter:
 
     def disarm(self) -> None:
         self._at = 0
+
+    def kill(self, threads: Iterable[threading.Thread]) -> None:
+        """These are of a process that has ended: no further call of theirs is carried out."""
+        self._dead.update(threads)
 
     @property
     def has_happened(self) -> bool:

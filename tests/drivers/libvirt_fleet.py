@@ -151,6 +151,13 @@ class Daemons:
                 return number
         raise AssertionError(f"no host has the machine {ending}")
 
+    def went_off_itself(self, ending: str) -> bool:
+        """Whether the guest of the machine whose name ends so has shut down, and did not lose its power."""
+        connection = virt.open(self.uri(self.host_of(ending)))
+        states = [domain.state() for domain in connection.listAllDomains() if domain.name().endswith(ending)]
+        connection.close()
+        return states == [[virt.VIR_DOMAIN_SHUTOFF, virt.VIR_DOMAIN_SHUTOFF_SHUTDOWN]]
+
     def left(self) -> list[str]:
         """Machines and volumes that are still there, but for the operator's files."""
         names = [str(path.name) for folder in (self.folder,) for path in folder.glob("*/pool/*/*")]

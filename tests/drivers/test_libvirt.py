@@ -32,6 +32,7 @@ QUICK = (
 
 if why_not() is None:
     from crofter.drivers.hypervisor.libvirt import machine_jobs, migration
+    from crofter.drivers.hypervisor.libvirt.binding import virt
     from tests.drivers.libvirt_bench import LibvirtBench
     from tests.drivers.libvirt_fleet import Daemons, import_tiny
 
@@ -56,8 +57,10 @@ def store() -> Iterator[Database]:
 
 
 @pytest.fixture
-def yard(store: Database, daemons: Daemons) -> Iterator[Yard]:
+def yard(store: Database, daemons: Daemons, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
     daemons.write_down(store)
+    # Volumes are in a folder of this machine that all daemons have. libvirt cannot know that they share it.
+    monkeypatch.setattr(migration, "FLAGS", migration.FLAGS | virt.VIR_MIGRATE_UNSAFE)
     yield Yard(LibvirtBench(store, daemons))
     daemons.clear()
 

@@ -1,15 +1,77 @@
-"""Copies from host to host: how often it is asked whether they are still wanted. On hosts in memory."""
+"""Copies of disks: of running machines, and how often it is asked whether they are still wanted. On hosts in memory."""
 
 from __future__ import annotations
 
+import threading
 import time
 
 import pytest
 
+from crofter.drivers.hypervisor import DiskRef, DiskSpec, FromDisk, Progress
 from tests.drivers.bench import Yard
 from tests.drivers.fake_libvirt.bench import FakeBench
+from tests.drivers.fake_libvirt.module import Fault, virt
 
 from crofter.drivers.hypervisor.libvirt.volume_transfer import at_most_once_a_second, transfer  # isort: skip - after the binding
+
+
+@pytest.mark.parametrize("call", ["jobInfo", "jobStats"])
+def test_a_machine_is_copied_while_another_copy_of_it_begins_or_ends(
+    fake_yard: Yard, fake_bench: FakeBench, call: str
+) -> None:
+    machine = fake_yard.machine(on=True)
+    host, domain = fake_bench.host(machine.domain.host), fake_bench.domain(machine.domain)
+    domain.copying, told = virt.VIR_DOMAIN_JOB_UNBOUNDED, []
+
+    def have_no_data(name: str) -> None:
+        told.append(name)
+        if len(told) <= 2:
+            domain.copying = virt.VIR_DOMAIN_JOB_UNBOUNDED
+            raise Fault("INTERNAL_ERROR", "internal error: backup job data missing")
+
+    host.hooks[call] = have_no_data
+    backup = fake_yard.backup(machine)
+    assert len(told) > 2
+    assert fake_yard.driver.observe(backup).presence == "ready"
+
+
+def test_two_disks_of_a_running_machine_are_copied_one_after_the_other(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    machine, steps, second = fake_yard.machine(on=True), [], threading.Event()
+    host = fake_bench.host(machine.domain.host)
+
+    def begin(_name: str) -> None:
+        steps.append("begins")
+        if len(steps) > 1:
+            second.set()
+
+    def end(_name: str) -> None:
+        second.wait(0.3)  # whoever does not wait has begun by then
+        steps.append("ends")
+
+    host.hooks |= {"backupBegin": begin, "jobStats": end}
+    copies = [DiskRef(machine.domain.host, fake_yard.number()) for _ in machine.disks]
+    order = fake_yard.order()
+
+    def call() -> Progress:
+        both = zip(copies, machine.disks, strict=True)
+        reports = [fake_yard.driver.ensure_disk(new, DiskSpec(4000), FromDisk(old), order) for new, old in both]
+        return next((report for report in reports if not report.done), reports[0])
+
+    fake_yard.done(call)
+    assert steps == ["begins", "ends"] * 2
+
+
+def test_a_copy_of_which_nobody_knows_how_it_ended_is_made_again(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    machine = fake_yard.machine(on=True)
+    domain, host = fake_bench.domain(machine.domain), fake_bench.host(machine.domain.host)
+    domain.forgets = True
+
+    def remember(_name: str) -> None:
+        domain.forgets = len(host.called("backupBegin")) < 2
+
+    host.hooks["jobStats"] = remember
+    assert fake_yard.driver.observe(fake_yard.backup(machine)).presence == "ready"
+    assert len(host.called("backupBegin")) == 2
 
 
 def test_the_pieces_of_a_copy_are_not_each_asked_for(fake_yard: Yard, fake_bench: FakeBench) -> None:

@@ -67,6 +67,17 @@ def test_what_the_guest_has_written_last_comes_along(move: Move, fake_yard: Yard
     assert f"/pool/{move.number}/" not in described, "it boots there with what is there"
 
 
+def test_a_machine_that_has_arrived_has_left_although_it_cannot_be_defined_anew(move: Move, fake_yard: Yard) -> None:
+    def refuse(_name: str) -> None:
+        raise Fault("OPERATION_FAILED", "the disk of the host is full")
+
+    move.target.hooks["defineXML"] = refuse
+    fake_yard.done(move.call)
+    assert (move.where(), move.running_on()) == ((move.to, "on"), [move.to])
+    left = [name for path, files in move.source.world.folders.items() if f"/{move.number}/" in path for name in files]
+    assert [name for name in left if not name.startswith("file-")] == []
+
+
 def test_libvirt_that_gives_up_leaves_it_where_it_runs(move: Move, fake_yard: Yard, fake_bench: FakeBench) -> None:
     def give_up(_name: str) -> None:
         raise Fault("OPERATION_FAILED", "the guest writes faster than the line carries")

@@ -124,19 +124,19 @@ def test_a_copy_that_outlives_its_process_is_broken_off_and_made_anew(fake_yard:
     assert saved in fake_bench.hand.hosts_client.client(ref.host).listed()
 
 
-def test_two_copies_of_a_machine_at_once_do_not_break_each_other_off(fake_yard: Yard, fake_bench: FakeBench) -> None:
+def test_two_processes_that_copy_a_machine_do_not_break_each_other_off(fake_yard: Yard, fake_bench: FakeBench) -> None:
     machine = fake_yard.machine(on=True)
     first, second = (BackupRef(machine.domain.host, fake_yard.number()) for _ in range(2))
     orders, domain = (fake_yard.order(), fake_yard.order()), fake_bench.domain(machine.domain)
     domain.stays = True
     host = fake_bench.host(machine.domain.host)
-    looked = threading.Event()
+    looked, other = threading.Event(), fake_bench.start()
     assert not fake_yard.driver.ensure_backup(first, machine.disks, orders[0]).done
     while not host.called("backupBegin"):
         threading.Event().wait(0.01)
     before = len(host.called("jobStats"))
     host.hooks["jobStats"] = lambda _: looked.set() if len(host.called("jobStats")) > before + 1 else None
-    assert not fake_yard.driver.ensure_backup(second, machine.disks, orders[1]).done
+    assert not other.ensure_backup(second, machine.disks, orders[1]).done
     assert looked.wait(PATIENCE), "the second one waits"
     domain.stays = False
     fake_yard.done(lambda: fake_yard.driver.ensure_backup(first, machine.disks, orders[0]))

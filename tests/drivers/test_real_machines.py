@@ -195,6 +195,8 @@ def _rescue(world: World, number: int) -> None:
 def _new_password(world: World, number: int) -> None:
     world.call("POST", f"/{number}/shutdown")
     world.settled(number, "offline")
+    assert world.daemons.went_off_itself(f"-i-{number}"), "the rescue system hears the power button"
+    world.say("the rescue system was shut down")
     world.call("POST", f"/{number}/password", root_pass=NEW_PASSWORD)
     world.settled(number, "offline")
     world.call("POST", f"/{number}/boot")

@@ -4,7 +4,7 @@ set -euo pipefail
 ROOT=$1 KERNEL=$2 OUT=$3 HERE=$(cd "$(dirname "$0")" && pwd)
 W=$(mktemp -d)
 trap 'rm -rf "$W"' EXIT
-mkdir -p "$W"/{bin,sbin,lib,lib64,dev,proc,sys,mnt,tmp,etc,mods}
+mkdir -p "$W"/{bin,sbin,lib,lib64,dev,proc,sys,mnt,tmp,etc,mods,rescue}
 
 # Follow links inside the tree, never into the machine that builds.
 take() {
@@ -31,6 +31,7 @@ done
 
 . "$HERE/modules.sh"
 modules "$KERNEL" "$W/mods" virtio_pci virtio_blk ext4
+modules "$KERNEL" "$W/rescue" button evdev
 cp "$HERE/helper-init" "$W/init"
 chmod 755 "$W/init"
 cd "$W"

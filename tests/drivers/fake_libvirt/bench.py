@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -42,37 +42,15 @@ class FakeBench:
         self.database = database
         self.clock = Clock()
         self.world = World()
-        self._media = _filled(media)
+        self._media = filled(media)
         self._drivers: list[LibvirtHypervisor] = []
         self._time_passes, self._held = threading.Event(), False
         self._time_passes.set()
         patch.setattr(virt, "open", self.world.open)
         patch.setattr(performing, "QUICK", 0.01)
         patch.setattr(blank, "TOOLS", ("no-such-tool",))  # file systems are made by the helper system, everywhere
-        for region in self.regions:
-            for number in (1, 2):
-                self._add(region, code_of(region) * BLOCK + number)
+        write_down(self.world, database, self.regions)
         self.hand = self.start()
-
-    def _add(self, region: str, number: int) -> None:
-        self.world.add(number)
-        with self.database.write() as db:
-            db.insert(
-                tables.host,
-                id=number,
-                region=region,
-                uri=self.world.uri(number),
-                pool=f"/pool/{number}",
-                volumes=f"/volumes/{region}",
-                network="user",
-                forward=None,
-                architecture=ARCHITECTURE,
-                vcpus=64,
-                memory=PLENTY,
-                disk=PLENTY,
-                state="up",
-                emulation=False,
-            )
 
     def start(self) -> LibvirtHypervisor:
         made = LibvirtHypervisor(self.database, self.clock, self._media)
@@ -160,15 +138,39 @@ class FakeBench:
         del hooks["after shutdown"]
 
 
-def _filled(media: Path) -> Path:
+def write_down(world: World, database: Database, regions: Iterable[str]) -> None:
+    """Two hosts in each region, in the world and in the table of hosts."""
+    for region in regions:
+        for number in (code_of(region) * BLOCK + 1, code_of(region) * BLOCK + 2):
+            world.add(number)
+            with database.write() as db:
+                db.insert(
+                    tables.host,
+                    id=number,
+                    region=region,
+                    uri=world.uri(number),
+                    pool=f"/pool/{number}",
+                    volumes=f"/volumes/{region}",
+                    network="user",
+                    forward=None,
+                    architecture=ARCHITECTURE,
+                    vcpus=64,
+                    memory=PLENTY,
+                    disk=PLENTY,
+                    state="up",
+                    emulation=False,
+                )
+
+
+def filled(media: Path, images: Iterable[str] = ("debian12",)) -> Path:
     """The operator's files, none of which anybody could boot."""
-    for file in ("images/debian12.qcow2", "kernels/default/vmlinuz", "kernels/default/initrd.img"):
+    for file in ("kernels/default/vmlinuz", "kernels/default/initrd.img", "helper/vmlinuz", "helper/initrd.img"):
         (media / file).parent.mkdir(parents=True, exist_ok=True)
         (media / file).write_bytes(f"not really {file}".encode())
-    for file in ("helper/vmlinuz", "helper/initrd.img"):
-        (media / file).parent.mkdir(parents=True, exist_ok=True)
-        (media / file).write_bytes(f"not really {file}".encode())
-    digest = hashlib.sha256((media / "images/debian12.qcow2").read_bytes()).hexdigest()
-    known = ImageFile(ARCHITECTURE, 256, "kernel", digest, 60)
-    (media / "images/debian12.json").write_bytes(msgspec.json.encode(known))
+    (media / "images").mkdir(exist_ok=True)
+    for image in images:
+        content = f"not really images/{image}.qcow2".encode()
+        (media / f"images/{image}.qcow2").write_bytes(content)
+        known = ImageFile(ARCHITECTURE, 256, "kernel", hashlib.sha256(content).hexdigest(), 60)
+        (media / f"images/{image}.json").write_bytes(msgspec.json.encode(known))
     return media

@@ -32,6 +32,8 @@ class FakeDomain:
         self.copying = virt.VIR_DOMAIN_JOB_NONE
         self.stays = False
         """Whether a copy goes on until it is aborted."""
+        self.forgets = False
+        """Whether it cannot tell how its last copy has ended, since another one has begun."""
         self.processor = 0
 
     def start(self, *, paused: bool = False) -> None:
@@ -175,7 +177,8 @@ class DomainRef:
         return [now]
 
     def jobStats(self, _flags: int = 0) -> dict[str, Any]:  # noqa: N802
-        self._call("jobStats")
+        if self._call("jobStats").forgets:
+            return {"type": virt.VIR_DOMAIN_JOB_NONE}
         return {"type": virt.VIR_DOMAIN_JOB_COMPLETED, "operation": virt.VIR_DOMAIN_JOB_OPERATION_BACKUP}
 
     def abortJob(self) -> None:  # noqa: N802

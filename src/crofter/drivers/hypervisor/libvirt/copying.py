@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from crofter.drivers.hypervisor.errors import Unreachable
@@ -59,29 +60,65 @@ def push(job: JobContext, host: HostClient, user: int, targets: dict[int, str], 
         machine = ledger.find(Domain, user)
     if domain is None or machine is None or machine.doc is None or machine.doc.active is None:
         raise Dropped
-    _end_earlier(job, domain, machine.doc)
-    for path in targets.values():
-        host.drop(path.rpartition("/")[2], volumes=volumes)
-    described = _described(domain, host, targets, volumes=volumes)
-    _thaw(domain)  # a process that died over this job may have left it frozen, and then it cannot be frozen anew
-    try:
-        _freeze(domain)
-        _begin(domain, described)
-    finally:
-        _thaw(domain)
-    _await_copy(job, domain)
+    with _alone(job, user):
+        _end_earlier(job, domain, machine.doc)
+        for path in targets.values():
+            host.drop(path.rpartition("/")[2], volumes=volumes)
+        described = _described(domain, host, targets, volumes=volumes)
+        _thaw(domain)  # a process that died over this job may have left it frozen, and then it cannot be frozen anew
+        try:
+            _freeze(domain)
+            _begin(domain, described)
+        finally:
+            _thaw(domain)
+        _await_copy(job, domain)
     pool = host.pool(host.work_connection, volumes=volumes)
     pool.refresh()
 
 
+@contextmanager
+def _alone(job: JobContext, machine: int) -> Iterator[None]:
+    """One copy of a machine at a time in this process: libvirt tells how the last one has ended, and of no other."""
+    lock = job.hosts.copy_lock(machine)
+    while not lock.acquire(timeout=0.2):
+        job.check()
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 def _end_earlier(job: JobContext, domain: Any, machine: Domain) -> None:
     """A machine is copied once at a time. A copy for a process that has died is broken off; others are waited for."""
-    while domain.jobInfo()[0] != virt.VIR_DOMAIN_JOB_NONE:
+    while has_job(domain):
         job.check()
-        copies = domain.jobStats().get("operation") in (None, virt.VIR_DOMAIN_JOB_OPERATION_BACKUP)
-        if copies and not _is_copied(job, machine):
+        if _is_backup(domain) and not _is_copied(job, machine):
             abort(domain)
         time.sleep(0.05)
+
+
+def has_job(domain: Any) -> bool:
+    """Whether libvirt is at something with the machine, such as a backup or a migration."""
+    try:
+        return bool(domain.jobInfo()[0] != virt.VIR_DOMAIN_JOB_NONE)
+    except LibvirtError as error:
+        if not _is_between(error):
+            raise
+        return True
+
+
+def _is_backup(domain: Any) -> bool:
+    try:
+        return domain.jobStats().get("operation") in (None, virt.VIR_DOMAIN_JOB_OPERATION_BACKUP)
+    except LibvirtError as error:
+        if not _is_between(error):
+            raise
+        return False
+
+
+def _is_between(error: Any) -> bool:
+    """A backup begins or ends in this moment, and libvirt cannot tell how far it is: no other code says so."""
+    return code(error) == virt.VIR_ERR_INTERNAL_ERROR and "backup job data missing" in str(error)
 
 
 def _is_copied(job: JobContext, machine: Domain) -> bool:
@@ -152,7 +189,7 @@ def _thaw(domain: Any) -> None:
 
 
 def _await_copy(job: JobContext, domain: Any) -> None:
-    while domain.jobInfo()[0] != virt.VIR_DOMAIN_JOB_NONE:
+    while has_job(domain):
         try:
             job.check()
         except Dropped:
@@ -160,5 +197,7 @@ def _await_copy(job: JobContext, domain: Any) -> None:
             raise
         time.sleep(0.05)
     done = domain.jobStats(virt.VIR_DOMAIN_JOB_STATS_COMPLETED)
+    if done.get("type") == virt.VIR_DOMAIN_JOB_NONE:
+        raise Unreachable("Another process copies the machine since, so nobody knows how this copy ended: tried again.")
     if done.get("type") not in (None, virt.VIR_DOMAIN_JOB_COMPLETED):
         raise CopyBroke(str(done.get("errmsg", done)))

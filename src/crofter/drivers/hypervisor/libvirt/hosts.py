@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -24,6 +25,13 @@ class Hosts:
         self.store = store
         self.names = names
         self.media = media
+        self._copy_locks: dict[int, threading.Lock] = {}
+        self._locking = threading.Lock()
+
+    def copy_lock(self, machine: int) -> threading.Lock:
+        """Held while the disks of a running machine are copied."""
+        with self._locking:
+            return self._copy_locks.setdefault(machine, threading.Lock())
 
     def fleet(self) -> RealFleet:
         with self.store.reading() as ledger:

@@ -99,7 +99,7 @@ def start(ref: DomainRef) -> Work:
             job.check()
             _must_be_open(job, ref)
         except (Dropped, Refused):
-            _destroy_unfinished(domain)
+            _destroy(domain, only_unfinished=True)
             raise
         domain.resume()
         try:
@@ -117,10 +117,6 @@ def _must_be_open(job: JobContext, ref: DomainRef) -> None:
     """Whoever takes a host out of service does not wait for machines that come on afterwards."""
     if job.host(ref.host).entry.state not in ("up", "draining"):
         raise Refused("The host is in maintenance.")
-
-
-def _destroy_unfinished(domain: Any) -> None:
-    _destroy(domain, only_unfinished=True)
 
 
 def _destroy(domain: Any, *, only_unfinished: bool = False) -> None:

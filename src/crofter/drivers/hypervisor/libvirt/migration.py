@@ -19,7 +19,7 @@ from crofter.drivers.hypervisor.errors import Refused, Unreachable
 from crofter.drivers.hypervisor.libvirt import names, networks
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, is_broken_connection, virt
 from crofter.drivers.hypervisor.libvirt.connections import in_daemon_thread
-from crofter.drivers.hypervisor.libvirt.copying import abort, drives_of
+from crofter.drivers.hypervisor.libvirt.copying import abort, drives_of, has_job
 from crofter.drivers.hypervisor.libvirt.domain_xml import NAMESPACE, QEMU
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
@@ -67,7 +67,7 @@ def ready_to_go(job: JobContext, route: Route) -> Any:
     """The machine, running and with nothing else under way. What a process that died had begun is broken off."""
     domain = route.source.domain(route.number)
     try:
-        while domain is not None and domain.jobInfo()[0] != virt.VIR_DOMAIN_JOB_NONE:
+        while domain is not None and has_job(domain):
             job.check()
             abort(domain)
             time.sleep(0.1)

@@ -38,15 +38,26 @@ def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...], sampling: Sampling
                 _move_running(job, Route(source, target, ref.id), disks, sampling)
             else:
                 _move_idle(job, source, target, ref, disks)
-        doc = job.thing(Domain, ref.id).doc
-        if doc is not None and doc.on:
-            put_definition(job, target, ref.id, doc.spec)  # what it boots with there, if it is not told otherwise
+        _define_there(job, target, ref)
         try:
             _leave(job.host(ref.host), ref, disks)
         except HostLost:
             return  # and with it all that was left there
 
     return work
+
+
+def _define_there(job: JobContext, target: HostClient, ref: DomainRef) -> None:
+    """What a machine that runs boots with next, if it is not told otherwise. It has arrived, whatever comes of this."""
+    doc = job.thing(Domain, ref.id).doc
+    if doc is None or not doc.on:
+        return
+    try:
+        put_definition(job, target, ref.id, doc.spec)
+    except (LibvirtError, Refused) as error:
+        if isinstance(error, LibvirtError) and (is_broken_connection(error) or is_passing(error)):
+            raise
+        log.warning("machine %s has moved, and was not defined anew: %s", ref.id, error)
 
 
 def _move_idle(

@@ -214,9 +214,13 @@ def define_first(work: StepContext) -> Sleep | None:
 @step(weight=5)
 def define_if_new(work: StepContext) -> Sleep | None:
     """An instance whose first disk this is becomes known to its host; any other is left alone."""
-    instance = hypervisor_client.current(work)
-    if hypervisor_client.hypervisor(work.runtime).observe(hypervisor_client.domain_ref(instance)).power != "absent":
-        return None
+    if "is_new" not in work.vars:
+        instance = hypervisor_client.current(work)
+        if hypervisor_client.hypervisor(work.runtime).observe(hypervisor_client.domain_ref(instance)).power != "absent":
+            return None
+        # Written down first: from its order on a machine is not absent any more, whether it was carried out or not.
+        work.vars["is_new"] = True
+        return Sleep(0)
     return define_first.run(work)
 
 
