@@ -108,6 +108,21 @@ def test_a_machine_that_is_just_being_started_does_not_stay_on(fake_yard: Yard, 
     assert fake_bench.domain(machine.domain).running is None
 
 
+def test_a_machine_that_its_daemon_is_still_busy_with_is_started_a_moment_later(
+    fake_yard: Yard, fake_bench: FakeBench
+) -> None:
+    machine = fake_yard.machine()
+    host = fake_bench.host(machine.domain.host)
+
+    def hold(_name: str) -> None:
+        if len(host.called("createWithFlags")) < 3:
+            raise Fault("OPERATION_TIMEOUT", "Timed out during operation: cannot acquire state change lock")
+
+    host.hooks["createWithFlags"] = hold
+    fake_yard.boot(machine.domain)
+    assert fake_yard.power(machine.domain) == "on"
+
+
 # ---- copies of disks in use -----------------------------------------------------------------------------------------
 
 

@@ -83,7 +83,8 @@ def is_passing(error: Any) -> bool:
 
     After an upload libvirt reads the volume again in a thread of its own, and while it builds one volume it refuses
     to look for others. A volume that should be new may have been made in the last moment by a process that stood still
-    and lost its job; the next try drops it.
+    and lost its job; the next try drops it. A daemon that has just started may still be at the machines it has found.
     """
     passing = (virt.VIR_ERR_NO_STORAGE_VOL, virt.VIR_ERR_INVALID_STORAGE_VOL, virt.VIR_ERR_STORAGE_VOL_EXIST)
-    return code(error) in passing or "asynchronous jobs running" in str(error)
+    busy = ("asynchronous jobs running", "cannot acquire state change lock")
+    return code(error) in passing or any(sign in str(error) for sign in busy)
