@@ -19,8 +19,9 @@ from crofter.edge.problems import Fault
 from crofter.edge.write_queue import Job, deliver, log, waiting
 from crofter.errors import Problem, Unavailable
 
-THREADS = 2
-"""While one waits for the database the other makes answers."""
+HELP_SECONDS = 0.003
+"""What has waited so long for the thread that reads is read by another. Sooner, both would have few to read together,
+and each group costs a transaction and a change of thread."""
 MOST = 8
 """Reads at one moment. The last of them waits for all others."""
 MAX_QUEUE_SECONDS = 1.0
@@ -37,30 +38,60 @@ class GroupReads:
         self._pool = pool
         self._jobs: SimpleQueue[Job | None] = SimpleQueue()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._busy = False
+        """Whether the first thread is at something. Whoever has put a job into the queue and finds it idle then can be
+        sure that it takes it."""
+        self._watched = False
+        """Whether the event loop will look soon for what waits."""
+        self._help = threading.Event()
+        self._closed = False
 
     def open(self) -> None:
         self._loop = asyncio.get_running_loop()
-        for number in range(THREADS):
-            threading.Thread(target=self._serve, name=f"reads-{number}", daemon=True).start()
+        for serve in (self._serve, self._stand_by):
+            threading.Thread(target=serve, name="reads", daemon=True).start()
 
     def close(self) -> None:
-        for _ in range(THREADS):
-            self._jobs.put(None)
+        self._closed = True
+        self._jobs.put(None)
+        self._help.set()
 
     def submit(self, endpoint: Endpoint, values: dict[str, Any], request: Request) -> asyncio.Future[Answer]:
         assert self._loop is not None
         answered: asyncio.Future[Answer] = self._loop.create_future()
         self._jobs.put(Job(endpoint, values, request, answered, time.monotonic()))
+        if self._busy and not self._watched:
+            self._watched = True
+            self._loop.call_later(HELP_SECONDS, self._look)
         return answered
+
+    def _look(self) -> None:
+        self._watched = False
+        if not self._jobs.empty():
+            self._help.set()
 
     def _serve(self) -> None:
         self._performer.runtime.database.answers_callers()
         while (first := self._jobs.get()) is not None:
-            jobs = [first]
-            # Half of what waits is for the other thread, which would have nothing to do otherwise.
-            while len(jobs) < min(MOST, self._jobs.qsize() + 1) and (job := waiting(self._jobs)) is not None:
-                jobs.append(job)
-            self._together(jobs)
+            self._busy = True
+            self._together(self._with_others(first))
+            self._busy = False
+
+    def _stand_by(self) -> None:
+        self._performer.runtime.database.answers_callers()
+        while True:
+            self._help.wait()
+            self._help.clear()
+            if self._closed:
+                return
+            while (first := waiting(self._jobs)) is not None:
+                self._together(self._with_others(first))
+
+    def _with_others(self, first: Job) -> list[Job]:
+        jobs = [first]
+        while len(jobs) < MOST and (job := waiting(self._jobs)) is not None:
+            jobs.append(job)
+        return jobs
 
     def _together(self, jobs: list[Job]) -> None:
         earliest = time.monotonic() - MAX_QUEUE_SECONDS
