@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import inf
 from typing import Any, NamedTuple
 
@@ -204,25 +204,18 @@ class Ledger:
 
     def user(self, disk: Thing[Disk]) -> Thing[Domain] | None:
         """The machine that uses a disk now, or is about to."""
-        if disk.doc is None or disk.doc.user is None:
-            return None
-        domain = self.find(Domain, disk.doc.user)
-        if domain is None:
-            return None
-        for state in (domain.doc, domain.becomes):
-            if state is not None and state.active is not None and disk.id in state.active.disks:
-                return domain
-        return None
+        return self._user(disk, lambda state: state.active is not None and disk.id in state.active.disks)
 
     def volume_user(self, volume: Thing[Volume]) -> Thing[Domain] | None:
         """The machine that a volume is plugged into now, or is about to be."""
-        if volume.doc is None or volume.doc.user is None:
+        return self._user(volume, lambda state: volume.id in state.plugged)
+
+    def _user(self, used: Thing[Disk] | Thing[Volume], uses: Callable[[Domain], bool]) -> Thing[Domain] | None:
+        if used.doc is None or used.doc.user is None:
             return None
-        domain = self.find(Domain, volume.doc.user)
-        if domain is None:
-            return None
-        states = (domain.doc, domain.becomes)
-        return domain if any(state is not None and volume.id in state.plugged for state in states) else None
+        domain = self.find(Domain, used.doc.user)
+        states = () if domain is None else (domain.doc, domain.becomes)
+        return domain if any(state is not None and uses(state) for state in states) else None
 
     def begun(self, kind: str, number: int, verb: str, order: Order) -> StepContext | None:
         return self.db.maybe(_BEGUN, **_work_of(kind, number, verb, order))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -24,86 +25,83 @@ POINTS = 10_000
 """The most points of a history that are given out at once."""
 
 
-def _seen(ledger: Ledger, thing: Thing[D] | None, ref: Ref) -> Thing[D] | Presence:
-    """The thing, or why there is nothing to tell about it. A host that is away hides even what is not there."""
-    there = thing is not None and thing.doc is not None
-    host = thing.host if thing is not None and there else ref.host
+def _seen(ledger: Ledger, document: type[D], ref: Ref) -> tuple[Thing[D], D] | Literal["unknown", "absent"]:
+    """The thing as it is, or why nothing can be told of it. A host that is away hides even what is not there."""
+    thing = ledger.find(document, ref.id)
+    there = None if thing is None or thing.doc is None else (thing, thing.doc)
+    host = ref.host if there is None else there[0].host
     if not ledger.fleet.reachable(ledger.conditions, host):
         return "unknown"
-    return thing if thing is not None and there else "absent"
+    return there or "absent"
 
 
 def domain(ledger: Ledger, ref: DomainRef) -> ObservedDomain:
-    seen = _seen(ledger, ledger.find(Domain, ref.id), ref)
-    if not isinstance(seen, Thing):
-        return ObservedDomain(ref, "unknown" if seen == "unknown" else "absent")
-    doc = seen.doc
-    assert doc is not None
+    seen = _seen(ledger, Domain, ref)
+    if isinstance(seen, str):
+        return ObservedDomain(ref, seen)
+    thing, doc = seen
     return ObservedDomain(
-        replace(ref, host=seen.host),
+        replace(ref, host=thing.host),
         "on" if doc.on else "off",
         doc.reason,
         doc.since,
         doc.spec,
         doc.active,
         doc.resumes,
-        seen.host in ledger.conditions.maintenance,
-        seen.due is not None,
+        thing.host in ledger.conditions.maintenance,
+        thing.due is not None,
         doc.plugged,
     )
 
 
 def disk(ledger: Ledger, ref: DiskRef) -> ObservedDisk:
-    seen = _seen(ledger, ledger.find(Disk, ref.id), ref)
-    if not isinstance(seen, Thing):
+    seen = _seen(ledger, Disk, ref)
+    if isinstance(seen, str):
         return ObservedDisk(ref, seen)
-    doc = seen.doc
-    assert doc is not None
+    thing, doc = seen
     return ObservedDisk(
-        replace(ref, host=seen.host),
-        _presence(seen, ready=doc.ready),
+        replace(ref, host=thing.host),
+        _presence(thing, ready=doc.ready),
         doc.size,
         doc.used,
         doc.filesystem,
-        ledger.user(seen) is not None,
+        ledger.user(thing) is not None,
         doc.content if doc.ready else None,
-        seen.due is not None,
+        thing.due is not None,
     )
 
 
 def backup(ledger: Ledger, ref: BackupRef) -> ObservedBackup:
-    seen = _seen(ledger, ledger.find(Backup, ref.id), ref)
-    if not isinstance(seen, Thing):
+    seen = _seen(ledger, Backup, ref)
+    if isinstance(seen, str):
         return ObservedBackup(ref, seen)
-    doc = seen.doc
-    assert doc is not None
-    return ObservedBackup(replace(ref, host=seen.host), _presence(seen, ready=doc.ready), doc.disks)
+    thing, doc = seen
+    return ObservedBackup(replace(ref, host=thing.host), _presence(thing, ready=doc.ready), doc.disks)
 
 
 def volume(ledger: Ledger, ref: VolumeRef, at: VolumeAt) -> ObservedVolume:
-    seen = _seen(ledger, ledger.find(Volume, at.id), at)
-    if not isinstance(seen, Thing):
+    seen = _seen(ledger, Volume, at)
+    if isinstance(seen, str):
         return ObservedVolume(ref, seen)
-    doc, user = seen.doc, ledger.volume_user(seen)
-    assert doc is not None
+    thing, doc = seen
+    user = ledger.volume_user(thing)
     return ObservedVolume(
         ref,
-        _presence(seen, ready=doc.ready),
+        _presence(thing, ready=doc.ready),
         doc.size,
         None if user is None else user.id,
         doc.content if doc.ready else None,
-        seen.due is not None,
+        thing.due is not None,
     )
 
 
 def image(ledger: Ledger, ref: ImageRef) -> ObservedImage:
-    seen = _seen(ledger, ledger.find(Image, ref.id), ref)
-    if not isinstance(seen, Thing):
+    seen = _seen(ledger, Image, ref)
+    if isinstance(seen, str):
         return ObservedImage(ref, seen)
-    doc = seen.doc
-    assert doc is not None
+    thing, doc = seen
     content = doc.content if doc.ready else None
-    return ObservedImage(replace(ref, host=seen.host), _presence(seen, ready=doc.ready), doc.size, content)
+    return ObservedImage(replace(ref, host=thing.host), _presence(thing, ready=doc.ready), doc.size, content)
 
 
 def _presence(thing: Thing[D], *, ready: bool) -> Presence:
