@@ -85,6 +85,11 @@ class _HoldsNothing(Ledger):
         return thing
 
 
+def _number(driver: SimulatedHypervisor) -> int:
+    """Of each driver its own; an ``id`` is given again once the driver that had it is gone."""
+    return int(vars(driver).setdefault("number", next(_fresh)))
+
+
 def _with_orders(name: str, reading: Callable[[SimulatedHypervisor, Order], Order]) -> Driver:
     """A driver that takes each order for another one. The order is every verb's last argument by position."""
 
@@ -272,7 +277,7 @@ DEFECTS: dict[str, tuple[Driver, str]] = {
         ),
         (
             "keeps its tables in memory",
-            _with_orders("InMemory", lambda driver, order: replace(order, step=f"{order.step}{id(driver)}")),
+            _with_orders("InMemory", lambda driver, order: replace(order, step=f"{order.step}{_number(driver)}")),
             "each_verb_is_finished_by_a_driver_that_did_not_begin_it: moved",
         ),
         (
