@@ -8,7 +8,8 @@ COPY tools/wheel.py tools/console.py tools/node.py ./tools/
 COPY console ./console
 RUN uv run --locked --only-group console python tools/console.py && test -f console/dist/index.html
 COPY src ./src
-RUN uv sync --locked --no-dev --extra pdf --extra postgres --no-editable --compile-bytecode --no-cache
+RUN uv sync --locked --no-dev --extra pdf --extra postgres --no-editable --compile-bytecode --no-cache \
+ && /opt/crofter/bin/python -m crofter.statements
 
 FROM python:3.11-slim
 RUN useradd --uid 8420 --user-group --no-create-home --home-dir /data crofter \

@@ -6,7 +6,7 @@ RUN := .venv/bin/
 PYTEST := $(RUN)pytest -n 3 --dist worksteal
 
 .DEFAULT_GOAL := help
-.PHONY: help setup node console serve quick test prepared real check format openapi bench soak sbom clean
+.PHONY: help setup statements node console serve quick test prepared real check format openapi bench soak sbom clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' Makefile
@@ -35,6 +35,12 @@ SERVING := $(UV) sync --quiet --locked $(EXTRAS) --no-dev --inexact --python $(P
 	$(compile)
 	@touch $@
 
+# All statements in the databases' words, so that no start has to load what writes them.
+src/crofter/db/known_statements_postgresql.bin: $(shell find src/crofter -name '*.py') | .venv/serving
+	@$(RUN)python -m crofter.statements
+
+statements: src/crofter/db/known_statements_postgresql.bin
+
 .tools/bin/uv:
 	$(PYTHON) -m venv .tools
 	.tools/bin/python -m pip install --quiet uv
@@ -51,10 +57,10 @@ console/dist/index.html: $(shell find console/src console/public -type f ! -name
 console: .venv/serving ## build the web console, if something of it has changed
 	@$(MAKE) --no-print-directory console/dist/index.html
 
-serve: console ## serve on http://127.0.0.1:8420 and print the token
+serve: console statements ## serve on http://127.0.0.1:8420 and print the token
 	$(RUN)crofter serve
 
-quick: setup ## the tests that take two minutes: SQLite only, no browsers, storms or other processes
+quick: setup statements ## the tests that take two minutes: SQLite only, no browsers, storms or other processes
 	$(PYTEST) --scope quick
 
 test: setup ## run every check and the test suite, in about a quarter of an hour on two cores
@@ -62,14 +68,14 @@ test: setup ## run every check and the test suite, in about a quarter of an hour
 	PYTHONDONTWRITEBYTECODE= $(PYTEST) --whole
 
 # What the tests need, made ready beside the checks. The last line compiles the tests once for all of their processes.
-prepared: setup
+prepared: setup statements
 	@sh tools/browser.sh
 	@sh tools/proxy.sh
 	@$(MAKE) --no-print-directory node
 	@$(RUN)python tools/console.py --check
 	@PYTHONDONTWRITEBYTECODE= $(RUN)pytest --collect-only > /dev/null
 
-real: setup ## one instance on real hosts, without KVM: deployed, killed, restored, moved, deleted
+real: setup statements ## one instance on real hosts, without KVM: deployed, killed, restored, moved, deleted
 	@sh tools/real.sh
 	$(RUN)pytest -rs -s --scope soak tests/drivers/test_real_machines.py
 
@@ -87,10 +93,10 @@ format: setup ## put the code in order
 openapi: setup ## write openapi.json and all that follows from it anew
 	$(RUN)python tools/generated.py --examples
 
-bench: setup ## measure both databases against a constant-bytes ceiling, into docs/benchmarks.md (PEERS=python: others too)
+bench: setup statements ## measure both databases against a constant-bytes ceiling, into docs/benchmarks.md (PEERS=python: others too)
 	$(RUN)python -m bench.report $(if $(PEERS),--peers $(PEERS))
 
-soak: setup ## everything on both databases, with long storms, in pieces of at most 30 minutes (PIECE=name runs one)
+soak: setup statements ## everything on both databases, with long storms, in pieces of at most 30 minutes (PIECE=name runs one)
 	@sh tools/browser.sh
 	@sh tools/proxy.sh
 	$(RUN)python tools/soak.py $(PIECE)
@@ -100,5 +106,5 @@ sbom: | $(UV) ## write dist/crofter.cdx.json: every package of a release, as Cyc
 	$(UV) export --quiet --locked --no-dev --all-extras --format cyclonedx1.5 --output-file dist/crofter.cdx.json
 
 clean: ## remove what was installed and built, not your data
-	rm -rf console/dist console/node_modules
+	rm -rf console/dist console/node_modules src/crofter/db/known_statements_*.bin
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 from msgspec import Struct, field
-from sqlalchemy import select
 
 from crofter.audit import audit
 from crofter.db import Row, query
+from crofter.db.sql import select
 from crofter.dialect.app import DialectApp
 from crofter.edge.app import App
 from crofter.edge.endpoint import Endpoint

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from httpx2 import Client, Response
 from msgspec.structs import replace
-from sqlalchemy import select
 
 from crofter.db import query
+from crofter.db.sql import select
 from crofter.engine import Failed, Operation, Step
 from crofter.jobs import Job
 from crofter.operations import JOBS

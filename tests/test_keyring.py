@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import select
 
 from crofter import rotation
 from crofter.bootstrap import build_runtime
 from crofter.config import load
 from crofter.context import Context, Runtime
 from crofter.db import Database, Sealed, metadata, query
+from crofter.db.deferred import evaluate
+from crofter.db.sql import select
 from crofter.edge import idempotency
 from crofter.engine.tables import operation
 from crofter.errors import Unavailable
@@ -137,7 +138,7 @@ def headers(runtime: Runtime) -> set[bytes]:
     with runtime.database.read() as db:
         for place in metadata.sorted_tables:
             for column in place.columns:
-                if isinstance(column.type, Sealed):
+                if isinstance(column.type, evaluate(Sealed)):
                     values = db.column(query(select(column).where(column.is_not(None))))
                     seen |= {bytes(value)[:HEADER] for value in values}
     return seen

@@ -7,10 +7,10 @@ from typing import Any
 
 import apsw
 import pytest
-from sqlalchemy import Table
 
 from crofter.context import Context
 from crofter.db import Session, revisions
+from crofter.db.sql import Table
 from crofter.db.sqlite import SqliteDatabase
 from crofter.registry import ENDPOINTS
 from crofter.resources.billing import meters
@@ -51,7 +51,7 @@ COUNTED = {
 
 def _copies(db: Session, of: Table, **changed: str) -> None:
     """Many rows like the latest one. ``changed``: columns that differ, in terms of the number n."""
-    columns = [column.name for column in of.columns if column.name != "id"]
+    columns = [name for name in of.c.keys() if name != "id"]  # noqa: SIM118 - columns are no dictionary
     values = ", ".join(changed.get(name, name) for name in columns)
     db.raw(
         f"WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < {MANY})"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import bindparam, func, select
 
 from crofter.cli.operations import call_off
 from crofter.db import query
+from crofter.db.sql import bindparam, func, select
 from crofter.engine import Step
 from crofter.engine.endings import CANCELLED
 from crofter.engine.tables import operation

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import func, select
 
 from crofter import audit
 from crofter.bootstrap import build_runtime
@@ -17,6 +16,7 @@ from crofter.cli import admin
 from crofter.config import load
 from crofter.context import Runtime
 from crofter.db import query
+from crofter.db.sql import func, select
 from crofter.engine.tables import operation
 from crofter.resources.billing.store import payment
 from crofter.resources.users.store import user

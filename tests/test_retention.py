@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from sqlalchemy import func, select
 
 from crofter import events
 from crofter.clock import DAY, HOUR
 from crofter.db import query
+from crofter.db.sql import func, select
 from crofter.drivers.hypervisor.ledger import tables
 from crofter.edge import idempotency
 from crofter.engine import queue

@@ -8,9 +8,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from crofter import registry, statements
 from crofter.cli import admin, admin_commands
 from crofter.db import metadata
 from tests.cloud import Cloud
+from tests.databases import PostgresServer
+from tests.served import Process, serving
+from tests.sweep import NEW
 from tests.test_operator_records import ALIVE, NEED_A_HOST, scene
 
 SERVER = (
@@ -20,11 +26,12 @@ SERVER = (
     "crofter.engine.worker",
     "crofter.resources.events.visibility",
     "alembic",
+    "sqlalchemy",
     "uvicorn",
     "typst",
 )
-"""What only a server needs. What events a restricted user sees is known in part without the registry; whoever asks the
-other ports that it fills is told so."""
+"""What only a server needs, and what nobody needs whose statements are written down. What events a restricted user
+sees is known in part without the registry; whoever asks the other ports that it fills is told so."""
 HOSTLESS = {
     "hosts add": "us-east qemu+tls://nowhere.invalid/system --disk 1000",
     "hosts drain": "1",
@@ -100,6 +107,41 @@ def test_a_command_loads_neither_the_server_nor_more_than_its_part(tmp_path: Pat
     assert {name: refused for name, _, _, refused in seen if refused} == {}
     most = {OPERATIONS: MOST_WITH_OPERATIONS}
     assert {name: mine for name, mine, _, _ in seen if mine > most.get(name, MOST)} == {}
+
+
+def loaded(server: Process) -> set[str]:
+    """The packages that a process has told of while it imported them."""
+    lines = [line for line in server.log().splitlines() if line.startswith("import time:")]
+    return {line.rpartition("|")[2].strip().partition(".")[0] for line in lines}
+
+
+@pytest.mark.both
+@pytest.mark.parametrize("database", ["sqlite", "postgresql"])
+def test_a_server_starts_and_serves_without_sqlalchemy(
+    database: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """First on an empty database, then on the same again. A filter is what nobody could write down."""
+    statements.main()
+    flags = ["--data", str(tmp_path / "data")]
+    lists = [listed.path for listed in registry.ENDPOINTS if listed.method == "GET" and "{" not in listed.path]
+    assert len(lists) > 50
+    if database == "postgresql":
+        server: PostgresServer = request.getfixturevalue("postgres_server")
+        flags += ["--database", server.address(server.empty())]
+    for _ in range(2):
+        with serving(*flags, program=(sys.executable, "-X", "importtime", "-m", "crofter")) as process:
+            with process.client() as client:
+                made = client.post("/v4/compute/instances", json=NEW)
+                assert made.status_code == 200, made.text
+                assert client.post("/_sandbox/clock/advance", json={"seconds": 40 * 86400}).status_code == 200
+                for path in lists:
+                    assert client.get(f"/v4{path}").status_code in (200, 404), path
+            assert "crofter" in loaded(process)
+            assert loaded(process) & {"sqlalchemy", "alembic"} == set()
+            with process.client() as client:
+                named = {"X-Filter": json.dumps({"label": "box"})}
+                assert client.get("/v4/compute/instances", headers=named).status_code == 200
+            assert "sqlalchemy" in loaded(process)
 
 
 def test_a_command_that_loads_the_server_is_found(tmp_path: Path) -> None:

@@ -5,29 +5,19 @@ from __future__ import annotations
 import sys
 from itertools import groupby
 from pathlib import Path
-from typing import Any
-
-from sqlalchemy import create_mock_engine
 
 import crofter.assembly  # noqa: F401 - all of the server, and so every table
-from crofter.db import metadata
+from crofter.db import compiling
 from crofter.db.schema import MIGRATIONS
 
-URLS = {"sqlite": "sqlite://", "postgresql": "postgresql+psycopg://"}
 UNRELEASED = "0001_foundation"
 """The revision that is still written anew from the tables. Once it is released, databases have it, and it is frozen."""
 
 
 def statements(dialect: str) -> list[str]:
     """Everything that makes the present schema on an empty database."""
-    made: list[str] = []
-
-    def note(statement: Any, *_args: Any, **_options: Any) -> None:
-        made.append(" ".join(str(statement.compile(dialect=engine.dialect)).split()))
-
-    engine = create_mock_engine(URLS[dialect], note)
-    metadata.create_all(engine, checkfirst=False)
-    return [statement for index, run in groupby(made, _is_index) for statement in (sorted(run) if index else run)]
+    made = groupby(compiling.schema(dialect), _is_index)
+    return [statement for index, run in made for statement in (sorted(run) if index else run)]
 
 
 def _is_index(statement: str) -> bool:
@@ -37,7 +27,7 @@ def _is_index(statement: str) -> bool:
 
 def files(name: str = UNRELEASED) -> dict[str, str]:
     """The content of each file of a revision, by its name."""
-    return {f"{name}.{dialect}.sql": "\n--;\n".join(statements(dialect)) + "\n" for dialect in URLS}
+    return {f"{name}.{dialect}.sql": "\n--;\n".join(statements(dialect)) + "\n" for dialect in compiling.URLS}
 
 
 def stale(versions: Path = MIGRATIONS / "versions") -> list[str]:

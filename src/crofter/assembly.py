@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import select
 
 from crofter import __version__, operations, registry, retention, rotation
 from crofter.bootstrap import FIRST_USER_KEY, FirstLogin, FirstUser, bootstrap, build_runtime, hypervisor, patiently
+from crofter.catalogue.loading import is_offered
 from crofter.config import RATE_LIMITS, Settings
 from crofter.context import Runtime
 from crofter.db import meta
@@ -178,7 +178,7 @@ def _keep_catalogue(parts: Parts, runtime: Runtime) -> None:
     from crofter.db.memory_copy import MemoryCopy  # noqa: PLC0415 - it needs SQLite, which is not used otherwise
 
     tables = [offered.table for offered in registry.CATALOGUE_TABLES]
-    kept = MemoryCopy(*(select(*table.columns).where(table.c.position.is_not(None)) for table in tables))
+    kept = MemoryCopy(*((table, is_offered(table)) for table in tables))
     reading = copy(runtime)
     reading.database = cast("Database", kept)
     nobody = Access(lambda *_: None, lambda *_: lambda: None, access.permits, access.permits_globally)

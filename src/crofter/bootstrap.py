@@ -17,7 +17,7 @@ from crofter.config import Settings
 from crofter.context import Context, Runtime
 from crofter.db import Database, Lock, Query, Session, meta, open_database
 from crofter.db.database import LockTaken, TransactionConflict
-from crofter.db.schema import is_ready, prepare
+from crofter.db.schema import is_ready, make
 from crofter.keyring import Keyring, from_text, read_masters
 from crofter.rng import Rng
 
@@ -55,9 +55,7 @@ def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
     rng = Rng(settings.seed)
     database = open_database(settings.database, settings.folder, pool=settings.threads + 8, beside=beside)
     if not is_ready(database):
-        import crofter.registry  # noqa: F401, PLC0415 - which tables there are
-
-        prepare(database)
+        _prepare(database)
     current, *former = _masters(settings, rng)
     keyring = Keyring(current, rng, tuple(former))
     patiently(lambda: _adopt_hash_keys(keyring, database))
@@ -79,6 +77,15 @@ def _adopt_hash_keys(keyring: Keyring, database: Database) -> None:
     with database.write() as db:
         db.lock(Lock.SYSTEM)
         rotation.adopt_hash_keys(keyring, db)
+
+
+def _prepare(database: Database) -> None:
+    import crofter.registry  # noqa: F401, PLC0415 - which tables there are
+
+    if not make(database):
+        from crofter.db import schema_changes  # noqa: PLC0415 - loads SQLAlchemy
+
+        schema_changes.prepare(database)
 
 
 def patiently(start: Callable[[], T]) -> T:
@@ -258,15 +265,14 @@ def _keep_first_user(db: Session, restored: FirstUser | None) -> None:
         db.update(users.token, {"id": 1}, digest=bytes.fromhex(restored.digest), shown=restored.shown)
         db.update(users.user, {"id": 1}, password=restored.password)
     else:
-        restored = db.one(_stored_first_user())
+        restored = db.one(stored_first_user())
     meta.put(db, FIRST_USER_KEY, msgspec.to_builtins(restored))
 
 
 @cache
-def _stored_first_user() -> Query[FirstUser]:
-    from sqlalchemy import select  # noqa: PLC0415
-
+def stored_first_user() -> Query[FirstUser]:
     from crofter.db import query  # noqa: PLC0415
+    from crofter.db.sql import select  # noqa: PLC0415
     from crofter.resources.users.store import token, user  # noqa: PLC0415
 
     columns = (token.c.digest, token.c.shown, user.c.password)

@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import (
+
+from crofter import clock
+from crofter.context import Context
+from crofter.db import Id, Moment, Query, Time, identity, owned, partial_index, query, table, unindexed
+from crofter.db.session import Session
+from crofter.db.sql import (
     Column,
     ColumnElement,
     Index,
@@ -19,11 +24,6 @@ from sqlalchemy import (
     select,
     update,
 )
-
-from crofter import clock
-from crofter.context import Context
-from crofter.db import Id, Moment, Query, Time, identity, owned, partial_index, query, table, unindexed
-from crofter.db.session import Session
 from crofter.db.tally import Tally
 from crofter.kinds import Entity
 

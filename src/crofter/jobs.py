@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Generic, Protocol, TypeVar
 
 from msgspec import Struct
-from sqlalchemy import bindparam, select
 
 from crofter.context import Context
 from crofter.db import query
+from crofter.db.sql import bindparam, select
 from crofter.engine import Operation, admit, cancel, enqueue
 from crofter.engine.queue import state_in
 from crofter.engine.tables import operation

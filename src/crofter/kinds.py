@@ -7,10 +7,10 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Table, bindparam, select
 
 from crofter.context import Context
 from crofter.db import among, query
+from crofter.db.sql import Table, bindparam, select
 from crofter.errors import Forbidden
 
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Column, LargeBinary, Table, Text, bindparam, cast, func, select, update
 
 from crofter.context import Runtime
 from crofter.db import Row, Sealed, Session, metadata, query, table
+from crofter.db.deferred import evaluate
+from crofter.db.sql import Column, LargeBinary, Table, Text, bindparam, cast, func, select, update
 from crofter.engine.tables import operation
 from crofter.errors import Unavailable
 from crofter.keyring import HEADER, MARK, OVERHEAD, Keyring, Unopenable
@@ -83,7 +84,7 @@ def rotate(runtime: Runtime) -> Rotated:
 def _sealed_columns() -> Iterator[tuple[Table, Column[Any]]]:
     for holder in metadata.sorted_tables:
         for column in holder.columns:
-            if isinstance(column.type, Sealed):
+            if isinstance(column.type, evaluate(Sealed)):
                 yield holder, column
 
 

@@ -13,7 +13,8 @@ from tools.schema import stale, statements
 from crofter import assembly
 from crofter.db import Database, meta, schema
 from crofter.db.postgres import PostgresDatabase
-from crofter.db.schema import SchemaError, _move, engine_for, known_revisions, prepare
+from crofter.db.schema import SchemaError, known_revisions
+from crofter.db.schema_changes import _move, engine_for, prepare
 from crofter.db.sqlite import SqliteDatabase
 from tests.databases import PostgresServer
 

@@ -7,9 +7,9 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from sqlalchemy import insert
 
 from crofter.db import Database, Duplicate, Session, query
+from crofter.db.sql import insert
 from crofter.db.sqlite import SqliteDatabase
 from crofter.db.tally import BLOCK_BITS, Tally, exact
 from crofter.resources.account.store import account
@@ -106,7 +106,7 @@ def test_a_row_that_comes_uncounted_would_be_seen(database: Database) -> None:
 
 def test_no_other_way_leads_into_a_counted_table() -> None:
     with pytest.raises(TypeError, match="rows of tag are counted"):
-        query(insert(tag))
+        query(insert(tag)).compile("sqlite")
 
 
 def test_what_is_committed_together_is_counted_together(sqlite_database: SqliteDatabase) -> None:

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import apsw
 import pytest
-from sqlalchemy import bindparam, select
 
 from crofter.db import Database, Duplicate, Session, meta, query
 from crofter.db.database import BatchAborted
+from crofter.db.sql import bindparam, select
 from crofter.db.sqlite import SqliteDatabase
 from crofter.errors import NotFound, Unavailable
 

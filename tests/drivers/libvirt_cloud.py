@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 import pytest
-from sqlalchemy import bindparam, update
 
 from crofter.db import Database, query
+from crofter.db.sql import bindparam, update
 from crofter.engine import Step, queue
 from crofter.engine.queue import TOPIC, Fenced
 from crofter.engine.step_context import StepContext

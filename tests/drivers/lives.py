@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from crofter.clock import Clock
-from crofter.db import Database, open_database
+from crofter.db import Database, metadata, open_database
+from crofter.db.deferred import evaluate
 from crofter.drivers.hypervisor import DiskRef, DiskSpec, DomainRef, DomainSpec, Empty, Order, Seed
 from crofter.drivers.hypervisor.ledger import tables
 from crofter.drivers.hypervisor.libvirt import tables as libvirt_tables
@@ -17,12 +18,12 @@ STEPS = ("disk", "size", "seed", "domain", "gone")
 
 def create_store(database: Database) -> None:
     """Only the driver's own tables: it needs nothing else of the server."""
-    from crofter.db.schema import engine_for  # takes its time, and whoever only works needs none
+    from crofter.db.schema_changes import engine_for  # takes its time, and whoever only works needs none
 
     engine = engine_for(database)
     made = [tables.thing, tables.work, tables.read_count, tables.change, tables.setting]
     made += [libvirt_tables.host, libvirt_tables.job, libvirt_tables.sample]
-    tables.thing.metadata.create_all(engine, tables=made)
+    metadata.create_all(engine, tables=evaluate(made))
     engine.dispose()
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import delete
 
 from crofter.clock import Clock
-from crofter.db import Database
+from crofter.db import Database, query
+from crofter.db.sql import delete
 from crofter.drivers.hypervisor import (
     DiskRef,
     DiskSpec,
@@ -45,7 +45,7 @@ class Fleet:
         self._media = Media(Path("/nowhere"))
         with database.write() as db:
             for table in (shared.thing, shared.work, tables.host):
-                db.raw(str(delete(table)))
+                db.run(query(delete(table)))
             for number, size in enumerate(memory):
                 db.insert(tables.host, id=FIRST + number, memory=size, **HOST)
 

@@ -59,7 +59,7 @@ class Queue:
         for statement in self.statements:
             if statement.startswith("COMMIT"):
                 count += inserted
-            inserted = statement.startswith("INSERT INTO tag (") or (
+            inserted = statement.startswith('INSERT INTO "tag" (') or (
                 inserted and statement.split()[0] not in {"BEGIN", "COMMIT"}
             )
         return count

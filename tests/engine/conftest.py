@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from sqlalchemy import Boolean, Column, Integer, Text, bindparam, select
 
 from crofter.context import Actor, Context, Runtime
 from crofter.db import Database, query
+from crofter.db.deferred import evaluate
+from crofter.db.sql import Boolean, Column, Integer, Text, bindparam, select
 from crofter.engine import Operation, TimeTravel, Worker
 from crofter.engine.tables import operation
 from crofter.resources.account.store import account
@@ -25,13 +26,14 @@ def runtime(database: Database) -> Runtime:
 def alice(runtime: Runtime) -> Actor:
     with runtime.database.write() as db:
         # Only that there is one matters here, so this does not care what resources keep of an account.
-        owner = db.insert(account, **{column.name: _anything(column) for column in account.c if column.name != "id"})
+        columns = [column for column in evaluate(account).c if column.name != "id"]
+        owner = db.insert(account, **{column.name: _anything(column) for column in columns})
     return Actor(owner, 1, "alice", False, 1, frozenset({"*"}))
 
 
 def _anything(column: Column[Any]) -> Any:
     kinds = ((Boolean, False), (Integer, 0), (Text, ""))
-    return next((value for kind, value in kinds if isinstance(column.type, kind)), "2026-01-01T00:00:00")
+    return next((value for kind, value in kinds if isinstance(column.type, evaluate(kind))), "2026-01-01T00:00:00")
 
 
 class Bench:

@@ -8,24 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import BigInteger, Column, Integer, MetaData, Table, Text
 
 from crofter.clock import Clock
 from crofter.config import Settings
 from crofter.context import Context, Runtime
-from crofter.db import Database, open_database
+from crofter.db import Database, Id, open_database
+from crofter.db.sql import Column, Integer, MetaData, Text
+from crofter.db.tables import DeferredTable
 from crofter.engine import Operation, Sleep, StepContext, TimeTravel, Worker, enqueue, step, tx_step
 from crofter.keyring import Keyring
 from crofter.kinds import Kinds
 from crofter.rng import Rng
 
-effect = Table(
-    "effect",
-    MetaData(),  # not a table of the server
-    Column("op", BigInteger().with_variant(Integer(), "sqlite")),
-    Column("step", Text),
-    Column("pid", Integer),
-)
+_COLUMNS = (Column("op", Id), Column("step", Text), Column("pid", Integer))
+effect: Any = DeferredTable("effect", _COLUMNS, {}, MetaData())  # not a table of the server
 
 
 class Nothing(Struct, frozen=True):

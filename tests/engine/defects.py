@@ -6,10 +6,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import bindparam, false, func, literal_column, select, update
-
 from crofter.context import Context
 from crofter.db import Database, Query, Session, query
+from crofter.db.sql import bindparam, false, func, literal_column, select, update
 from crofter.engine import queue
 from crofter.engine.queue import Won
 from crofter.engine.step_context import StepContext

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from sqlalchemy import bindparam, func, select
 
 from crofter.context import Context, Runtime
 from crofter.db import Database, Session, query
+from crofter.db.sql import bindparam, func, select
 from crofter.engine import Operation, Sleep, StepContext, enqueue, queue, tx_step
 from crofter.errors import Unavailable
 from tests.engine import defects

@@ -7,11 +7,11 @@ from itertools import pairwise
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import bindparam, select
 
 from crofter import events
 from crofter.context import Actor, Context
 from crofter.db import query
+from crofter.db.sql import bindparam, select
 from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
 from crofter.engine.endings import NEUTRAL
 from crofter.events import Author

@@ -6,9 +6,9 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from sqlalchemy import func, select
 
 from crofter.db import query
+from crofter.db.sql import func, select
 from crofter.login.clients import CONSOLE
 from crofter.resources.oauth.store import authorization
 from tests.cloud import Cloud

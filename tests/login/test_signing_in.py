@@ -12,10 +12,10 @@ import msgspec
 import pyotp
 import pytest
 from httpx2 import Client
-from sqlalchemy import select
 
 from crofter import passwords
 from crofter.db import query
+from crofter.db.sql import select
 from crofter.errors import TooMany
 from crofter.login import pages, store
 from crofter.resources.logins.store import device

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from httpx2 import Client
-from sqlalchemy import select
 
 from crofter import clock
 from crofter.db import query
+from crofter.db.sql import select
 from crofter.resources.logins.store import login, note
 from crofter.resources.users.store import BY_USERNAME
 from tests.cloud import Cloud

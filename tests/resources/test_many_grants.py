@@ -7,10 +7,10 @@ from typing import Any
 import apsw
 import pytest
 from httpx2 import Client
-from sqlalchemy import Text, cast, exists, select
 
 from crofter.db import query
 from crofter.db.query import Query
+from crofter.db.sql import Text, cast, exists, select
 from crofter.db.sqlite import SqliteDatabase
 from crofter.kinds import Entity
 from crofter.resources.events import store as events

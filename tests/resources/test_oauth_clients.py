@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from httpx2 import Client
 from PIL import Image
-from sqlalchemy import select
 
 from crofter.db import query
+from crofter.db.sql import select
 from crofter.drivers.pictures import image_cleaner
 from crofter.resources.oauth.store import client as clients
 from tests.cloud import Cloud

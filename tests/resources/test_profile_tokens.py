@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from httpx2 import Client
-from sqlalchemy import select
 
 from crofter import clock
 from crofter.db import query
+from crofter.db.sql import select
 from crofter.edge.arguments import Deferred, Request
 from crofter.edge.perform import Caller
 from crofter.errors import Unauthenticated

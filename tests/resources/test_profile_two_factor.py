@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyotp
 import pytest
 from httpx2 import Client
-from sqlalchemy import select
 
 from crofter.db import query
+from crofter.db.sql import select
 from crofter.resources.profile.two_factor.store import accepts
 from crofter.resources.users.store import BY_USERNAME, user
 from tests.cloud import Cloud

@@ -17,7 +17,7 @@ from httpx2 import Client
 
 from crofter.clock import HOUR, Setting
 from crofter.db import Session, meta, open_database
-from crofter.db.schema import prepare
+from crofter.db.schema_changes import prepare
 from crofter.drivers.hypervisor import DomainRef
 from crofter.drivers.hypervisor.contract import PATIENCE
 from crofter.drivers.hypervisor.reports import Usage

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from msgspec import Struct
-from sqlalchemy import Column, LargeBinary, PrimaryKeyConstraint, Text, bindparam, select, text
 
 from crofter.db import Id, Json, Moment, Row, query, table
+from crofter.db.sql import Column, LargeBinary, PrimaryKeyConstraint, Text, bindparam, select, text
 
 # No foreign keys: what somebody did stays on record when they, or what they did it to, are gone.
 audit = table(

@@ -7,9 +7,9 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
-from sqlalchemy import Table
 
 from crofter.db import Row
+from crofter.db.sql import Table
 
 Text = Annotated[str, Meta(min_length=1, max_length=128)]
 TomlMoment = Annotated[datetime, Meta(tz=False)]

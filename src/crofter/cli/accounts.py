@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from sqlalchemy import bindparam, func, or_, select
 
 from crofter import clock, passwords
 from crofter.cli.operators import Arguments, Rows, on_record, plain
 from crofter.clock import DAY
 from crofter.context import Context, Runtime
 from crofter.db import Row, query
+from crofter.db.sql import bindparam, func, or_, select
 from crofter.errors import Invalid, NotFound
 from crofter.events import record
 from crofter.kinds import Entity

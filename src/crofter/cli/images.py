@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from sqlalchemy import bindparam, select
 
 from crofter.cli.image_checks import LARGEST, MB, look_at
 from crofter.cli.operators import Arguments, Rows
 from crofter.context import Runtime
 from crofter.db import query
+from crofter.db.sql import bindparam, select
 from crofter.drivers.hypervisor.libvirt.media import ImageFile
 from crofter.resources.images.store import image as images
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import msgspec
-from sqlalchemy import bindparam, or_, select
 
 from crofter import events
 from crofter.cli.operators import Arguments, Rows, on_record, operator, plain
 from crofter.cli.tickets import seeking
 from crofter.context import Context, Runtime
 from crofter.db import Row, query
+from crofter.db.sql import bindparam, or_, select
 from crofter.errors import Invalid
 from crofter.events import Author
 from crofter.resources.account.store import ENTITY, account, is_managed

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
 
-from sqlalchemy import bindparam, func, select
-
 from crofter.cli.operators import Arguments, Rows, on_record
 from crofter.cli.standing import account_of
 from crofter.context import Context, Runtime
 from crofter.db import query
+from crofter.db.sql import bindparam, func, select
 from crofter.errors import Invalid, NotFound
 from crofter.money import micros, to_the_cent
 from crofter.resources.billing import store as billing

@@ -12,7 +12,6 @@ from crofter.cli.operators import Arguments, Refused, Rows, on_servers_record
 from crofter.config import Settings
 from crofter.context import Runtime
 from crofter.db import meta, open_database
-from crofter.db.schema import prepare
 from crofter.engine import timekeeping
 from crofter.errors import Invalid
 
@@ -38,7 +37,7 @@ def _is_new(runtime: Runtime) -> bool:
 
 def move(settings: Settings, arguments: Arguments) -> Rows:
     """From SQLite in the data folder to an empty PostgreSQL, with the server stopped. SQLite's file stays as it is."""
-    from crofter.db import moving  # noqa: PLC0415 - PostgreSQL's driver
+    from crofter.db import moving, schema_changes  # noqa: PLC0415 - PostgreSQL's driver
 
     address = _checked(arguments["to"])
     if settings.database is not None:
@@ -53,7 +52,7 @@ def move(settings: Settings, arguments: Arguments) -> Rows:
         target = open_database(address, None)
         try:
             moving.must_be_empty(target)
-            prepare(target)
+            schema_changes.prepare(target)
             rows = sum(moving.move(source.database, target).values())
         finally:
             target.close()

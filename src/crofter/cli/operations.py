@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from sqlalchemy import bindparam, or_, select
 
 from crofter import clock
 from crofter.cli.operators import SERVER, Arguments, Rows, on_record, plain
 from crofter.context import Context, Runtime
 from crofter.db import Row, query
+from crofter.db.sql import bindparam, or_, select
 from crofter.engine import cancel, timekeeping
 from crofter.engine.operation import Operations
 from crofter.engine.queue import TOPIC

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import bindparam, select
-
 from crofter.cli.operators import Arguments, Rows, on_record
 from crofter.context import ALL_SCOPES, Actor, Context, Runtime
 from crofter.db import Session, query
+from crofter.db.sql import bindparam, select
 from crofter.errors import Invalid, NotFound
 from crofter.resources.account import store as accounts
 from crofter.resources.account.store import Account

@@ -1,11 +1,12 @@
 """The database: SQLAlchemy Core describes tables and statements, the drivers run them."""
 
 from crofter.db.database import Database
-from crofter.db.locks import Lock, try_lock_account
+from crofter.db.locks import Lock
 from crofter.db.opening import open_database
-from crofter.db.query import Query, among, json_list, query, unindexed
+from crofter.db.query import Query, query
 from crofter.db.session import Duplicate, Session
-from crofter.db.tables import Flag, Id, Json, Moment, Row, Sealed, Time, identity, metadata, owned, partial_index, table
+from crofter.db.sql import Json, Moment, Sealed, among, json_list, try_lock_account, unindexed
+from crofter.db.tables import Flag, Id, Row, Time, identity, metadata, owned, partial_index, table
 
 __all__ = [
     "Database",

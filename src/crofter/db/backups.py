@@ -17,7 +17,7 @@ import psycopg
 from msgspec import Struct
 
 from crofter.db.database import Database
-from crofter.db.tables import metadata
+from crofter.db.tables import sorted_names
 from crofter.db.tally import tally
 from crofter.errors import Invalid, Unavailable
 
@@ -94,8 +94,8 @@ def read(database: Database, path: Path, revision: str) -> int:
             head = _head(source)
             if head.revision != revision:
                 raise Invalid(f"{path} has schema {head.revision}, and this release has {revision}")
-            for table in (*reversed(metadata.sorted_tables), tally):  # the counts last, since the others count out
-                connection.execute(f'DELETE FROM "{table.name}"'.encode())
+            for name in (*reversed(sorted_names()), tally.name):  # the counts last, since the others count out
+                connection.execute(f'DELETE FROM "{name}"'.encode())
             count = sum(1 for _ in _tables(connection, cast("IO[bytes]", source)))
             for name, last in head.sequences.items():
                 connection.execute(b"SELECT setval(%s::regclass, %s, %s)", (f'"{name}"', last or 1, last is not None))
@@ -124,11 +124,12 @@ def _head(source: Any) -> Head:
 
 
 def _tables(connection: Connection[Any], source: IO[bytes]) -> Iterator[str]:
+    ours = set(sorted_names())
     while (line := source.readline()) != END:
         if not line:
             raise EOFError("it ends too early")
         table = msgspec.json.decode(line, type=TableHead)
-        if table.table not in metadata.tables:  # somebody made one of their own beside ours
+        if table.table not in ours:  # somebody made one of their own beside ours
             for _ in _rows(source):
                 pass
             continue

@@ -8,12 +8,13 @@ from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 from msgspec import inspect as shape
-from sqlalchemy import ColumnElement, Select, bindparam, func, select
 
 from crofter.context import Context
 from crofter.db import filters
+from crofter.db.deferred import evaluate
 from crofter.db.filters import Field, Filter
-from crofter.db.query import Query, query, unindexed
+from crofter.db.query import Query, query
+from crofter.db.sql import ColumnElement, Select, bindparam, func, select, unindexed
 from crofter.db.tally import Tally
 
 R = TypeVar("R")
@@ -109,6 +110,10 @@ class Collection(Generic[R]):
     def _total(self) -> Query[Any]:
         return _count(self._above_floor(self.key))
 
+    def statements(self) -> tuple[Query[Any], ...]:
+        """Those that are the same for whoever asks without a filter."""
+        return (self._plain, self._total) if self._tally is None else (self._plain, self._deep)
+
     def _above_floor(self, order: ColumnElement[Any]) -> Select[Any]:
         """The statement, in which the floor chooses no index that is in the wrong order."""
         if self._floor is None:
@@ -186,7 +191,9 @@ class Collection(Generic[R]):
         # Texts are compared in lower case here as in filters: one index serves both, on both databases.
         column = func.lower(field.expression) if field.text and not field.lower_case else field.expression
         up, down = by(column).asc(), by(column).desc()
-        if getattr(field.expression, "nullable", True):  # the databases differ in where they put what is missing
+        if getattr(
+            evaluate(field.expression), "nullable", True
+        ):  # the databases differ in where they put what is missing
             up, down = up.nulls_first(), down.nulls_last()
         return (down, self.key.desc()) if wanted.descending else (up, self.key.asc())
 

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from sqlalchemy import BigInteger, Boolean, ColumnElement, Float, Integer, Text, and_, bindparam, func, not_, or_
-
 from crofter import clock
-from crofter.db.query import unindexed
-from crofter.db.tables import Moment
+from crofter.db.deferred import evaluate
+from crofter.db.sql import (
+    Boolean,
+    ColumnElement,
+    Float,
+    Integer,
+    Moment,
+    Text,
+    and_,
+    bindparam,
+    func,
+    not_,
+    or_,
+    unindexed,
+)
 
 MAX_TEXT = 2048
 """Characters of a value; no field is as long."""
@@ -35,22 +47,30 @@ class Field:
         """Whether all stored values are, so that an index on the column itself serves."""
         self.element_of = element_of
         """For a field that holds several values: from "an element is so" to "the row has such an element"."""
-        self.text = isinstance(expression.type, Text) and convert is None
-        self.ordered = not self.text
-        self.convert = convert or _converter(expression)
+        self._convert = convert
+
+    # What follows is asked of the column's type, when the first filter comes: it takes SQLAlchemy to know.
+
+    @cached_property
+    def text(self) -> bool:
+        return self._convert is None and _has_type(self.expression, Text)
+
+    @property
+    def ordered(self) -> bool:
+        return not self.text
+
+    @cached_property
+    def convert(self) -> Callable[[Any], Any]:
+        return self._convert or _converter(self.expression)
+
+
+def _has_type(expression: ColumnElement[Any], kind: Any) -> bool:
+    return isinstance(evaluate(expression).type, evaluate(kind))
 
 
 def _converter(expression: ColumnElement[Any]) -> Callable[[Any], Any]:
-    kind = expression.type
-    if isinstance(kind, Moment):
-        return _moment
-    if isinstance(kind, Boolean):
-        return _boolean
-    if isinstance(kind, (Integer, BigInteger)):
-        return _integer
-    if isinstance(kind, Float):
-        return _number
-    return _text
+    converters = (Moment, _moment), (Boolean, _boolean), (Integer, _integer), (Float, _number)
+    return next((convert for kind, convert in converters if _has_type(expression, kind)), _text)
 
 
 def _boolean(value: Any) -> bool:

@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from typing import Any
 
 import apsw
-from sqlalchemy import Select, Table
-from sqlalchemy.schema import CreateTable
 
 from crofter.db.database import Database, TransactionConflict
-from crofter.db.query import dialect_of, query
+from crofter.db.query import Query, query
 from crofter.db.session import Session
+from crofter.db.sql import ColumnElement, Table, create_table, select
 from crofter.db.sqlite import session_on
 from crofter.errors import Unavailable
 
@@ -26,8 +25,9 @@ REFRESH_SECONDS = 10.0
 class MemoryCopy:
     """Reads like a database. Who reads it before the first copy is made is told that it is unavailable."""
 
-    def __init__(self, *selects: Select[Any]) -> None:
-        self._selects = [(_table(statement), query(statement, lambda *values: values)) for statement in selects]
+    def __init__(self, *parts: tuple[Table, ColumnElement[bool]]) -> None:
+        """``parts``: tables, and which of their rows."""
+        self._selects = [(table, rows_of(table, wanted)) for table, wanted in parts]
         self._connection: apsw.Connection | None = None
         self._reading = threading.Lock()
         self._stopped = threading.Event()
@@ -67,18 +67,20 @@ class MemoryCopy:
         self._stopped.set()
 
 
-def _table(statement: Select[Any]) -> Table:
-    (table,) = statement.get_final_froms()
-    assert isinstance(table, Table)
-    return table
+def rows_of(table: Table, wanted: ColumnElement[bool]) -> Query[tuple[Any, ...]]:
+    return query(select(table).where(wanted), lambda *values: values)
+
+
+def create(table: Table) -> Query[None]:
+    return query(create_table(table))
 
 
 def _filled(rows: Iterable[tuple[Table, list[tuple[Any, ...]]]]) -> apsw.Connection:
     connection = apsw.Connection(":memory:")
     db = session_on(connection)
     for table, copied in rows:
-        connection.execute(str(CreateTable(table).compile(dialect=dialect_of("sqlite"))))
-        names = table.columns.keys()
+        connection.execute(create(table).compiled("sqlite").sql)
+        names = table.c.keys()
         for values in copied:
             db.insert(table, **dict(zip(names, values, strict=True)))
     return connection

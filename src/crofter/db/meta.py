@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, Text, bindparam, select, text
-
 from crofter.db.query import Query, query
 from crofter.db.session import Session
-from crofter.db.tables import Json, table
+from crofter.db.sql import Column, Json, Text, bindparam, select, text
+from crofter.db.tables import table
 
 meta = table("meta", Column("name", Text, primary_key=True), Column("value", Json, nullable=False))
 

@@ -10,7 +10,7 @@ from sqlalchemy import Boolean, Table
 
 from crofter.db.database import Database
 from crofter.db.session import Session
-from crofter.db.tables import metadata
+from crofter.db.tables import metadata, sorted_names
 from crofter.errors import Invalid, Unavailable
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ def must_be_empty(target: Database) -> None:
     with _connected(target) as connection:
         if connection.execute(_OTHERS).fetchone() is not None:
             raise Invalid("the database has tables that are not crofter's: give crofter a database of its own")
-        for table in metadata.sorted_tables:
-            there = connection.execute(b"SELECT to_regclass(%s)", (_quoted(table.name),)).fetchone()
+        for name in sorted_names():
+            there = connection.execute(b"SELECT to_regclass(%s)", (_quoted(name),)).fetchone()
             if there is None or there[0] is None:
                 continue
-            if connection.execute(f"SELECT 1 FROM {_quoted(table.name)} LIMIT 1".encode()).fetchone() is not None:
+            if connection.execute(f"SELECT 1 FROM {_quoted(name)} LIMIT 1".encode()).fetchone() is not None:
                 raise Invalid("there is a crofter database already, and it is not empty: nothing was moved")
 
 

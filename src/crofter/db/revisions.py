@@ -7,10 +7,10 @@ as long as a reader, in any process, finds the same one.
 from __future__ import annotations
 
 from msgspec import Struct
-from sqlalchemy import Column, ForeignKey, bindparam, select, text
 
 from crofter.db.query import query
 from crofter.db.session import Session
+from crofter.db.sql import Column, ForeignKey, bindparam, select, text
 from crofter.db.tables import Id, table
 
 revision = table(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from functools import lru_cache
+from collections.abc import Callable, Hashable, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple, Protocol, TypeVar
 
-from sqlalchemy import Table, and_, bindparam, delete, insert, update
-
+from crofter.db import row_statements
 from crofter.db.journal import Journal
 from crofter.db.locks import Lock
-from crofter.db.query import Compiled, Query, query
+from crofter.db.query import Compiled, Query
 from crofter.db.signals import Signals
-from crofter.db.tables import INSERTED
+from crofter.db.sql import Table
 from crofter.errors import NotFound
 
 R = TypeVar("R")
@@ -205,21 +203,26 @@ class Session:
 
     def insert(self, into: Table, **values: Any) -> int:
         """Insert a row; its id, or 0 where the table has none. Raises Duplicate."""
-        statement, numbered, inserted = _insert(into, tuple(values), self.dialect)
+        statement, numbered, inserted = row_statements.insert(into, tuple(values), self.dialect)
         cursor = self._write(statement, values)
         number = self._driver.numbered(cursor) if numbered else 0
         if inserted is not None:
             inserted(self, values, number)
         return number
 
+    def insert_rows(self, into: Table, rows: Sequence[dict[str, Any]]) -> None:
+        """Insert rows that have the same columns, and whose ids nobody asks for, in one statement."""
+        compiled = row_statements.insert_rows(into, tuple(rows[0]), len(rows), self.dialect)
+        self._write(compiled, {f"{name}_{n}": value for n, row in enumerate(rows) for name, value in row.items()})
+
     def update(self, changed: Table, where: dict[str, Any], **values: Any) -> int:
         """Set columns on the rows whose columns equal ``where``; how many there were."""
-        compiled = _update(changed, tuple(where), tuple(values)).compiled(self.dialect)
+        compiled = row_statements.update(changed, tuple(where), tuple(values), self.dialect)
         named = {f"old_{name}": value for name, value in where.items()}
         return self._driver.changed(self._write(compiled, {**named, **values}))
 
     def delete(self, source: Table, **where: Any) -> int:
-        compiled = _delete(source, tuple(where)).compiled(self.dialect)
+        compiled = row_statements.delete(source, tuple(where), self.dialect)
         return self._driver.changed(self._write(compiled, {f"old_{name}": value for name, value in where.items()}))
 
     # Where every statement is a journey, one that nobody needs to hear of travels with the next. So what it does is
@@ -231,7 +234,7 @@ class Session:
 
     def insert_later(self, into: Table, **values: Any) -> None:
         """Insert a row that cannot be there yet, and whose id nobody asks for."""
-        statement, _, inserted = _insert(into, tuple(values), self.dialect, asks=False)
+        statement, _, inserted = row_statements.insert(into, tuple(values), self.dialect, asks=False)
         self._write_later(statement, values)
         if inserted is not None:
             inserted(self, values, 0)
@@ -239,11 +242,12 @@ class Session:
     def update_later(self, changed: Table, where: dict[str, Any], **values: Any) -> None:
         """Set columns on the rows whose columns equal ``where``, however many there are."""
         named = {f"old_{name}": value for name, value in where.items()}
-        self._write_later(_update(changed, tuple(where), tuple(values)).compiled(self.dialect), {**named, **values})
+        compiled = row_statements.update(changed, tuple(where), tuple(values), self.dialect)
+        self._write_later(compiled, {**named, **values})
 
     def delete_later(self, source: Table, **where: Any) -> None:
         """Delete the rows whose columns equal ``where``, if there are any."""
-        compiled = _delete(source, tuple(where)).compiled(self.dialect)
+        compiled = row_statements.delete(source, tuple(where), self.dialect)
         self._write_later(compiled, {f"old_{name}": value for name, value in where.items()})
 
     def raw(self, sql: str, values: Any = ()) -> Any:
@@ -285,33 +289,3 @@ class Session:
 
 def _question(compiled: Compiled, bound: Any) -> Any:
     return compiled.key, tuple(sorted(bound.items(), key=itemgetter(0)))
-
-
-@lru_cache(maxsize=1024)
-def _insert(
-    into: Table, names: tuple[str, ...], dialect: str, *, asks: bool = True
-) -> tuple[Compiled, bool, Callable[[Session, dict[str, Any], int], None] | None]:
-    """The statement, whether rows of this table have numbers, and who is told of them."""
-    statement = insert(into).values({name: bindparam(name, type_=into.c[name].type) for name in names})
-    numbered = "id" in into.c
-    # SQLite knows the last number anyway, and asking for it in the statement costs.
-    asks = asks and numbered and dialect != "sqlite"
-    return Compiled(statement.returning(into.c.id) if asks else statement, dialect), numbered, into.info.get(INSERTED)
-
-
-@lru_cache(maxsize=1024)
-def _update(changed: Table, where: tuple[str, ...], names: tuple[str, ...]) -> Query[Any]:
-    return query(
-        update(changed)
-        .where(_equal(changed, where))
-        .values({name: bindparam(name, type_=changed.c[name].type) for name in names})
-    )
-
-
-@lru_cache(maxsize=1024)
-def _delete(source: Table, where: tuple[str, ...]) -> Query[Any]:
-    return query(delete(source).where(_equal(source, where)))
-
-
-def _equal(source: Table, where: tuple[str, ...]) -> Any:
-    return and_(*(source.c[name] == bindparam(f"old_{name}", type_=source.c[name].type) for name in where))

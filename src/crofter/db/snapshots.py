@@ -13,13 +13,13 @@ from msgspec import Struct
 
 from crofter.db import sqlite_file
 from crofter.db.database import Database
-from crofter.db.tables import metadata
+from crofter.db.tables import metadata, sorted_names
 from crofter.errors import NotFound, Unavailable
 
 if TYPE_CHECKING:
     from psycopg import Connection
-    from sqlalchemy import Table
 
+    from crofter.db.sql import Table
     from crofter.db.sqlite import SqliteDatabase
 
 ATTEMPTS = 5
@@ -122,7 +122,7 @@ class SchemaSnapshots:
     def take(self, name: str, created: str, revision: str) -> Snapshot:
         with self._connect() as connection, connection.transaction():
             schema = self._schema(connection, name)
-            tables = [table.name for table in metadata.sorted_tables]
+            tables = sorted_names()
             copies = "; ".join(f'CREATE TABLE "{schema}"."{table}" AS TABLE "{table}"' for table in tables)
             connection.execute(
                 f'DROP SCHEMA IF EXISTS "{schema}" CASCADE; CREATE SCHEMA "{schema}"; {copies};'

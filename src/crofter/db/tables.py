@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterator
+from graphlib import TopologicalSorter
+from typing import TYPE_CHECKING, Any
 
 import msgspec
-from sqlalchemy import (
+
+from crofter.db.deferred import Deferred, digest, evaluate, is_call_of, values_of
+from crofter.db.sql import (
+    DDL,
     BigInteger,
     Boolean,
     Column,
@@ -13,24 +18,11 @@ from sqlalchemy import (
     Identity,
     Index,
     Integer,
-    LargeBinary,
+    Json,
     MetaData,
     Table,
-    Text,
+    event,
     text,
-)
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.schema import CreateIndex
-from sqlalchemy.types import TypeDecorator
-
-metadata = MetaData(
-    naming_convention={
-        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-        "ck": "ck_%(table_name)s_%(constraint_name)s",
-        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-        "pk": "pk_%(table_name)s",
-    }
 )
 
 INSERTED = "inserted"
@@ -43,29 +35,105 @@ Time = BigInteger().with_variant(Integer(), "sqlite")
 Flag = Boolean(create_constraint=False).with_variant(Integer(), "sqlite")
 
 
-class Moment(TypeDecorator[str]):
-    """A date-time as the interface writes it. Sorts and compares as text on both databases."""
-
-    impl = Text
-    cache_ok = True
-
-    def load_dialect_impl(self, dialect: Any) -> Any:
-        return dialect.type_descriptor(Text(collation="C") if dialect.name == "postgresql" else Text())
-
-
-class Json(TypeDecorator[Any]):
-    """A small document that is read and written whole."""
-
-    impl = Text
-    cache_ok = True
-
-
-class Sealed(LargeBinary):
-    """A value sealed by the keyring. What has this type is found when the master key changes."""
-
-
 class Row(msgspec.Struct, gc=False):
     """A row as code sees it: fields in the order of the columns that were selected."""
+
+
+class _Columns:
+    """A table's columns by name, each always the same expression."""
+
+    def __init__(self, table: DeferredTable, parts: tuple[Any, ...]) -> None:
+        self._columns = {values_of(part)[0]: part for part in parts if is_call_of(part, Column)}
+        self._expressions = {name: Deferred(getattr, Deferred(getattr, table, "c"), name) for name in self._columns}
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self._expressions[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    def __getitem__(self, name: str) -> Any:
+        return self._expressions[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._columns
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._expressions.values())
+
+    def keys(self) -> list[str]:
+        return list(self._columns)
+
+    def references(self) -> set[str]:
+        """The tables that they refer to."""
+        values = [value for part in self._columns.values() for value in values_of(part)]
+        return {values_of(value)[0].partition(".")[0] for value in values if is_call_of(value, ForeignKey)}
+
+    def documents(self) -> frozenset[str]:
+        """The columns that hold JSON."""
+        return frozenset(name for name, part in self._columns.items() if is_call_of(values_of(part)[1], Json))
+
+
+class DeferredTable(Deferred):
+    """A table, of which name and columns are known without SQLAlchemy."""
+
+    __slots__ = ("_digest", "_metadata", "after_create", "c", "info", "name")
+
+    def __init__(self, name: str, parts: tuple[Any, ...], options: dict[str, Any], metadata: Any) -> None:
+        super().__init__(Table, name, parts, options)
+        self._metadata = metadata
+        self.name = name
+        self.c = _Columns(self, parts)
+        self.info: dict[str, Callable[..., None]] = {}
+        self.after_create: list[tuple[str, str]] = []
+        """What is run when the table has been made: a dialect, and a statement in its words."""
+        self._digest = b""
+
+    def _evaluated(self) -> Any:
+        name, parts, options = self._parts
+        table = evaluate(Table)(name, evaluate(self._metadata), *evaluate(parts), info=self.info, **options)
+        for dialect, statement in self.after_create:
+            evaluate(event).listen(table, "after_create", evaluate(DDL)(statement).execute_if(dialect=dialect))
+        return table
+
+    def _description(self, _seen: dict[int, int]) -> Iterator[str]:
+        if not self._digest:
+            self._digest = digest(self._parts)
+        yield f"(table {self.name} {self._digest.hex()})"
+
+
+_metadata = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+
+_tables: dict[str, DeferredTable] = {}
+
+
+def evaluate_all() -> None:
+    """Make every table that has been named so far known to SQLAlchemy."""
+    for table in list(_tables.values()):
+        evaluate(table)
+
+
+class _AllTables:
+    """SQLAlchemy's ``MetaData`` with every table in it, by the time that it is asked for anything."""
+
+    def __getattr__(self, name: str) -> Any:
+        evaluate_all()
+        return getattr(evaluate(_metadata), name)
+
+
+if TYPE_CHECKING:
+    metadata: MetaData
+else:
+    metadata = _AllTables()
 
 
 def identity() -> Column[Any]:
@@ -83,22 +151,32 @@ def partial_index(name: str, *columns: str, where: str, unique: bool = False) ->
     return Index(name, *columns, unique=unique, sqlite_where=text(where))
 
 
-@compiles(CreateIndex, "postgresql")
-def _create_index(create: Any, compiler: Any, **kw: Any) -> str:
-    """Partial on PostgreSQL too. Said only here: a table that names PostgreSQL would load all of its dialect."""
-    options = create.element.dialect_options
-    options["postgresql"]["where"] = options["sqlite"]["where"]
-    return str(compiler.visit_create_index(create, **kw))
-
-
 def table(name: str, *parts: Any, sqlite_without_rowid: bool = False) -> Table:
     """A table of the server: STRICT on SQLite, ids never reused."""
-    ids = any(isinstance(part, Column) and part.identity is not None for part in parts)
-    return Table(
-        name,
-        metadata,
-        *parts,
-        sqlite_strict=True,
-        sqlite_autoincrement=ids,
-        sqlite_with_rowid=not sqlite_without_rowid,
-    )
+    columns = [values_of(part) for part in parts if is_call_of(part, Column)]
+    ids = any(is_call_of(value, Identity) for values in columns for value in values)
+    options = {
+        "sqlite_strict": True,
+        "sqlite_autoincrement": ids,
+        "sqlite_with_rowid": not sqlite_without_rowid,
+    }
+    _tables[name] = made = DeferredTable(name, parts, options, _metadata)
+    return made  # type: ignore[return-value]
+
+
+def sorted_names() -> list[str]:
+    """All tables, each after those that it refers to."""
+    order: TopologicalSorter[str] = TopologicalSorter()
+    for table in _tables.values():
+        order.add(table.name, *table.c.references() - {table.name})
+    return list(order.static_order())
+
+
+def schema_digest() -> bytes:
+    """The same as long as all tables are."""
+    return digest([_metadata, [[table, table.after_create] for _, table in sorted(_tables.items())]])
+
+
+def deferred(table: Table) -> DeferredTable:
+    """What is known of a table without SQLAlchemy."""
+    return table if isinstance(table, DeferredTable) else _tables[table.name]

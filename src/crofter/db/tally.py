@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import DDL, Column, PrimaryKeyConstraint, Table, Text, bindparam, event, func, select, text
 
 from crofter.db.query import Query, query
 from crofter.db.session import Session
-from crofter.db.tables import INSERTED, Id, Row, table
+from crofter.db.sql import Column, PrimaryKeyConstraint, Table, Text, bindparam, func, select, text
+from crofter.db.tables import INSERTED, Id, Row, deferred, table
 
 BLOCK_BITS = 12
 
@@ -140,8 +140,7 @@ class Tally:
 def _install(counted: Table, owner: str, number: str, only: str | None) -> None:
     for dialect in ("sqlite", "postgresql"):
         for statement in ddl(counted.name, owner, dialect, number=number, only=only):
-            made: Any = DDL(statement)  # type: ignore[no-untyped-call]
-            event.listen(counted, "after_create", made.execute_if(dialect=dialect))
+            deferred(counted).after_create.append((dialect, statement))
 
 
 def _add(name: str, owner: str, number: str, row: str, amount: int) -> str:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from typing import Any
 
-from sqlalchemy import Select, bindparam, select, union_all
-
 from crofter.db import Database, Row, query
+from crofter.db.sql import Select, bindparam, select, union_all
 from crofter.engine.queue import state_in
 from crofter.engine.tables import operation
 from crofter.errors import Problem

@@ -7,11 +7,11 @@ the token that was shown: another token, which may do less, must not be told wha
 from __future__ import annotations
 
 from msgspec import Struct
-from sqlalchemy import Column, Integer, LargeBinary, PrimaryKeyConstraint, Text, bindparam, delete, select
 
 from crofter import clock
 from crofter.context import Context
 from crofter.db import Row, Sealed, Session, Time, query, table
+from crofter.db.sql import Column, Integer, LargeBinary, PrimaryKeyConstraint, Text, bindparam, delete, select
 from crofter.errors import Conflict, Invalid, UnderWay
 from crofter.keyring import Keyring
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
-from sqlalchemy import select
 
 from crofter import events
 from crofter.context import Context
 from crofter.db import Row, among, query
+from crofter.db.sql import select
 from crofter.edge.endpoint import Endpoint
 from crofter.money import dollars
 from crofter.results import TwoPhaseWrite

@@ -6,10 +6,9 @@ import hashlib
 import time
 from typing import Any
 
-from sqlalchemy import BigInteger, Column, Integer, LargeBinary, bindparam, text
-
 from crofter.clock import MINUTE
 from crofter.db import Database, Query, Row, Time, query, table
+from crofter.db.sql import BigInteger, Column, Integer, LargeBinary, bindparam, text
 
 PRUNE_EVERY = 60.0
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import logging
 
-from sqlalchemy import bindparam, select
-
 from crofter import events
 from crofter.context import Context
 from crofter.db import query
+from crofter.db.sql import bindparam, select
 from crofter.engine import queue, timekeeping
 from crofter.engine.operation import Operation, operations_of
 from crofter.engine.step_context import StepContext

@@ -8,11 +8,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any, cast
 
-from sqlalchemy import Boolean, bindparam, literal_column, select, text, update
-
 from crofter.clock import SECOND
 from crofter.context import Runtime
 from crofter.db import Id, Query, Row, Session, Time, query
+from crofter.db.sql import Boolean, bindparam, literal_column, select, text, update
 from crofter.engine import timekeeping
 from crofter.engine.claim import STORAGE, log
 from crofter.engine.metrics import Metrics

@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 from collections import Counter
 
-from sqlalchemy import bindparam, exists, func, or_, select
-
 from crofter.clock import DAY, SECOND
 from crofter.db import Query, Row, Session, query
+from crofter.db.sql import bindparam, exists, func, or_, select
 from crofter.engine.queue import state_in
 from crofter.engine.tables import operation, worker
 

@@ -6,7 +6,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import (
+
+from crofter import clock
+from crofter.context import Context, Runtime
+from crofter.db import Id, Query, Row, Session, query, try_lock_account
+from crofter.db.sql import (
     BigInteger,
     ColumnElement,
     bindparam,
@@ -21,10 +25,6 @@ from sqlalchemy import (
     tuple_,
     update,
 )
-
-from crofter import clock
-from crofter.context import Context, Runtime
-from crofter.db import Id, Query, Row, Session, query, try_lock_account
 from crofter.engine import timekeeping
 from crofter.engine.operation import Operation
 from crofter.engine.tables import CLAIMED, Claimed, operation, worker

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import bindparam, func, select
 
 from crofter.clock import DAY, MINUTE, SECOND
 from crofter.context import Context, Runtime
 from crofter.db import Row, among, query
+from crofter.db.sql import bindparam, func, select
 from crofter.engine import timekeeping
 from crofter.engine.claim import log
 from crofter.engine.operation import Operation, operations_of

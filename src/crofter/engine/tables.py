@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import CheckConstraint, Column, Integer, Text, true
-
 from crofter.db import Flag, Id, Json, Row, Time, identity, partial_index, table
+from crofter.db.sql import CheckConstraint, Column, Integer, Text, true
 
 # Accounts, users and events are named without foreign keys: work outlives what it was about, and each
 # key would cost an index here for the sake of a deletion there.

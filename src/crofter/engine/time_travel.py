@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from functools import partial
 
 from msgspec import Struct
-from sqlalchemy import select
 
 from crofter import events
 from crofter.clock import HOUR, SECOND
 from crofter.db import Database, Row, Session, query
+from crofter.db.sql import select
 from crofter.engine import queue, schedules, timekeeping
 from crofter.engine.runner import Runner
 from crofter.engine.travel_lock import TravelLock

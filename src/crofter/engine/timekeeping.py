@@ -10,11 +10,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import BigInteger, text
 
 from crofter.clock import SECOND, Mode, Setting, machine_now
 from crofter.context import Runtime
 from crofter.db import Json, Lock, Row, Session, meta, query
+from crofter.db.sql import BigInteger, text
 
 CLOCK = "clock"
 MARK = "clock_mark"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Table, bindparam, select
-
 from crofter import clock
 from crofter.db import Query, Row, Session, query
+from crofter.db.sql import Table, bindparam, select
 from crofter.login.store import refresh, session
 from crofter.resources.oauth.store import authorization
 from crofter.resources.users.store import token

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import (
+from crofter.db import Flag, Id, Moment, Query, Row, Time, identity, query, table
+from crofter.db.sql import (
     Column,
     ForeignKey,
     Integer,
@@ -18,8 +19,6 @@ from sqlalchemy import (
     text,
     update,
 )
-
-from crofter.db import Flag, Id, Moment, Query, Row, Time, identity, query, table
 from crofter.resources.account.store import account
 from crofter.resources.logins.store import device
 from crofter.resources.oauth.store import authorization, client

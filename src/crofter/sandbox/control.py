@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
-from sqlalchemy import func, select
 
 from crofter import __version__, clock
 from crofter.context import Runtime
 from crofter.db import query
+from crofter.db.sql import func, select
 from crofter.drivers.hypervisor.ledger.conditions import LONGEST_REASON, MOST_READS, YEAR
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
 from crofter.drivers.mail import Outbox

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, or_, select
-
 from crofter.context import Runtime
 from crofter.db import Row, query
+from crofter.db.sql import bindparam, or_, select
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.hypervisor.simulated.hypervisor import TRANSITIONS
 from crofter.engine.tables import operation

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Text, bindparam, select
-
 from crofter.db import Database, Id, Json, Row, Session, query, table
+from crofter.db.sql import Column, Text, bindparam, select
 from crofter.drivers.dns.contract import Zone
 
 zone = table(

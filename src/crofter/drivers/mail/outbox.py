@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Column, Text, bindparam, select
-
 from crofter import clock
 from crofter.db import Moment, Row, Sealed, Session, identity, query, table
+from crofter.db.sql import Column, Text, bindparam, select
 from crofter.drivers.mail.contract import Mail
 
 if TYPE_CHECKING:

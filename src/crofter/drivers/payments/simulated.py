@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from sqlalchemy import Column, Integer, Text, bindparam, select
-
 from crofter.db import Database, Duplicate, Flag, Id, Row, Session, query, table
+from crofter.db.sql import Column, Integer, Text, bindparam, select
 from crofter.drivers.payments.contract import Card, KeptCard, Outcome, Staged
 
 DECLINED_NUMBERS = ("4000000000000002", "4000000000009995")

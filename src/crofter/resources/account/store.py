@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Integer, Text, bindparam, false, select, true
-
 from crofter.context import Context
 from crofter.db import Flag, Moment, Row, Session, identity, query, table
+from crofter.db.sql import Column, Integer, Text, bindparam, false, select, true
 from crofter.kinds import Entity
 
 ENTITY = Entity("account", None, None, "/v4/account")

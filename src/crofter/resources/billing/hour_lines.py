@@ -10,11 +10,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from msgspec import Struct
-from sqlalchemy import ColumnElement, literal_column, select
 
 from crofter import clock
 from crofter.context import Context
 from crofter.db import Row, query
+from crofter.db.sql import ColumnElement, greatest, literal_column, select
 from crofter.money import whole_cents
 from crofter.resources.billing import meters, sums, usage
 from crofter.resources.billing.hour_sums import Growing, HourSums, Steps
@@ -27,7 +27,6 @@ from crofter.resources.billing.usage_sql import (
     UNTAGGED,
     added,
     cents,
-    greatest,
     month_so_far,
     until,
 )

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, select
-
 from crofter.context import Context
 from crofter.db import Row, query
 from crofter.db.collections import Collection
+from crofter.db.sql import bindparam, select
 from crofter.money import dollars
 from crofter.resources.billing.shapes import InvoiceItemView, InvoiceView, PaymentMethodView, PaymentView
 from crofter.resources.billing.store import METHODS, Method, invoice, invoice_item, payment, payment_method

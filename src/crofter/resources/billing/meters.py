@@ -10,7 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import (
+
+from crofter import clock
+from crofter.context import Context
+from crofter.db import Id, Row, Session, Time, among, identity, owned, partial_index, query, revisions, table, unindexed
+from crofter.db.sql import (
     Column,
     ColumnElement,
     Index,
@@ -25,10 +29,6 @@ from sqlalchemy import (
     select,
     update,
 )
-
-from crofter import clock
-from crofter.context import Context
-from crofter.db import Id, Row, Session, Time, among, identity, owned, partial_index, query, revisions, table, unindexed
 from crofter.db.tables import INSERTED
 
 # Something that costs money by the hour, from when it began to when it ended. Nothing else is ever changed of a meter

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 
 from msgspec import Struct
-from sqlalchemy import bindparam, func, select
 
 from crofter import clock
 from crofter.context import Context, Runtime
 from crofter.db import Row, Session, query
+from crofter.db.sql import bindparam, func, select
 from crofter.drivers.payments import InDoubt, Outcome
 from crofter.engine import Operation, Sleep, StepContext, enqueue, step
 from crofter.errors import Conflict, Unavailable

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from sqlalchemy import bindparam, delete, select
-
 from crofter import clock
 from crofter.context import Context, Runtime
 from crofter.db import Row, query
+from crofter.db.sql import bindparam, delete, select
 from crofter.drivers.payments import InDoubt, Outcome, Refused, Staged
 from crofter.errors import Invalid, Problem, Unavailable
 from crofter.kinds import inaccessible

@@ -7,7 +7,6 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 from msgspec import Meta
-from sqlalchemy import Column, Index, Integer, Text, bindparam, select
 
 from crofter import clock
 from crofter.catalogue import CatalogueTable, Entry, Offered
@@ -15,6 +14,7 @@ from crofter.catalogue.table import Text as Words
 from crofter.catalogue.table import TomlMoment, written
 from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Row, Session, identity, owned, query, table
+from crofter.db.sql import Column, Index, Integer, Text, bindparam, select
 from crofter.errors import Invalid
 from crofter.events import record
 from crofter.money import micros, to_the_cent

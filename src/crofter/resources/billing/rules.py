@@ -8,11 +8,10 @@ from decimal import Decimal
 from functools import partial
 from typing import Any
 
-from sqlalchemy import bindparam, func, select
-
 from crofter import clock
 from crofter.context import Context, Runtime
 from crofter.db import query
+from crofter.db.sql import bindparam, func, select
 from crofter.drivers.payments import Card, InDoubt, KeptCard, Outcome, Refused
 from crofter.errors import Invalid, Problem, Reason, TooMany, Unavailable
 from crofter.events import Author, event, record

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, select
-
 from crofter.context import Context
 from crofter.db import Row, Session, query
+from crofter.db.sql import bindparam, select
 from crofter.errors import Invalid
 from crofter.money import dollars
 from crofter.resources.account import store as accounts

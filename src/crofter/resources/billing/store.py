@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import (
+from crofter.context import Context
+from crofter.db import Flag, Id, Json, Moment, Row, Session, Time, identity, owned, query, table
+from crofter.db.sql import (
     Column,
     ForeignKey,
     Index,
@@ -13,9 +15,6 @@ from sqlalchemy import (
     func,
     select,
 )
-
-from crofter.context import Context
-from crofter.db import Flag, Id, Json, Moment, Row, Session, Time, identity, owned, query, table
 
 invoice = table(
     "invoice",

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from msgspec import Struct
-from sqlalchemy import bindparam, case, literal_column, select
 
 from crofter.db import Row, Session, among, query
+from crofter.db.sql import bindparam, case, literal_column, select
 from crofter.money import whole_cents
 from crofter.resources.billing import meters, usage
 from crofter.resources.billing.meters import Meter, meter

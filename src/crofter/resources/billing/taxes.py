@@ -6,11 +6,11 @@ from decimal import Decimal
 from typing import Annotated, Any
 
 from msgspec import Meta
-from sqlalchemy import Column, Integer, Text, bindparam, select
 
 from crofter.catalogue import CatalogueTable, Entry
 from crofter.catalogue.table import Text as Words
 from crofter.db import Row, Session, query, table
+from crofter.db.sql import Column, Integer, Text, bindparam, select
 from crofter.money import whole_cents
 
 _MILLION = 1_000_000

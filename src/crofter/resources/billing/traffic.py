@@ -6,10 +6,10 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import asdict
-from sqlalchemy import Column, Index, Text, bindparam, delete, select
 
 from crofter.context import Context
 from crofter.db import Id, Row, Session, Time, among, identity, owned, query, table
+from crofter.db.sql import Column, Index, Text, bindparam, delete, select
 from crofter.resources.billing import meters, usage
 from crofter.resources.billing.meters import Meter
 

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sqlalchemy import BigInteger, ColumnElement, Integer, and_, bindparam, case, cast, exists, func
-from sqlalchemy.ext.compiler import compiles
-from sqlalchemy.sql.functions import GenericFunction
-
 from crofter import clock
 from crofter.db import among
+from crofter.db.sql import (
+    BigInteger,
+    ColumnElement,
+    Integer,
+    and_,
+    bindparam,
+    case,
+    cast,
+    exists,
+    func,
+    greatest,
+    least,
+)
 from crofter.money import CENT
 from crofter.resources.billing import meters
 from crofter.resources.billing.meters import meter
@@ -17,26 +24,6 @@ from crofter.resources.tags.store import tag, tagged
 
 COMPUTE = "compute"
 OF_INSTANCES = (COMPUTE, "backup", "ip", "managed")
-
-
-class least(GenericFunction[int]):  # noqa: N801 - reads as a word of SQL
-    type = BigInteger()
-    inherit_cache = True
-
-
-class greatest(GenericFunction[int]):  # noqa: N801 - reads as a word of SQL
-    type = BigInteger()
-    inherit_cache = True
-
-
-@compiles(least, "sqlite")
-def _least_sqlite(element: least, compiler: Any, **kw: Any) -> str:
-    return f"min({compiler.process(element.clauses, **kw)})"
-
-
-@compiles(greatest, "sqlite")
-def _greatest_sqlite(element: greatest, compiler: Any, **kw: Any) -> str:
-    return f"max({compiler.process(element.clauses, **kw)})"
 
 
 def at(name: str) -> ColumnElement[int]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import (
+from crofter.context import Context
+from crofter.db import Flag, Id, Json, Moment, Row, Session, among, identity, owned, partial_index, query, table
+from crofter.db.collections import Collection
+from crofter.db.sql import (
     Column,
     Index,
     Integer,
@@ -17,10 +20,6 @@ from sqlalchemy import (
     text,
     type_coerce,
 )
-
-from crofter.context import Context
-from crofter.db import Flag, Id, Json, Moment, Row, Session, among, identity, owned, partial_index, query, table
-from crofter.db.collections import Collection
 from crofter.db.tally import Tally
 from crofter.kinds import Entity
 from crofter.resources.domains.shapes import DomainView

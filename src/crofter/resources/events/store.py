@@ -7,7 +7,13 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import (
+
+from crofter import clock
+from crofter.context import Context
+from crofter.db import Id, Query, Row, Session, among, query, table
+from crofter.db.collections import Collection
+from crofter.db.filters import Field
+from crofter.db.sql import (
     Column,
     ColumnElement,
     ForeignKey,
@@ -22,12 +28,6 @@ from sqlalchemy import (
     select,
     type_coerce,
 )
-
-from crofter import clock
-from crofter.context import Context
-from crofter.db import Id, Query, Row, Session, among, query, table
-from crofter.db.collections import Collection
-from crofter.db.filters import Field
 from crofter.db.tally import Tally
 from crofter.events import EVENTS as TALLY
 from crofter.events import WINDOW, event

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, case, cast, literal_column, or_
-
 from crofter.db import Id
+from crofter.db.sql import ColumnElement, and_, bindparam, case, cast, literal_column, or_
 from crofter.events import event
 from crofter.resources.users.grants.store import sees
 

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import (
+
+from crofter.context import Context
+from crofter.db import Duplicate, Id, Json, Moment, Row, among, identity, owned, query, table
+from crofter.db.collections import Collection
+from crofter.db.sql import (
     Column,
     ForeignKey,
     Index,
@@ -19,10 +23,6 @@ from sqlalchemy import (
     text,
     type_coerce,
 )
-
-from crofter.context import Context
-from crofter.db import Duplicate, Id, Json, Moment, Row, among, identity, owned, query, table
-from crofter.db.collections import Collection
 from crofter.db.tally import Tally
 from crofter.errors import Invalid
 from crofter.kinds import Entity

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, get_args
 
-from sqlalchemy import (
+from crofter.catalogue import Offered
+from crofter.context import Context
+from crofter.db import Flag, Id, Moment, Query, among, identity, query, table
+from crofter.db.collections import Collection
+from crofter.db.sql import (
     Column,
     ColumnElement,
     ForeignKey,
@@ -20,11 +24,6 @@ from sqlalchemy import (
     or_,
     select,
 )
-
-from crofter.catalogue import Offered
-from crofter.context import Context
-from crofter.db import Flag, Id, Moment, Query, among, identity, query, table
-from crofter.db.collections import Collection
 from crofter.errors import Forbidden, NotFound
 from crofter.kinds import Entity
 from crofter.resources.images.shapes import ImageView, Status

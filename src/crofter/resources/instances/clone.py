@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
-from sqlalchemy import func, select
 
 from crofter.context import Context
 from crofter.db import query
+from crofter.db.sql import func, select
 from crofter.engine import Operation, Sleep, StepContext, tx_step
 from crofter.errors import Forbidden, Invalid, Reason
 from crofter.events import about, event

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from sqlalchemy import bindparam, select
-
 from crofter.context import Context
 from crofter.db import Row
 from crofter.db.collections import Collection
+from crofter.db.sql import bindparam, select
 from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.billing import cost_forecast

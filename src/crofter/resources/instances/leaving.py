@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from msgspec import Struct
-from sqlalchemy import bindparam, func, select
 
 from crofter.context import Context, Runtime
 from crofter.db import Row, Session, query
+from crofter.db.sql import bindparam, func, select
 from crofter.drivers.hypervisor import DriverError
 from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, timekeeping, tx_step
 from crofter.engine.tables import operation, worker

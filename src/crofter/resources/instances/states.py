@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import get_args
 
-from sqlalchemy import bindparam, select, update
-
 from crofter import jobs
 from crofter.context import Context
 from crofter.db import query
+from crofter.db.sql import bindparam, select, update
 from crofter.engine.queue import state_in
 from crofter.engine.tables import operation
 from crofter.jobs import Subject, Undeclared, author

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import (
+from crofter.context import Context
+from crofter.db import Flag, Id, Json, Moment, Row, among, identity, owned, partial_index, query, table
+from crofter.db.collections import Collection
+from crofter.db.filters import Field
+from crofter.db.sql import (
     Column,
     Index,
     Integer,
@@ -17,11 +21,6 @@ from sqlalchemy import (
     type_coerce,
     update,
 )
-
-from crofter.context import Context
-from crofter.db import Flag, Id, Json, Moment, Row, among, identity, owned, partial_index, query, table
-from crofter.db.collections import Collection
-from crofter.db.filters import Field
 from crofter.db.tally import Tally
 from crofter.errors import NotFound
 from crofter.kinds import Entity

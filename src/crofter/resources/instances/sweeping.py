@@ -8,10 +8,10 @@ from functools import cached_property
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import select, text
 
 from crofter.context import Context, Runtime
 from crofter.db import Row, Session, query
+from crofter.db.sql import select, text
 from crofter.drivers.hypervisor import BackupRef, DiskRef, DomainRef, ImageRef, ObservedDomain, VolumeRef
 from crofter.engine import Nothing, Operation, Sleep, StepContext, admit, enqueue, step
 from crofter.engine.queue import state_in

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 
 from msgspec import Struct
-from sqlalchemy import bindparam, func, select
 
 from crofter import clock
 from crofter.context import Context, Runtime
 from crofter.db import Session, meta, query, unindexed
+from crofter.db.sql import bindparam, func, select
 from crofter.drivers.hypervisor import Change, DomainRef, ObservedDomain
 from crofter.engine import Operation, Sleep, StepContext, admit, enqueue, step
 from crofter.errors import Busy, Invalid

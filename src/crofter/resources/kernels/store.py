@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
-from sqlalchemy import Column, Integer, Text, bindparam, select
 
 from crofter.catalogue import CatalogueTable, Entry, Offered
 from crofter.catalogue.table import Text as EntryText
@@ -15,6 +14,7 @@ from crofter.context import Context
 from crofter.db import Flag, query, table
 from crofter.db import Moment as MomentColumn
 from crofter.db.collections import Collection
+from crofter.db.sql import Column, Integer, Text, bindparam, select
 from crofter.shapes import Filtered, Moment, View, Words
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta
-from sqlalchemy import Column, ForeignKey, Index, LargeBinary, Text, bindparam, delete, select
 
 from crofter import clock
 from crofter.context import Context, Runtime
@@ -13,6 +12,7 @@ from crofter.db import Flag, Row, Session, identity, owned, query, table
 from crofter.db import Id as IdColumn
 from crofter.db import Moment as MomentColumn
 from crofter.db.collections import Collection
+from crofter.db.sql import Column, ForeignKey, Index, LargeBinary, Text, bindparam, delete, select
 from crofter.shapes import Id, Moment, View
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------

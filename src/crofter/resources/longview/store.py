@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Column, Index, Text, UniqueConstraint, bindparam, func, select, text
-
 from crofter.context import Context
 from crofter.db import Duplicate, Moment, Row, Sealed, among, identity, owned, query, table
 from crofter.db.collections import Collection
+from crofter.db.sql import Column, Index, Text, UniqueConstraint, bindparam, func, select, text
 from crofter.db.tally import Tally
 from crofter.errors import Invalid
 from crofter.kinds import Entity

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, ForeignKey, Index, Select, Text, bindparam, select
-
 from crofter.context import Context
 from crofter.db import Id, Moment, Row, identity, owned, query, table
 from crofter.db.collections import Collection
+from crofter.db.sql import Column, ForeignKey, Index, Select, Text, bindparam, select
 from crofter.resources.instances.store import KIND, instance
 from crofter.resources.maintenance.shapes import MaintenanceEntity, MaintenanceView
 from crofter.resources.users.store import is_granted

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, select
-
 from crofter.context import Context
 from crofter.db import query
+from crofter.db.sql import bindparam, select
 from crofter.errors import Forbidden
 from crofter.resources.account.store import account
 

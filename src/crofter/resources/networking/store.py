@@ -5,7 +5,12 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-from sqlalchemy import (
+from crofter.context import Context
+from crofter.db import Row, among, query
+from crofter.db.collections import SHALLOW, Collection
+from crofter.db.filters import Filter
+from crofter.db.query import Query
+from crofter.db.sql import (
     ColumnElement,
     Text,
     bindparam,
@@ -18,12 +23,6 @@ from sqlalchemy import (
     select,
     union_all,
 )
-
-from crofter.context import Context
-from crofter.db import Row, among, query
-from crofter.db.collections import SHALLOW, Collection
-from crofter.db.filters import Filter
-from crofter.db.query import Query
 from crofter.db.tally import BLOCK_BITS, tally
 from crofter.resources.instances.configs.store import config
 from crofter.resources.instances.configs.vlans import IN_USE, config_vlan, vlan

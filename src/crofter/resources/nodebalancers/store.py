@@ -7,7 +7,11 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import (
+from crofter.context import Context
+from crofter.db import Duplicate, Id, Moment, Row, among, identity, owned, query, table
+from crofter.db.collections import Collection
+from crofter.db.filters import Field
+from crofter.db.sql import (
     Column,
     ColumnElement,
     Index,
@@ -20,11 +24,6 @@ from sqlalchemy import (
     select,
     text,
 )
-
-from crofter.context import Context
-from crofter.db import Duplicate, Id, Moment, Row, among, identity, owned, query, table
-from crofter.db.collections import Collection
-from crofter.db.filters import Field
 from crofter.db.tally import Tally
 from crofter.errors import Invalid
 from crofter.kinds import Entity

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from sqlalchemy import bindparam, select
-
 from crofter.context import Context
 from crofter.db import Row, among, query
+from crofter.db.sql import bindparam, select
 from crofter.events import event
 from crofter.kinds import Entity
 from crofter.resources.billing import standing

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Index, LargeBinary, Text, bindparam, select
-
 from crofter.context import Context
 from crofter.db import Flag, Id, Moment, Row, identity, owned, query, table
 from crofter.db.collections import Collection
+from crofter.db.sql import Column, ForeignKey, Index, LargeBinary, Text, bindparam, select
 from crofter.resources.oauth.shapes import OAuthClientView
 
 client = table(

@@ -9,10 +9,10 @@ from zoneinfo import available_timezones
 
 from msgspec import Meta
 from msgspec.structs import replace
-from sqlalchemy import bindparam, select
 
 from crofter.context import Context
 from crofter.db import Row, query
+from crofter.db.sql import bindparam, select
 from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.profile.sshkeys.store import PublicKey

@@ -6,12 +6,12 @@ import ipaddress
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
-from sqlalchemy import Column, Integer, Text, bindparam, select
 
 from crofter.catalogue import CatalogueTable, Entry, Offered
 from crofter.context import Context
 from crofter.db import Json, Session, query, table
 from crofter.db.collections import Collection
+from crofter.db.sql import Column, Integer, Text, bindparam, select
 from crofter.shapes import View, Words
 
 # ---- shapes ---------------------------------------------------------------------------------------------------------

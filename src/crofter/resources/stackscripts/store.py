@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import (
+from crofter.context import Context
+from crofter.db import Flag, Id, Json, Moment, Query, Row, identity, owned, query, table
+from crofter.db.collections import Collection
+from crofter.db.sql import (
     Column,
     ColumnElement,
     ForeignKey,
@@ -22,10 +25,6 @@ from sqlalchemy import (
     select,
     text,
 )
-
-from crofter.context import Context
-from crofter.db import Flag, Id, Json, Moment, Query, Row, identity, owned, query, table
-from crofter.db.collections import Collection
 from crofter.errors import Forbidden, NotFound
 from crofter.kinds import Entity
 from crofter.resources.stackscripts.shapes import StackScriptView

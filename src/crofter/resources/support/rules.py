@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import bindparam, select
-
 from crofter.context import Context
 from crofter.db import query
+from crofter.db.sql import bindparam, select
 from crofter.errors import Invalid, Reason
 from crofter.events import record
 from crofter.kinds import Entity

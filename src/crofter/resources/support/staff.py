@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import bindparam, select
-
 from crofter import events, mail
 from crofter.context import Context
 from crofter.db import Row, query
+from crofter.db.sql import bindparam, select
 from crofter.errors import Invalid, NotFound
 from crofter.events import Author
 from crofter.kinds import Entity

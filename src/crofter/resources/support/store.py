@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import (
+from crofter.context import Context
+from crofter.db import Flag, Id, Moment, Row, among, identity, owned, query, table
+from crofter.db.collections import Collection
+from crofter.db.sql import (
     Column,
     ColumnElement,
     ForeignKey,
@@ -22,10 +25,6 @@ from sqlalchemy import (
     or_,
     select,
 )
-
-from crofter.context import Context
-from crofter.db import Flag, Id, Moment, Row, among, identity, owned, query, table
-from crofter.db.collections import Collection
 from crofter.resources.support.shapes import ReplyView, TicketView
 from crofter.resources.users.grants.store import sees
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import (
+from crofter.context import Context
+from crofter.db import Duplicate, Id, Row, among, identity, json_list, owned, query, revisions, table
+from crofter.db.collections import Collection
+from crofter.db.filters import Field
+from crofter.db.sql import (
     Column,
     ColumnElement,
     ForeignKey,
@@ -21,11 +25,6 @@ from sqlalchemy import (
     select,
     text,
 )
-
-from crofter.context import Context
-from crofter.db import Duplicate, Id, Row, among, identity, json_list, owned, query, revisions, table
-from crofter.db.collections import Collection
-from crofter.db.filters import Field
 from crofter.db.tally import Tally
 from crofter.errors import Invalid
 from crofter.resources.tags.shapes import TaggedObject, TagView

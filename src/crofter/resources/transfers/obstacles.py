@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlalchemy import and_, bindparam, select
-
 from crofter.context import Context
 from crofter.db import among, query
+from crofter.db.sql import and_, bindparam, select
 from crofter.resources.firewalls.store import firewall_device
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.ips import shares

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from msgspec import Struct, convert, to_builtins
-from sqlalchemy import bindparam, select
 
 from crofter import clock
 from crofter.context import Context
 from crofter.db import query
+from crofter.db.sql import bindparam, select
 from crofter.drivers.hypervisor import Unreachable
 from crofter.engine import Operation, Sleep, StepContext, admit, step, tx_step
 from crofter.errors import Busy

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
-from sqlalchemy import Column, ForeignKey, Index, PrimaryKeyConstraint, Text, bindparam, case, or_, select
 
 from crofter import clock
 from crofter.context import Context
 from crofter.db import Id, Json, Moment, Row, Session, among, identity, query, table
 from crofter.db.collections import Collection
+from crofter.db.sql import Column, ForeignKey, Index, PrimaryKeyConstraint, Text, bindparam, case, or_, select
 from crofter.errors import NotFound
 from crofter.resources.transfers.shapes import TransferView
 

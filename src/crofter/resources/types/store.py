@@ -7,13 +7,13 @@ from decimal import Decimal
 from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct, field
-from sqlalchemy import Column, ColumnElement, Integer, Text, bindparam, select
 
 from crofter.catalogue import CatalogueTable, Entry, Offered
 from crofter.catalogue.table import Text as EntryText
 from crofter.context import Context
 from crofter.db import Flag, Id, query, table
 from crofter.db.collections import Collection
+from crofter.db.sql import Column, ColumnElement, Integer, Text, bindparam, select
 from crofter.money import dollars, micros
 from crofter.shapes import Filtered, View, Words
 

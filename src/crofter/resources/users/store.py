@@ -6,7 +6,10 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
-from sqlalchemy import (
+from crofter.context import Context
+from crofter.db import Flag, Id, Json, Moment, Row, Sealed, among, identity, owned, query, table
+from crofter.db.collections import Collection
+from crofter.db.sql import (
     Column,
     ColumnElement,
     ForeignKey,
@@ -20,12 +23,9 @@ from sqlalchemy import (
     false,
     func,
     select,
+    text,
     true,
 )
-
-from crofter.context import Context
-from crofter.db import Flag, Id, Json, Moment, Row, Sealed, among, identity, owned, query, table
-from crofter.db.collections import Collection
 from crofter.resources.account.store import account
 from crofter.resources.users.shapes import UserView
 
@@ -52,11 +52,11 @@ user = table(
     Column("tfa_last_step", Id),
     Column("tfa_scratch", LargeBinary),
     Column("created", Moment, nullable=False),
+    # Names that differ in case alone would be mistaken for one another.
+    Index("uq_account_user_name", text("lower(username)"), unique=True),
+    # Whoever has forgotten a user name asks by address.
+    Index("ix_account_user_email", text("lower(email)")),
 )
-# Names that differ in case alone would be mistaken for one another.
-Index("uq_account_user_name", func.lower(user.c.username), unique=True)
-# Whoever has forgotten a user name asks by address.
-Index("ix_account_user_email", func.lower(user.c.email))
 
 grant = table(
     "user_grant",

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import (
+from crofter.context import Context
+from crofter.db import Duplicate, Flag, Id, Moment, Row, among, identity, owned, partial_index, query, table
+from crofter.db.collections import Collection
+from crofter.db.sql import (
     Column,
     ForeignKey,
     Index,
@@ -21,10 +24,6 @@ from sqlalchemy import (
     true,
     update,
 )
-
-from crofter.context import Context
-from crofter.db import Duplicate, Flag, Id, Moment, Row, among, identity, owned, partial_index, query, table
-from crofter.db.collections import Collection
 from crofter.db.tally import Tally
 from crofter.drivers.hypervisor import VolumeRef
 from crofter.errors import Invalid

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
-
 from crofter.db import Row, Session, query
+from crofter.db.sql import select
 from crofter.drivers.hypervisor import VolumeRef
 from crofter.engine.queue import state_in
 from crofter.engine.tables import operation

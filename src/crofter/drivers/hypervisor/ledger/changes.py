@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import bindparam, select
-
 from crofter.db import Row, query
+from crofter.db.sql import bindparam, select
 from crofter.drivers.hypervisor.ledger import tables
 from crofter.drivers.hypervisor.ledger.ledger import Ledger
 from crofter.drivers.hypervisor.ledger.things import Domain, Thing

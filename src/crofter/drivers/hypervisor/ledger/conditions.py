@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import Meta, Struct, field
 from msgspec.structs import replace
-from sqlalchemy import bindparam, select
 
 from crofter.clock import SECOND
 from crofter.db import Session, query
+from crofter.db.sql import bindparam, select
 from crofter.drivers.hypervisor.ledger.tables import setting
 
 YEAR = 365 * 24 * 3600

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import and_, bindparam, delete, exists, func, or_, select, text
 
 from crofter.clock import Clock
 from crofter.db import Query, Row, Session, query
+from crofter.db.sql import and_, bindparam, delete, exists, func, or_, select, text
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.errors import Absent, Stale, Unreachable
 from crofter.drivers.hypervisor.ledger import conditions, read_counts, tables
@@ -28,7 +28,8 @@ FAULTS = 0
 
 _things = tables.thing.c
 _work = tables.work.c
-_COLUMNS = [column for column in _things if column.name != "kind"]
+_NAMES = [name for name in _things.keys() if name != "kind"]  # noqa: SIM118 - columns are no dictionary
+_COLUMNS = [_things[name] for name in _NAMES]
 
 
 class VolumeAt(Ref, frozen=True):
@@ -107,7 +108,7 @@ _BEGUN = query(
     ),
     StepContext,
 )
-_SAVED = [column.name for column in _COLUMNS if column.name != "id"]
+_SAVED = [name for name in _NAMES if name != "id"]
 _SAVE: Query[Any] = query(
     text(
         f"INSERT INTO hypervisor_thing (kind, id, {', '.join(_SAVED)})"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import bindparam, delete, exists, select, text, update
-
 from crofter.db import Row, Session, query
+from crofter.db.sql import bindparam, delete, exists, select, text, update
 from crofter.drivers.hypervisor.ledger import tables
 
 UNTIL_READ = 253_402_300_799_999

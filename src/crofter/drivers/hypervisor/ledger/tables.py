@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Integer, PrimaryKeyConstraint, Text
-
 from crofter.db import Flag, Id, Json, Time, identity, partial_index, table
+from crofter.db.sql import Column, Integer, PrimaryKeyConstraint, Text
 
 thing = table(
     "hypervisor_thing",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from sqlalchemy import select
-
 from crofter.db import Row, Session, query
+from crofter.db.sql import select
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
 from crofter.drivers.hypervisor.ledger.conditions import Conditions
 from crofter.drivers.hypervisor.ledger.fleet import BLOCK, Fleet, code_of

@@ -12,10 +12,10 @@ from typing import Any
 
 import msgspec
 from msgspec.structs import replace
-from sqlalchemy import BigInteger, bindparam, select, text, update
 
 from crofter.clock import Clock, machine_now
 from crofter.db import Database, Row, Session, query
+from crofter.db.sql import BigInteger, bindparam, select, text, update
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.ledger import tables as shared
 from crofter.drivers.hypervisor.ledger.conditions import Conditions

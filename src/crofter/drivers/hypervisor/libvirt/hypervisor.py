@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, overload
 
 from msgspec.structs import replace
-from sqlalchemy import bindparam, select
 
 from crofter.clock import Clock
 from crofter.db import Database, query
+from crofter.db.sql import bindparam, select
 from crofter.drivers.hypervisor.contract import PATIENCE, Order, SerialPort
 from crofter.drivers.hypervisor.errors import DriverError, Refused, Unreachable
 from crofter.drivers.hypervisor.ledger import changes, disk_plans, image_plans, observed, plans, volume_plans

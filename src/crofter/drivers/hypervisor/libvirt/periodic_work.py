@@ -8,10 +8,10 @@ import time
 from functools import partial
 
 from msgspec import Struct
-from sqlalchemy import bindparam, select
 
 from crofter.clock import HOUR, machine_now
 from crofter.db import query
+from crofter.db.sql import bindparam, select
 from crofter.drivers.hypervisor.ledger.tables import setting
 from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image
 from crofter.drivers.hypervisor.libvirt.connections import PATIENCE

@@ -6,10 +6,9 @@ import time
 from functools import partial
 from typing import Any
 
-from sqlalchemy import bindparam, delete, select
-
 from crofter.clock import DAY
 from crofter.db import Row, query
+from crofter.db.sql import bindparam, delete, select
 from crofter.drivers.hypervisor.errors import Absent, Refused, Unreachable
 from crofter.drivers.hypervisor.ledger.observed import POINTS
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain

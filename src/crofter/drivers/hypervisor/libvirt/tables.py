@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, Integer, PrimaryKeyConstraint, Text
-
 from crofter.db import Flag, Id, Json, Time, identity, table
+from crofter.db.sql import Column, Integer, PrimaryKeyConstraint, Text
 
 host = table(
     "hypervisor_host",

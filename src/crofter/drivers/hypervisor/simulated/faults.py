@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from msgspec.structs import replace
-from sqlalchemy import bindparam, update
 
 from crofter.db import query
+from crofter.db.sql import bindparam, update
 from crofter.drivers.hypervisor.errors import Absent, Refused
 from crofter.drivers.hypervisor.ledger import changes, conditions, tables
 from crofter.drivers.hypervisor.ledger.conditions import Conditions

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from sqlalchemy import Column, Index, Integer, Text, UniqueConstraint, bindparam, delete, func, select, text
 
 from crofter.context import Context
 from crofter.db import Id, Moment, Row, among, identity, query, table
 from crofter.db.collections import Collection
+from crofter.db.sql import Column, Index, Integer, Text, UniqueConstraint, bindparam, delete, func, select, text
 from crofter.db.tally import Tally
 from crofter.resources.domains.records.checks import Wanted
 from crofter.resources.domains.records.shapes import RecordView

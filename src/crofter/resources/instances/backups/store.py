@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, ForeignKey, Index, Text, bindparam, select
-
 from crofter.context import Context
 from crofter.db import Id, Json, Moment, Row, identity, owned, query, table
+from crofter.db.sql import Column, ForeignKey, Index, Text, bindparam, select
 
 backup = table(
     "backup",

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from sqlalchemy import bindparam
-
 from crofter.context import Context
 from crofter.db.collections import Collection
+from crofter.db.sql import bindparam
 from crofter.edge.endpoint import Lookup, endpoint
 from crofter.edge.listing import Listing
 from crofter.resources.instances.api import TheInstance

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, Text, bindparam, false, select, text
-
 from crofter.context import Context
 from crofter.db import Flag, Id, Json, Moment, Row, identity, owned, partial_index, query, table
+from crofter.db.sql import Column, ForeignKey, Index, Integer, Text, bindparam, false, select, text
 from crofter.kinds import Entity
 
 SLOTS = ("sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh")

@@ -7,7 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import (
+from crofter.context import Context
+from crofter.db import Id, Moment, identity, owned, query, table
+from crofter.db.sql import (
     Column,
     ForeignKey,
     Index,
@@ -21,9 +23,6 @@ from sqlalchemy import (
     select,
     text,
 )
-
-from crofter.context import Context
-from crofter.db import Id, Moment, identity, owned, query, table
 from crofter.errors import Reason
 from crofter.resources.instances.configs import store as configs
 from crofter.resources.instances.configs.store import Config

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from msgspec import Struct
-from sqlalchemy import bindparam, select
 
 from crofter.context import Context
 from crofter.db import Duplicate, query
+from crofter.db.sql import bindparam, select
 from crofter.errors import Forbidden, Invalid, Reason
 from crofter.kinds import Entity, inaccessible
 from crofter.resources.account.store import account

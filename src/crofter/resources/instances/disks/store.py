@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import CheckConstraint, Column, ForeignKey, Index, Integer, Text, bindparam, func, select
-
 from crofter.context import Context
 from crofter.db import Id, Moment, Row, identity, owned, query, table
+from crofter.db.sql import CheckConstraint, Column, ForeignKey, Index, Integer, Text, bindparam, func, select
 from crofter.kinds import Entity
 
 disk = table(

@@ -9,10 +9,10 @@ from __future__ import annotations
 import ipaddress
 
 from msgspec import Struct
-from sqlalchemy import Column, Index, Integer, PrimaryKeyConstraint, Text, bindparam, func, select
 
 from crofter.context import Context
 from crofter.db import Flag, Lock, Row, Session, Time, query, table
+from crofter.db.sql import Column, Index, Integer, PrimaryKeyConstraint, Text, bindparam, func, select
 from crofter.errors import Invalid
 
 PUBLIC = ipaddress.IPv4Network("100.64.0.0/10")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ipaddress
 from typing import Any
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, Text, UniqueConstraint, bindparam, select
-
 from crofter.context import Context
 from crofter.db import Id, Moment, Row, identity, owned, query, table
+from crofter.db.sql import Column, ForeignKey, Index, Integer, Text, UniqueConstraint, bindparam, select
 from crofter.errors import Invalid, NotFound
 from crofter.resources.instances.ips.store import shared_address
 

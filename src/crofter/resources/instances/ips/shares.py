@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import bindparam, select
-
 from crofter.context import Context
 from crofter.db import among, query
+from crofter.db.sql import bindparam, select
 from crofter.resources.instances.ips import ranges
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.ips.ranges import Range, ipv6_range

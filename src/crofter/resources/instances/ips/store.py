@@ -6,7 +6,10 @@ import ipaddress
 import zlib
 from functools import cache
 
-from sqlalchemy import (
+from crofter import clock
+from crofter.context import Context
+from crofter.db import Flag, Id, Moment, Row, json_list, owned, query, table
+from crofter.db.sql import (
     Column,
     ForeignKey,
     Index,
@@ -19,10 +22,6 @@ from sqlalchemy import (
     select,
     text,
 )
-
-from crofter import clock
-from crofter.context import Context
-from crofter.db import Flag, Id, Moment, Row, json_list, owned, query, table
 from crofter.db.tally import Tally
 from crofter.resources.instances.ips import blocks
 

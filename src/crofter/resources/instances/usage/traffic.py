@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlalchemy import bindparam, select
-
 from crofter.context import Context
 from crofter.db import Row, among, query
+from crofter.db.sql import bindparam, select
 from crofter.drivers.hypervisor import Unreachable
 from crofter.resources.instances.store import instance
 from crofter.resources.instances.usage import port

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from msgspec import Meta
-from sqlalchemy import Column, ForeignKey, Integer, Text, bindparam, func, select, true
 
 from crofter.context import Context
 from crofter.db import Flag, Row, query, table
 from crofter.db import Id as IdColumn
 from crofter.db.collections import Collection
+from crofter.db.sql import Column, ForeignKey, Integer, Text, bindparam, func, select, true
 from crofter.errors import Invalid
 from crofter.resources.instances import store as instances
 from crofter.resources.instances.ips import store as ips

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 from msgspec import Meta
-from sqlalchemy import Column, Index, Text, bindparam, select
 
 from crofter.context import Context
 from crofter.db import Moment as MomentColumn
 from crofter.db import Row, identity, owned, query, table
 from crofter.db.collections import Collection
+from crofter.db.sql import Column, Index, Text, bindparam, select
 from crofter.resources.managed import membership, naming
 from crofter.resources.users.shapes import Email
 from crofter.shapes import UNSET, Body, Filtered, Id, Moment, Optional, View, given

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import Column, Text, UniqueConstraint, bindparam, select
-
 from crofter.context import Context
 from crofter.db import Duplicate, Moment, Row, Sealed, among, identity, owned, query, table
 from crofter.db.collections import Collection
+from crofter.db.sql import Column, Text, UniqueConstraint, bindparam, select
 from crofter.errors import Invalid
 from crofter.resources.account.store import account
 from crofter.resources.managed import membership

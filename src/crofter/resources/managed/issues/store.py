@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from msgspec import Meta
-from sqlalchemy import Column, ForeignKey, Index, bindparam, select
 
 from crofter.context import Context
 from crofter.db import Id as IdColumn
 from crofter.db import Json, Row, identity, owned, query, table
 from crofter.db import Moment as MomentColumn
 from crofter.db.collections import Collection
+from crofter.db.sql import Column, ForeignKey, Index, bindparam, select
 from crofter.resources.managed import membership
 from crofter.resources.support.store import ticket
 from crofter.shapes import Address, Id, Moment, View

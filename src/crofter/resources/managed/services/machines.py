@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
-
 from crofter.context import Context
 from crofter.db import Row, among, query
+from crofter.db.sql import select
 from crofter.drivers.probes import Answer
 from crofter.resources.instances.ips.store import address
 from crofter.resources.instances.store import instance

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, PrimaryKeyConstraint, Text, bindparam, func, select
-
 from crofter.context import Context
 from crofter.db import Id, Moment, Row, among, identity, owned, query, table
 from crofter.db.collections import Collection
+from crofter.db.sql import Column, ForeignKey, Index, Integer, PrimaryKeyConstraint, Text, bindparam, func, select
 from crofter.resources.account.store import account
 from crofter.resources.managed import membership
 from crofter.resources.managed.services.shapes import ServiceView

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import bindparam, func, select
-
 from crofter.context import Context
 from crofter.db import Duplicate, Row, query
 from crofter.db.collections import Collection
+from crofter.db.sql import bindparam, func, select
 from crofter.errors import Invalid
 from crofter.kinds import Entity
 from crofter.resources.nodebalancers.configs.shapes import REDACTED, NodeBalancerConfigView, NodesStatusView

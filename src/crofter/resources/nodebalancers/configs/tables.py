@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Integer, Text, UniqueConstraint
-
 from crofter.db import Flag, Id, Sealed, identity, table
+from crofter.db.sql import Column, ForeignKey, Integer, Text, UniqueConstraint
 
 nodebalancer_config = table(
     "nodebalancer_config",

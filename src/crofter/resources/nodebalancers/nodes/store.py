@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from sqlalchemy import and_, bindparam, case, func, select
-
 from crofter.context import Context
 from crofter.db import Duplicate, Row, among, query
 from crofter.db.collections import Collection
+from crofter.db.sql import and_, bindparam, case, func, select
 from crofter.errors import Invalid
 from crofter.kinds import Entity
 from crofter.resources.instances.ips.store import address

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, Index, Integer, Text, UniqueConstraint
-
 from crofter.db import Id, identity, table
+from crofter.db.sql import Column, ForeignKey, Index, Integer, Text, UniqueConstraint
 
 nodebalancer_node = table(
     "nodebalancer_node",

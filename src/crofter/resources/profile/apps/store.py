@@ -6,11 +6,11 @@ from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from msgspec import Meta
-from sqlalchemy import bindparam, or_, select
 
 from crofter.context import Context
 from crofter.db import Row, query
 from crofter.db.collections import Collection
+from crofter.db.sql import bindparam, or_, select
 from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.oauth.rules import thumbnail_url

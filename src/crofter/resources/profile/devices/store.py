@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
-from sqlalchemy import bindparam, select
 
 from crofter.context import Context
 from crofter.db import Row, query
 from crofter.db.collections import Collection
+from crofter.db.sql import bindparam, select
 from crofter.resources.logins.store import device
 from crofter.shapes import Id, Moment, View
 

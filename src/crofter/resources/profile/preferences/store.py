@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import Column, ForeignKey, Index, bindparam, delete, func, literal_column, select
-
 from crofter.context import Context
 from crofter.db import Id, Json, identity, query, table
+from crofter.db.sql import Column, ForeignKey, Index, bindparam, delete, func, literal_column, select, text
 from crofter.resources.oauth.store import authorization
 from crofter.resources.users.store import token
 
@@ -18,9 +17,9 @@ preference = table(
     # Null for personal access tokens, which belong to no client.
     Column("client_id", Id, ForeignKey("oauth_client.id", ondelete="CASCADE"), index=True),
     Column("document", Json, nullable=False),
+    Index("uq_preference_client", "user_id", text("coalesce(client_id, 0)"), unique=True),
 )
 _CLIENT = func.coalesce(preference.c.client_id, literal_column("0"))
-Index("uq_preference_client", preference.c.user_id, _CLIENT, unique=True)
 
 _MINE = (preference.c.user_id == bindparam("user_id")) & (bindparam("client_id", type_=Id) == _CLIENT)
 _KEPT = query(select(preference.c.document).where(_MINE))

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Annotated
 
 from msgspec import Meta
-from sqlalchemy import bindparam, select
 
 from crofter import ssh
 from crofter.context import Context
 from crofter.db import Row, among, query
 from crofter.db.collections import Collection
+from crofter.db.sql import bindparam, select
 from crofter.events import record
 from crofter.kinds import Entity
 from crofter.resources.users.store import ssh_key, user

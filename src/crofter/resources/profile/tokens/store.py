@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from msgspec import Meta
-from sqlalchemy import bindparam, or_, select
 
 from crofter import clock, scopes
 from crofter.context import Context
 from crofter.db import Row, query
 from crofter.db.collections import Collection
+from crofter.db.sql import bindparam, or_, select
 from crofter.errors import Invalid, Reason
 from crofter.events import record
 from crofter.kinds import Entity

@@ -6,11 +6,11 @@ import hmac
 from typing import Annotated, Any
 
 from msgspec import Meta
-from sqlalchemy import bindparam, select
 
 from crofter import clock
 from crofter.context import Context, Runtime
 from crofter.db import Row, Session, query
+from crofter.db.sql import bindparam, select
 from crofter.errors import Invalid
 from crofter.events import record
 from crofter.kinds import Entity

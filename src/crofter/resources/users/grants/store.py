@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, bindparam, case, cast, exists, func, literal_column, select
-
 from crofter.context import Context
 from crofter.db import Id, Row, query
+from crofter.db.sql import ColumnElement, and_, bindparam, case, cast, exists, func, literal_column, select
 from crofter.resources.users.grants.shapes import KINDS
 from crofter.resources.users.store import grant, user
 

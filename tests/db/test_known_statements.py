@@ -1,0 +1,148 @@
+"""Statements that are written down ahead of the start are what SQLAlchemy would write, and nothing else is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from crofter import statements
+from crofter.db import Row, compiling, known_statements, query, row_statements
+from crofter.db.deferred import Indescribable, digest
+from crofter.db.query import Query
+from crofter.db.sql import bindparam, select, update
+from crofter.resources.tags.store import tag, tagged
+from crofter.resources.users.store import user
+
+
+@pytest.fixture(scope="module")
+def all_queries() -> list[Query[Any]]:
+    return statements.queries()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where the files are, for this test."""
+    monkeypatch.setattr(known_statements, "file_of", lambda dialect: tmp_path / dialect)
+    known_statements._written.cache_clear()
+    yield tmp_path
+    known_statements._written.cache_clear()
+
+
+def written(dialect: str, *queries: Query[Any]) -> None:
+    known_statements.write(dialect, compiling.schema(dialect), statements.compiled(dialect, queries))
+    known_statements._written.cache_clear()
+
+
+@pytest.mark.parametrize("dialect", statements.DIALECTS)
+def test_every_statement_is_read_as_it_was_compiled(all_queries: list[Query[Any]], dialect: str, folder: Path) -> None:
+    assert len(all_queries) > 600
+    written(dialect, *all_queries)
+    for each in all_queries:
+        known = known_statements.lookup(each.statement, dialect)
+        assert known is not None
+        fresh = each.compile(dialect)
+        assert msgspec.to_builtins(known) == msgspec.to_builtins(fresh)
+
+
+def test_nothing_is_told_apart_by_chance_or_confused(all_queries: list[Query[Any]]) -> None:
+    """Statements that are said in the same words are the same SQL, and those in others are not looked up as these."""
+    texts: dict[bytes, str] = {}
+    for each in all_queries:
+        sql = each.compile("sqlite").sql
+        assert texts.setdefault(digest(each.statement), sql) == sql
+
+
+def test_a_statement_that_has_changed_is_not_looked_up(folder: Path) -> None:
+    before = query(select(tag.c.label).where(tag.c.id == bindparam("tag_id")))
+    written("sqlite", before)
+    assert known_statements.lookup(before.statement, "sqlite") is not None
+    for changed in (
+        select(tag.c.label).where(tag.c.id == bindparam("other_id")),
+        select(tag.c.label).where(tag.c.id >= bindparam("tag_id")),
+        select(tag.c.id).where(tag.c.id == bindparam("tag_id")),
+        select(tag.c.label).where(tag.c.id == 1),
+        select(tag.c.label).where(bindparam("tag_id") == tag.c.id),
+    ):
+        assert known_statements.lookup(changed, "sqlite") is None
+    again = select(tag.c.label).where(tag.c.id == bindparam("tag_id"))
+    assert known_statements.lookup(again, "sqlite") is not None
+
+
+def test_one_alias_twice_is_not_two_that_are_alike() -> None:
+    first, second = tagged.alias(), tagged.alias()
+    twice = select(first.c.tag_id).where(first.c.object_id == first.c.tag_id)
+    both = select(first.c.tag_id).where(first.c.object_id == second.c.tag_id)
+    assert query(twice).compile("sqlite").sql != query(both).compile("sqlite").sql
+    assert digest(twice) != digest(both)
+
+
+def test_what_is_another_in_each_run_is_not_written_down() -> None:
+    with pytest.raises(Indescribable):
+        digest(select(tag).where(tag.c.label.in_({"a", "b"})))
+    assert "IN" in query(select(tag).where(tag.c.label.in_({"a"}))).compiled("sqlite").sql
+
+
+@pytest.mark.parametrize("content", [b"", b"\x93nonsense", b"\xc0"])
+def test_a_file_that_cannot_be_read_is_as_good_as_none(folder: Path, content: bytes) -> None:
+    (folder / "sqlite").write_bytes(content)
+    labels = query(select(tag.c.label))
+    assert known_statements.lookup(labels.statement, "sqlite") is None
+    assert labels.compiled("sqlite").sql == "SELECT tag.label \nFROM tag"
+
+
+def test_what_other_code_has_compiled_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = query(select(tag.c.label))
+    written("sqlite", labels)
+    monkeypatch.setattr(known_statements, "made_by", lambda: b"another")
+    known_statements._written.cache_clear()
+    assert known_statements.lookup(labels.statement, "sqlite") is None
+    assert known_statements.schema("sqlite") == []
+
+
+def test_the_schema_is_made_from_the_file_as_long_as_the_tables_are_those(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written("sqlite")
+    assert known_statements.schema("sqlite") == compiling.schema("sqlite")
+    monkeypatch.setattr(tag, "after_create", [("sqlite", "another trigger")])
+    assert known_statements.schema("sqlite") == []
+
+
+class Label(Row):
+    name: str
+
+
+def test_a_mistake_in_a_statement_is_found_when_it_is_compiled() -> None:
+    with pytest.raises(TypeError, match="not the selected columns"):
+        query(select(tag.c.label), Label).compile("sqlite")
+    with pytest.raises(AttributeError):
+        tag.c.lable  # noqa: B018
+    with pytest.raises(TypeError, match="has no columns"):
+        row_statements.update(tag, ("id",), ("lable",), "sqlite")
+    with pytest.raises(TypeError, match="known to the database only"):
+        assert tag.c.id == 1
+
+
+@pytest.mark.parametrize("dialect", statements.DIALECTS)
+def test_simple_statements_bind_what_sqlalchemy_would(dialect: str) -> None:
+    """Values, their order and which of them are documents."""
+    names = ("username", "email", "global_grants")
+    ours = row_statements.insert(user, names, dialect, asks=False)[0]
+    theirs = query(
+        update(user)
+        .where(user.c.id == bindparam("old_id", type_=user.c.id.type))
+        .values({name: bindparam(name, type_=user.c[name].type) for name in names})
+    ).compiled(dialect)
+    given: dict[str, Any] = {"username": "a", "email": "b", "global_grants": {"c": 1}, "old_id": 7}
+    changed = row_statements.update(user, ("id",), names, dialect)
+    assert changed.values(given) == theirs.values(given)
+    assert [name for name, _ in ours.binds] == [name for name, _ in theirs.binds] == ["global_grants"]
+
+
+def test_rows_that_are_counted_are_not_inserted_together() -> None:
+    with pytest.raises(TypeError, match="rows of tag are counted"):
+        row_statements.insert_rows(tag, ("account_id", "label"), 2, "sqlite")
