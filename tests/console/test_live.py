@@ -54,6 +54,17 @@ def test_tabs_share_one_stream_and_another_tab_takes_it_over(site: Site) -> None
         tab.close()
 
 
+def test_the_newest_events_are_read_once_before_the_stream(site: Site) -> None:
+    site.close_idle()
+    asked: list[str] = []
+    page = site.context.new_page()
+    page.on("request", lambda request: asked.append(request.url.removeprefix(site.cloud.url)))
+    with page.expect_request("**/v4/account/events/stream?*"):
+        site.visit(page, "/help")
+    page.close()
+    assert [url for url in asked if url.startswith("/v4/account/events?")] == ["/v4/account/events?page_size=50"]
+
+
 def test_a_lost_stream_says_so_and_misses_nothing(site: Site) -> None:
     site.close_idle()
     fault = {"kind": "http", "status": 503, "path": "/v4/account/events/stream", "times": 2}

@@ -13,8 +13,12 @@ export type Event = Schemas["EventView"];
 export type Planned = Schemas["PlanView"];
 export type Plan = Planned["plan"];
 
+/** The same for everybody, so nobody has to be signed in first. */
+const PUBLIC: readonly string[] = ["/compute/types", "/compute/types-legacy", "/regions"] satisfies (keyof paths)[];
+
 const signed: Middleware = {
-  async onRequest({ request }) {
+  async onRequest({ request, schemaPath }) {
+    if (PUBLIC.includes(schemaPath)) return request;
     const token = await session.token();
     if (token) request.headers.set("Authorization", `Bearer ${token}`);
     return request;

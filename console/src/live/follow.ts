@@ -23,6 +23,7 @@ type Told = { event: Event; fresh: boolean } | { state: LineState };
 export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => void): () => void {
   let stopped = false;
   let last = 0;
+  let began = 0;
   let line: AbortController | null = null;
   const due = new Map<string, ReturnType<typeof setTimeout>>();
   const leaving = new AbortController();
@@ -69,6 +70,7 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
     for (const event of recent.data) note(event);
     // The stream tells how an event goes on only if it has sent that event: begin before the oldest that is under way.
     const open = recent.data.filter(isUnderWay).map((event) => event.id);
+    began = Date.now();
     last = open.length > 0 ? Math.min(...open) - 1 : (recent.data[0]?.id ?? 0);
   }
 
@@ -104,9 +106,11 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
   /** Listen until we stop. After a break everything is looked at again: a change that was missed has no id. */
   async function lead(): Promise<void> {
     let wait = 500;
+    let begun = Date.now() - began < AT_MOST_EVERY; // nobody else had the lock, and what was read just now is still so
     while (!stopped && session.signedIn) {
       try {
-        await begin();
+        if (!begun) await begin();
+        begun = false;
         void cache.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "catalogue" });
         await listen();
         wait = 500;

@@ -1,7 +1,8 @@
 /** Everything by name: pages, instances, and what can be done. Ctrl K. */
-import { Spotlight, type SpotlightActionData } from "@mantine/spotlight";
+import { createSpotlight, Spotlight, type SpotlightActionData } from "@mantine/spotlight";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate, useRouter } from "@tanstack/react-router";
+import { useState } from "react";
 
 import { instances } from "../features/instances/queries";
 import { Icon } from "../ui/Icon";
@@ -9,15 +10,21 @@ import { StatusDot, toneOf } from "../ui/Status";
 import { words } from "../ui/words";
 import { railOf } from "./rail";
 
+const [store, palette] = createSpotlight();
+
+/** Opens it, wherever one is. */
+export const open = palette.open;
+
 export default function Palette() {
   const navigate = useNavigate();
-  const { data } = useQuery(instances());
+  const [used, setUsed] = useState(() => store.getState().opened); // nobody's instances are asked for before
+  const { data } = useQuery({ ...instances(), enabled: used });
   const actions: SpotlightActionData[] = [
     ...railOf(useRouter().routesByPath).flatMap((group) =>
       group.entries.map((entry) => ({ id: entry.to, label: entry.label, description: group.label, keywords: entry.keywords, leftSection: <Icon name={entry.icon} />, onClick: () => void navigate({ to: entry.to }) })),
     ),
     { id: "new", label: "Create an instance", leftSection: <Icon name="plus" />, onClick: () => void navigate({ to: "/instances/new" }) },
-    ...(data?.data ?? []).map((one) => ({
+    ...(used ? (data?.data ?? []) : []).map((one) => ({
       id: `instance-${one.id}`,
       label: one.label,
       description: `${words(one.status)}, ${one.ipv4[0] ?? "no address"}`,
@@ -28,13 +35,14 @@ export default function Palette() {
   ];
   return (
     <Spotlight
+      store={store}
       actions={actions}
       shortcut={["mod + K"]}
       nothingFound="Nothing has this name"
       highlightQuery
       limit={12}
       radius={12}
-     
+      onSpotlightOpen={() => setUsed(true)}
       searchProps={{ leftSection: <Icon name="search" />, placeholder: "Jump to…", "aria-label": "Jump to" }}
     />
   );

@@ -3,7 +3,7 @@ import { ActionIcon, Kbd, Menu, UnstyledButton, useComputedColorScheme } from "@
 import { notifications } from "@mantine/notifications";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Link, Outlet, useLocation, useRouter, useRouterState } from "@tanstack/react-router";
-import { lazy, Suspense, useEffect, useState } from "react";
+import { memo, useEffect, useState } from "react";
 
 import { facts } from "../facts";
 import { profile } from "../features/profile/queries";
@@ -16,16 +16,15 @@ import { showTimesIn, words } from "../ui/words";
 import { Banners } from "./Banners";
 import { useColours, useKeptColours } from "./colours";
 import { EventsButton } from "./EventsButton";
+import { LatePalette, openPalette } from "./LatePalette";
 import { railOf } from "./rail";
 import css from "./Shell.module.css";
+import { useSettled } from "./settled";
 import { useShortcuts } from "./shortcuts";
 import { SignInAgain } from "./SignInAgain";
 
-const Palette = lazy(() => import("./Palette"));
-
 export function Shell() {
   const line = useLine();
-  const groups = railOf(useRouter().routesByPath);
   const signedIn = useQuery(profile).isSuccess;
   const shown = useRouterState({ select: (router) => router.resolvedLocation?.pathname });
   const [open, setOpen] = useState(false);
@@ -40,7 +39,7 @@ export function Shell() {
         <Link to="/" className={css.mark} aria-label="crofter, home">
           <Mark /> <span>crofter</span>
         </Link>
-        <UnstyledButton className={css.search} onClick={() => void import("@mantine/spotlight").then(({ spotlight }) => spotlight.open())} aria-label="Jump to… (Ctrl K)">
+        <UnstyledButton className={css.search} onClick={openPalette} aria-label="Jump to… (Ctrl K)">
           <Icon name="search" size={16} />
           <span>Jump to…</span>
           <Kbd size="xs">Ctrl K</Kbd>
@@ -49,24 +48,14 @@ export function Shell() {
           <Icon name={open ? "cross" : "menu"} />
         </ActionIcon>
         <nav aria-label="Main" className={css.nav} data-open={open || undefined} onClick={() => setOpen(false)}>
-          {groups.map((group, index) => (
-            <div key={group.label || index} className={css.group} role="group" aria-label={group.label || "General"}>
-              {group.label && <span className={css.groupName}>{group.label}</span>}
-              {group.entries.map((entry) => (
-                <Link key={entry.to} to={entry.to} className={css.entry} activeOptions={{ exact: entry.to === "/", includeSearch: false }} activeProps={{ "data-active": true, "aria-current": "page" }}>
-                  <Icon name={entry.icon} /> {entry.label}
-                  {entry.to === "/instances" && <UnderWay />}
-                </Link>
-              ))}
-            </div>
-          ))}
+          <Entries />
         </nav>
         <div className={css.foot}>
           <Person line={line} />
         </div>
       </aside>
       <main id="main" className={css.main} tabIndex={-1} data-page={shown}>
-        {facts.sandbox && <SandboxBanner />}
+        {facts.sandbox && <SandboxBanner signedIn={signedIn} />}
         {line === "broken" && (
           <p className={css.broken} role="status">
             <Icon name="warn" size={16} /> The connection to the server is lost. Trying again; what you see may be old.
@@ -76,18 +65,34 @@ export function Shell() {
         <Outlet />
       </main>
       <SignInAgain />
-      <Suspense>
-        <Palette />
-      </Suspense>
+      <LatePalette signedIn={signedIn} />
     </div>
   );
 }
+
+/** Not drawn again with what is around them: each asks the router whether it is the page that is shown. */
+const Entries = memo(function Entries() {
+  const groups = railOf(useRouter().routesByPath);
+  return groups.map((group, index) => (
+    <div key={group.label || index} className={css.group} role="group" aria-label={group.label || "General"}>
+      {group.label && <span className={css.groupName}>{group.label}</span>}
+      {group.entries.map((entry) => (
+        <Link key={entry.to} to={entry.to} className={css.entry} activeOptions={{ exact: entry.to === "/", includeSearch: false }} activeProps={{ "data-active": true, "aria-current": "page" }}>
+          <Icon name={entry.icon} /> {entry.label}
+          {entry.to === "/instances" && <UnderWay />}
+        </Link>
+      ))}
+    </div>
+  ));
+});
 
 /** The rail is longer than many windows: where one is stays in sight. */
 function useShownEntry(): void {
   const place = useLocation({ select: (at) => at.pathname });
   useEffect(() => {
-    document.querySelector("nav [aria-current=page]")?.scrollIntoView({ block: "nearest" });
+    // With the next frame, which lays the page out anyhow.
+    const frame = requestAnimationFrame(() => document.querySelector("nav [aria-current=page]")?.scrollIntoView({ block: "nearest" }));
+    return () => cancelAnimationFrame(frame);
   }, [place]);
 }
 
@@ -124,16 +129,17 @@ function UnderWay() {
 }
 
 /** Nobody should take a sandbox for the real thing, or its time for theirs. */
-function SandboxBanner() {
+function SandboxBanner({ signedIn }: { signedIn: boolean }) {
   const { data } = useClock();
   const now = useNow();
+  const settled = useSettled(signedIn); // the first date of a tab takes 35 ms
   return (
     <div className={css.sandbox} role="status" aria-label="Sandbox">
       <Icon name="flask" size={16} />
       <span>
         <strong>Sandbox</strong>: machines and money are simulated.
       </span>
-      {data && (
+      {data && settled && (
         <Link to={"/sandbox" as string} className="figures">
           {new Date(now).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short", timeZone: "UTC" })} UTC{data.mode === "frozen" && ", the clock stands"}
         </Link>

@@ -24,8 +24,8 @@ export function SignInAgain() {
       }),
     [cache],
   );
-  return (
-    <Modal opened={lost} onClose={() => {}} title="Sign in again" withCloseButton={false} closeOnClickOutside={false} closeOnEscape={false}>
+  return lost && (
+    <Modal opened onClose={() => {}} title="Sign in again" withCloseButton={false} closeOnClickOutside={false} closeOnEscape={false}>
       <p>Your session has ended. This page stays as it is, with what you have typed: sign in in another tab, and go on here.</p>
       {tried && <p role="alert">Nobody is signed in with this browser yet.</p>}
       <Group justify="flex-end" mt="lg">

@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 
 import css from "./Cell.module.css";
 import { useNow } from "./now";
-import { ago, fullTime, moment } from "./words";
+import { ago, fullTime } from "./words";
 
 export function TwoLines({ children, under }: { children: ReactNode; under: ReactNode }) {
   return (
@@ -35,7 +35,7 @@ export function TagsAndAge({ of }: { of: { tags: readonly string[]; created: str
 export function Ago({ time }: { time: string }) {
   const now = useNow();
   return (
-    <time dateTime={moment(time).toISOString()} title={fullTime(time)}>
+    <time dateTime={`${time}Z`} onMouseEnter={(event) => (event.currentTarget.title = fullTime(time))}>
       {ago(time, now)}
     </time>
   );
@@ -43,5 +43,5 @@ export function Ago({ time }: { time: string }) {
 
 /** A date and time in the zone of the user. */
 export function Time({ time }: { time: string }) {
-  return <time dateTime={moment(time).toISOString()}>{fullTime(time)}</time>;
+  return <time dateTime={`${time}Z`}>{fullTime(time)}</time>;
 }

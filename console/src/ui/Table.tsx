@@ -2,15 +2,16 @@
 import { Button, Skeleton, TextInput } from "@mantine/core";
 import { useDebouncedCallback } from "@mantine/hooks";
 import { useNavigate } from "@tanstack/react-router";
-import { memo, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 
 import { Check } from "./Check";
 import { csv, type CsvValue, download } from "./csv";
 import { Icon } from "./Icon";
 import { Card, Trouble } from "./Page";
+import { useRowKeys } from "./rowKeys";
+import { Rows } from "./Rows";
 import { PAGE_SIZE } from "./search";
 import css from "./Table.module.css";
-import { useRowKeys } from "./rowKeys";
 
 export interface Column<T> {
   key: string;
@@ -74,6 +75,7 @@ export function Table<T>(props: ListProps<T>) {
   const onSearch = props.search && change;
   const rows = useMemo(() => query.data?.data ?? [], [query.data]);
   const [picked, setPicked] = useState<ReadonlySet<string | number>>(new Set());
+  const [waited] = useState(query.isPending);
   const body = useRef<HTMLTableSectionElement>(null);
   const chosen = rows.filter((row) => picked.has(rowKey(row)));
   const clear = () => setPicked(new Set());
@@ -103,7 +105,7 @@ export function Table<T>(props: ListProps<T>) {
       ) : rows.length === 0 ? (
         <p className={css.nothing}>{search.q ? `None of your ${props.name} match “${search.q}”.` : `None of your ${props.name} match these filters.`}</p>
       ) : (
-        <table className={css.table} data-old={query.isPlaceholderData || undefined} aria-label={`${props.name.charAt(0).toUpperCase()}${props.name.slice(1)}`}>
+        <table className={css.table} data-old={query.isPlaceholderData || undefined} aria-rowcount={rows.length + 1} aria-label={`${props.name.charAt(0).toUpperCase()}${props.name.slice(1)}`}>
           <thead>
             <tr>
               {props.bulk && (
@@ -126,19 +128,7 @@ export function Table<T>(props: ListProps<T>) {
               )}
             </tr>
           </thead>
-          <tbody ref={body}>
-            {rows.map((row) => (
-              <Row
-                key={rowKey(row)}
-                row={row}
-                columns={columns as Column<unknown>[]}
-                label={props.rowLabel(row)}
-                picked={props.bulk ? picked.has(rowKey(row)) : undefined}
-                onPick={() => toggle(rowKey(row))}
-                actions={props.actions as ((row: unknown) => ReactNode) | undefined}
-              />
-            ))}
-          </tbody>
+          <Rows body={body} rows={rows} columns={columns} rowKey={rowKey} rowLabel={props.rowLabel} picked={props.bulk && picked} onPick={toggle} actions={props.actions} inSteps={waited} />
         </table>
       )}
       {query.data && <Paging {...props} onSearch={onSearch} pages={query.data.pages} results={query.data.results} />}
@@ -176,7 +166,7 @@ function Head<T>({ column, order, onOrder }: { column: Column<T>; order?: string
   const down = sort !== undefined && order === `-${sort}`;
   const next = up ? `-${sort}` : down ? undefined : sort;
   return (
-    <th scope="col" className={css[column.align ?? "left"]} style={{ width: column.width }} aria-sort={up ? "ascending" : down ? "descending" : undefined}>
+    <th scope="col" className={column.align && css[column.align]} style={{ width: column.width }} aria-sort={up ? "ascending" : down ? "descending" : undefined}>
       {sort && onOrder ? (
         <button type="button" className={css.sort} data-on={up || down || undefined} onClick={() => onOrder(next)}>
           {column.header}
@@ -188,44 +178,6 @@ function Head<T>({ column, order, onOrder }: { column: Column<T>; order?: string
     </th>
   );
 }
-
-interface RowProps {
-  row: unknown;
-  columns: Column<unknown>[];
-  label: string;
-  picked?: boolean;
-  onPick: () => void;
-  actions?: (row: unknown) => ReactNode;
-}
-
-/** Drawn again only if its object or its box changed: progress is drawn inside of a cell. */
-const Row = memo(
-  function Row({ row, columns, label, picked, onPick, actions }: RowProps) {
-    return (
-      <tr data-picked={picked || undefined}>
-        {picked !== undefined && (
-          <td className={css.box}>
-            <Check label={`Choose ${label}`} checked={picked} onChange={onPick} />
-          </td>
-        )}
-        {columns.map((column, index) => {
-          const look = { className: `${css[column.align ?? "left"]}${column.align ? " figures" : ""}`, "data-phone": index === 0 ? "first" : column.phone, "data-header": column.header };
-          return index === 0 ? (
-            <th key={column.key} scope="row" {...look}>
-              {column.cell(row)}
-            </th>
-          ) : (
-            <td key={column.key} {...look}>
-              {column.cell(row)}
-            </td>
-          );
-        })}
-        {actions && <td className={css.actions}>{actions(row)}</td>}
-      </tr>
-    );
-  },
-  (before, after) => before.row === after.row && before.picked === after.picked && before.columns === after.columns && before.actions === after.actions,
-);
 
 function Paging<T>({ name, search = {}, onSearch, pages, results }: Props<T> & { pages: number; results: number }) {
   if (!onSearch || results === 0 || pages <= 1) return null;

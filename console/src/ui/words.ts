@@ -1,8 +1,15 @@
 /** How the server speaks: times, amounts and names, the same everywhere. */
 const LANGUAGE = navigator.language || "en";
-const relative = new Intl.RelativeTimeFormat(LANGUAGE, { numeric: "auto", style: "long" });
-const cents = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" });
-const fine = new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", minimumFractionDigits: 3, maximumFractionDigits: 4 });
+// The first use of Intl takes a tab 35 ms, in which it reads which languages there are. What rows of a list show is
+// written without it where that is the same, and the rest when somebody first needs it.
+const relative = later(() => new Intl.RelativeTimeFormat(LANGUAGE, { numeric: "auto", style: "long" }));
+const cents = later(() => new Intl.NumberFormat("en-US", { style: "currency", currency: "USD" }));
+const fine = later(() => new Intl.NumberFormat("en-US", { style: "currency", currency: "USD", minimumFractionDigits: 3, maximumFractionDigits: 4 }));
+
+function later<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
 
 /** `shutting_down` as a person says it. */
 export function words(name: string): string {
@@ -16,11 +23,15 @@ export function moment(text: string): Date {
 }
 
 export function money(amount: number): string {
-  return cents.format(amount);
+  const [whole = "", fraction = ""] = Math.abs(amount).toFixed(2).split(".");
+  if (Number(`${whole}.${fraction}`) !== Math.abs(amount) || amount >= 1e15) return cents().format(amount); // rounded as money is
+  return `${amount < 0 ? "-" : ""}$${grouped(whole)}.${fraction}`;
 }
 
+const grouped = (digits: string): string => digits.replace(/\B(?=(\d{3})+$)/g, ",");
+
 export function perHour(amount: number): string {
-  return fine.format(amount);
+  return fine().format(amount);
 }
 
 export function size(megabytes: number): string {
@@ -28,7 +39,7 @@ export function size(megabytes: number): string {
   return megabytes >= 1024 ? `${+(megabytes / 1024).toFixed(1)} GB` : `${megabytes} MB`;
 }
 
-const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
+const STEPS: ["year" | "month" | "day" | "hour" | "minute", number][] = [
   ["year", 31_557_600],
   ["month", 2_629_800],
   ["day", 86_400],
@@ -38,9 +49,22 @@ const STEPS: [Intl.RelativeTimeFormatUnit, number][] = [
 
 export function ago(text: string, now: number): string {
   const seconds = (now - moment(text).getTime()) / 1000;
-  for (const [unit, length] of STEPS) if (Math.abs(seconds) >= length) return relative.format(-Math.round(seconds / length), unit);
+  for (const [unit, length] of STEPS) if (Math.abs(seconds) >= length) return inWords(-Math.round(seconds / length), unit, LANGUAGE);
   return "just now";
 }
+
+const ENGLISH = /^en(-US|-GB)?$/;
+
+/** `-3`, `day`: 3 days ago. */
+export function inWords(amount: number, unit: (typeof STEPS)[number][0], language: string): string {
+  if (!ENGLISH.test(language)) return relative().format(amount, unit);
+  const many = Math.abs(amount);
+  if (many !== 1 || unit === "hour" || unit === "minute") return amount < 0 ? `${counted(many, unit)} ago` : `in ${counted(many, unit)}`;
+  if (unit === "day") return amount < 0 ? "yesterday" : "tomorrow";
+  return `${amount < 0 ? "last" : "next"} ${unit}`;
+}
+
+const counted = (many: number, unit: string) => `${grouped(String(many))} ${unit}${many === 1 ? "" : "s"}`;
 
 /** `00:00:07` as `7 s left`. Where the server does not say, what it took so far tells, once there is enough of it. */
 export function about(remaining: string | null, taken = 0, percent = 0): string {
@@ -57,29 +81,31 @@ let times = formats(undefined);
 
 /** The zone that times are shown in: the user's, from the profile. Unknown ones are the browser's. */
 export function showTimesIn(name: string | undefined): void {
-  try {
-    times = formats(name);
-  } catch {
-    times = formats(undefined);
-  }
+  times = formats(name);
 }
 
 function formats(timeZone: string | undefined) {
-  return {
-    full: new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeStyle: "short", timeZone }),
-    day: new Intl.DateTimeFormat(LANGUAGE, { dateStyle: "medium", timeZone }),
-  };
+  return { full: later(() => format({ dateStyle: "medium", timeStyle: "short", timeZone })), day: later(() => format({ dateStyle: "medium", timeZone })) };
+}
+
+function format(options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  try {
+    return new Intl.DateTimeFormat(LANGUAGE, options);
+  } catch {
+    return new Intl.DateTimeFormat(LANGUAGE, { ...options, timeZone: undefined });
+  }
 }
 
 /** Date and time as people of this language write them, with the zone. */
 export function fullTime(text: string): string {
-  return times.full.format(moment(text));
+  return times.full().format(moment(text));
 }
 
 export function day(text: string): string {
-  return times.day.format(moment(text));
+  return times.day().format(moment(text));
 }
 
 export function count(number: number, singular: string, plural = `${singular}s`): string {
-  return `${number.toLocaleString(LANGUAGE)} ${number === 1 ? singular : plural}`;
+  const said = ENGLISH.test(LANGUAGE) && Number.isInteger(number) && number >= 0 ? grouped(String(number)) : number.toLocaleString(LANGUAGE);
+  return `${said} ${number === 1 ? singular : plural}`;
 }

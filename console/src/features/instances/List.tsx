@@ -1,7 +1,7 @@
 import { Button, NativeSelect } from "@mantine/core";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-query";
 import { getRouteApi, Link } from "@tanstack/react-router";
-import { lazy, Suspense, useMemo, useState } from "react";
+import { createContext, lazy, Suspense, use, useEffect, useMemo, useState } from "react";
 
 import type { Instance, Schemas } from "../../api/client";
 import { useProgress } from "../../live/progress";
@@ -9,6 +9,7 @@ import { TagsAndAge, TwoLines } from "../../ui/Cell";
 import { Copyable } from "../../ui/Copyable";
 import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
+import { whenIdle } from "../../ui/idle";
 import { Empty, Page } from "../../ui/Page";
 import { RowLink } from "../../ui/RowLink";
 import { Status } from "../../ui/Status";
@@ -29,15 +30,14 @@ const CURL = 'curl -H "Authorization: Bearer $TOKEN" \\\n  $CROFTER/v4/compute/i
 export default function List() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
+  const cache = useQueryClient();
   const query = useQuery({ ...instances(search), placeholderData: keepPreviousData });
   const catalogue = useQuery(types);
   const legacy = useQuery(legacyTypes);
   const may = useMay();
   const [doomed, setDoomed] = useState<Instance | null>(null);
-  const columns = useMemo(
-    () => columnsWith(new Map([...(legacy.data?.data ?? []), ...(catalogue.data?.data ?? [])].map((type) => [type.id, type]))),
-    [catalogue.data, legacy.data],
-  );
+  const known = useMemo(() => byName(legacy.data, catalogue.data), [catalogue.data, legacy.data]);
+  const columns = useMemo(() => columnsWith((one) => monthly(one, byName(cache.getQueryData(legacyTypes.queryKey), cache.getQueryData(types.queryKey)))), [cache]);
   const actions = useMemo(() => (one: Instance) => <Power one={one} onRemove={setDoomed} />, []);
   const change = useSearchChange<Search>();
   const create = (
@@ -61,28 +61,30 @@ export default function List() {
       }
     >
       {query.data && "looked" in query.data && query.data.looked && <p className={css.note}>Looked through the first {query.data.looked} only. Find by name or tag to narrow it down.</p>}
-      <Table
-        name="instances"
-        columns={columns}
-        query={query}
-        rowKey={(one) => one.id}
-        rowLabel={(one) => one.label}
-        search={search}
-        find="Find by name, tag or address"
-        filters={<Filters search={search} onChange={change} />}
-        filtered={Boolean(search.tag || search.region || search.status)}
-        actions={actions}
-        bulk={(chosen, clear) => (
-          <Suspense fallback={null}>
-            <Bulk chosen={chosen} clear={clear} />
-          </Suspense>
-        )}
-        empty={
-          <Empty icon="server" title="No instances yet" command={CURL} action={create}>
-            An instance is a machine of your own. It is ready in a minute, and you pay by the hour for as long as it exists.
-          </Empty>
-        }
-      />
+      <Known value={known}>
+        <Table
+          name="instances"
+          columns={columns}
+          query={query}
+          rowKey={(one) => one.id}
+          rowLabel={(one) => one.label}
+          search={search}
+          find="Find by name, tag or address"
+          filters={<Filters search={search} onChange={change} shown={query.isSuccess} />}
+          filtered={Boolean(search.tag || search.region || search.status)}
+          actions={actions}
+          bulk={(chosen, clear) => (
+            <Suspense fallback={null}>
+              <Bulk chosen={chosen} clear={clear} />
+            </Suspense>
+          )}
+          empty={
+            <Empty icon="server" title="No instances yet" command={CURL} action={create}>
+              An instance is a machine of your own. It is ready in a minute, and you pay by the hour for as long as it exists.
+            </Empty>
+          }
+        />
+      </Known>
       {doomed && <DeleteInstance one={doomed} onClose={() => setDoomed(null)} />}
     </Page>
   );
@@ -95,9 +97,12 @@ const STATES = [
   { value: "changing", label: "Changing" },
 ];
 
-function Filters({ search, onChange }: { search: Search; onChange: (change: Partial<Search>) => void }) {
-  const places = useQuery(regions);
-  const labels = useQuery(tags);
+/** What can be chosen comes after the rows that are `shown`: an account may have hundreds of tags. */
+function Filters({ search, onChange, shown }: { search: Search; onChange: (change: Partial<Search>) => void; shown: boolean }) {
+  const [due, setDue] = useState(false);
+  useEffect(() => (shown ? whenIdle(() => setDue(true)) : undefined), [shown]);
+  const places = useQuery({ ...regions, enabled: due });
+  const labels = useQuery({ ...tags, enabled: due });
   const offered = labels.data?.data.map((tag) => tag.label) ?? [];
   const set = (name: "status" | "region" | "tag") => (event: { currentTarget: { value: string } }) => onChange({ [name]: event.currentTarget.value || undefined, page: undefined });
   return (
@@ -138,11 +143,28 @@ function State({ one }: { one: Instance }) {
   return <Status status={one.status} event={useProgress("compute", one.id)} />;
 }
 
-function columnsWith(types: Map<string, Schemas["TypeView"]>): Column<Instance>[] {
-  const monthly = (one: Instance) => {
-    const type = types.get(one.type);
-    return (type?.price.monthly ?? 0) + (one.backups.enabled ? (type?.addons.backups.price.monthly ?? 0) : 0);
-  };
+type Types = ReadonlyMap<string, Schemas["TypeView"]>;
+/** Cells ask here, so that rows that are there already are not drawn again when plans and prices come. */
+const Known = createContext<Types>(new Map());
+
+type TypePage = { data: Schemas["TypeView"][] } | undefined;
+const byName = (legacy: TypePage, current: TypePage): Types => new Map([...(legacy?.data ?? []), ...(current?.data ?? [])].map((type) => [type.id, type]));
+
+function monthly(one: Instance, known: Types): number {
+  const type = known.get(one.type);
+  return (type?.price.monthly ?? 0) + (one.backups.enabled ? (type?.addons.backups.price.monthly ?? 0) : 0);
+}
+
+function Plan({ one }: { one: Instance }) {
+  return <TwoLines under={`${one.specs.vcpus} vCPU, ${size(one.specs.disk)}`}>{use(Known).get(one.type)?.label ?? one.type}</TwoLines>;
+}
+
+function Price({ one }: { one: Instance }) {
+  const known = use(Known);
+  return <TwoLines under={one.status === "offline" ? "still billed" : "a month"}>{known.has(one.type) && money(monthly(one, known))}</TwoLines>;
+}
+
+function columnsWith(price: (one: Instance) => number): Column<Instance>[] {
   return [
     {
       key: "label",
@@ -157,20 +179,8 @@ function columnsWith(types: Map<string, Schemas["TypeView"]>): Column<Instance>[
     },
     { key: "status", header: "Status", width: 230, phone: "wide", csv: (one) => one.status, cell: (one) => <State one={one} /> },
     { key: "ipv4", header: "Address", csv: (one) => one.ipv4.join(" "), cell: (one) => one.ipv4[0] && <Copyable text={one.ipv4[0]} what="address" /> },
-    {
-      key: "type",
-      header: "Plan",
-      phone: "hide",
-      csv: (one) => one.type,
-      cell: (one) => <TwoLines under={`${one.specs.vcpus} vCPU, ${size(one.specs.disk)}`}>{types.get(one.type)?.label ?? one.type}</TwoLines>,
-    },
+    { key: "type", header: "Plan", phone: "hide", csv: (one) => one.type, cell: (one) => <Plan one={one} /> },
     { key: "region", header: "Region", sort: "region", phone: "hide", csv: (one) => one.region, cell: (one) => one.region },
-    {
-      key: "price",
-      header: "Price",
-      align: "right",
-      csv: monthly,
-      cell: (one) => <TwoLines under={one.status === "offline" ? "still billed" : "a month"}>{types.has(one.type) && money(monthly(one))}</TwoLines>,
-    },
+    { key: "price", header: "Price", align: "right", csv: price, cell: (one) => <Price one={one} /> },
   ];
 }

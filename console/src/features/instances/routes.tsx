@@ -4,7 +4,7 @@ import { root } from "../../root";
 import { listSearch } from "../../ui/search";
 import { backups } from "./backupQueries";
 import { addresses } from "./networkQueries";
-import { instance, instances } from "./queries";
+import { instance, instances, legacyTypes, types } from "./queries";
 import { configs, disks } from "./diskQueries";
 
 const search = listSearch("tag", "region", "status");
@@ -14,7 +14,11 @@ const list = createRoute({
   path: "/instances",
   validateSearch: search,
   loaderDeps: ({ search }) => search,
-  loader: ({ context, deps }) => void context.cache.prefetchQuery(instances(deps)),
+  loader: ({ context, deps }) => {
+    // Prices and plans are there before the rows that show them, which are drawn once then.
+    for (const catalogue of [types, legacyTypes]) void context.cache.prefetchQuery(catalogue);
+    void context.cache.prefetchQuery(instances(deps));
+  },
   component: lazyRouteComponent(() => import("./List")),
 });
 
