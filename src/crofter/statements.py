@@ -49,7 +49,7 @@ def queries() -> list[Query[Any]]:
 def _made_later() -> Iterator[Query[Any]]:
     yield bootstrap.stored_first_user()
     for offered in registry.CATALOGUE_TABLES:
-        yield loading.slugs(offered.table, offered.slug)
+        yield loading.known_rows(offered.table, offered.slug)
         yield loading.unplaced(offered.table)
         yield create(offered.table)
         yield rows_of(offered.table, loading.is_offered(offered.table))

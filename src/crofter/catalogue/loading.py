@@ -23,23 +23,31 @@ def load(db: Session, targets: Sequence[CatalogueTable], folder: str | None) -> 
 
 def _fill(db: Session, target: CatalogueTable, entries: Sequence[Entry]) -> None:
     """What is no longer in the file loses its place and is offered no more; what else a row holds outlives a start."""
-    known = set(db.column(slugs(target.table, target.slug)))
+    rows = [dict(zip(target.table.c.keys(), row, strict=True)) for row in db.all(known_rows(target.table, target.slug))]
+    known = {row[target.slug]: row for row in rows}
+    wanted = {entry.id: {"position": place, **target.columns(entry)} for place, entry in enumerate(entries, 1)}
+    offered = {slug for slug, row in known.items() if row["position"] is not None}
+    if offered == wanted.keys() and all(_holds(known[slug], values) for slug, values in wanted.items()):
+        return  # as at nearly every start
     if known:
         db.run(unplaced(target.table))  # also frees the places, since no two rows may share one
     new: list[dict[str, Any]] = []
-    for position, entry in enumerate(entries, 1):
-        values = {"position": position, **target.columns(entry)}
-        if entry.id in known:
-            db.update(target.table, {target.slug: entry.id}, **values)
+    for slug, values in wanted.items():
+        if slug in known:
+            db.update(target.table, {target.slug: slug}, **values)
         else:
-            new.append({target.slug: entry.id, **values})
+            new.append({target.slug: slug, **values})
     for first in range(0, len(new), AT_ONCE):
         db.insert_rows(target.table, new[first : first + AT_ONCE])
 
 
+def _holds(row: dict[str, Any], values: dict[str, Any]) -> bool:
+    return all(row[name] == value for name, value in values.items())
+
+
 @lru_cache
-def slugs(table: Table, slug: str) -> Query[str]:
-    return query(select(table.c[slug]).where(table.c[slug].is_not(None)))
+def known_rows(table: Table, slug: str) -> Query[tuple[Any, ...]]:
+    return query(select(table).where(table.c[slug].is_not(None)), lambda *values: values)
 
 
 @lru_cache
