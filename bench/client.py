@@ -62,6 +62,9 @@ async def _many(port: int, make: Make, numbers: Iterator[int], connections: int)
             answer = await _ask(reader, writer, make(number))
             if answer.status != 200:
                 raise RuntimeError(f"answered {answer.status}: {answer.body.decode()[:200]}")
+            if (b"connection", b"close") in answer.headers:  # not by ours
+                writer.close()
+                reader, writer = await asyncio.open_connection("127.0.0.1", port)
         writer.close()
 
     async with asyncio.TaskGroup() as group:

@@ -1,18 +1,18 @@
-"""The same three calls as a textbook would write them, with FastAPI and an ORM, where those are installed.
+"""The same three calls as a textbook would write them, with FastAPI and an ORM, and by other clouds for tests.
 
-They are no dependencies of ours: ``--peers`` names a Python that has fastapi, uvicorn, sqlalchemy and aiosqlite.
+They are no dependencies of ours: ``--peers`` names a Python that has fastapi, uvicorn, sqlalchemy[asyncio], aiosqlite, and
+perhaps moto; Prism is found on the path.
 """
 
 from __future__ import annotations
 
 import itertools
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from bench import client, machine
+from bench import client, machine, others
 from bench.client import Make
 from bench.measuring import Effort
 from bench.processes import TOKEN, Server
@@ -22,6 +22,8 @@ from bench.work import INSTANCES, create_instance, get
 
 LESS = 15.0
 """How many times less CPU than the textbook version ours is to take."""
+SLOW = 10
+"""Requests of a round, to those that take a tenth of a second for one."""
 TEXTBOOK = Path(__file__).with_name("textbook.py")
 
 
@@ -37,26 +39,27 @@ def peers(store: Store, effort: Effort, python: str | None) -> tuple[str, list[V
     finally:
         server.stop()
     rows, verdicts = [], []
-    if python is not None and _has(python, "fastapi, sqlalchemy, aiosqlite, uvicorn"):
+    if python is not None and others.has(python, "fastapi, sqlalchemy, greenlet, aiosqlite, uvicorn"):
         with _textbook(python, store.folder / "textbook.db") as (port, pid):
             theirs = [_cost(port, lambda: [pid], make, effort) for _name, make in asked]
-        for (name, _make), mine, other in zip(asked, ours, theirs, strict=True):
-            verdicts.append(Verdict(LESS / (other / mine), 1.0))
-            rows.append([name, f"{mine:.0f}", f"{other:.0f}", f"{other / mine:.1f}x", f">= {LESS:.0f}x"])
+        for (name, _make), mine, cost in zip(asked, ours, theirs, strict=True):
+            verdicts.append(Verdict(LESS / (cost / mine), 1.0))
+            rows.append([name, f"{mine:.0f}", f"{cost:.0f}", f"{cost / mine:.1f}x", f">= {LESS:.0f}x"])
     else:
         rows.append(["textbook FastAPI and ORM", "", "", "not installed", ""])
+    for other in others.installed(python):
+        with others.serving(other) as (port, pids):
+            for (name, _make), mine, make in zip(asked, ours, other.asked(port), strict=True):
+                cost = _cost(port, pids, make, effort, SLOW)
+                rows.append([f"{name}, {other.name}", f"{mine:.0f}", f"{cost:.0f}", f"{cost / mine:.1f}x", ""])
     columns = ["CPU per request, us", "ours", "theirs", "theirs/ours", "target"]
     return render("Beside others", columns, rows), verdicts
 
 
-def _has(python: str, modules: str) -> bool:
-    return subprocess.run([python, "-c", f"import {modules}"], capture_output=True, check=False).returncode == 0
-
-
-def _cost(port: int, pids: object, make: Make, effort: Effort) -> float:
+def _cost(port: int, pids: object, make: Make, effort: Effort, most: int = 200) -> float:
     assert callable(pids)
     numbers: Iterator[int] = itertools.count(500_000)
-    amount = min(effort.most, 200)
+    amount = min(effort.most, most)
     # One after the other: a textbook's transactions fail when others write at the same time.
     client.load(port, make, numbers, min(20, amount), connections=1)
     costs = []
