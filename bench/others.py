@@ -84,8 +84,8 @@ def _ask_moto(port: int) -> tuple[Make, Make, Make]:
         _ec2("DescribeInstances", {"MaxResults": "100"}),
         _ec2("RunInstances", image | {"MaxCount": "1"}),
     )
-    one, many, new = ((lambda _number, content=content: content) for content in contents)
-    return one, many, new
+    single, listed, made_anew = ((lambda _number, content=content: content) for content in contents)
+    return single, listed, made_anew
 
 
 def _ec2(action: str, values: dict[str, str]) -> bytes:
@@ -102,5 +102,5 @@ def _ec2(action: str, values: dict[str, str]) -> bytes:
 
 def _ask_prism(_port: int) -> tuple[Make, Make, Make]:
     """Without the version, which is part of the server's address in the document."""
-    one, many = (get(path.removeprefix("/v4")) for path in (f"{INSTANCES}/50", INSTANCES))
-    return one, many, lambda number: create_instance(number).replace(b" /v4/", b" /", 1)
+    single, listed = (get(path.removeprefix("/v4")) for path in (f"{INSTANCES}/50", INSTANCES))
+    return single, listed, lambda number: create_instance(number).replace(b" /v4/", b" /", 1)

@@ -1,7 +1,7 @@
 """The same three calls as a textbook would write them, with FastAPI and an ORM, and by other clouds for tests.
 
-They are no dependencies of ours: ``--peers`` names a Python that has fastapi, uvicorn, sqlalchemy[asyncio], aiosqlite, and
-perhaps moto; Prism is found on the path.
+They are no dependencies of ours: ``--peers`` names a Python that has fastapi, uvicorn, sqlalchemy[asyncio] and
+aiosqlite, and perhaps moto; Prism is found on the path.
 """
 
 from __future__ import annotations

@@ -54,8 +54,7 @@ def build_runtime(settings: Settings, *, beside: bool = False) -> Runtime:
     """What every process needs. ``beside``: for a command while another process serves the same SQLite."""
     rng = Rng(settings.seed)
     database = open_database(settings.database, settings.folder, pool=settings.threads + 8, beside=beside)
-    if not is_ready(database):
-        _prepare(database)
+    prepare(database)
     current, *former = _masters(settings, rng)
     keyring = Keyring(current, rng, tuple(former))
     patiently(lambda: _adopt_hash_keys(keyring, database))
@@ -79,13 +78,17 @@ def _adopt_hash_keys(keyring: Keyring, database: Database) -> None:
         rotation.adopt_hash_keys(keyring, db)
 
 
-def _prepare(database: Database) -> None:
+def prepare(database: Database) -> str:
+    """Bring the schema to this release's revision; says what was done: ``made``, ``moved`` or ``ready``."""
+    if is_ready(database):
+        return "ready"
     import crofter.registry  # noqa: F401, PLC0415 - which tables there are
 
-    if not make(database):
-        from crofter.db import schema_changes  # noqa: PLC0415 - loads SQLAlchemy
+    if make(database):
+        return "made"
+    from crofter.db import schema_changes  # noqa: PLC0415 - loads SQLAlchemy
 
-        schema_changes.prepare(database)
+    return schema_changes.prepare(database)
 
 
 def patiently(start: Callable[[], T]) -> T:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 from msgspec import Struct
 
 from crofter.context import Runtime
-from crofter.db import Row, Sealed, Session, metadata, query, table
-from crofter.db.deferred import evaluate
+from crofter.db import Query, Row, Sealed, Session, query, table
 from crofter.db.sql import Column, LargeBinary, Table, Text, bindparam, cast, func, select, update
+from crofter.db.tables import all_tables, deferred
 from crofter.engine.tables import operation
 from crofter.errors import Unavailable
 from crofter.keyring import HEADER, MARK, OVERHEAD, Keyring, Unopenable
@@ -81,46 +82,62 @@ def rotate(runtime: Runtime) -> Rotated:
     return done
 
 
-def _sealed_columns() -> Iterator[tuple[Table, Column[Any]]]:
-    for holder in metadata.sorted_tables:
-        for column in holder.columns:
-            if isinstance(column.type, evaluate(Sealed)):
-                yield holder, column
+def _sealed_columns() -> Iterator[tuple[Table, str]]:
+    for holder in all_tables():
+        for column in deferred(holder).c.sealed():
+            yield holder, column
 
 
-def _batch(runtime: Runtime, holder: Table, column: Column[Any], done: Rotated) -> bool:
+@cache
+def _outdated(holder: Table, column: str) -> Query[tuple[Any, ...]]:
+    keys, sealed = [holder.c[name] for name in deferred(holder).c.primary_key()], holder.c[column]
+    under_another = func.substr(sealed, 1, HEADER) != bindparam("header", type_=LargeBinary)
+    rows = select(*keys, sealed).where(sealed.is_not(None), under_another)
+    return query(rows.order_by(*keys).limit(bindparam("most")), lambda *values: values)
+
+
+def _batch(runtime: Runtime, holder: Table, column: str, done: Rotated) -> bool:
     """Whether there may be more."""
-    keys = list(holder.primary_key.columns)
-    old = select(*keys, column).where(
-        column.is_not(None), func.substr(column, 1, HEADER) != bindparam("header", type_=LargeBinary)
-    )
-    outdated = query(old.order_by(*keys).limit(BATCH + len(done.left)), lambda *values: values)
     known = {(left.table, left.column, left.key) for left in done.left}
     moved = 0
     with runtime.database.write() as db:
-        for *key, sealed in db.all(outdated, header=runtime.keyring.header):
-            if (holder.name, column.name, tuple(key)) in known:
+        outdated = _outdated(holder, column)
+        for *key, sealed in db.all(outdated, header=runtime.keyring.header, most=BATCH + len(done.left)):
+            if (holder.name, column, tuple(key)) in known:
                 continue
             moved += 1
             try:
                 anew = runtime.keyring.rewrap(bytes(sealed))
             except Unopenable:
-                done.left.append(NotRewrapped(holder.name, column.name, tuple(key)))
+                done.left.append(NotRewrapped(holder.name, column, tuple(key)))
                 continue
-            where = {part.name: value for part, value in zip(keys, key, strict=True)}
-            done.rewrapped += db.update(holder, {**where, column.name: sealed}, **{column.name: anew})
+            where = dict(zip(deferred(holder).c.primary_key(), key, strict=True))
+            done.rewrapped += db.update(holder, {**where, column: sealed}, **{column: anew})
     return moved > 0
 
 
-def _documents(keyring: Keyring, db: Session, holder: Table, name: str, done: Rotated) -> None:
+@cache
+def _documents_of(holder: Table, name: str) -> tuple[Query[tuple[Any, ...]], Query[None]]:
+    """Those that hold something sealed, and how one is changed. Text in, text out: none need be taken apart."""
     text = cast(holder.c[name], Text)
-    holding_sealed = query(select(holder.c.id, text).where(text.like(f"%{MARK.hex()}%")), lambda *values: values)
-    # Text in, text out: a document that is only looked through need not be taken apart.
-    changed = query(
-        update(holder)
-        .where(holder.c.id == bindparam("row"), text == bindparam("before", type_=Text))
-        .values({name: bindparam("after", type_=Text)})
+    holding_sealed = select(holder.c.id, text).where(text.like(f"%{MARK.hex()}%"))
+    changed = update(holder).where(holder.c.id == bindparam("row"), text == bindparam("before", type_=Text))
+    return (
+        query(holding_sealed, lambda *values: values),
+        query(changed.values({name: bindparam("after", type_=Text)})),
     )
+
+
+def queries() -> Iterator[Query[Any]]:
+    """All that a change of the master key asks."""
+    for holder, column in _sealed_columns():
+        yield _outdated(holder, column)
+    for document in DOCUMENTS:
+        yield from _documents_of(*document)
+
+
+def _documents(keyring: Keyring, db: Session, holder: Table, name: str, done: Rotated) -> None:
+    holding_sealed, changed = _documents_of(holder, name)
     for row, document in db.all(holding_sealed):
         anew, failures = document, 0
         for sealed in {match for match in _IN_TEXT.findall(document) if not match.startswith(keyring.header.hex())}:

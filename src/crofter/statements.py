@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import Any, TypeVar
 
 import crofter
-from crofter import bootstrap, registry
+from crofter import bootstrap, registry, rotation
 from crofter.catalogue import loading
 from crofter.db import compiling, known_statements
 from crofter.db.collections import Collection
@@ -53,6 +53,7 @@ def _made_later() -> Iterator[Query[Any]]:
         yield loading.unplaced(offered.table)
         yield create(offered.table)
         yield rows_of(offered.table, loading.is_offered(offered.table))
+    yield from rotation.queries()
     for restricted in (False, True):
         events.reads(restricted=restricted)
     for collection in _alive(Collection):

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, cast
 
 from crofter import audit
-from crofter.bootstrap import MASTERS, build_runtime
+from crofter.bootstrap import MASTERS, build_runtime, prepare
 from crofter.cli.operators import Arguments, Refused, Rows, on_servers_record
 from crofter.config import Settings
 from crofter.context import Runtime
@@ -57,7 +57,6 @@ def _write_rows(database: Database, file: IO[bytes]) -> None:
 def restore(settings: Settings, arguments: Arguments) -> Rows:
     """Put back what a backup holds, while nothing else is at the database. Then look whether the audit log is whole."""
     import crofter.registry  # noqa: F401, PLC0415 - an empty database gets every table
-    from crofter.db import schema_changes  # noqa: PLC0415
 
     source = Path(arguments["file"])
     sqlite = _is_sqlite(source)
@@ -66,7 +65,7 @@ def restore(settings: Settings, arguments: Arguments) -> Rows:
     key_must_be_there(settings)
     database = open_database(settings.database, settings.folder)
     try:
-        _must_be_empty(database, replace=arguments["replace"], made=schema_changes.prepare(database) == "made")
+        _must_be_empty(database, replace=arguments["replace"], made=prepare(database) == "made")
         _put_back(database, source)
     finally:
         database.close()
@@ -112,11 +111,9 @@ def _must_be_empty(database: Database, *, replace: bool, made: bool) -> None:
 
 def _put_back(database: Database, source: Path) -> None:
     if database.dialect == "sqlite":
-        from crofter.db import schema_changes  # noqa: PLC0415
-
         _must_be_whole(source)
         cast("SqliteDatabase", database).copy_from(source)
-        schema_changes.prepare(database)  # a backup of an older release is moved forward
+        prepare(database)  # a backup of an older release is moved forward
         return
     from crofter.db import backups  # noqa: PLC0415
 

@@ -6,7 +6,7 @@ import msgspec
 
 import crofter.registry  # noqa: F401 - every table
 from crofter import audit
-from crofter.bootstrap import FIRST_USER_KEY, bootstrap, build_runtime
+from crofter.bootstrap import FIRST_USER_KEY, bootstrap, build_runtime, prepare
 from crofter.cli.backups import key_must_be_there
 from crofter.cli.operators import Arguments, Refused, Rows, on_servers_record
 from crofter.config import Settings
@@ -37,7 +37,7 @@ def _is_new(runtime: Runtime) -> bool:
 
 def move(settings: Settings, arguments: Arguments) -> Rows:
     """From SQLite in the data folder to an empty PostgreSQL, with the server stopped. SQLite's file stays as it is."""
-    from crofter.db import moving, schema_changes  # noqa: PLC0415 - PostgreSQL's driver
+    from crofter.db import moving  # noqa: PLC0415 - PostgreSQL's driver
 
     address = _checked(arguments["to"])
     if settings.database is not None:
@@ -52,7 +52,7 @@ def move(settings: Settings, arguments: Arguments) -> Rows:
         target = open_database(address, None)
         try:
             moving.must_be_empty(target)
-            schema_changes.prepare(target)
+            prepare(target)
             rows = sum(moving.move(source.database, target).values())
         finally:
             target.close()

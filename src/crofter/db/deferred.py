@@ -93,6 +93,12 @@ def values_of(part: Deferred) -> tuple[Any, ...]:
     return values
 
 
+def named_of(part: Deferred) -> dict[str, Any]:
+    """What a call was given by name."""
+    named: dict[str, Any] = part._parts[2]
+    return named
+
+
 def evaluate(part: Any) -> Any:
     """What SQLAlchemy makes of an expression, once."""
     if isinstance(part, Deferred):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from crofter.db.deferred import Deferred, digest, evaluate, is_call_of, values_of
+from crofter.db.deferred import Deferred, digest, evaluate, is_call_of, named_of, values_of
 from crofter.db.sql import (
     DDL,
     BigInteger,
@@ -20,6 +20,8 @@ from crofter.db.sql import (
     Integer,
     Json,
     MetaData,
+    PrimaryKeyConstraint,
+    Sealed,
     Table,
     event,
     text,
@@ -44,6 +46,7 @@ class _Columns:
 
     def __init__(self, table: DeferredTable, parts: tuple[Any, ...]) -> None:
         self._columns = {values_of(part)[0]: part for part in parts if is_call_of(part, Column)}
+        self._key = [name for part in parts if is_call_of(part, PrimaryKeyConstraint) for name in values_of(part)]
         self._expressions = {name: Deferred(getattr, Deferred(getattr, table, "c"), name) for name in self._columns}
 
     def __getattr__(self, name: str) -> Any:
@@ -69,9 +72,19 @@ class _Columns:
         values = [value for part in self._columns.values() for value in values_of(part)]
         return {values_of(value)[0].partition(".")[0] for value in values if is_call_of(value, ForeignKey)}
 
+    def primary_key(self) -> list[str]:
+        return [name for name, part in self._columns.items() if named_of(part).get("primary_key")] or self._key
+
     def documents(self) -> frozenset[str]:
         """The columns that hold JSON."""
-        return frozenset(name for name, part in self._columns.items() if is_call_of(values_of(part)[1], Json))
+        return frozenset(self._of_type(Json))
+
+    def sealed(self) -> list[str]:
+        """The columns that hold what the keyring has sealed."""
+        return self._of_type(Sealed)
+
+    def _of_type(self, word: Any) -> list[str]:
+        return [name for name, part in self._columns.items() if is_call_of(values_of(part)[1], word)]
 
 
 class DeferredTable(Deferred):
@@ -170,6 +183,11 @@ def sorted_names() -> list[str]:
     for table in _tables.values():
         order.add(table.name, *table.c.references() - {table.name})
     return list(order.static_order())
+
+
+def all_tables() -> list[Table]:
+    """Each after those that it refers to."""
+    return [_tables[name] for name in sorted_names()]  # type: ignore[misc]
 
 
 def schema_digest() -> bytes:
