@@ -18,7 +18,10 @@ from unittest import mock
 
 import httpx2
 
+import crofter
+from crofter import statements
 from crofter.cli import main
+from crofter.db import known_statements
 
 CROFTER = str(Path(sys.executable).with_name("crofter"))
 TOKEN = "a-token-that-was-set-by-hand"
@@ -31,6 +34,14 @@ def environment(**more: str) -> dict[str, str]:
     left = {name: value for name, value in os.environ.items() if not name.startswith("CROFTER_")}
     left.pop("PYTHONDONTWRITEBYTECODE", None)
     return {**left, "PYTHONPYCACHEPREFIX": BYTECODE, **more}
+
+
+def write_statements() -> None:
+    """As `make` does, where a file of the source has changed since; apart from the statements of any test."""
+    sources = max(file.stat().st_mtime for file in Path(crofter.__file__).parent.rglob("*.py"))
+    written = [known_statements.file_of(dialect) for dialect in statements.DIALECTS]
+    if any(not file.exists() or file.stat().st_mtime < sources for file in written):
+        subprocess.run([sys.executable, "-m", "crofter.statements"], check=True)
 
 
 def run(

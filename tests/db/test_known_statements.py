@@ -2,25 +2,39 @@
 
 from __future__ import annotations
 
+import json
+import operator
+import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from crofter import statements
 from crofter.db import Row, compiling, known_statements, query, row_statements
-from crofter.db.deferred import Indescribable, digest
+from crofter.db.deferred import Deferred, Indescribable, digest, evaluate
 from crofter.db.query import Query
 from crofter.db.sql import bindparam, select, update
 from crofter.resources.tags.store import tag, tagged
 from crofter.resources.users.store import user
+from tests.served import write_statements
 
-
-@pytest.fixture(scope="module")
-def all_queries() -> list[Query[Any]]:
-    return statements.queries()
+COMPARE = """
+import json
+from crofter import statements
+from crofter.db import known_statements
+queries = statements.queries()
+print(json.dumps([len(queries), [
+    query.compile(dialect).sql
+    for dialect in statements.DIALECTS
+    for query in queries
+    if query.compile(dialect) != known_statements.lookup(query.statement, dialect)
+]]))
+"""
 
 
 @pytest.fixture
@@ -37,23 +51,13 @@ def written(dialect: str, *queries: Query[Any]) -> None:
     known_statements._written.cache_clear()
 
 
-@pytest.mark.parametrize("dialect", statements.DIALECTS)
-def test_every_statement_is_read_as_it_was_compiled(all_queries: list[Query[Any]], dialect: str, folder: Path) -> None:
-    assert len(all_queries) > 600
-    written(dialect, *all_queries)
-    for each in all_queries:
-        known = known_statements.lookup(each.statement, dialect)
-        assert known is not None
-        fresh = each.compile(dialect)
-        assert msgspec.to_builtins(known) == msgspec.to_builtins(fresh)
-
-
-def test_nothing_is_told_apart_by_chance_or_confused(all_queries: list[Query[Any]]) -> None:
-    """Statements that are said in the same words are the same SQL, and those in others are not looked up as these."""
-    texts: dict[bytes, str] = {}
-    for each in all_queries:
-        sql = each.compile("sqlite").sql
-        assert texts.setdefault(digest(each.statement), sql) == sql
+def test_every_statement_is_written_down_as_it_would_be_compiled() -> None:
+    """In a process of its own: statements of tests are none of the server's."""
+    write_statements()
+    done = subprocess.run([sys.executable, "-c", COMPARE], capture_output=True, text=True, check=True)
+    amount, different = json.loads(done.stdout)
+    assert amount > 600
+    assert different == []
 
 
 def test_a_statement_that_has_changed_is_not_looked_up(folder: Path) -> None:
@@ -110,6 +114,21 @@ def test_the_schema_is_made_from_the_file_as_long_as_the_tables_are_those(
     assert known_statements.schema("sqlite") == compiling.schema("sqlite")
     monkeypatch.setattr(tag, "after_create", [("sqlite", "another trigger")])
     assert known_statements.schema("sqlite") == []
+
+
+def test_threads_that_need_the_same_table_make_it_once() -> None:
+    made: list[str] = []
+
+    def slowly(name: str) -> str:
+        made.append(name)
+        time.sleep(0.05)
+        return name
+
+    table = Deferred(slowly, "table")
+    columns = [Deferred(operator.add, table, f".{number}") for number in range(8)]
+    with ThreadPoolExecutor(len(columns)) as threads:
+        assert list(threads.map(evaluate, columns)) == [f"table.{number}" for number in range(8)]
+    assert made == ["table"]
 
 
 class Label(Row):

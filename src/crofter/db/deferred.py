@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import operator
+import threading
 from collections.abc import Callable, Iterator
 from enum import Enum
 from hashlib import blake2b
 from typing import Any
 
 _NOT_YET = object()
+_evaluating = threading.RLock()
+"""Held meanwhile: two requests with the first filters of a process would make the same table twice."""
 
 
 class Indescribable(Exception):
@@ -103,7 +106,9 @@ def evaluate(part: Any) -> Any:
     """What SQLAlchemy makes of an expression, once."""
     if isinstance(part, Deferred):
         if part._result is _NOT_YET:
-            part._result = part._evaluated()
+            with _evaluating:
+                if part._result is _NOT_YET:
+                    part._result = part._evaluated()
         return part._result
     if type(part) in (tuple, list):
         return type(part)(evaluate(inner) for inner in part)
