@@ -76,6 +76,14 @@ for _, group in itertools.groupby(commands, lambda one: one[0].split()[0]):
         os._exit(0)
     os.wait()
 """
+NEVER_READY = """
+import sys
+from crofter import assembly
+from crofter.cli import main
+assembly.FILTERS_READY_AFTER = 3600
+sys.exit(main(sys.argv[1:]))
+"""
+"""Serves, and does not load what filters need before there is one."""
 LISTED = """
 import json
 from crofter import bootstrap, registry
@@ -131,7 +139,7 @@ def test_a_server_starts_and_serves_without_sqlalchemy(
         server: PostgresServer = request.getfixturevalue("postgres_server")
         flags += ["--database", server.address(server.empty())]
     for _ in range(2):
-        with serving(*flags, program=(sys.executable, "-X", "importtime", "-m", "crofter")) as process:
+        with serving(*flags, program=(sys.executable, "-X", "importtime", "-c", NEVER_READY)) as process:
             with process.client() as client:
                 made = client.post("/v4/compute/instances", json=NEW)
                 assert made.status_code == 200, made.text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
+import threading
 from collections.abc import Callable
 from copy import copy
 from functools import partial
@@ -57,6 +58,10 @@ if TYPE_CHECKING:
 HTML = "text/html; charset=utf-8"
 
 
+FILTERS_READY_AFTER = 3.0
+"""Seconds after a start."""
+
+
 class Application(Struct):
     """Everything that one process of crofter consists of."""
 
@@ -106,6 +111,8 @@ def build(settings: Settings) -> Application:
     if runtime.hypervisor.real_time and settings.role != "api":
         parts.on_start += (periodic_work.start,)
         parts.on_stop = (periodic_work.stop, *parts.on_stop, runtime.hypervisor.close)
+    if settings.role != "worker":
+        parts.on_start += (lambda: _get_ready_for_filters(runtime.database.dialect),)
     if runtime.database.reads_block:
         _keep_catalogue(parts, runtime)
     application = Application(runtime, _app(parts), worker, time_travel, first_login, Readiness(runtime, worker))
@@ -171,6 +178,19 @@ def _seed(application: Application, control: SandboxControl) -> None:
         empty(application.runtime.database)
         application.runtime.database.close()
         raise
+
+
+def _get_ready_for_filters(dialect: str) -> None:
+    """Filters are compiled by SQLAlchemy. It is loaded soon after a start that did without, before somebody waits."""
+
+    def load() -> None:
+        from crofter.db import compiling  # noqa: PLC0415
+
+        compiling.get_ready(dialect)
+
+    timer = threading.Timer(FILTERS_READY_AFTER, load)
+    timer.daemon = True
+    timer.start()
 
 
 def _keep_catalogue(parts: Parts, runtime: Runtime) -> None:

@@ -56,6 +56,12 @@ def compiled(expression: Any, dialect: str, fields: tuple[str, ...] | None) -> S
     )
 
 
+def get_ready(dialect: str) -> None:
+    """Load and make all that the first statement of a process waits for."""
+    evaluate_all()
+    dialect_of(dialect)
+
+
 def schema(dialect: str) -> list[str]:
     """Everything that makes the present schema on an empty database."""
     statements: list[str] = []
