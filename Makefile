@@ -36,10 +36,10 @@ SERVING := $(UV) sync --quiet --locked $(EXTRAS) --no-dev --inexact --python $(P
 	@touch $@
 
 # All statements in the databases' words, so that no start has to load what writes them.
-src/crofter/db/known_statements_postgresql.bin: $(shell find src/crofter -name '*.py') | .venv/serving
+src/crofter/db/known_statements.bin: $(shell find src/crofter -name '*.py') | .venv/serving
 	@$(RUN)python -m crofter.statements
 
-statements: src/crofter/db/known_statements_postgresql.bin
+statements: src/crofter/db/known_statements.bin
 
 .tools/bin/uv:
 	$(PYTHON) -m venv .tools
@@ -106,5 +106,5 @@ sbom: | $(UV) ## write dist/crofter.cdx.json: every package of a release, as Cyc
 	$(UV) export --quiet --locked --no-dev --all-extras --format cyclonedx1.5 --output-file dist/crofter.cdx.json
 
 clean: ## remove what was installed and built, not your data
-	rm -rf console/dist console/node_modules src/crofter/db/known_statements_*.bin
+	rm -rf console/dist console/node_modules src/crofter/db/known_statements.bin*
 	rm -rf .venv .tools .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

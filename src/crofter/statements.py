@@ -17,7 +17,6 @@ from crofter.catalogue import loading
 from crofter.db import compiling, known_statements
 from crofter.db.collections import Collection
 from crofter.db.deferred import digest
-from crofter.db.known_statements import Statement
 from crofter.db.memory_copy import create, rows_of
 from crofter.db.query import Query
 from crofter.resources.events import store as events
@@ -64,15 +63,11 @@ def _alive(kind: type[T]) -> list[T]:
     return [thing for thing in gc.get_objects() if isinstance(thing, kind)]
 
 
-def compiled(dialect: str, wanted: Iterable[Query[Any]]) -> dict[bytes, Statement]:
-    return {digest(query.statement): query.compile(dialect) for query in wanted}
-
-
-def main() -> None:
-    wanted = queries()
-    for dialect in DIALECTS:
-        known_statements.write(dialect, compiling.schema(dialect), compiled(dialect, wanted))
+def write(wanted: Iterable[Query[Any]]) -> None:
+    schema = {dialect: compiling.schema(dialect) for dialect in DIALECTS}
+    compiled = {digest(each.statement): {dialect: each.compile(dialect) for dialect in DIALECTS} for each in wanted}
+    known_statements.write(schema, compiled)
 
 
 if __name__ == "__main__":
-    main()
+    write(queries())

@@ -40,14 +40,14 @@ print(json.dumps([len(queries), [
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Where the files are, for this test."""
-    monkeypatch.setattr(known_statements, "file_of", lambda dialect: tmp_path / dialect)
+    monkeypatch.setattr(known_statements, "FILE", tmp_path / "statements")
     known_statements._written.cache_clear()
     yield tmp_path
     known_statements._written.cache_clear()
 
 
-def written(dialect: str, *queries: Query[Any]) -> None:
-    known_statements.write(dialect, compiling.schema(dialect), statements.compiled(dialect, queries))
+def written(*queries: Query[Any]) -> None:
+    statements.write(queries)
     known_statements._written.cache_clear()
 
 
@@ -62,7 +62,7 @@ def test_every_statement_is_written_down_as_it_would_be_compiled() -> None:
 
 def test_a_statement_that_has_changed_is_not_looked_up(folder: Path) -> None:
     before = query(select(tag.c.label).where(tag.c.id == bindparam("tag_id")))
-    written("sqlite", before)
+    written(before)
     assert known_statements.lookup(before.statement, "sqlite") is not None
     for changed in (
         select(tag.c.label).where(tag.c.id == bindparam("other_id")),
@@ -92,7 +92,7 @@ def test_what_is_another_in_each_run_is_not_written_down() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"\x93nonsense", b"\xc0"])
 def test_a_file_that_cannot_be_read_is_as_good_as_none(folder: Path, content: bytes) -> None:
-    (folder / "sqlite").write_bytes(content)
+    (folder / "statements").write_bytes(content)
     labels = query(select(tag.c.label))
     assert known_statements.lookup(labels.statement, "sqlite") is None
     assert labels.compiled("sqlite").sql == "SELECT tag.label \nFROM tag"
@@ -100,7 +100,7 @@ def test_a_file_that_cannot_be_read_is_as_good_as_none(folder: Path, content: by
 
 def test_what_other_code_has_compiled_is_not_used(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     labels = query(select(tag.c.label))
-    written("sqlite", labels)
+    written(labels)
     monkeypatch.setattr(known_statements, "made_by", lambda: b"another")
     known_statements._written.cache_clear()
     assert known_statements.lookup(labels.statement, "sqlite") is None
@@ -110,7 +110,7 @@ def test_what_other_code_has_compiled_is_not_used(folder: Path, monkeypatch: pyt
 def test_the_schema_is_made_from_the_file_as_long_as_the_tables_are_those(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    written("sqlite")
+    written()
     assert known_statements.schema("sqlite") == compiling.schema("sqlite")
     monkeypatch.setattr(tag, "after_create", [("sqlite", "another trigger")])
     assert known_statements.schema("sqlite") == []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from sqlalchemy import BigInteger, Boolean, ColumnElement, LargeBinary, Select, Text, bindparam
 from sqlalchemy.ext.compiler import compiles
@@ -26,6 +26,7 @@ __all__ = [
 ]
 
 create_table = CreateTable
+T = TypeVar("T")
 
 
 class Moment(TypeDecorator[str]):
@@ -63,19 +64,26 @@ class _List(Json):
     cache_ok = True
 
 
-class among(ColumnElement[bool]):  # noqa: N801 - reads as a word of SQL
+class _OfColumn(ColumnElement[T]):
+    """Something said of a column."""
+
+    def __init__(self, column: ColumnElement[Any]) -> None:
+        self.column = column
+
+    @property
+    def _from_objects(self) -> Any:
+        """So that a statement knows its table by this alone."""
+        return self.column._from_objects
+
+
+class among(_OfColumn[bool]):  # noqa: N801 - reads as a word of SQL
     """``column`` is one of the values of a list bound under ``name``; the list may be of any length."""
 
     inherit_cache = True
 
     def __init__(self, column: ColumnElement[Any], name: str) -> None:
-        self.column = column
+        super().__init__(column)
         self.list = bindparam(name, type_=_List())
-
-    @property
-    def _from_objects(self) -> Any:
-        """So that a statement knows its table by this condition alone."""
-        return self.column._from_objects
 
 
 @compiles(among, "sqlite")
@@ -92,13 +100,13 @@ def _among_postgresql(element: among, compiler: Any, **kw: Any) -> str:
     return f"{column} IN (SELECT CAST(value AS {cast}) FROM json_array_elements_text(CAST({array} AS json)))"
 
 
-class unindexed(ColumnElement[Any]):  # noqa: N801 - reads as a word of SQL
+class unindexed(_OfColumn[Any]):  # noqa: N801 - reads as a word of SQL
     """A column that SQLite must not look for an index on, since another one gives the wanted order."""
 
     inherit_cache = True
 
     def __init__(self, column: ColumnElement[Any]) -> None:
-        self.column = column
+        super().__init__(column)
         self.type = column.type
 
 
@@ -138,18 +146,11 @@ def _json_list_postgresql(element: json_list, compiler: Any, **_kw: Any) -> str:
     return f"CAST(array_to_json(ARRAY({compiler.process(element.select)})) AS TEXT)"
 
 
-class try_lock_account(ColumnElement[bool]):  # noqa: N801 - reads as a word of SQL
+class try_lock_account(_OfColumn[bool]):  # noqa: N801 - reads as a word of SQL
     """Hold the account of a row until the transaction ends, if nobody else does; whether it is held. Never waits."""
 
     inherit_cache = True
     type = Boolean()
-
-    def __init__(self, column: ColumnElement[Any]) -> None:
-        self.column = column
-
-    @property
-    def _from_objects(self) -> Any:
-        return self.column._from_objects
 
 
 @compiles(try_lock_account, "sqlite")

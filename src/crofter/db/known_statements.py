@@ -1,11 +1,12 @@
 """Statements in the databases' words, written down ahead of the start by ``python -m crofter.statements``.
 
 A statement is looked up by the words it was said in, so one that has changed since is not found, and is compiled when
-it is first used. So is every statement where the files were never written: a start then takes longer, and is no other.
+it is first used. So is every statement where the file was never written: a start then takes longer, and is no other.
 """
 
 from __future__ import annotations
 
+import tempfile
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -18,6 +19,7 @@ from crofter.db.tables import schema_digest
 
 DOCUMENT, FLAG = "document", "flag"
 _FOLDER = Path(__file__).parent
+FILE = _FOLDER / "known_statements.bin"
 
 
 class Statement(msgspec.Struct, array_like=True, gc=False):
@@ -36,8 +38,10 @@ class Statement(msgspec.Struct, array_like=True, gc=False):
 class _Written(msgspec.Struct, array_like=True):
     made_by: bytes = b""
     schema_digest: bytes = b""
-    schema: list[str] = []
-    statements: dict[bytes, msgspec.Raw] = {}
+    schema: dict[str, list[str]] = {}
+    """By dialect."""
+    statements: dict[bytes, dict[str, msgspec.Raw]] = {}
+    """By digest and dialect: what is alike lies together, and a wheel packs it to a fraction."""
 
 
 _read_statement = msgspec.msgpack.Decoder(Statement).decode
@@ -49,14 +53,10 @@ def made_by() -> bytes:
     return blake2b(sources, digest_size=16).digest()
 
 
-def file_of(dialect: str) -> Path:
-    return _FOLDER / f"known_statements_{dialect}.bin"
-
-
 @cache
-def _written(dialect: str) -> _Written:
+def _written() -> _Written:
     try:
-        written = msgspec.msgpack.decode(file_of(dialect).read_bytes(), type=_Written)
+        written = msgspec.msgpack.decode(FILE.read_bytes(), type=_Written)
     except (OSError, msgspec.DecodeError):
         return _Written()
     return written if written.made_by == made_by() else _Written()
@@ -64,22 +64,26 @@ def _written(dialect: str) -> _Written:
 
 def lookup(expression: Any, dialect: str) -> Statement | None:
     try:
-        statement = _written(dialect).statements.get(digest(expression))
+        statements = _written().statements.get(digest(expression))
     except Indescribable:
         return None
-    return None if statement is None else _read_statement(statement)
+    return None if statements is None else _read_statement(statements[dialect])
 
 
 def schema(dialect: str) -> list[str]:
     """What makes all tables on an empty database; nothing if the tables are others than when it was written."""
-    written = _written(dialect)
-    return written.schema if written.schema_digest == schema_digest() else []
+    written = _written()
+    return written.schema[dialect] if written.schema_digest == schema_digest() else []
 
 
-def write(dialect: str, schema: list[str], statements: dict[bytes, Statement]) -> None:
+def write(schema: dict[str, list[str]], statements: dict[bytes, dict[str, Statement]]) -> None:
     """Whole or not at all, also beside another process that writes the same."""
-    raw = {key: msgspec.Raw(msgspec.msgpack.encode(statement)) for key, statement in sorted(statements.items())}
-    file = file_of(dialect)
-    fresh = file.with_suffix(".new")
-    fresh.write_bytes(msgspec.msgpack.encode(_Written(made_by(), schema_digest(), schema, raw)))
-    fresh.replace(file)
+    raw = {
+        key: {dialect: msgspec.Raw(msgspec.msgpack.encode(each)) for dialect, each in dialects.items()}
+        for key, dialects in sorted(statements.items(), key=lambda entry: [each.sql for each in entry[1].values()])
+    }
+    content = msgspec.msgpack.encode(_Written(made_by(), schema_digest(), schema, raw))
+    with tempfile.NamedTemporaryFile(dir=FILE.parent, prefix=FILE.stem, suffix=".new", delete=False) as fresh:
+        fresh.write(content)
+    Path(fresh.name).chmod(0o644)
+    Path(fresh.name).replace(FILE)

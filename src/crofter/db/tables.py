@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from graphlib import TopologicalSorter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -174,7 +174,7 @@ def table(name: str, *parts: Any, sqlite_without_rowid: bool = False) -> Table:
         "sqlite_with_rowid": not sqlite_without_rowid,
     }
     _tables[name] = made = DeferredTable(name, parts, options, _metadata)
-    return made  # type: ignore[return-value]
+    return cast("Table", made)
 
 
 def sorted_names() -> list[str]:
@@ -187,7 +187,7 @@ def sorted_names() -> list[str]:
 
 def all_tables() -> list[Table]:
     """Each after those that it refers to."""
-    return [_tables[name] for name in sorted_names()]  # type: ignore[misc]
+    return cast("list[Table]", [_tables[name] for name in sorted_names()])
 
 
 def schema_digest() -> bytes:
