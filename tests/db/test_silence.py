@@ -11,7 +11,7 @@ import httpx2
 import psycopg
 import pytest
 
-from crofter.db import deadlines
+from crofter.db import answering, deadlines
 from crofter.db.postgres import PostgresDatabase
 from crofter.errors import Unavailable
 from tests.databases import PostgresServer
@@ -124,3 +124,71 @@ def test_a_connection_that_the_server_has_closed_is_not_handed_out(own_server: P
     with database.read() as db:
         assert db.raw("SELECT pg_backend_pid()").fetchall() != [(process,)]
     database.close()
+
+
+class Slow:
+    """Statements that take longer than the server may be silent, read by threads that answer callers."""
+
+    def __init__(self, server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(deadlines, "CALLER_SECONDS", 0.3)
+        monkeypatch.setattr(deadlines, "LOOK_SECONDS", 0.2)
+        monkeypatch.setattr(answering, "SILENCE", 0.1)
+        self.database = PostgresDatabase(server.address(server.empty()))
+        self.asked = 0
+        ask = self.database._ask
+
+        def counted() -> None:
+            self.asked += 1
+            ask()
+
+        monkeypatch.setattr(self.database, "_ask", counted)
+
+    def read(self, seconds: float = 1.5) -> None:
+        self.database.answers_callers()
+        with self.database.read() as db:
+            db.raw(f"SELECT pg_sleep({seconds})")
+
+    def write(self) -> None:
+        self.database.answers_callers()
+        with self.database.write() as db:
+            db.raw("SELECT pg_sleep(1.5)")
+
+
+@pytest.fixture
+def slow(own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
+    made = Slow(own_server, monkeypatch)
+    yield made
+    made.database.close()
+
+
+def test_slow_reads_of_a_server_that_lives_are_not_given_up(slow: Slow) -> None:
+    with ThreadPoolExecutor(6) as threads:
+        for reading in [threads.submit(slow.read) for _ in range(6)]:
+            reading.result()
+    assert 0 < slow.asked < 6 * 1.5 / 0.2, "one thread asks for all"
+
+
+def test_a_slow_read_ends_when_the_server_falls_silent(
+    own_server: PostgresServer, slow: Slow, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deadlines, "STATEMENT_SECONDS", 600.0)
+    with ThreadPoolExecutor(3) as threads:
+        reading = [threads.submit(slow.read, 600) for _ in range(3)]
+        eventually(lambda: slow.asked > 1)
+        with own_server.stopped():
+            for read in reading:
+                with pytest.raises(Unavailable):
+                    read.result(60)
+
+
+def test_a_read_is_given_up_in_the_end(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadlines, "STATEMENT_SECONDS", 0.7)
+    with ThreadPoolExecutor(1) as threads, pytest.raises(Unavailable):
+        threads.submit(slow.read, 600).result(60)
+    assert slow.asked
+
+
+def test_a_slow_write_is_given_up_as_it_holds_locks(slow: Slow) -> None:
+    with ThreadPoolExecutor(1) as threads, pytest.raises(Unavailable):
+        threads.submit(slow.write).result(60)
+    assert slow.asked == 0

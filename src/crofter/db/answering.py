@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 
 import psycopg
 from psycopg import errors as pg
@@ -38,10 +39,29 @@ class Answering:
         self._heard_at = time.monotonic()
         self._silent = False
         self._trial = threading.Lock()
+        self._asking = threading.Lock()
+        self._unheard_at = 0.0
+        """When the server was last asked whether it is there, and did not answer."""
 
     def heard(self) -> None:
         self._silent = False
         self._heard_at = time.monotonic()
+
+    def is_alive(self, ask: Callable[[], None]) -> bool:
+        """For a thread that has waited for long: whether others are answered. One thread at a time asks the server."""
+        since = time.monotonic()
+        with self._asking:
+            if self._heard_at > since - SILENCE:
+                return True
+            if self._unheard_at > since:
+                return False
+            try:
+                ask()
+            except psycopg.Error:
+                self._unheard_at = time.monotonic()
+                return False
+            self.heard()
+            return True
 
     def enter(self) -> bool:
         """Before a transaction; says whether it is the one that tries."""

@@ -11,8 +11,12 @@ from psycopg.errors import _WaitTimeout
 
 CALLER_SECONDS = 3.5
 """For a whole transaction of a thread that answers callers: with the wait for a thread they are told within 5 s."""
+LOOK_SECONDS = 2.0
+"""A read of such a thread that has waited so long looks whether the server answers others. If so it may take longer:
+who is sent away from a slow list comes back, and is sent away again. What writes may not, as it holds locks."""
 STATEMENT_SECONDS = 12.0
-"""For each statement of any other thread. The server itself ends statements sooner, so it is not there then."""
+"""For each statement of any other thread, and for the whole of a slow read. The server itself ends statements sooner,
+so it is not there then."""
 CONNECT_SECONDS = 3
 LEAST = 0.1
 """Seconds that even a late statement gets: a rollback after an error of ours is worth them."""

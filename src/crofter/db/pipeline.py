@@ -10,7 +10,7 @@ import re
 import select
 import time
 from collections import OrderedDict, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -120,8 +120,10 @@ class _Preparing(Result):
 class PipelineConnection:
     """Used by one thread at a time."""
 
-    def __init__(self, connection: DeadlineConnection) -> None:
+    def __init__(self, connection: DeadlineConnection, is_alive: Callable[[], bool]) -> None:
+        """``is_alive``: whether the server answers others, asked when it has kept a read waiting."""
         self.connection = connection
+        self._is_alive = is_alive
         self.until: float | None = None
         """When the transaction under way has to be over, if it has a limit of its own."""
         self.relaxed = False
@@ -135,6 +137,8 @@ class PipelineConnection:
         self._expected: deque[Result | None] = deque()
         """What the server has still to answer, in order; None is the end of what was sent together."""
         self._to_begin: str | None = None
+        self._reads_until: float | None = None
+        """When a transaction that only reads has to be over even if it is slow."""
         self.in_transaction = False
         self._readable = select.poll()
         self._readable.register(self._pg.socket, select.POLLIN)
@@ -151,6 +155,7 @@ class PipelineConnection:
     def begin(self, sql: str) -> None:
         """Travels with the first statement; a block without any never begins."""
         self._to_begin = sql
+        self._reads_until = time.monotonic() + deadlines.STATEMENT_SECONDS if sql is BEGIN_READ else None
 
     def commit(self) -> None:
         """Come back once the server says that it is committed."""
@@ -185,7 +190,7 @@ class PipelineConnection:
 
     def _ended_unbegun(self) -> bool:
         unbegun = self._to_begin is not None or not self.in_transaction
-        self._to_begin = None
+        self._to_begin = self._reads_until = None
         return unbegun
 
     def usable(self) -> bool:
@@ -320,22 +325,27 @@ class PipelineConnection:
         both.register(pg.socket, select.POLLIN | select.POLLOUT)
         while pg.flush():  # more than the socket takes at once
             if not both.poll(_milliseconds(until)):
-                self._give_up()
+                raise self._gives_up()
             pg.consume_input()
 
     def _wait(self, until: float) -> None:
-        if not self._readable.poll(_milliseconds(until)):
-            self._give_up()
+        while not self._readable.poll(_milliseconds(until)):
+            last = self._reads_until
+            if last is None or time.monotonic() > last or not self._is_alive():
+                raise self._gives_up()
+            until = min(time.monotonic() + deadlines.LOOK_SECONDS, last)
         self._pg.consume_input()
 
     def _until(self) -> float:
         if self.until is None:
             return time.monotonic() + deadlines.STATEMENT_SECONDS
+        if self._reads_until is not None:
+            return time.monotonic() + deadlines.LOOK_SECONDS
         return max(self.until, time.monotonic() + deadlines.LEAST)
 
-    def _give_up(self) -> None:
+    def _gives_up(self) -> NoAnswer:
         self.close()  # whatever comes later is the answer to a question that nobody asks any more
-        raise NoAnswer("the server does not answer")
+        return NoAnswer("the server does not answer")
 
 
 def _milliseconds(until: float) -> float:

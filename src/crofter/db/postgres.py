@@ -72,7 +72,16 @@ class PostgresDatabase:
             f"-c statement_timeout={STATEMENT_TIMEOUT} -c lock_timeout={LOCK_TIMEOUT}"
             f" -c idle_in_transaction_session_timeout={IDLE_TIMEOUT} {PLANNING} {' '.join(more)}"
         )
-        return PipelineConnection(DeadlineConnection.connect(self.address, autocommit=True, options=options, **ALIVE))
+        connection = DeadlineConnection.connect(self.address, autocommit=True, options=options, **ALIVE)
+        return PipelineConnection(connection, self._is_alive)
+
+    def _is_alive(self) -> bool:
+        return self._answering.is_alive(self._ask)
+
+    def _ask(self) -> None:
+        with DeadlineConnection.connect(self.address, autocommit=True, **ALIVE | {"connect_timeout": 2}) as connection:
+            connection.until = time.monotonic() + 1
+            connection.execute("SELECT 1")
 
     def take(self, *, relaxed: bool = False) -> tuple[PipelineConnection, bool]:
         """A connection for one transaction, and whether it is the one that tries a server that was silent.
