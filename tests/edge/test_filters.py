@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
 from crofter.db import filters as db_filters
+from crofter.db.collections import Collection
 from crofter.edge import filters
 from crofter.events import event
 from tests.cloud import Cloud
@@ -257,3 +258,58 @@ def test_a_filter_that_takes_long_holds_nobody_up(
         assert not filtered.done()
         over.set()
         assert filtered.result().status_code == 200
+
+
+TAGGED = (
+    {"tags": "Web"},
+    {"tags": "rare"},
+    {"tags": "nowhere"},
+    {"tags": {"+neq": "web"}},
+    {"tags": "web", "label": {"+contains": "1"}},
+    {"+and": [{"tags": "web"}, {"tags": {"+neq": "rare"}}]},
+    {"+and": [{"tags": "web"}, {"tags": "blue"}]},
+    {"+or": [{"tags": "rare"}, {"label": "machine-5"}]},
+    {"tags": "web", "+order_by": "label", "+order": "desc"},
+    {"tags": {"+or": ["rare", "blue"]}, "+order_by": "region"},
+)
+
+
+@pytest.mark.parametrize("wanted", TAGGED, ids=json.dumps)
+def test_what_carries_a_tag_is_the_same_whether_it_is_looked_up_or_met_in_order(
+    alice: Client, monkeypatch: pytest.MonkeyPatch, wanted: dict[str, Any]
+) -> None:
+    for number in range(12):
+        carried = (
+            ["web"] * (number % 2) + ["WEB"] * (number % 3 == 0) + ["blue"] * (number > 8) + ["rare"] * (number == 7)
+        )
+        machine = {"region": "us-east", "type": "g6-nanode-1", "label": f"machine-{number}", "tags": carried}
+        assert alice.post("/v4/compute/instances", json=machine).status_code == 200
+    items = alice.get("/v4/compute/instances").json()["data"]
+    expected = [item["id"] for item in items if _carries(item, wanted)]
+    if "+order_by" in wanted:
+        expected.sort(key=lambda number: _of(items, number)[wanted["+order_by"]], reverse="+order" in wanted)
+    for are_few in (True, False):
+        monkeypatch.setattr(Collection, "_are_few", lambda *_arguments, are_few=are_few: are_few)
+        answer = alice.get("/v4/compute/instances", headers={"X-Filter": json.dumps(wanted)}).json()
+        assert [item["id"] for item in answer["data"]] == expected
+        assert answer["results"] == len(expected)
+
+
+def _carries(item: model.Item, wanted: dict[str, Any]) -> bool:
+    """The model's answer, for a field with several values: one of them is so, or for ``+neq`` none."""
+    for key, value in wanted.items():
+        if key == "tags":
+            unwanted = isinstance(value, dict) and "+neq" in value
+            asked = value["+neq"] if unwanted else value
+            if any(model.matches({"tags": label}, {"tags": asked}) for label in item["tags"]) == unwanted:
+                return False
+        elif key in ("+and", "+or"):
+            if not (all if key == "+and" else any)(_carries(item, part) for part in value):
+                return False
+        elif key not in ("+order_by", "+order") and not model.matches(item, {key: value}):
+            return False
+    return True
+
+
+def _of(items: list[model.Item], number: int) -> model.Item:
+    return next(item for item in items if item["id"] == number)

@@ -23,7 +23,8 @@ SHALLOW = 500
 """Rows that may be passed over one by one; beyond that a page is found by its first row."""
 CACHED_SHAPES = 256
 FEW = 1000
-"""So many rows are sorted sooner than met one by one in the wanted order."""
+"""So many rows are sorted sooner than met one by one in the wanted order; more if they are rare among all rows, where a
+page of them is met only after many others."""
 
 
 def filterable(view: Any) -> tuple[str, ...]:
@@ -149,7 +150,7 @@ class Collection(Generic[R]):
         passed = (number - 1) * size
         if few is not None:
             total = int(ctx.db.value(count, **values, **wanted.values))
-            chosen = few if total <= FEW else page
+            chosen = few if self._are_few(ctx, total, size, owner, values) else page
             return total, ctx.db.all(chosen, rows=size, passed=passed, **values, **wanted.values)
         rows = ctx.db.all(page, rows=size, passed=passed, **values, **wanted.values)
         if len(rows) < size and (rows or not passed):
@@ -158,6 +159,10 @@ class Collection(Generic[R]):
             return self.total(ctx, owner, values)[0], rows
         return int(ctx.db.value(count, **values, **wanted.values)), rows
 
+    def _are_few(self, ctx: Context, matching: int, size: int, owner: int, values: dict[str, Any]) -> bool:
+        """In order, a page of them is met after as many rows as there are of all for each of them."""
+        return matching <= FEW or matching * matching <= size * self.total(ctx, owner, values)[0]
+
     def _shaped(self, wanted: Filter) -> tuple[Query[R], Query[Any], Query[R] | None]:
         """The statements of a filter's shape, written once and then kept: a page, the count, and a page of few."""
         key = (wanted.node, wanted.order_by, wanted.descending)
@@ -165,11 +170,12 @@ class Collection(Generic[R]):
         if statements is None:
             order = self.key if wanted.order_by is None else self.fields[wanted.order_by].expression
             rows, counted = self._above_floor(order), self._above_floor(self.key)
+            may_be_few = self._may_be_few(wanted)
             if wanted.node is not None:
-                rows = rows.where(filters.clause(wanted.node, self.fields, order))
+                rows = rows.where(filters.clause(wanted.node, self.fields, order, many=may_be_few))
                 counted = counted.where(filters.clause(wanted.node, self.fields))
             page, few = self._page_query(rows, self._wanted_order(wanted)), None
-            if self._may_be_few(wanted):
+            if may_be_few:
                 few = self._page_query(counted, self._wanted_order(wanted, unindexed))
             statements = self._shapes[key] = (page, _count(counted), few)
             if len(self._shapes) > CACHED_SHAPES:
@@ -178,8 +184,10 @@ class Collection(Generic[R]):
 
     def _may_be_few(self, wanted: Filter) -> bool:
         """Whether rows can be looked up, and are better sorted than met in order if there are not many."""
+        if self._tally is None or not filters.can_be_looked_up(wanted.node, self.fields):
+            return False
         in_order = wanted.order_by is None and not filters.has_alternatives(wanted.node)
-        return self._tally is not None and not in_order and filters.can_be_looked_up(wanted.node, self.fields)
+        return not in_order or filters.has_common_element(wanted.node, self.fields)
 
     def _wanted_order(
         self, wanted: Filter, by: Callable[[ColumnElement[Any]], ColumnElement[Any]] = lambda column: column

@@ -41,12 +41,16 @@ class Field:
         *,
         lower_case: bool = False,
         element_of: Callable[[ColumnElement[bool]], ColumnElement[bool]] | None = None,
+        element_by_row: Callable[[ColumnElement[bool]], ColumnElement[bool]] | None = None,
     ) -> None:
         self.expression = expression
         self.lower_case = lower_case
         """Whether all stored values are, so that an index on the column itself serves."""
         self.element_of = element_of
         """For a field that holds several values: from "an element is so" to "the row has such an element"."""
+        self.element_by_row = element_by_row
+        """The same asked of each row in turn, if one value may be an element of very many rows: when they are met in
+        order, a page of them is found sooner so than by a look at all rows that have it."""
         self._convert = convert
 
     # What follows is asked of the column's type, when the first filter comes: it takes SQLAlchemy to know.
@@ -116,19 +120,22 @@ class Filter(NamedTuple):
 NO_FILTER = Filter(None, {}, None, False)
 
 
-def clause(node: Node, fields: Mapping[str, Field], order: ColumnElement[Any] | None = None) -> ColumnElement[bool]:
+def clause(
+    node: Node, fields: Mapping[str, Field], order: ColumnElement[Any] | None = None, *, many: bool = False
+) -> ColumnElement[bool]:
     """The shape of a filter as a WHERE clause.
 
     ``order``: what the rows are wanted in the order of, which an index gives. Then only a bound on that column, and
     what every row must equal, may choose an index: one that is in that order too. The rest is looked at row by row.
+    ``many``: it is known to fit many rows, so that elements are looked at row by row too.
     """
     if node[0] == "and":
-        return and_(True, *(clause(child, fields, order) for child in node[1:]))
+        return and_(True, *(clause(child, fields, order, many=many) for child in node[1:]))
     if node[0] == "or":
         return or_(False, *(_alternative(child, fields, order) for child in node[1:]))
     field = fields[node[1]]
     bound = field.expression is order or node[2] == "=" or field.element_of is not None
-    return _term(node, field, free=order is not None and not bound)
+    return _term(node, field, free=order is not None and not bound, many=many)
 
 
 def has_alternatives(node: Node | None) -> bool:
@@ -136,6 +143,15 @@ def has_alternatives(node: Node | None) -> bool:
     return node is not None and (
         node[0] == "or" or (node[0] == "and" and any(has_alternatives(child) for child in node[1:]))
     )
+
+
+def has_common_element(node: Node | None, fields: Mapping[str, Field]) -> bool:
+    """Whether it asks for an element that very many rows may have."""
+    if node is None or node[0] == "or":
+        return False
+    if node[0] == "and":
+        return any(has_common_element(child, fields) for child in node[1:])
+    return fields[node[1]].element_by_row is not None
 
 
 def can_be_looked_up(node: Node | None, fields: Mapping[str, Field], *, alone: bool = True) -> bool:
@@ -157,12 +173,13 @@ def _alternative(node: Node, fields: Mapping[str, Field], order: ColumnElement[A
     return _term(node, field, free=order is not None and field.element_of is None)
 
 
-def _term(node: Node, field: Field, *, free: bool) -> ColumnElement[bool]:
+def _term(node: Node, field: Field, *, free: bool, many: bool = False) -> ColumnElement[bool]:
     column = unindexed(field.expression) if free else field.expression
     negated = node[2] is True or node[2] == "!="
     condition = column.is_(None) if node[0] == "null" else _condition(field, column, node[2], node[3])
-    if field.element_of is not None:
-        condition = field.element_of(condition)
+    has_element = (field.element_by_row if many else None) or field.element_of
+    if has_element is not None:
+        condition = has_element(condition)
     if not negated:
         return condition
     return not_(condition) if node[0] == "null" or field.element_of else or_(not_(condition), column.is_(None))

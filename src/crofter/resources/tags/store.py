@@ -203,4 +203,10 @@ def field_of(kind: str, object_id: ColumnElement[Any]) -> Field:
         tags = select(tag.c.id).where(tag.c.account_id == bindparam("account_id"), condition)
         return object_id.in_(select(tagged.c.object_id).where(tagged.c.kind == kind, tagged.c.tag_id.in_(tags)))
 
-    return Field(tag.c.label, element_of=carries)
+    def carries_by_row(condition: ColumnElement[bool]) -> ColumnElement[bool]:
+        tags = select(tag.c.id).where(tag.c.account_id == bindparam("account_id"), condition)
+        mine = (tagged.c.kind == kind, tagged.c.object_id == object_id, tagged.c.tag_id.in_(tags))
+        # The offset keeps PostgreSQL from turning it around: it would begin with all objects that have the tag.
+        return exists(select(1).where(*mine).offset(0))
+
+    return Field(tag.c.label, element_of=carries, element_by_row=carries_by_row)
