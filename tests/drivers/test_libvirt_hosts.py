@@ -23,6 +23,7 @@ from crofter.drivers.hypervisor import (
     Unreachable,
 )
 from crofter.drivers.hypervisor.libvirt import tables
+from crofter.drivers.hypervisor.libvirt.samples import PAGE
 from tests.drivers.bench import Yard
 from tests.drivers.fake_libvirt.bench import PATIENCE, FakeBench
 from tests.drivers.fake_libvirt.module import Fault, virt
@@ -127,7 +128,7 @@ def test_a_month_is_added_up_in_one_pass(
     fake_yard: Yard, fake_bench: FakeBench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     machine, now = fake_yard.machine(), fake_bench.clock.now()
-    samples(fake_bench, machine.domain.id, [now - place * MINUTE for place in range(sampling.PAGE + 100)])
+    samples(fake_bench, machine.domain.id, [now - place * MINUTE for place in range(PAGE + 100)])
     added, add = [], sampling._sum
 
     def count(counters: Any, grown: Any) -> Any:
@@ -137,7 +138,7 @@ def test_a_month_is_added_up_in_one_pass(
     monkeypatch.setattr(sampling, "_sum", count)
     points = fake_bench.hand.history(machine.domain, now - 30 * 24 * HOUR, now, 2 * HOUR)
     assert len(points) == 360
-    assert sum(point.cpu for point in points) == len(added) == sampling.PAGE + 100
+    assert sum(point.cpu for point in points) == len(added) == PAGE + 100
     with pytest.raises(Unreachable):
         fake_bench.hand.history(machine.domain, now - 30 * 24 * HOUR, now, 2 * HOUR, timeout=1e-9)
 

@@ -4,6 +4,7 @@ DriverError
 ├── Refused            will not be done, however often it is asked; the text may be shown to the owner
 │   ├── Absent         ... because there is no such thing on that host
 │   └── Stale          ... because somebody else has taken the work over: drop it, report nothing
+├── NotInstalled       the driver cannot be loaded on this machine
 └── Unreachable        nobody knows: ask again later, and start nothing elsewhere meanwhile
 """
 
@@ -28,6 +29,10 @@ class Absent(Refused):
 
 class Stale(Refused):
     """The order comes from a worker that has lost its operation."""
+
+
+class NotInstalled(DriverError, ImportError):
+    """A library that the driver needs is missing: also an ImportError, to those that load whatever can be loaded."""
 
 
 class Unreachable(DriverError):

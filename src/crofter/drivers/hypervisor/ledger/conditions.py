@@ -81,15 +81,15 @@ class Conditions(Struct, frozen=True):
         return begun + round(seconds * SECOND * min(max(until, 0), 100) / 100)
 
 
-_VALUE = query(select(setting.c.value).where(setting.c.name == bindparam("name")))
+SETTING = query(select(setting.c.value).where(setting.c.name == bindparam("name")))
 
 
 def ask_ahead(db: Session) -> None:
-    db.ask_ahead(_VALUE, name="world")
+    db.ask_ahead(SETTING, name="world")
 
 
 def load(db: Session) -> Conditions:
-    stored: Any = db.value(_VALUE, name="world")
+    stored: Any = db.value(SETTING, name="world")
     return Conditions() if stored is None else msgspec.convert(stored, Conditions)
 
 

@@ -14,7 +14,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from crofter.drivers.hypervisor.errors import DriverError
+from crofter.drivers.hypervisor.errors import NotInstalled
 
 DEBIAN = Path("/usr/lib/python3/dist-packages")
 MISSING = (
@@ -30,7 +30,7 @@ def _import() -> Any:
         pass
     suffix = sysconfig.get_config_var("EXT_SUFFIX") or ""
     if not (DEBIAN / f"libvirtmod{suffix}").exists():
-        raise DriverError(MISSING)
+        raise NotInstalled(MISSING)
     # Only these two names are taken from there: other packages of Debian would hide what is installed here.
     for name, file in (("libvirtmod", f"libvirtmod{suffix}"), ("libvirt", "libvirt.py")):
         spec = importlib.util.spec_from_file_location(name, DEBIAN / file)

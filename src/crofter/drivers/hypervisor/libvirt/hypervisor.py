@@ -10,11 +10,11 @@ from typing import Any, overload
 from msgspec.structs import replace
 
 from crofter.clock import Clock
-from crofter.db import Database, query
-from crofter.db.sql import bindparam, select
+from crofter.db import Database
 from crofter.drivers.hypervisor.contract import PATIENCE, Order, SerialPort
 from crofter.drivers.hypervisor.errors import DriverError, Refused, Unreachable
 from crofter.drivers.hypervisor.ledger import changes, disk_plans, image_plans, observed, plans, volume_plans
+from crofter.drivers.hypervisor.ledger.conditions import SETTING
 from crofter.drivers.hypervisor.ledger.ledger import VolumeAt
 from crofter.drivers.hypervisor.ledger.performing import Task
 from crofter.drivers.hypervisor.ledger.tables import setting
@@ -25,7 +25,7 @@ from crofter.drivers.hypervisor.libvirt import (
     moving,
     networks,
     planning,
-    sampling,
+    samples,
     volume_jobs,
 )
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
@@ -71,7 +71,6 @@ from crofter.drivers.hypervisor.specs import (
 )
 
 INSTALLATION = "installation"
-_VALUE = query(select(setting.c.value).where(setting.c.name == bindparam("name")))
 COPY_RATE = 400
 """MB per second that a copy is foreseen to make; what is foreseen need not come true."""
 LAST_SECONDS = 3.0
@@ -312,7 +311,7 @@ class LibvirtHypervisor:
 
     def prune(self, before: int) -> int:
         with self._store.writing() as ledger:
-            return ledger.forget(before) + ledger.db.run(sampling.OLD, before=before - sampling.KEPT_LONGER)
+            return ledger.forget(before) + ledger.db.run(samples.OLD, before=before - samples.KEPT_LONGER)
 
     def _unreachable(self, hosts: Iterable[int] | None = None) -> frozenset[int]:
         return self.hosts_client.unreachable(self.hosts_client.fleet().entries if hosts is None else hosts)
@@ -330,7 +329,7 @@ _DOCUMENTS: dict[type, Any] = {
 def _installation(database: Database) -> str:
     """What tells the things of this database from those of any other on the same hosts. Made once."""
     with database.write() as db:
-        stored = db.value(_VALUE, name=INSTALLATION)
+        stored = db.value(SETTING, name=INSTALLATION)
         if stored is None:
             stored = secrets.token_hex(4)
             db.insert(setting, name=INSTALLATION, value=stored)

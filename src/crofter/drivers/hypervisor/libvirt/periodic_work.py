@@ -10,8 +10,7 @@ from functools import partial
 from msgspec import Struct
 
 from crofter.clock import HOUR, machine_now
-from crofter.db import query
-from crofter.db.sql import bindparam, select
+from crofter.drivers.hypervisor.ledger.conditions import SETTING
 from crofter.drivers.hypervisor.ledger.tables import setting
 from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image
 from crofter.drivers.hypervisor.libvirt.connections import PATIENCE
@@ -29,7 +28,6 @@ LEASE = "hypervisor_tender"
 HOLD = 10_000
 """Milliseconds that a process keeps the work, if it gives no sign of life."""
 KEPT = (("d", Disk), ("bk", Backup), ("im", Image))
-_VALUE = query(select(setting.c.value).where(setting.c.name == bindparam("name")))
 _SCRATCH = re.compile(r"tmp(\d+)-.*")
 _PART = re.compile(r"part(\d+)-.*")
 PART_LASTS = 12 * HOUR
@@ -74,7 +72,7 @@ class PeriodicWork:
     def _has_lease(self) -> bool:
         """One process does the work at a time; another one when that has fallen silent."""
         with self._store.writing() as ledger:
-            stored = ledger.db.value(_VALUE, name=LEASE)
+            stored = ledger.db.value(SETTING, name=LEASE)
             now = ledger.lease_time
             if stored is not None and stored["owner"] != self._owner and stored["until"] > now:
                 return False

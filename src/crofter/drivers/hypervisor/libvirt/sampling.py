@@ -6,9 +6,6 @@ import time
 from functools import partial
 from typing import Any
 
-from crofter.clock import DAY
-from crofter.db import Row, query
-from crofter.db.sql import bindparam, delete, select
 from crofter.drivers.hypervisor.errors import Absent, Refused, Unreachable
 from crofter.drivers.hypervisor.ledger.observed import POINTS
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain
@@ -17,44 +14,13 @@ from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.libvirt.rounds import Rounds
+from crofter.drivers.hypervisor.libvirt.samples import BETWEEN, LAST
 from crofter.drivers.hypervisor.reports import Usage
 
 STATS = virt.VIR_DOMAIN_STATS_CPU_TOTAL | virt.VIR_DOMAIN_STATS_BLOCK | virt.VIR_DOMAIN_STATS_INTERFACE
 MEASURES = ("cpu", "io", "swap", "ipv4_in", "ipv4_out")
 
 Counters = dict[str, int]
-
-
-PAGE = 5000
-"""Samples that are read at once; in between it is seen how long that takes. A month has nine times as many."""
-
-
-class Grown(Row):
-    at: int
-    grown: Any
-
-
-class Sample(Row):
-    at: int
-    since: int
-    counters: Any
-    grown: Any
-
-
-_samples = tables.sample.c
-_COLUMNS = (_samples.at, _samples.since, _samples.counters, _samples.grown)
-_OF = select(*_COLUMNS).where(_samples.domain == bindparam("domain"))
-_LAST = query(_OF.order_by(_samples.at.desc()).limit(1), Sample)
-_BETWEEN = query(
-    select(_samples.at, _samples.grown)
-    .where(_samples.domain == bindparam("domain"), _samples.at > bindparam("start"), _samples.at <= bindparam("stop"))
-    .order_by(_samples.at)
-    .limit(PAGE),
-    Grown,
-)
-KEPT_LONGER = 275 * DAY
-"""Than orders, by milliseconds: customers look at the months of a year."""
-OLD = query(delete(tables.sample).where(_samples.at < bindparam("before")))
 
 
 class Sampling:
@@ -74,7 +40,7 @@ class Sampling:
     def begin_anew(self, number: int) -> None:
         """The machine has gone to another host as it runs, where its counters begin with nothing."""
         with self._store.writing() as ledger:
-            thing, last = ledger.find(Domain, number), ledger.db.maybe(_LAST, domain=number)
+            thing, last = ledger.find(Domain, number), ledger.db.maybe(LAST, domain=number)
             if thing is None or thing.doc is None or last is None:
                 return
             nothing = dict.fromkeys(MEASURES, 0)
@@ -139,7 +105,7 @@ class Sampling:
             thing = ledger.find(Domain, number)
             if thing is None or thing.doc is None:
                 return
-            last = ledger.db.maybe(_LAST, domain=number)
+            last = ledger.db.maybe(LAST, domain=number)
             if last is not None and last.at >= ledger.now:
                 return
             same = last is not None and last.since == thing.doc.since and last.counters["cpu"] <= counters["cpu"]
@@ -166,7 +132,7 @@ class Sampling:
                 raise Absent(f"There is no domain {number}.")
             sums: dict[int, Counters] = {}
             after = start
-            while page := ledger.db.all(_BETWEEN, domain=number, start=after, stop=stop):
+            while page := ledger.db.all(BETWEEN, domain=number, start=after, stop=stop):
                 if time.monotonic() > ends:
                     raise Unreachable("It would take too long to add up what was used.")
                 for sample in page:
