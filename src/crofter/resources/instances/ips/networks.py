@@ -82,7 +82,7 @@ def _leave_built_in(db: Session, region: str) -> None:
     """What the region had of the built-in addresses is forgotten. Nobody may have one of them still."""
     used = int(db.value(_DRAWN, region=region)) - len(db.column(_FREE, region=region))
     if used:
-        raise Invalid(f"{used} built-in addresses of {region} are in use: give a region networks before its instances")
+        raise Invalid(f"built-in addresses of {region} are in use ({used}): add networks first")
     db.delete(address_block, region=region, public=True)
     db.delete(released_address, region=region, public=True)
 
@@ -95,7 +95,7 @@ def remove(db: Session, text: str) -> PublicNetwork:
     addresses = _free(db, row)
     used = size(row.network) - len(addresses)
     if used:
-        raise Invalid(f"{used} addresses of {text} are in use")
+        raise Invalid(f"addresses of {text} are in use ({used})")
     for address in addresses:
         db.delete(released_address, address=address, region=row.region)
     db.delete(public_network, network=row.network)
