@@ -139,6 +139,13 @@ WRONG = {
     "maintenance schedule {instance} tomorrow Why": "tomorrow is no moment like 2030-12-31T23:00:00",
     "maintenance schedule {instance} 2020-01-01T00:00:00 Why": "2020-01-01T00:00:00 is over",
     "maintenance cancel 9": "there is no maintenance 9 that has not begun",
+    "addresses add nowhere 203.0.113.0/24": "there is no region nowhere",
+    "addresses add eu-west 203.0.113.7/24": "203.0.113.7/24 is no IPv4 network like 203.0.113.0/24: "
+    "203.0.113.7/24 has host bits set",
+    "addresses add eu-west 10.0.0.0/8": "10.0.0.0/8 is too large: at most /16, and several of them if need be",
+    "addresses add eu-west 203.0.113.0/31": "203.0.113.0/31 has no address that could be given out",
+    "addresses add us-east 203.0.113.0/24": "built-in addresses of us-east are in use (1): add networks first",
+    "addresses remove 203.0.113.0/24": "203.0.113.0/24 is no network of any region",
 }
 """Commands with a single thing wrong in each, and what is said of it."""
 

@@ -98,16 +98,22 @@ class Daemons:
                     disk=PLENTY,
                     state="up",
                     emulation=True,
+                    resolvers=None,
                 )
 
     def plug(self, number: int, *, wait: bool = True) -> None:
         running = self._processes.get(number)
         if running is not None and running.poll() is None:
             return
+        self._processes[number] = self._start(number)
+        if wait:
+            self._await(number)
+
+    def _start(self, number: int) -> subprocess.Popen[bytes]:
         home = self._homes[number]
         folders = {f"XDG_{name.upper()}_HOME": f"{home}/{name}" for name in ("config", "cache", "data")}
         environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(home), "XDG_RUNTIME_DIR": f"{home}/run"}
-        self._processes[number] = subprocess.Popen(
+        return subprocess.Popen(
             ["/usr/sbin/libvirtd", "--config", f"{home}/config/libvirt/libvirtd.conf"],
             env=environment | folders,
             stdin=subprocess.DEVNULL,
@@ -118,8 +124,6 @@ class Daemons:
             group=NOBODY if open_to_nobody() else None,
             extra_groups=[] if open_to_nobody() else None,
         )
-        if wait:
-            self._await(number)
 
     def _await(self, number: int) -> None:
         ends = time.monotonic() + 30

@@ -5,12 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import subprocess
 import sysconfig
 from functools import cache
 from pathlib import Path
 
 MEDIA = Path(os.environ.get("CROFTER_TEST_MEDIA", "/var/tmp/crofter-media"))
 """Where the guest is that tools/real.sh has built."""
+BRIDGING = ("ip", "nsenter", "unshare", "iptables", "ip6tables", "ebtables")
 DEBIAN = Path("/usr/lib/python3/dist-packages")
 
 
@@ -25,6 +27,26 @@ def why_not() -> str | None:
         return "libvirt's Python module is not installed for this Python"
     if not (MEDIA / "SHA256SUMS").exists():
         return f"there is no guest in {MEDIA} (tools/real.sh builds it)"
+    return None
+
+
+@cache
+def why_no_bridge() -> str | None:
+    """What is missing for a bridge, or None."""
+    if os.getuid() != 0:
+        return "a bridge needs root"
+    for tool in BRIDGING:
+        if shutil.which(tool, path="/usr/sbin:/usr/bin:/sbin:/bin") is None:
+            return f"there is no {tool} (tools/real.sh installs it)"
+    made = (
+        "unshare",
+        "--net",
+        "sh",
+        "-c",
+        "ip link add br0 type bridge && ip link add name card0 type veth peer name card1",
+    )
+    if subprocess.run(made, capture_output=True).returncode != 0:
+        return "this machine's kernel makes no bridges"
     return None
 
 

@@ -42,7 +42,7 @@ class World:
     def __init__(self, folder: Path, regions: tuple[str, ...] = ("us-east", "eu-west"), each: int = 1) -> None:
         self.folder = folder
         self._first_port = free_ports()
-        self.daemons = Daemons(folder / "h", regions, each)
+        self.daemons = self.make_daemons(folder / "h", regions, each)
         self.begun = time.monotonic()
         self.env = {"CROFTER_DRIVER": "libvirt", "CROFTER_BOOTSTRAP_TOKEN": TOKEN}
         for name in ("helper", "kernels"):
@@ -50,6 +50,9 @@ class World:
             (folder / "data" / "media" / name).symlink_to(MEDIA / name)
         self.server: Process | None = None
         self._ports: dict[int, int] = {}
+
+    def make_daemons(self, folder: Path, regions: tuple[str, ...], each: int) -> Daemons:
+        return Daemons(folder, regions, each)
 
     def open(self) -> None:
         self._key()
@@ -77,8 +80,13 @@ class World:
         self.admin("images", "import", str(tiny), "--id", "compute/debian12", "--sum", digest)
         for number, region in self.daemons.regions.items():
             places = ("--pool", str(self.daemons.pool(number)), "--volumes", str(self.daemons.volumes(region)))
-            sizes = ("--disk", "1000000", "--memory", "100000", "--forward", str(self.forward(number)))
-            self.admin("hosts", "add", region, self.daemons.uri(number), *places, *sizes, "--allow-emulation")
+            sizes = ("--disk", "1000000", "--memory", "100000")
+            words = (*places, *sizes, *self.network(number), "--allow-emulation")
+            self.admin("hosts", "add", region, self.daemons.uri(number), *words)
+
+    def network(self, number: int) -> tuple[str, ...]:
+        """Of a host, in the words of the command that adds it."""
+        return "--forward", str(self.forward(number))
 
     def forward(self, host: int) -> int:
         """The port of machine 0 of a host."""
@@ -147,14 +155,10 @@ class World:
 
     def ssh(self, number: int, command: str, *, password: str | None = None) -> str:
         """What a command prints inside the guest, as soon as it lets us in."""
-        words = ["ssh", *(f"-o{option}" for option in OPTIONS), "-p", str(self.port(number))]
-        if password is None:
-            words += ["-i", str(self.key), "-oBatchMode=yes"]
-        else:
-            words = ["sshpass", "-p", password, *words, "-oPubkeyAuthentication=no"]
+        words = self.sign_in(number, password)
         ends = time.monotonic() + 120
         while True:
-            done = subprocess.run([*words, "root@127.0.0.1", command], capture_output=True, text=True)
+            done = subprocess.run([*words, command], capture_output=True, text=True)
             if done.returncode == 0:
                 return done.stdout.strip()
             assert time.monotonic() < ends, done.stderr
@@ -162,6 +166,15 @@ class World:
 
     def lets_in(self, number: int, password: str) -> bool:
         """Whether a guest that is up takes this password."""
-        words = ["ssh", *(f"-o{option}" for option in OPTIONS), "-p", str(self.port(number))]
-        words = ["sshpass", "-p", password, *words, "-oPubkeyAuthentication=no", "root@127.0.0.1", "true"]
-        return subprocess.run(words, capture_output=True).returncode == 0
+        return subprocess.run([*self.sign_in(number, password), "true"], capture_output=True).returncode == 0
+
+    def sign_in(self, number: int, password: str | None) -> list[str]:
+        words = ["ssh", *(f"-o{option}" for option in OPTIONS)]
+        if password is None:
+            words += ["-i", str(self.key), "-oBatchMode=yes"]
+        else:
+            words = ["sshpass", "-p", password, *words, "-oPubkeyAuthentication=no"]
+        return [*words, *self.guest_at(number)]
+
+    def guest_at(self, number: int) -> tuple[str, ...]:
+        return "-p", str(self.port(number)), "root@127.0.0.1"

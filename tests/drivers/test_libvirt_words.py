@@ -79,15 +79,34 @@ def test_a_filter_lets_only_own_addresses_out_and_closes_the_ports_of_mail() -> 
     assert ("return", "out", "ip", {"srcipaddr": "203.0.113.7", "srcipmask": "32"}) in rules
     assert ("return", "out", "ipv6", {"srcipaddr": "2001:db8:1::", "srcipmask": "64"}) in rules
     assert {told[3].get("dstportstart") for told in rules if told[1:3] == ("out", "tcp")} == {"25", "465", "587"}
-    let_in = [told[2:] for told in rules if told[:2] == ("accept", "in") and told[2] != "arp"]
+    let_in = [told[2:] for told in rules if told[:2] == ("accept", "in") and told[3].get("state") == "NEW"]
     assert let_in[0] == (
         "tcp",
-        {"srcipaddr": "198.51.100.0", "srcipmask": "24", "dstportstart": "22", "dstportend": "22"},
+        {"srcipaddr": "198.51.100.0", "srcipmask": "24", "dstportstart": "22", "dstportend": "22", "state": "NEW"},
     )
     assert [kind for kind, _ in let_in] == ["tcp", "tcp", "tcp-ipv6", "tcp-ipv6"]
     assert [told[2] for told in rules if told[:2] == ("drop", "in")] == ["all", "all-ipv6"]
     priorities = [int(element.get("priority", "")) for element in root.findall("rule")]
     assert priorities == sorted(priorities), "the first that matches decides"
+    above = [told for told in rules if told[2] in ("tcp", "tcp-ipv6", "all", "all-ipv6")]
+    assert all("state" in told[3] for told in above), "else it would be in force in the other direction, too"
+
+
+def test_what_lets_tunnels_through_lets_nothing_else_through() -> None:
+    rules = (Rule("inbound", "ACCEPT", "IPENCAP"), Rule("inbound", "DROP"))
+    xml = filters.filter_xml("name", "identity", "f2:3c:95:00:00:01", Network(("203.0.113.7",), rules))
+    root = ElementTree.fromstring(xml)
+    new = [element[0].tag for element in root.findall("rule[@action='accept']") if element[0].get("state") == "NEW"]
+    assert new == []
+    assert [element[0].get("protocol") for element in root.findall("rule/ip/..") if element[0].get("protocol")] == [
+        "udp"
+    ]
+    dropped = Network(("203.0.113.7",), (Rule("inbound", "DROP", "IPENCAP", "", ("198.51.100.0/24",)),))
+    root = ElementTree.fromstring(filters.filter_xml("name", "identity", "f2:3c:95:00:00:01", dropped))
+    tunnels = [rule for rule in root.findall("rule") if rule[0].get("protocol") == "4"]
+    assert [(rule.get("action"), rule.get("direction"), rule[0].get("srcipaddr")) for rule in tunnels] == [
+        ("drop", "in", "198.51.100.0")
+    ]
 
 
 def test_nothing_that_a_tenant_wrote_is_a_word_of_the_script() -> None:

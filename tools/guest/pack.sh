@@ -31,7 +31,7 @@ chmod 755 initrd/init
 
 # Its root file system.
 cd root
-mkdir -p proc sys dev run tmp root/.ssh etc/dropbear var/log var/run mnt
+mkdir -p proc sys dev run tmp root/.ssh etc/dropbear etc/network var/log var/run mnt
 chmod 700 root root/.ssh
 chmod 1777 tmp
 for name in sh ash mount umount ls cat cp mv rm mkdir ip ifconfig route udhcpc getty login init poweroff reboot halt \

@@ -116,6 +116,7 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
             ("--pool", {"default": "/var/lib/libvirt/images/crofter", "help": "folder on the host for disks"}),
             ("--volumes", {"metavar": "FOLDER", "help": "folder that all hosts of the region share, for volumes"}),
             ("--network", {"default": "user", "help": "user, or bridge:NAME (user)"}),
+            ("--resolvers", {"metavar": "A,B", "help": "addresses that guests on a bridge ask for names"}),
             ("--forward", {"type": int, "metavar": "PORT", "help": "user network: SSH of instance N on PORT+N"}),
             ("--memory", {"type": int, "metavar": "MB", "help": "for machines (nine tenths of what there is)"}),
             ("--disk", {"type": int, "metavar": "MB", "required": True, "help": "for disks, backups and images"}),
@@ -139,6 +140,15 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
     "hosts certificate": (
         "make the certificates for the line to a host",
         (("name", {"help": "name or address of the host"}), ("--to", {"required": True, "metavar": "FOLDER"})),
+    ),
+    "addresses add": (
+        "give a region a network of its own; its public addresses are of such networks alone from then on",
+        (("region", {}), ("name", {"metavar": "NETWORK", "help": "203.0.113.0/24; in each /24, .1 is the gateway"})),
+    ),
+    "addresses list": ("list networks of regions, and how many of their addresses are free", ()),
+    "addresses remove": (
+        "take a network away of which no address is in use",
+        (("name", {"metavar": "NETWORK"}),),
     ),
     "images import": (
         "take in an image of the catalogue for real machines",

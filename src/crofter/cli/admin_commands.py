@@ -29,6 +29,7 @@ MODULES = {
     "accounts refund": "money",
     "accounts resume": "standing",
     "accounts suspend": "standing",
+    "addresses": "addresses",
     "audit": "auditing",
     "backup": "backups",
     "hosts": "hosts",

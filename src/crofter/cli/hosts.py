@@ -5,6 +5,7 @@ Works beside a running server, which hears of it with its next look at the table
 
 from __future__ import annotations
 
+import ipaddress
 import sys
 import time
 from collections.abc import Callable
@@ -56,6 +57,8 @@ def add(runtime: Runtime, arguments: Arguments) -> Rows:
         taken = {entry.id for entry in fleet.load(db).entries.values()}
     if network != "user" and not network.startswith("bridge:"):
         raise ValueError(f"a network is one of {', '.join(NETWORKS)}")
+    for resolver in arguments["resolvers"].split(",") if arguments["resolvers"] else ():
+        ipaddress.ip_address(resolver)  # or it raises ValueError, which names it
     for folder in (arguments["pool"], arguments["volumes"]):
         if folder is not None and not Path(folder).is_absolute():
             raise ValueError(f"{folder} is a folder of the host, and so begins with a slash")
@@ -93,6 +96,7 @@ def _read(runtime: Runtime, arguments: Arguments, number: int) -> HostEntry:
         disk=arguments["disk"],
         state="up",
         emulation=arguments["allow_emulation"],
+        resolvers=arguments["resolvers"],
     )
 
 

@@ -159,6 +159,7 @@ def write_down(world: World, database: Database, regions: Iterable[str]) -> None
                     disk=PLENTY,
                     state="up",
                     emulation=False,
+                    resolvers=None,
                 )
 
 

@@ -132,6 +132,10 @@ class Network(Struct, frozen=True):
     """The first that matches decides; what none matches is let through."""
     generation: int = 0
     """Grows whenever something about it changes. Once a driver was given one, an older one is Stale."""
+    guest: tuple[str, ...] = ()
+    """The IPv4 addresses that are the machine's own, with their prefixes: what its guest is to be configured with."""
+    gateway: str | None = None
+    """The way out, in the network of the first of these."""
 
 
 class DiskSpec(Struct, frozen=True):

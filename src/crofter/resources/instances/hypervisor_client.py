@@ -27,7 +27,7 @@ from crofter.resources.instances import neighbours, store
 from crofter.resources.instances.backups.store import Backup
 from crofter.resources.instances.disks import store as disks
 from crofter.resources.instances.disks.store import Disk
-from crofter.resources.instances.ips import shares
+from crofter.resources.instances.ips import blocks, shares
 from crofter.resources.instances.ips import store as ips
 from crofter.resources.instances.store import Instance
 
@@ -189,9 +189,12 @@ def network_of(ctx: Context, instance: Instance) -> Network:
     """The addresses that the machine may use, and the filter in front of it."""
     # Read first: a change that commits in between has a later generation, and an operation of its own.
     generation = store.network_generation(ctx, instance.id)
-    addresses = [held.address for held in ips.of(ctx, instance.id)]
-    usable = (*addresses, ips.slaac(instance.region, instance.id), *shares.usable(ctx, instance.id))
-    return Network(usable, neighbours.filter_rules(ctx, instance), generation)
+    own = ips.of(ctx, instance.id)
+    slaac = ips.slaac(instance.region, instance.id)
+    usable = (*(held.address for held in own), slaac, *shares.usable(ctx, instance.id))
+    guest = tuple(f"{held.address}/{blocks.prefix(public=held.public)}" for held in own)
+    gateway = blocks.gateway(own[0].address) if own and own[0].public else None
+    return Network(usable, neighbours.filter_rules(ctx, instance), generation, guest, gateway)
 
 
 def apply_network(work: StepContext, instance: Instance) -> Call:

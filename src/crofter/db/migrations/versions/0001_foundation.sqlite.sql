@@ -38,6 +38,8 @@ CREATE TABLE released_address ( address TEXT NOT NULL, region TEXT NOT NULL, pub
 --;
 CREATE INDEX ix_released_address_free ON released_address (region, public, free_at, address)
 --;
+CREATE TABLE public_network ( network TEXT NOT NULL, region TEXT NOT NULL, CONSTRAINT pk_public_network PRIMARY KEY (network) ) WITHOUT ROWID, STRICT
+--;
 CREATE TABLE compute_type ( slug TEXT NOT NULL, position INTEGER, label TEXT NOT NULL, class_ TEXT NOT NULL, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, transfer INTEGER NOT NULL, network_out INTEGER NOT NULL, gpus INTEGER NOT NULL, price_hourly INTEGER NOT NULL, price_monthly INTEGER NOT NULL, backup_hourly INTEGER NOT NULL, backup_monthly INTEGER NOT NULL, deprecated INTEGER NOT NULL, successor TEXT, CONSTRAINT pk_compute_type PRIMARY KEY (slug), CONSTRAINT uq_compute_type_position UNIQUE (position) ) WITHOUT ROWID, STRICT
 --;
 CREATE TABLE region ( slug TEXT NOT NULL, position INTEGER, country TEXT NOT NULL, capabilities TEXT NOT NULL, resolvers_ipv4 TEXT NOT NULL, resolvers_ipv6 TEXT NOT NULL, status TEXT DEFAULT 'ok' NOT NULL, CONSTRAINT pk_region PRIMARY KEY (slug), CONSTRAINT uq_region_position UNIQUE (position) ) WITHOUT ROWID, STRICT
@@ -76,7 +78,7 @@ CREATE TRIGGER domain_record_tally_delete AFTER DELETE ON domain_record FOR EACH
 --;
 CREATE TRIGGER domain_record_tally_move AFTER UPDATE OF domain_id ON domain_record FOR EACH ROW BEGIN INSERT INTO tally (counted, owner, block, amount) VALUES ('domain_record', OLD.domain_id, OLD.id >> 12, -1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (-1);DELETE FROM tally WHERE counted = 'domain_record' AND owner = OLD.domain_id AND block = OLD.id >> 12 AND amount = 0;INSERT INTO tally (counted, owner, block, amount) VALUES ('domain_record', NEW.domain_id, NEW.id >> 12, 1) ON CONFLICT (counted, owner, block) DO UPDATE SET amount = tally.amount + (1); END
 --;
-CREATE TABLE hypervisor_host ( id INTEGER NOT NULL, region TEXT NOT NULL, uri TEXT NOT NULL, pool TEXT NOT NULL, volumes TEXT, network TEXT NOT NULL, forward INTEGER, architecture TEXT NOT NULL, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, state TEXT NOT NULL, emulation INTEGER DEFAULT '0' NOT NULL, CONSTRAINT pk_hypervisor_host PRIMARY KEY (id) ) STRICT
+CREATE TABLE hypervisor_host ( id INTEGER NOT NULL, region TEXT NOT NULL, uri TEXT NOT NULL, pool TEXT NOT NULL, volumes TEXT, network TEXT NOT NULL, forward INTEGER, architecture TEXT NOT NULL, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, state TEXT NOT NULL, emulation INTEGER DEFAULT '0' NOT NULL, resolvers TEXT, CONSTRAINT pk_hypervisor_host PRIMARY KEY (id) ) STRICT
 --;
 CREATE TABLE hypervisor_job ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, operation INTEGER NOT NULL, kind TEXT NOT NULL, thing INTEGER NOT NULL, step TEXT NOT NULL, verb TEXT NOT NULL, changes TEXT NOT NULL, reads TEXT NOT NULL, owner TEXT NOT NULL, begun INTEGER NOT NULL, beat INTEGER NOT NULL, expected INTEGER NOT NULL, state TEXT NOT NULL ) STRICT
 --;

@@ -26,6 +26,8 @@ class Domain(Struct, frozen=True):
     runs: tuple[tuple[int, int], ...] = ()
     plugged: tuple[int, ...] = ()
     """The volumes that it has while it is on."""
+    configured: str = ""
+    """A digest of the network that was last written into its guest, and of the disk that it was written onto."""
 
     def started(self, at: int) -> Domain:
         plugged = self.spec.volumes

@@ -1,4 +1,9 @@
-"""The packet filter in front of a machine, in libvirt's words."""
+"""The packet filter in front of a machine, in libvirt's words.
+
+It follows connections: what belongs to one that was let through passes in both directions. Every rule names the states
+that it is about, because libvirt puts a rule without any into the chain of the other direction as well, turned around:
+dropping all that comes in would drop all that goes out.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,15 @@ from collections.abc import Iterable
 from crofter.drivers.hypervisor.specs import Network, Rule
 
 MAIL_PORTS = "25,465,587"
-PROTOCOLS = {"TCP": ("tcp", "tcp-ipv6"), "UDP": ("udp", "udp-ipv6"), "ICMP": ("icmp", "icmpv6")}
+PROTOCOLS = {
+    None: ("all", "all-ipv6"),
+    "TCP": ("tcp", "tcp-ipv6"),
+    "UDP": ("udp", "udp-ipv6"),
+    "ICMP": ("icmp", "icmpv6"),
+}
+STATES = {"ACCEPT": "NEW", "DROP": "NEW,INVALID"}
+"""Of connections, that a rule decides about. Neighbours of IPv6 are looked for outside of any, and are always found."""
+IPENCAP = 4
 
 
 def filter_xml(name: str, identity: str, mac: str, network: Network) -> str:
@@ -17,11 +30,13 @@ def filter_xml(name: str, identity: str, mac: str, network: Network) -> str:
         f"<rule action='drop' direction='out' priority='-500'><mac match='no' srcmacaddr='{mac}'/></rule>",
         *_own_addresses(network.addresses, mac),
         *(
-            f"<rule action='drop' direction='out' priority='10'><{tcp} dstportstart='{port}'/></rule>"
+            f"<rule action='drop' direction='out' priority='10'><{tcp} dstportstart='{port}' state='NEW'/></rule>"
             for port in MAIL_PORTS.split(",")
             for tcp in ("tcp", "tcp-ipv6")
         ),
     ]
+    if network.rules:
+        rules += _established()
     for place, rule in enumerate(network.rules):
         rules += _rule(rule, 20 + place)
     return f"<filter name='{name}' chain='root'><uuid>{identity}</uuid>{''.join(rules)}</filter>"
@@ -47,18 +62,35 @@ def _own_addresses(addresses: Iterable[str], mac: str) -> list[str]:
     return rules + [f"<rule action='drop' direction='out' priority='-300'>{kind}</rule>" for kind in drops]
 
 
+def _established() -> list[str]:
+    return [
+        f"<rule action='accept' direction='{direction}' priority='15'><{kind} state='ESTABLISHED,RELATED'/></rule>"
+        for direction in ("in", "out")
+        for kind in PROTOCOLS[None]
+    ]
+
+
 def _rule(rule: Rule, priority: int) -> list[str]:
     direction = "in" if rule.direction == "inbound" else "out"
     action = "accept" if rule.action == "ACCEPT" else "drop"
     head = f"<rule action='{action}' direction='{direction}' priority='{priority}'>"
-    kinds = PROTOCOLS.get(rule.protocol or "", ("all", "all-ipv6"))
+    if rule.protocol == "IPENCAP":
+        return [] if action == "accept" else _without_tunnels(rule, direction)
     rules = []
-    for kind in kinds:
+    for kind in PROTOCOLS[rule.protocol]:
         version = 6 if kind.endswith("v6") else 4
         for address in _addresses(rule, direction, version):
             for ports in _ports(rule.ports):
-                rules.append(f"{head}<{kind}{address}{ports}/></rule>")
+                rules.append(f"{head}<{kind}{address}{ports} state='{STATES[rule.action]}'/></rule>")
     return rules
+
+
+def _without_tunnels(rule: Rule, direction: str) -> list[str]:
+    """libvirt knows this protocol among addresses alone, before any connection: it can be dropped there, and what a
+    later rule drops with all else cannot be let through. So a rule that lets it through has no effect.
+    """
+    head = f"<rule action='drop' direction='{direction}' priority='-450'>"
+    return [f"{head}<ip protocol='{IPENCAP}'{address}/></rule>" for address in _addresses(rule, direction, 4)]
 
 
 def _addresses(rule: Rule, direction: str, version: int) -> list[str]:

@@ -54,6 +54,7 @@ def add(database: Database, region: str, folder: Path, *, emulation: bool) -> No
             disk=shutil.disk_usage(folder).free // MB,
             state="up",
             emulation=not platform.kvm,
+            resolvers=None,
         )
     log.info("this machine is host 1 of region %s, through %s", region, SESSION)
     connection.close()

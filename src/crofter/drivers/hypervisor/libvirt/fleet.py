@@ -40,10 +40,16 @@ class HostEntry(Row):
     state: State
     emulation: bool
     """Whether machines may run here without the processor's own virtualization, which keeps no tenants apart."""
+    resolvers: str | None
+    """Of names, with commas in between: what guests on a bridge are told to ask."""
 
     @property
     def bridge(self) -> str | None:
         return self.network.removeprefix("bridge:") if self.network.startswith("bridge:") else None
+
+    @property
+    def resolving(self) -> tuple[str, ...]:
+        return tuple(self.resolvers.split(",")) if self.resolvers else ()
 
 
 HOSTS = query(select(*tables.host.c).order_by(tables.host.c.id), HostEntry)

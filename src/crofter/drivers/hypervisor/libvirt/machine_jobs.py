@@ -7,7 +7,7 @@ from typing import Any
 
 from crofter.drivers.hypervisor.errors import Refused
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain
-from crofter.drivers.hypervisor.libvirt import domain_xml, names, networks
+from crofter.drivers.hypervisor.libvirt import domain_xml, names, network_helper, networks
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.domain_xml import Boot, Drive, MachineXml
 from crofter.drivers.hypervisor.libvirt.host import HostClient, is_unfinished
@@ -89,6 +89,7 @@ def start(ref: DomainRef) -> Work:
         doc = job.thing(Domain, ref.id).doc
         if doc is None:
             raise Dropped
+        network_helper.write(job, host, ref.id, doc)
         domain = put_definition(job, host, ref.id, doc.spec)
         _must_be_open(job, ref)
         job.check()

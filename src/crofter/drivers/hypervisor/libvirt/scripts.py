@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import secrets
+from collections.abc import Iterable
+
+from msgspec import Struct
 
 from crofter.drivers.hypervisor.libvirt.password_hash import crypted
 from crofter.drivers.hypervisor.specs import Seed
@@ -11,6 +14,14 @@ from crofter.drivers.hypervisor.specs import Seed
 CHECK = 'e2fsck -fp "$D_sda" || [ $? -lt 4 ]'
 """Replays the journal of a guest that was cut off, and mends what can be mended without asking."""
 BEGINS = "the file system is about to grow"
+
+
+class GuestFile(Struct, frozen=True):
+    path: str
+    text: str
+    folder: str
+    """It is written only where this folder is: that of the software that reads it."""
+    mode: str = "644"
 
 
 def resize_script(megabytes: int, *, grows: bool) -> str:
@@ -52,6 +63,15 @@ def seed_script(seed: Seed) -> str:
     lines.append(_cloud_init(seed))
     lines.append("close_root")
     return "\n".join(lines) + "\n"
+
+
+def network_script(files: Iterable[GuestFile], resolvers: Iterable[str]) -> str:
+    """Write what a guest is told about its network, onto a disk with a root file system."""
+    lines = ["open_root", *(_put(file.path, file.text, file.mode, folder=file.folder) for file in files)]
+    if names := "".join(f"nameserver {resolver}\n" for resolver in resolvers):
+        # A link leads to what some service keeps up to date itself.
+        lines.append(f'[ -L "$R/etc/resolv.conf" ] || {_put("/etc/resolv.conf", names, "644")}')
+    return "\n".join((*lines, "close_root", ""))
 
 
 def _cloud_init(seed: Seed) -> str:

@@ -20,6 +20,7 @@ host = table(
     Column("disk", Id, nullable=False),
     Column("state", Text, nullable=False),
     Column("emulation", Flag, nullable=False, server_default="0"),
+    Column("resolvers", Text),
 )
 
 job = table(

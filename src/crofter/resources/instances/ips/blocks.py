@@ -23,6 +23,7 @@ BLOCKS = 1 << BLOCK - PUBLIC.prefixlen
 PARTS = 8
 """Of a block: as many transactions may draw from it at the same moment."""
 PER_24 = 253
+NONE_LEFT = "No addresses are left in this region."
 PRIVATE = ipaddress.IPv4Network("192.168.128.0/17")
 _PUBLIC_BEGINS, _PRIVATE_BEGINS = int(PUBLIC.network_address), int(PRIVATE.network_address)
 
@@ -45,6 +46,13 @@ released_address = table(
     Column("free_at", Time, nullable=False),
     PrimaryKeyConstraint("address", "region"),
     Index("ix_released_address_free", "region", "public", "free_at", "address"),
+    sqlite_without_rowid=True,
+)
+# What an operator gave to regions. Such a region has no blocks: all that is free there is among the released ones.
+public_network = table(
+    "public_network",
+    Column("network", Text, primary_key=True),
+    Column("region", Text, nullable=False),
     sqlite_without_rowid=True,
 )
 
@@ -83,6 +91,8 @@ _RESTED = query(
 )
 _LAST_BLOCK = query(select(func.coalesce(func.max(address_block.c.number), -1)).where(address_block.c.public.is_(True)))
 
+HAS_NETWORKS = query(select(func.count()).where(public_network.c.region == bindparam("region")))
+
 
 class TakenAddress(Struct, frozen=True):
     """How many addresses of a part are given out. A transaction writes it down once, after the last."""
@@ -118,6 +128,16 @@ def draw(ctx: Context, region: str, *, public: bool) -> str:
     return _numbered(first, part.part * _capacity(public=public) + part.used)
 
 
+def prefix(*, public: bool) -> int:
+    """Of the network that an address is in, as whoever has the address sees it."""
+    return 24 if public else PRIVATE.prefixlen
+
+
+def gateway(address: str) -> str:
+    """The way out for a public address."""
+    return f"{address.rpartition('.')[0]}.1"
+
+
 def _part_with_free_addresses(ctx: Context, region: str, *, public: bool) -> Part | None:
     """A part that nobody else draws from just now; if there is none, the first that somebody is through with."""
     wanted = {"region": region, "public": public, "capacity": _capacity(public=public)}
@@ -133,11 +153,13 @@ def _new_block(ctx: Context, region: str, *, public: bool) -> Part:
     part = _part_with_free_addresses(ctx, region, public=public)
     if part is not None:
         return part  # somebody else was quicker
+    if public and ctx.db.value(HAS_NETWORKS, region=region):
+        raise Invalid(NONE_LEFT)
     number = int(ctx.db.value(_LAST_BLOCK)) + 1 if public else 0
     replaced = ctx.db.delete(address_block, region=region, public=public)
     left = number < BLOCKS if public else not replaced
     if not left:
-        raise Invalid("No addresses are left in this region.")
+        raise Invalid(NONE_LEFT)
     for place in range(PARTS):
         ctx.db.insert(address_block, region=region, public=public, part=place, number=number, used=0)
     return Part(0, number, 0)

@@ -94,12 +94,12 @@ def range_view(row: Range) -> RangeView:
 
 
 def ipv4_view(row: Address) -> IpView:
-    prefix = 24 if row.public else blocks.PRIVATE.prefixlen
+    prefix = blocks.prefix(public=row.public)
     network = ipaddress.IPv4Network(f"{row.address}/{prefix}", strict=False)
     return IpView(
         address=row.address,
         compute_id=row.instance_id,
-        gateway=str(network[1]) if row.public else None,
+        gateway=blocks.gateway(row.address) if row.public else None,
         prefix=prefix,
         public=row.public,
         rdns=(row.rdns or default_name(row.address)) if row.public else None,

@@ -1,0 +1,200 @@
+"""A host with a bridge for tests: libvirt's system daemon in a network of its own, and another machine on the bridge.
+
+Nothing of the machine that runs the tests is touched: the daemon sees its own network and its own folders, and both
+are gone with its process.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from pathlib import Path
+
+from tests.drivers.libvirt_fleet import Daemons
+from tests.drivers.real_world import World
+
+FOLDERS = {
+    "run": "/run/libvirt",
+    "etc": "/etc/libvirt",
+    "lib": "/var/lib/libvirt",
+    "cache": "/var/cache/libvirt",
+    "logs": "/var/log/libvirt",
+}
+"""Where the system daemon keeps things, by the folder of ours that stands there instead."""
+NAMES = {
+    "passwd": "libvirt-qemu:x:64055:64055::/var/lib/libvirt:/usr/sbin/nologin\n",
+    "group": "libvirt-qemu:x:64055:\nkvm:x:64056:\nlibvirt:x:64057:\n",
+}
+DEVICES = """
+mkdir -p {home}/dev && mount -t tmpfs dev {home}/dev && mkdir {home}/dev/net {home}/dev/shm {home}/dev/pts
+for node in null,1,3 zero,1,5 full,1,7 random,1,8 urandom,1,9 tty,5,0 net/tun,10,200; do
+    IFS=, read name major minor <<END
+$node
+END
+    mknod -m 666 {home}/dev/$name c $major $minor
+done
+mount --rbind /dev/pts {home}/dev/pts && ln -s pts/ptmx {home}/dev/ptmx && mount --rbind {home}/dev /dev;
+"""
+"""Without KVM, as in the other tests: what a virtual machine offers its root under that name need not work."""
+SETTINGS = """host_uuid = "{number:08d}-aaaa-4aaa-8aaa-111111111111"
+auth_unix_rw = "none"
+log_outputs = "3:file:{home}/log"
+"""
+QEMU_SETTINGS = """stdio_handler = "file"
+user = "root"
+group = "root"
+security_driver = "none"
+cgroup_controllers = []
+namespaces = []
+"""
+BRIDGE = "br0"
+GATEWAY, NETWORK, RESOLVER = "203.0.113.1", "203.0.113.0/24", "203.0.113.53"
+
+
+class BridgedDaemons(Daemons):
+    """One host, with a bridge. ``outside`` is another machine on the same bridge, and the way out for its guests."""
+
+    def __init__(self, folder: Path, regions: tuple[str, ...], each: int) -> None:
+        name = f"crofter-{os.getpid()}-{folder.parent.name}"
+        self._network, self.outside = f"{name}-host", f"{name}-out"
+        try:
+            self._build()
+            super().__init__(folder, regions, each)
+        except BaseException:
+            self._delete_networks()
+            raise
+
+    def _build(self) -> None:
+        for name in (self._network, self.outside):
+            _run("ip", "netns", "add", name)
+        inside = ("ip", "-n", self._network)
+        _run(*inside, "link", "set", "lo", "up")
+        _run(*inside, "link", "add", BRIDGE, "type", "bridge")
+        _run(*inside, "link", "set", BRIDGE, "up")
+        _run(*inside, "link", "add", "port", "type", "veth", "peer", "name", "card", "netns", self.outside)
+        _run(*inside, "link", "set", "port", "master", BRIDGE, "up")
+        _run("ip", "-n", self.outside, "link", "set", "lo", "up")
+        _run("ip", "-n", self.outside, "addr", "add", f"{GATEWAY}/24", "dev", "card")
+        _run("ip", "-n", self.outside, "link", "set", "card", "up")
+        # Else packets cross the bridge without being shown to iptables, and filters of connections see none.
+        for family in ("iptables", "ip6tables"):
+            _run("ip", "netns", "exec", self._network, "sysctl", "-qw", f"net.bridge.bridge-nf-call-{family}=1")
+
+    def uri(self, number: int) -> str:
+        return f"qemu+unix:///system?socket={self._homes[number]}/run/libvirt-sock"
+
+    def _prepare(self, number: int) -> None:
+        home = self._homes[number]
+        for name in (*FOLDERS, "pool"):
+            (home / name).mkdir(parents=True, exist_ok=True)
+        self.volumes(self.regions[number]).mkdir(exist_ok=True)
+        (home / "etc/libvirtd.conf").write_text(SETTINGS.format(number=1, home=home))
+        (home / "etc/qemu.conf").write_text(QEMU_SETTINGS)
+        # It asks for these, also where it is told to use others; the package that makes them starts a daemon as well.
+        for name, line in NAMES.items():
+            (home / name).write_text(Path("/etc", name).read_text() + line)
+
+    def _start(self, number: int) -> subprocess.Popen[bytes]:
+        home = self._homes[number]
+        for path in FOLDERS.values():
+            Path(path).mkdir(parents=True, exist_ok=True)
+        places = FOLDERS | {name: f"/etc/{name}" for name in NAMES}
+        mounts = "; ".join(f"mount --bind {home}/{name} {path}" for name, path in places.items())
+        script = f"set -e; {DEVICES.format(home=home)} {mounts}; exec /usr/sbin/libvirtd"
+        return subprocess.Popen(
+            ["nsenter", f"--net=/run/netns/{self._network}", "unshare", "--mount", "sh", "-c", script],
+            env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def stop(self) -> None:
+        try:
+            super().stop()
+        finally:
+            self._delete_networks()
+
+    def _delete_networks(self) -> None:
+        for name in (self._network, self.outside):
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+
+
+class Outside:
+    """The other machine on the bridge."""
+
+    def __init__(self, network: str) -> None:
+        self._enter = ("ip", "netns", "exec", network)
+        self._services: list[subprocess.Popen[bytes]] = []
+
+    def words(self, *command: str) -> list[str]:
+        return [*self._enter, *command]
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(self.words(*command), capture_output=True, text=True, check=False)
+
+    def serve(self, port: int) -> None:
+        """Take connections on a port, say hello and close them."""
+        program = (
+            "import socket\n"
+            f"s = socket.create_server(('', {port}))\n"
+            "while True:\n    c, _ = s.accept(); c.sendall(b'hello'); c.close()\n"
+        )
+        self._services.append(subprocess.Popen(self.words("python3", "-c", program)))
+        ends = time.monotonic() + 30
+        while self.run("python3", "-c", _CONNECT.format(host="127.0.0.1", port=port)).returncode:
+            assert time.monotonic() < ends, "the service does not start"
+            time.sleep(0.1)
+
+    def reaches(self, host: str, port: int) -> bool:
+        return self.run("python3", "-c", _CONNECT.format(host=host, port=port)).returncode == 0
+
+    def count(self, source: str) -> None:
+        """From now on, packets that arrive from an address are counted."""
+        assert self.run("iptables", "-I", "INPUT", "-s", source).returncode == 0
+
+    def counted(self, source: str) -> int:
+        listed = self.run("iptables", "-nvxL", "INPUT").stdout
+        return sum(int(line.split()[0]) for line in listed.splitlines() if f" {source} " in line)
+
+    def close(self) -> None:
+        for service in self._services:
+            service.kill()
+            service.wait()
+
+
+class BridgedWorld(World):
+    """One host whose machines are on a bridge, and whose region has addresses of its own."""
+
+    daemons: BridgedDaemons
+
+    def make_daemons(self, folder: Path, regions: tuple[str, ...], each: int) -> BridgedDaemons:
+        return BridgedDaemons(folder, regions, each)
+
+    def network(self, number: int) -> tuple[str, ...]:
+        return "--network", f"bridge:{BRIDGE}", "--resolvers", RESOLVER
+
+    def open(self) -> None:
+        super().open()
+        self.admin("addresses", "add", "us-east", NETWORK)
+        self.outside = Outside(self.daemons.outside)
+
+    def close(self) -> None:
+        if hasattr(self, "outside"):
+            self.outside.close()
+        super().close()
+
+    def guest_at(self, number: int) -> tuple[str, ...]:
+        return (f"root@{self.call('GET', f'/{number}')['ipv4'][0]}",)
+
+    def sign_in(self, number: int, password: str | None) -> list[str]:
+        return self.outside.words(*super().sign_in(number, password))
+
+
+_CONNECT = 'import socket; socket.create_connection(("{host}", {port}), 5).close()'
+
+
+def _run(*command: str) -> None:
+    subprocess.run(command, check=True, capture_output=True)
