@@ -71,6 +71,7 @@ test: setup ## run every check and the test suite, in about a quarter of an hour
 prepared: setup statements
 	@sh tools/browser.sh
 	@sh tools/proxy.sh
+	@sh tools/real.sh
 	@$(MAKE) --no-print-directory node
 	@$(RUN)python tools/console.py --check
 	@PYTHONDONTWRITEBYTECODE= $(RUN)pytest --collect-only > /dev/null

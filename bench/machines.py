@@ -7,7 +7,6 @@ Whoever waits signs in by SSH as soon as that works. Images and kernels are on t
 from __future__ import annotations
 
 import argparse
-import socket
 import statistics
 import subprocess
 import sys
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.drivers.real import short_folder, why_not
-from tests.drivers.real_world import OPTIONS, PASSWORD, World
+from tests.drivers.real_world import OPTIONS, PASSWORD, World, answers
 
 from bench.report import DOCS, machine
 from bench.table import Verdict, render
@@ -161,19 +160,10 @@ def until_ssh(world: World, port: int, begin: Callable[[], Any]) -> float:
     command = [*words, "-oBatchMode=yes", "root@127.0.0.1", "true"]
     began = time.monotonic()
     begin()
-    # Whether anybody listens is asked without a process of its own, which would take a processor from the guest.
-    while not _answers(port) or subprocess.run(command, capture_output=True).returncode:
+    while not answers(port) or subprocess.run(command, capture_output=True).returncode:
         assert time.monotonic() - began < 600, "the guest lets nobody in"
         time.sleep(0.2)
     return time.monotonic() - began
-
-
-def _answers(port: int) -> bool:
-    try:
-        with socket.create_connection(("127.0.0.1", port), 5) as connection:
-            return connection.recv(4) == b"SSH-"
-    except OSError:
-        return False
 
 
 class Interface:

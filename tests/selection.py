@@ -42,6 +42,7 @@ NOT_QUICK = {
     "tests/drivers/test_libvirt_operations.py": "clouds of their own",
     "tests/drivers/test_pictures.py": "processes of their own",
     "tests/drivers/test_probe_process.py": "processes of their own",
+    "tests/drivers/test_real_machines.py": "real machines",
     "tests/drivers/test_simulated_crash.py": "processes that are killed",
     "tests/e2e/": "processes that are killed",
     "tests/edge/test_bodies.py::test_the_quick_way_to_read_a_body_says_what_the_close_one_says": "thousands of bodies",
@@ -81,6 +82,8 @@ NOT_QUICK = {
     "tests/test_year.py": "months of billing",
 }
 """What the quick part leaves out, and why it takes long. It leaves out whatever needs PostgreSQL, too."""
+FIRST = ("tests/drivers/test_real_machines.py",)
+"""What takes minutes and waits for most of them: begun last, it would go on alone when all others are done."""
 
 
 def addoption(parser: pytest.Parser) -> None:
@@ -90,7 +93,7 @@ def addoption(parser: pytest.Parser) -> None:
 
 
 def select(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what does not belong to the scope, unless it was named one by one."""
+    """Leave out what does not belong to the scope, unless it was named one by one; begin with what takes longest."""
     scope = config.getoption("--scope")
     named = [argument for argument in config.args if "::" in argument]
     if missing := [] if named else without_path(items):
@@ -100,6 +103,7 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
         config.hook.pytest_deselected(items=left)
         out = set(left)
         items[:] = [item for item in items if item not in out]
+    items.sort(key=lambda item: not starts_with(item.nodeid, FIRST))
 
 
 def belongs(item: pytest.Item, scope: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tools import soak
 
-from tests.selection import BOTH_DATABASES, NOT_QUICK, SCOPES, belongs, without_path
+from tests.selection import BOTH_DATABASES, FIRST, NOT_QUICK, SCOPES, belongs, select, without_path
 
 ROOT = Path(__file__).resolve().parent.parent
 TAGS, ENGINE, YEAR = "tests/resources/test_tags.py", "tests/engine/test_queue.py", "tests/test_year.py"
@@ -53,8 +53,15 @@ def test_a_file_without_a_test_on_postgresql_is_seen() -> None:
     assert without_path([*tags, path]) == []
 
 
+def test_what_takes_longest_is_begun_first_and_the_rest_keeps_its_order() -> None:
+    config: Any = SimpleNamespace(args=[], getoption=lambda _: "test")
+    collected: list[Any] = [Collected(ENGINE), Collected(FIRST[0]), Collected(TAGS), Collected(YEAR)]
+    select(config, collected)
+    assert [item.nodeid.partition("::")[0] for item in collected] == [FIRST[0], ENGINE, TAGS, YEAR]
+
+
 def test_every_file_and_test_that_is_listed_exists() -> None:
-    listed = [path.partition("::") for path in (*BOTH_DATABASES, *NOT_QUICK)]
+    listed = [path.partition("::") for path in (*BOTH_DATABASES, *FIRST, *NOT_QUICK)]
     assert [path for path, _, test in listed if not (ROOT / path).exists()] == []
     assert [test for path, _, test in listed if test and f"\ndef {test}" not in (ROOT / path).read_text()] == []
 

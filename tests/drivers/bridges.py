@@ -189,6 +189,9 @@ class BridgedWorld(World):
     def guest_at(self, number: int) -> tuple[str, ...]:
         return (f"root@{self.call('GET', f'/{number}')['ipv4'][0]}",)
 
+    def listens(self, number: int) -> bool:
+        return self.outside.reaches(self.call("GET", f"/{number}")["ipv4"][0], 22)
+
     def sign_in(self, number: int, password: str | None) -> list[str]:
         return self.outside.words(*super().sign_in(number, password))
 

@@ -19,8 +19,8 @@ DEBIAN = Path("/usr/lib/python3/dist-packages")
 @cache
 def why_not() -> str | None:
     """What is missing, or None."""
-    for tool in ("libvirtd", "qemu-img"):
-        if shutil.which(tool, path="/usr/sbin:/usr/bin") is None:
+    for tool in ("libvirtd", f"qemu-system-{os.uname().machine}", "qemu-img", "ssh", "ssh-keygen", "sshpass"):
+        if shutil.which(tool, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/bin") is None:
             return f"there is no {tool} (tools/real.sh installs it, on Debian and as root)"
     fits = (DEBIAN / f"libvirtmod{sysconfig.get_config_var('EXT_SUFFIX')}").exists()
     if importlib.util.find_spec("libvirt") is None and not fits:

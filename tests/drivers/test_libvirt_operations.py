@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
 from itertools import count
@@ -12,10 +13,13 @@ from typing import Any
 import pytest
 from httpx2 import Response
 
+from crofter.context import Context
 from crofter.db import Database
 from crofter.engine import Step
 from crofter.operations import JOBS
+from crofter.resources.instances import store as instances
 from crofter.resources.instances import sweeping
+from crofter.resources.maintenance import rules as maintenance
 from tests.drivers.fake_libvirt.bench import filled, write_down
 from tests.drivers.fake_libvirt.host import FakeHost, World
 from tests.drivers.fake_libvirt.machines import FakeDomain, work_on
@@ -46,6 +50,7 @@ class FakeHosts:
         self.media = filled(folder, IMAGES)
         patch.setattr(virt, "open", self.world.open)
         patch.setattr(performing, "QUICK", 0.3)  # most jobs are over by then, and nobody has to ask again
+        patch.setattr(maintenance, "LASTS", 0)  # it would count as under way for an hour
         patch.setattr(blank, "TOOLS", ("no-such-tool",))
         patch.setattr(scripts, "crypted", lambda password: f"not really crypted: {password}")
 
@@ -114,10 +119,26 @@ def _power_is_lost(machine: Machine) -> Response:
     assert isinstance(cloud, LibvirtCloud)
     assert isinstance(cloud.hosts, FakeHosts)
     cloud.hosts.kill(machine)
+    return _begun_by_itself(machine, "lassie_reboot")
+
+
+def _maintenance_is_due(machine: Machine) -> Response:
+    """As the operator schedules it, at the moment that has just come: the clock of real machines cannot be moved."""
+    with machine.cloud.runtime.database.write() as db:
+        ctx = Context(machine.cloud.runtime, db)
+        maintenance.schedule(ctx, instances.get_unscoped(ctx, machine.id), "reboot", ctx.now, "New kernel")
+    return _begun_by_itself(machine, "host_reboot")
+
+
+def _begun_by_itself(machine: Machine, action: str) -> Response:
+    cloud = machine.cloud
+    assert isinstance(cloud, LibvirtCloud)
+    ends = time.monotonic() + cloud.hosts.patience
     while True:
         answer = machine.owner.get("/v4/account/events")
-        if any(event["action"] == "lassie_reboot" for event in answer.json()["data"]):
+        if any(event["action"] == action for event in answer.json()["data"]):
             return answer
+        assert time.monotonic() < ends, f"there is no {action}"
         cloud.pause()
 
 
@@ -128,8 +149,8 @@ DONE: dict[str, Scenario] = {
         SCENARIOS["password_reset"].before,
     ),
     "lassie_reboot": Scenario(_power_is_lost),
+    "host_reboot": Scenario(_maintenance_is_due),
 }
-del DONE["host_reboot"]  # a reboot like any other, once somebody has moved the clock of the maintenance
 SLICE = (
     ("compute_rebuild", "make_disks", 9),
     ("compute_migrate_datacenter", "move", 9),

@@ -32,7 +32,7 @@ def resize_script(megabytes: int, *, grows: bool) -> str:
     """
     told = 'resize2fs -P "$D_sda"\ndumpe2fs -h "$D_sda" | grep \'^Block size\'\n'
     if grows:
-        return f'if is_flat "$D_sda"; then\n{CHECK}\necho {BEGINS}\ngrow_flat\n{told}fi\n'
+        return f'if is_flat "$D_sda"; then\n{CHECK}\necho {BEGINS}\ngrow_flat checked\n{told}fi\n'
     return f'{CHECK}\nresize2fs "$D_sda" {megabytes}M\n{told}'
 
 
