@@ -37,7 +37,7 @@ class Piece(Struct, frozen=True):
 PIECES: dict[str, Piece] = {
     "storms": Piece(("tests/engine/test_storms.py",)),
     "engine": Piece(("tests/engine/",)),
-    "machines": Piece(("tests/drivers/test_real_machines.py",)),
+    "machines": Piece(("tests/drivers/test_real_machines.py", "tests/drivers/test_real_bridges.py")),
     "contract": Piece(("tests/drivers/test_libvirt.py",), "not each_verb and not interrupted"),
     "interrupted": Piece(("tests/drivers/test_libvirt.py",), "interrupted and dies"),
     "failing": Piece(("tests/drivers/test_libvirt.py",), "interrupted and fails"),

@@ -185,14 +185,23 @@ def test_an_upload_that_fails_leaves_no_part(fake_yard: Yard, fake_bench: FakeBe
     assert client.listed() == []
 
 
-def test_parts_of_uploads_are_cleared_away_when_they_are_old(fake_yard: Yard, fake_bench: FakeBench) -> None:
+def test_parts_of_uploads_stay_while_a_job_may_be_at_them_and_not_for_ever(
+    fake_yard: Yard, fake_bench: FakeBench
+) -> None:
     number = fake_yard.host()
     client, now = fake_bench.hand.hosts_client.client(number), machine_now()
     fresh = f"part{now}-0123456789ab-file-x"
     for name in (fresh, f"part{now - 24 * HOUR}-0123456789ab-file-x", "tmp4711-abc-script"):
         client.send_bytes(name, b"in part")
+    job = {"operation": 1, "kind": "disk", "thing": 1, "step": "s", "verb": "disk", "changes": [], "reads": []}
+    with fake_bench.database.write() as db:
+        db.insert(tables.job, **job, owner="o", begun=now, beat=now, expected=1, state="running")
     fake_bench.hand._periodic_work.tidy()
     assert client.listed() == [fresh]
+    with fake_bench.database.write() as db:
+        db.delete(tables.job, operation=1)
+    fake_bench.hand._periodic_work.tidy()
+    assert client.listed() == []
 
 
 @pytest.mark.parametrize("moment", ["storagePoolDefineXML", "create pool"])

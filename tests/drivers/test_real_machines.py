@@ -35,7 +35,7 @@ def world(request: pytest.FixtureRequest) -> Iterator[World]:
 def test_an_instance_lives_on_real_hosts_whatever_is_killed(world: World) -> None:
     created = _create(world, "first", backups_enabled=True)
     number = created["id"]
-    # By then images and the helper system are on the host: a part of a file whose upload dies stays for half a day.
+    # By then images and the helper system are on the host: a part of a file whose upload dies stays for minutes.
     world.until(lambda: any(name.startswith("crofter-") for name in world.daemons.left()))
     world.kill_server()
     world.say("the server was killed while it deployed, and started again")

@@ -103,7 +103,7 @@ class PeriodicWork:
             if scratch is not None:
                 stale = int(scratch[1]) not in jobs
             elif part is not None:
-                stale = machine_now() - int(part[1]) > PART_LASTS
+                stale = not jobs or machine_now() - int(part[1]) > PART_LASTS  # only jobs send files
             elif name.startswith("file-"):
                 stale = name not in media and not jobs
             elif numbered is not None:
