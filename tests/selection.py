@@ -2,34 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 import pytest
 
 SCOPES = ("quick", "test", "soak")
 BOTH_DATABASES = (
     "tests/db/",
-    "tests/drivers/",
+    "tests/drivers/test_capacity_races.py",
+    "tests/drivers/test_simulated_crash.py",
     "tests/e2e/",
     "tests/edge/",
     "tests/engine/",
     "tests/resources/test_event_stream.py",
     "tests/resources/test_event_waiting.py",
+    "tests/resources/test_firewall_rules.py::test_a_worker_that_dies_loses_no_rules",
     "tests/resources/test_instance_races.py",
+    "tests/resources/test_managed_crashes.py",
     "tests/resources/test_many_grants.py",
     "tests/resources/test_money_crashes.py",
     "tests/resources/test_money_races.py",
-    "tests/resources/test_volume_attaching.py",
+    "tests/resources/test_volume_attaching.py::test_an_instance_is_deleted_while",
+    "tests/resources/test_volume_attaching.py::test_of_",
     "tests/resources/test_networking_races.py",
     "tests/resources/test_nodebalancer_races.py",
-    "tests/test_audit.py",
-    "tests/test_audit_checkpoints.py",
     "tests/test_matrix.py",
     "tests/test_operations.py",
-    "tests/test_sandbox.py",
 )
 """Where the database itself matters: every test there runs on both. Elsewhere those that are marked ``both`` do, one in
-each file at least, and on PostgreSQL the others wait for a soak."""
+each file at least, with the first of their cases; on PostgreSQL the others wait for a soak."""
 NOT_QUICK = {
     "tests/client/test_life.py": "processes of their own",
     "tests/clients/": "clients are generated and compiled",
@@ -98,7 +99,8 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     named = [argument for argument in config.args if "::" in argument]
     if missing := [] if named else without_path(items):
         raise pytest.UsageError(f"mark one test as `both` in {', '.join(missing)}: it has none on PostgreSQL")
-    left = [item for item in items if not belongs(item, scope) and not _named(item, named)]
+    paths = paths_on_postgresql(items)
+    left = [item for item in items if not belongs(item, scope, paths) and not _named(item, named)]
     if left:
         config.hook.pytest_deselected(items=left)
         out = set(left)
@@ -106,7 +108,7 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not starts_with(item.nodeid, FIRST))
 
 
-def belongs(item: pytest.Item, scope: str) -> bool:
+def belongs(item: pytest.Item, scope: str, paths: Collection[str]) -> bool:
     if scope == "soak":
         return True
     if item.get_closest_marker("soak") is not None:
@@ -115,17 +117,28 @@ def belongs(item: pytest.Item, scope: str) -> bool:
         return False
     if not _on_postgresql(item):
         return True
-    return scope == "test" and (item.get_closest_marker("both") is not None or starts_with(item.nodeid, BOTH_DATABASES))
+    return scope == "test" and (item.nodeid in paths or starts_with(item.nodeid, BOTH_DATABASES))
 
 
-def without_path(items: Iterable[pytest.Item]) -> list[str]:
+def paths_on_postgresql(items: Iterable[pytest.Item]) -> set[str]:
+    """Of each test that is marked ``both`` the first case: SQLite is shown the others, which differ in values only."""
+    first: dict[str, str] = {}
+    for item in items:
+        marked = item.get_closest_marker("both") is not None and item.get_closest_marker("soak") is None
+        if marked and _on_postgresql(item):
+            first.setdefault(item.nodeid.partition("[")[0], item.nodeid)
+    return set(first.values())
+
+
+def without_path(items: Collection[pytest.Item]) -> list[str]:
     """Files whose tests could run on PostgreSQL, and of which none does before a change lands."""
-    paths: dict[str, bool] = {}
+    paths = paths_on_postgresql(items)
+    has_path: dict[str, bool] = {}
     for item in items:
         if _on_postgresql(item):
             file = item.nodeid.partition("::")[0]
-            paths[file] = paths.get(file, False) or belongs(item, "test")
-    return sorted(file for file, has_path in paths.items() if not has_path)
+            has_path[file] = has_path.get(file, False) or belongs(item, "test", paths)
+    return sorted(file for file, has in has_path.items() if not has)
 
 
 def starts_with(nodeid: str, paths: Iterable[str]) -> bool:

@@ -29,6 +29,7 @@ def verified(cloud: Cloud) -> list[Tampering]:
         return audit.verify(cloud.runtime.keyring, db)
 
 
+@pytest.mark.both
 def test_every_write_leaves_one_entry(cloud: Cloud, alice: Client) -> None:
     alice.post("/v4/tags", json={"label": "web"})
     alice.put("/v4/profile", json={"timezone": "Europe/Berlin"})
@@ -82,12 +83,14 @@ def test_a_payment_that_is_declined_is_on_record(cloud: Cloud) -> None:
     assert len(record_of(cloud, "carol")) == 2
 
 
+@pytest.mark.both
 def test_a_repeated_request_is_recorded_once(cloud: Cloud, alice: Client) -> None:
     for _ in range(2):
         assert alice.post("/v4/tags", json={"label": "web"}, headers={"Idempotency-Key": "k"}).status_code == 200
     assert len(record_of(cloud, "alice")) == 1
 
 
+@pytest.mark.both
 def test_each_account_has_a_chain_of_its_own(cloud: Cloud, alice: Client, mallory: Client) -> None:
     for client in (alice, mallory, alice):
         client.put("/v4/profile", json={})
@@ -144,6 +147,7 @@ TAMPERINGS: dict[str, tuple[list[str], int, str]] = {
 
 
 @pytest.mark.parametrize("tampering", TAMPERINGS)
+@pytest.mark.both
 def test_tampering_is_found_where_it_happened(cloud: Cloud, alice: Client, tampering: str) -> None:
     statements, number, what = TAMPERINGS[tampering]
     for label in ("one", "two", "three", "four"):
@@ -156,6 +160,7 @@ def test_tampering_is_found_where_it_happened(cloud: Cloud, alice: Client, tampe
     assert (fault.number, fault.what) == (number, what)
 
 
+@pytest.mark.both
 def test_an_entry_cannot_be_forged_without_the_key(cloud: Cloud, alice: Client) -> None:
     from crofter.keyring import Keyring
     from crofter.rng import Rng
@@ -178,6 +183,7 @@ def test_an_entry_has_hashes_of_what_was_read_and_written(cloud: Cloud, alice: C
     assert {len(hash) for entry in (first, second) for hash in (entry.before, entry.after)} == {32}
 
 
+@pytest.mark.both
 def test_the_hashes_of_an_entry_can_be_made_again_from_what_was_done(cloud: Cloud, alice: Client) -> None:
     alice.put("/v4/profile", json={})
     (entry,) = record_of(cloud, "alice")

@@ -73,6 +73,7 @@ def verified(cloud: Cloud, outside: audit.Checkpoint | None = None) -> list[Tamp
         return audit.verify(cloud.runtime.keyring, db, outside)
 
 
+@pytest.mark.both
 def test_an_account_that_vanished_is_found(cloud: Cloud, account: int) -> None:
     audit.take(cloud.runtime)
     assert verified(cloud) == []
@@ -86,6 +87,7 @@ def test_an_account_that_vanished_is_found(cloud: Cloud, account: int) -> None:
         assert verified(cloud) == [Tampering(account, 1, VANISHED)]
 
 
+@pytest.mark.both
 def test_an_end_that_was_put_back_is_found(cloud: Cloud, alice: Client, account: int) -> None:
     before = held(cloud, "audit_head", f"account_id = {account}")
     alice.delete("/v4/tags/one")
@@ -145,6 +147,7 @@ def test_checkpoints_that_were_removed_or_altered_are_missed(
     assert Tampering(account, 1, VANISHED) in verified(cloud, outside)
 
 
+@pytest.mark.both
 def test_a_whole_older_state_is_found_from_outside(cloud: Cloud, alice: Client, account: int) -> None:
     """Who puts back every part of an older state fools the database, and no file that was kept elsewhere."""
     audit.take(cloud.runtime)
@@ -174,6 +177,7 @@ def test_a_file_says_what_was_seen_and_cannot_be_forged(cloud: Cloud, account: i
             audit.read_file(cloud.runtime.keyring, file)
 
 
+@pytest.mark.both
 def test_checkpoints_are_taken_by_the_server_itself(cloud: Cloud, account: int) -> None:
     """Each hour while it runs; and once a day whatever happens."""
     assert run(cloud, "SELECT count(*) FROM audit_checkpoint") == [(0,)]
@@ -198,6 +202,7 @@ def test_a_stop_takes_a_checkpoint(tmp_path: Path) -> None:
         cloud.close()
 
 
+@pytest.mark.both
 def test_a_reset_and_the_end_of_an_account_leave_it_whole(cloud: Cloud, account: int) -> None:
     audit.take(cloud.runtime)
     carol = cloud.person(username="carol")
@@ -234,6 +239,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str]
     return int(code) if isinstance(code, int) else 1, said.out + said.err
 
 
+@pytest.mark.both
 def test_the_command_line_writes_a_checkpoint_and_compares(
     place: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

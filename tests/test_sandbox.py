@@ -62,6 +62,7 @@ def later(moment: str, seconds: float) -> str:
     return clock.text(clock.parse(moment) + int(seconds * 1000))
 
 
+@pytest.mark.both
 def test_the_door_tells_the_state_of_the_service(cloud: Cloud, alice: Client) -> None:
     frozen = done(cloud, "POST", "/clock/freeze")
     assert alice.post("/v4/tags", json={"label": "mine"}).status_code == 200
@@ -99,6 +100,7 @@ def test_an_account_is_made_with_one_call(cloud: Cloud) -> None:
     assert client.get("/v4/tags").headers["x-oauth-scopes"] == "*"
 
 
+@pytest.mark.both
 def test_an_account_is_made_as_asked(cloud: Cloud) -> None:
     made = done(cloud, "POST", "/accounts", {"username": "carol", "email": "carol@example.org", "managed": True})
     assert made["username"] == "carol"
@@ -125,6 +127,7 @@ def test_an_account_that_cannot_be_is_not_made(cloud: Cloud, body: dict[str, Any
     assert done(cloud, "GET", "")["counts"]["accounts"] == 1
 
 
+@pytest.mark.both
 def test_tokens_can_be_had_for_anybody(cloud: Cloud, alice: Client) -> None:
     cloud.freeze()
     all_powers = cloud.client(done(cloud, "POST", "/tokens", {"username": "alice"})["token"])
@@ -156,6 +159,7 @@ def test_a_token_that_cannot_be_is_not_made(cloud: Cloud, body: dict[str, Any], 
 # ---- reset ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both
 def test_a_reset_leads_back_to_a_first_start(cloud: Cloud, alice: Client) -> None:
     cloud.admin.post("/v4/tags", json={"label": "gone"})
     cloud.freeze()
@@ -174,6 +178,7 @@ def test_a_reset_leads_back_to_a_first_start(cloud: Cloud, alice: Client) -> Non
     assert cloud.admin.get("/v4/account/events").json()["data"][0]["id"] == 1  # ids start over
 
 
+@pytest.mark.both
 def test_the_first_user_is_the_same_after_every_reset(cloud: Cloud) -> None:
     for _ in range(3):
         done(cloud, "POST", "/reset")
@@ -183,6 +188,7 @@ def test_the_first_user_is_the_same_after_every_reset(cloud: Cloud) -> None:
 # ---- the clock ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.both
 def test_a_frozen_clock_moves_only_when_it_is_moved(cloud: Cloud) -> None:
     frozen = done(cloud, "POST", "/clock/freeze")
     assert (set(frozen), frozen["mode"]) == ({"now", "mode"}, "frozen")
@@ -202,6 +208,7 @@ def test_a_thawed_clock_runs_on_from_where_it_stood(cloud: Cloud) -> None:
     assert ahead <= thawed["now"] <= later(ahead, 1 + time.monotonic() - began)
 
 
+@pytest.mark.both
 def test_a_running_clock_can_be_moved_too(cloud: Cloud) -> None:
     began, before = time.monotonic(), done(cloud, "GET", "/clock")["now"]
     done(cloud, "POST", "/clock/advance", {"seconds": 2 * 86400})
@@ -228,6 +235,7 @@ def test_time_moves_forward_by_a_number(cloud: Cloud, seconds: Any, reason: str)
     assert done(cloud, "GET", "/clock") == frozen
 
 
+@pytest.mark.both
 def test_settling_ends_when_nothing_is_under_way(cloud: Cloud) -> None:
     frozen = done(cloud, "POST", "/clock/freeze")
     assert done(cloud, "POST", "/settle") == {"now": frozen["now"], "operations": 0}
@@ -279,6 +287,7 @@ def test_a_fault_of_http_has_the_error_form_and_does_nothing(cloud: Cloud) -> No
     assert cloud.admin.get("/v4/tags").json()["results"] == 0
 
 
+@pytest.mark.both
 def test_faults_can_be_called_off(cloud: Cloud) -> None:
     done(cloud, "POST", "/faults", {"kind": "http", "status": 500, "times": 1000})
     assert done(cloud, "DELETE", "/faults") == {}
@@ -303,6 +312,7 @@ def test_a_fault_that_cannot_be_is_refused(cloud: Cloud, body: dict[str, Any], e
     assert done(cloud, "GET", "/faults") == []
 
 
+@pytest.mark.both
 def test_the_outbox_holds_what_was_sent_out_newest_first(cloud: Cloud, alice: Client) -> None:
     assert done(cloud, "GET", "/outbox") == {"mails": [], "webhooks": []}
     now = done(cloud, "POST", "/clock/freeze")["now"]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tools import soak
 
-from tests.selection import BOTH_DATABASES, FIRST, NOT_QUICK, SCOPES, belongs, select, without_path
+from tests.selection import BOTH_DATABASES, FIRST, NOT_QUICK, SCOPES, belongs, paths_on_postgresql, select, without_path
 
 ROOT = Path(__file__).resolve().parent.parent
 TAGS, ENGINE, YEAR = "tests/resources/test_tags.py", "tests/engine/test_queue.py", "tests/test_year.py"
@@ -18,8 +18,9 @@ TAGS, ENGINE, YEAR = "tests/resources/test_tags.py", "tests/engine/test_queue.py
 class Collected:
     """A test as it is collected."""
 
-    def __init__(self, file: str, database: str | None = None, *markers: str) -> None:
-        self.nodeid = f"{file}::test_it"
+    def __init__(self, file: str, database: str | None = None, *markers: str, case: int = 0) -> None:
+        name = "test_path" if "both" in markers else "test_it"
+        self.nodeid = f"{file}::{name}" if database is None else f"{file}::{name}[{database}-{case}]"
         self._markers = markers
         if database is not None:
             self.callspec = SimpleNamespace(params={"cloud": database})
@@ -35,15 +36,20 @@ class Collected:
         (Collected(TAGS, "sqlite"), {"quick", "test", "soak"}),
         (Collected(TAGS, "postgresql"), {"soak"}),
         (Collected(TAGS, "postgresql", "both"), {"test", "soak"}),
+        (Collected(TAGS, "postgresql", "both", case=1), {"soak"}),
+        (Collected(TAGS, "sqlite", "both", case=1), {"quick", "test", "soak"}),
         (Collected(TAGS, "sqlite", "soak"), {"soak"}),
         (Collected(ENGINE, "sqlite"), {"quick", "test", "soak"}),
         (Collected(ENGINE, "postgresql"), {"test", "soak"}),
+        (Collected(ENGINE, "postgresql", case=1), {"test", "soak"}),
         (Collected(ENGINE, "postgresql", "soak"), {"soak"}),
         (Collected(YEAR), {"test", "soak"}),
     ],
 )
 def test_a_test_runs_where_it_belongs(collected: Any, scopes: set[str]) -> None:
-    assert {scope for scope in SCOPES if belongs(collected, scope)} == scopes
+    first: Any = Collected(TAGS, "postgresql", "both")
+    paths = paths_on_postgresql([first, collected])
+    assert {scope for scope in SCOPES if belongs(collected, scope, paths)} == scopes
 
 
 def test_a_file_without_a_test_on_postgresql_is_seen() -> None:

@@ -46,6 +46,7 @@ def lines(driver: NameServer, name: str = NAME) -> tuple[str, ...] | None:
     return None if published is None else published.lines
 
 
+@pytest.mark.both
 def test_what_is_published_is_served_until_it_is_withdrawn(driver: NameServer) -> None:
     assert lines(driver) is None
     driver.publish(zone(1))

@@ -9,5 +9,6 @@ from tests.drivers.contract import CHECKS
 
 
 @pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.both
 def test_the_simulated_hypervisor_keeps_the_contract(yard: Yard, check: str) -> None:
     CHECKS[check](yard)

@@ -14,6 +14,7 @@ GOOD = "4111111111111111"
 
 
 @pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.both
 def test_the_simulated_gateway(database: Database, check: str) -> None:
     CHECKS[check](SimulatedBank(database))
 
@@ -50,6 +51,7 @@ def test_a_card_is_not_shown_in_a_traceback() -> None:
     assert GOOD not in repr(Card(GOOD, "123", 7, 2031))
 
 
+@pytest.mark.both
 def test_the_next_charges_of_a_customer_can_be_told_to_fail(database: Database) -> None:
     gateway = SimulatedGateway(database)
     card = gateway.keep(Card(GOOD, "123", 12, 2099), "card").token

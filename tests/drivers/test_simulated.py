@@ -87,6 +87,7 @@ def test_an_action_that_must_fail_changes_nothing_and_fails_when_its_time_is_ove
     yard.done(lambda: simulated.ensure_size(disk, 9000, replace(order, step="again")))
 
 
+@pytest.mark.both
 def test_an_operation_fails_once_and_can_tidy_up(yard: Yard, simulated: SimulatedHypervisor) -> None:
     ref, order = DiskRef(yard.host(), yard.number()), yard.order("make", action="disk_create")
     simulated.set_transitions({"*": Transition(fail="No luck.")})
@@ -133,6 +134,7 @@ def test_no_password_is_kept_or_shown(yard: Yard, bench: SimulatedBench) -> None
     assert canary not in f"{seed} {seed!r}"
 
 
+@pytest.mark.both
 def test_a_reset_leaves_nothing(yard: Yard, simulated: SimulatedHypervisor) -> None:
     machine = yard.machine(on=True)
     simulated.set_transitions({"*": Transition(seconds=9)})
@@ -144,6 +146,7 @@ def test_a_reset_leaves_nothing(yard: Yard, simulated: SimulatedHypervisor) -> N
     assert {host.state for host in simulated.hosts()} == {"up"}
 
 
+@pytest.mark.both
 def test_pruning_forgets_what_is_long_over_and_keeps_what_is_there(
     yard: Yard, simulated: SimulatedHypervisor, bench: SimulatedBench
 ) -> None:

@@ -41,6 +41,7 @@ def test_a_region_can_be_away_and_come_back(yard: Yard, simulated: SimulatedHype
         simulated.faults.outage("atlantis", begins=True)
 
 
+@pytest.mark.both
 def test_mending_undoes_every_fault(yard: Yard, simulated: SimulatedHypervisor) -> None:
     machine = yard.machine(on=True)
     simulated.faults.maintenance(machine.domain.host, begins=True)
@@ -60,6 +61,7 @@ def test_only_a_machine_that_is_on_goes_off_by_itself(yard: Yard, simulated: Sim
         simulated.faults.maintenance(1, begins=True)
 
 
+@pytest.mark.both
 def test_a_change_is_signalled_when_it_has_committed(yard: Yard, bench: SimulatedBench) -> None:
     heard: list[str] = []
     machine = yard.machine(on=True)
