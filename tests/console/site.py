@@ -163,7 +163,9 @@ def _paint(page: Page, scheme: Literal["light", "dark"]) -> None:
 
 
 def _keep(page: Page, name: str) -> None:
-    page.screenshot(path=PICTURES / f"{name}.png")
+    """Nothing compares pictures, and to draw them takes long: they are kept by a soak, or where they are asked for."""
+    if LOOKING.thorough or "CROFTER_PICTURES" in os.environ:
+        page.screenshot(path=PICTURES / f"{name}.png")
 
 
 def fits(page: Page) -> None:
