@@ -14,7 +14,6 @@ import msgspec
 import pytest
 from tools import coverage, generated
 
-from crofter import __version__
 from crofter.context import Context
 from crofter.db.collections import filterable
 from crofter.edge import bodies, openapi
@@ -25,8 +24,8 @@ from crofter.errors import Invalid
 from crofter.registry import ENDPOINTS
 from crofter.results import NoContent, Reply, Stream
 from crofter.shapes import Body, View
+from tests.document import DOCUMENT
 
-DOCUMENT = openapi.document(ENDPOINTS, __version__)
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
 
 ANY_JSON = {"TaggedObject.data", "AccountUpdate.active_promotions[]"}

@@ -16,8 +16,9 @@ from crofter import __version__
 from crofter.edge import docspage, openapi
 from crofter.registry import ENDPOINTS
 from tests.cloud import Cloud
+from tests.document import DOCUMENT
 
-PAGE = docspage.page(openapi.document(ENDPOINTS, __version__), trying=True).decode()
+PAGE = docspage.page(DOCUMENT, trying=True).decode()
 EMPTY = {"meta", "link", "br", "hr", "img", "input"}
 
 
@@ -95,7 +96,7 @@ def test_the_policy_of_the_page_allows_its_style_and_its_script_and_nothing_else
 
 
 def test_operations_can_be_tried_in_sandbox_mode_only() -> None:
-    plain = docspage.page(openapi.document(ENDPOINTS, __version__)).decode()
+    plain = docspage.page(DOCUMENT).decode()
     assert 'id="token"' not in plain
     assert "data-of=" not in plain
     tried = set(re.findall(r'data-of="(\w+)"', PAGE))

@@ -15,7 +15,6 @@ import msgspec
 import pytest
 from tools import coverage
 
-from crofter import __version__
 from crofter.edge import openapi
 from crofter.edge.filters import MAX_DEPTH, MAX_PARTS, MAX_TERMS
 from crofter.edge.openapi.links import path_of
@@ -24,9 +23,9 @@ from crofter.edge.openapi.schemas import tidy
 from crofter.edge.planning import PlanView
 from crofter.registry import ENDPOINTS
 from tests.cloud import Cloud
+from tests.document import DOCUMENT
 from tests.told import errors
 
-DOCUMENT = openapi.document(ENDPOINTS, __version__)
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
 OPERATIONS = {operation["operationId"]: operation for _, _, operation in openapi.operations(DOCUMENT)}
 JSON = "application/json"
