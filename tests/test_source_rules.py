@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 import grimp
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "crofter"
@@ -259,6 +260,7 @@ def lint(root: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.soak  # `make check`, with which `make test` begins, says so too
 def test_imports_go_downward_only() -> None:
     result = lint(ROOT)
     assert result.returncode == 0, result.stdout
