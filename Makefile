@@ -67,14 +67,19 @@ test: setup ## run every check and the test suite, in about a quarter of an hour
 	@$(MAKE) --no-print-directory --jobs 2 check prepared
 	PYTHONDONTWRITEBYTECODE= $(PYTEST) --whole
 
-# What the tests need, made ready beside the checks. The last line compiles the tests once for all of their processes.
+# What the tests need, made ready beside the checks.
 prepared: setup statements
 	@sh tools/browser.sh
 	@sh tools/proxy.sh
 	@sh tools/real.sh
 	@$(MAKE) --no-print-directory node
 	@$(RUN)python tools/console.py --check
+	@$(MAKE) --no-print-directory .venv/collected
+
+# All tests are compiled once, not by each process of a run; later those few that have changed are, by each of them.
+.venv/collected: .venv/ready
 	@PYTHONDONTWRITEBYTECODE= $(RUN)pytest --collect-only > /dev/null
+	@touch $@
 
 real: setup statements ## one instance on real hosts, without KVM: deployed, killed, restored, moved, deleted
 	@sh tools/real.sh
