@@ -154,13 +154,11 @@ class PostgresServer:
         first = int((self.data / "postmaster.pid").read_text().split()[0])
         os.kill(first, signal.SIGSTOP)  # so that it starts no more of them
         processes = [first, *children(first)]
-        for process in processes:
-            os.kill(process, signal.SIGSTOP)
+        _signal(processes, signal.SIGSTOP)
         try:
             yield
         finally:
-            for process in processes:
-                os.kill(process, signal.SIGCONT)
+            _signal(processes, signal.SIGCONT)
 
     def close(self) -> None:
         with suppress(subprocess.SubprocessError):
@@ -218,3 +216,10 @@ def database(request: pytest.FixtureRequest) -> Any:
     """The same test on both databases."""
     opened: Database = request.getfixturevalue("sqlite_database" if request.param == "sqlite" else "postgres_database")
     return opened
+
+
+def _signal(processes: list[int], number: signal.Signals) -> None:
+    """One that serves a connection may be about to end: it is gone then, and does not stand still."""
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, number)

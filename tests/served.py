@@ -99,7 +99,8 @@ class Process:
     def __init__(self, *flags: str, env: Mapping[str, str] | None = None, program: Sequence[str] = (CROFTER,)) -> None:
         command = [*program, "serve", "--port", "0", *flags]
         variables = environment(**{"CROFTER_BOOTSTRAP_TOKEN": TOKEN, **(env or {})})
-        self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the process
+        # Both write and read at one place in it: without "a", what is written while it is read lands at its beginning.
+        self._log = tempfile.TemporaryFile("a+")  # noqa: SIM115 - it lives as long as the process
         self._process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=self._log, text=True)
         self.said: list[str] = []
         self.url = ""

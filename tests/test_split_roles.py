@@ -33,7 +33,8 @@ class Working:
     """`crofter work` in a process of its own, with a port for its metrics."""
 
     def __init__(self, database: str) -> None:
-        self._log = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the process
+        # Both write and read at one place in it: without "a", what is written while it is read lands at its beginning.
+        self._log = tempfile.TemporaryFile("a+")  # noqa: SIM115 - it lives as long as the process
         command = [CROFTER, "work", "--database", database, "--metrics-port", "0"]
         options: Any = {"env": environment(**SECRET), "stdin": subprocess.DEVNULL, "text": True}
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._log, **options)
