@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +16,6 @@ pytestmark = [pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or ""), pyt
 
 if WHY_NOT is None:
     from tests.drivers.bridges import GATEWAY, RESOLVER, BridgedWorld
-    from tests.drivers.real_world import PASSWORD
 
 SPOOFED = "203.0.113.99"
 MAIL, WEB = 25, 8080
@@ -25,25 +23,12 @@ MAIL, WEB = 25, 8080
 
 @pytest.fixture
 def world() -> Iterator[BridgedWorld]:
-    made = BridgedWorld(real.short_folder(), ("us-east",), 1)
-    try:
-        made.open()
+    with BridgedWorld(real.short_folder(), ("us-east",), 1) as made:
         yield made
-    finally:
-        made.close()
 
 
 def test_an_instance_on_a_bridge_has_its_addresses_and_nothing_else(world: BridgedWorld) -> None:
-    created = world.call(
-        "POST",
-        "",
-        region="us-east",
-        type="g6-nanode-1",
-        image="compute/debian12",
-        root_pass=PASSWORD,
-        label="bridged",
-        authorized_keys=[Path(f"{world.key}.pub").read_text().strip()],
-    )
+    created = world.create("bridged")
     number = created["id"]
     assert created["ipv4"] == ["203.0.113.2"]
     world.settled(number)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -24,16 +22,12 @@ if why_not() is None:
 @pytest.fixture
 def world(request: pytest.FixtureRequest) -> Iterator[World]:
     """Of one host in each of two regions, or of two hosts in one."""
-    made = World(short_folder(), *getattr(request, "param", ()))
-    try:
-        made.open()
+    with World(short_folder(), *getattr(request, "param", ())) as made:
         yield made
-    finally:
-        made.close()
 
 
 def test_an_instance_lives_on_real_hosts_whatever_is_killed(world: World) -> None:
-    created = _create(world, "first", backups_enabled=True)
+    created = world.create("first", backups_enabled=True)
     number = created["id"]
     # By then images and the helper system are on the host: a part of a file whose upload dies stays for minutes.
     world.until(lambda: any(name.startswith("crofter-") for name in world.daemons.left()))
@@ -50,20 +44,6 @@ def test_an_instance_lives_on_real_hosts_whatever_is_killed(world: World) -> Non
     _resize_and_clone(world, number)
     _migrate(world, number)
     _leave_nothing(world)
-
-
-def _create(world: World, label: str, **more: Any) -> Any:
-    return world.call(
-        "POST",
-        "",
-        region="us-east",
-        type="g6-nanode-1",
-        image="compute/debian12",
-        root_pass=PASSWORD,
-        label=label,
-        authorized_keys=[Path(f"{world.key}.pub").read_text().strip()],
-        **more,
-    )
 
 
 def _crash_daemon_and_guest(world: World, number: int) -> None:
@@ -147,7 +127,7 @@ NEW_PASSWORD = "another-Horse-8-battery"
 @pytest.mark.soak
 @pytest.mark.parametrize("world", [(("us-east",), 2)], indirect=True)
 def test_an_instance_leaves_its_host_while_it_runs_and_is_rescued_and_rebuilt(world: World) -> None:
-    number = _create(world, "second")["id"]
+    number = world.create("second")["id"]
     world.settled(number)
     world.ssh(number, "echo kept > /root/file; sync")
     world.say("running")

@@ -30,9 +30,8 @@ def remove(runtime: Runtime, arguments: Arguments) -> Rows:
 
 
 def _row(db: Session, row: PublicNetwork) -> dict[str, object]:
-    return {"network": row.network, "region": row.region, "addresses": networks.size(row.network)} | {
-        "free": networks.free(db, row)
-    }
+    amounts = {"addresses": networks.size(row.network), "free": networks.free(db, row)}
+    return {"network": row.network, "region": row.region, **amounts}
 
 
 LOOKING: dict[str, Callable[[Runtime, Arguments], Rows]] = {

@@ -6,6 +6,7 @@ import logging
 import re
 import time
 from functools import partial
+from typing import Any
 
 from msgspec import Struct
 
@@ -27,7 +28,7 @@ SAMPLE_EVERY, TIDY_EVERY = 60.0, 300.0
 LEASE = "hypervisor_tender"
 HOLD = 10_000
 """Milliseconds that a process keeps the work, if it gives no sign of life."""
-KEPT = (("d", Disk), ("bk", Backup), ("im", Image))
+KEPT: tuple[tuple[str, type[Any]], ...] = (("d", Disk), ("bk", Backup), ("im", Image))
 _SCRATCH = re.compile(r"tmp(\d+)-.*")
 _PART = re.compile(r"part(\d+)-.*")
 PART_LASTS = 12 * HOUR
@@ -96,7 +97,7 @@ class PeriodicWork:
         with self._store.reading() as ledger:
             jobs = {job.id for job in ledger.jobs()}
             busy = {(kind, number) for job in ledger.jobs() for kind, number in (*job.changes, *job.reads)}
-            places = {kind.kind: {thing.id: thing.host for thing in ledger.all(kind)} for _, kind in KEPT}  # type: ignore[type-var]
+            places = {kind.kind: {thing.id: thing.host for thing in ledger.all(kind)} for _, kind in KEPT}
         kinds = {prefix: kind.kind for prefix, kind in KEPT}
         for name in listed:
             scratch, part, numbered = (pattern.fullmatch(name) for pattern in (_SCRATCH, _PART, _NUMBERED))
