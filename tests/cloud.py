@@ -19,13 +19,10 @@ from crofter.config import load
 from crofter.db import deadlines, postgres, sqlite
 from crofter.edge import group_reads, turns, write_queue
 from crofter.edge.server import configured
-from tests import disguise
+from tests import disguise, loopback
 from tests.recorder import Record, Watch
 
 ADMIN = "the-token-of-the-first-user"
-PLAIN: dict[str, Any] = {"verify": False}
-"""Nothing is encrypted here, and to load all the world's certificates takes longer than most tests."""
-
 
 RECORD = Record()
 """What the endpoints of all clouds of this process have answered, and the events that they have left."""
@@ -94,8 +91,8 @@ class Cloud:
     def client(self, token: str | None, **headers: str) -> httpx2.Client:
         if token is not None:
             headers["Authorization"] = f"Bearer {token}"
-        how = PLAIN if self._disguised is None else {"transport": disguise.Disguised(self._disguised)}
-        client = httpx2.Client(base_url=self.url, headers=headers, timeout=30, **how)
+        transport = loopback.Loopback() if self._disguised is None else disguise.Disguised(self._disguised)
+        client = loopback.Client(self.url, headers, transport)
         self._clients.append(client)
         return client
 

@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from crofter.cli import host_certificates
 from tests import disguise, selection
 from tests.cloud import Cloud
 from tests.databases import (
@@ -103,3 +104,9 @@ def alice(cloud: Cloud) -> httpx2.Client:
 def mallory(cloud: Cloud) -> httpx2.Client:
     """The owner of another account, who should never notice alice's."""
     return cloud.person(username="mallory")
+
+
+@pytest.fixture
+def short_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For certificates that have to last for a test: to find the primes of a good key takes a second."""
+    monkeypatch.setattr(host_certificates, "_BITS", 1024)

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import httpx2
 
+from tests.loopback import Loopback
+
 FILE: Path | None = None
 """The dialect of all servers that tests start here, if they are to be run through one."""
 _SEEN_BY_PROGRAMS = re.compile(rb"/(v4|v4beta)/|/(openapi\.json|docs|oauth/token)$|/\.well-known/")
@@ -52,7 +54,7 @@ class Disguised(httpx2.BaseTransport):
     """What a client sends, in a dialect."""
 
     def __init__(self, file: Path) -> None:
-        self._plain = httpx2.HTTPTransport(verify=False)
+        self._plain = Loopback()
         self._swap = Swap(word(file))
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:

@@ -133,6 +133,7 @@ def test_who_has_read_enough_of_an_answer_is_shown_no_fault() -> None:
     assert (ended.returncode, ended.stderr) == (0, b"")
 
 
+@pytest.mark.usefixtures("short_keys")
 def test_a_doctor_tells_when_certificates_for_hosts_end(
     cloud: Cloud, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -125,6 +125,7 @@ def test_no_command_is_forgotten_here() -> None:
 
 
 @pytest.mark.both
+@pytest.mark.usefixtures("short_keys")
 def test_every_command_leaves_one_entry_with_a_name(
     cloud: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

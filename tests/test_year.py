@@ -108,15 +108,21 @@ def test_the_same_seed_makes_the_same_year_to_the_last_byte(
     folders: Callable[[str], Path], accounts: int, days: int, deeds: int
 ) -> None:
     prints = []
-    for name, seed in (("one", 7), ("again", 7), *([] if days > 100 else [("other", 8)])):
-        application = Shaky(folders(name), seed)
+    for name in ("one", "again"):
+        application = Shaky(folders(name), 7)
         try:
-            Year(application, seed, accounts).run(days, deeds)
+            Year(application, 7, accounts).run(days, deeds)
             prints.append(fingerprint(application.cloud))
+            _a_leg_is_moved_by_a_micro_dollar(application.cloud)
+            assert fingerprint(application.cloud) != prints[-1]
         finally:
             application.close()
     assert prints[0] == prints[1]
-    assert len(set(prints)) == len(prints) - 1
+
+
+def _a_leg_is_moved_by_a_micro_dollar(cloud: Cloud) -> None:
+    with cloud.runtime.database.write() as db:
+        db.raw("UPDATE ledger SET amount = amount + 1 WHERE id = (SELECT max(id) FROM ledger)")
 
 
 # ---- defects that are planted, and found ----------------------------------------------------------------------------

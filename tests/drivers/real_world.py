@@ -38,10 +38,14 @@ def free_ports() -> int:
     raise AssertionError("no port is free")
 
 
-def answers(port: int) -> bool:
-    """Whether a guest's SSH does, asked without a process, which would take a processor from the guest."""
+def answers(port: int, patience: float = 5) -> bool:
+    """Whether a guest's SSH does, asked without a process, which would take a processor from the guest.
+
+    QEMU takes the connection before there is a guest to answer it, and is slow to offer it again: whoever has little
+    patience and asks often knows sooner.
+    """
     try:
-        with socket.create_connection(("127.0.0.1", port), 5) as connection:
+        with socket.create_connection(("127.0.0.1", port), patience) as connection:
             return connection.recv(4) == b"SSH-"
     except OSError:
         return False

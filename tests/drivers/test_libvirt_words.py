@@ -122,6 +122,7 @@ def test_a_password_is_hashed_as_other_systems_do_it() -> None:
     assert crypted("x") != crypted("x"), "each with a salt of its own"
 
 
+@pytest.mark.usefixtures("short_keys")
 def test_certificates_are_good_for_one_side_each_and_their_keys_for_nobody_else(tmp_path: Path) -> None:
     rows = host_certificates.make(tmp_path / "own", "node1.example", tmp_path / "node1")
     host_certificates.make(tmp_path / "own", "192.0.2.7", tmp_path / "node2")
@@ -137,6 +138,7 @@ def test_certificates_are_good_for_one_side_each_and_their_keys_for_nobody_else(
         subprocess.run(["openssl", "verify", "-CAfile", authority, str(tmp_path / name)], check=True)
 
 
+@pytest.mark.usefixtures("short_keys")
 def test_machines_on_the_move_have_certificates_that_open_nothing_else(tmp_path: Path) -> None:
     for name in ("node1.example", "node2.example"):
         host_certificates.make(tmp_path / "own", name, tmp_path / name)
@@ -155,6 +157,7 @@ def _ends(file: Path) -> datetime:
     return x509.load_pem_x509_certificate(file.read_bytes()).not_valid_after_utc
 
 
+@pytest.mark.usefixtures("short_keys")
 def test_the_servers_certificate_is_made_anew_before_it_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     own, life = tmp_path / "own", host_certificates.LIFE
     monkeypatch.setattr(host_certificates, "LIFE", timedelta(seconds=1))
