@@ -33,24 +33,26 @@ TARGET = 1.2
 """What creating may take at most, as many times of what plain calls of libvirt take."""
 MEMORY, DISK, SWAP = 1024, 25088, 512
 """MB of the plan g6-nanode-1."""
+PATIENCE = 0.7
+"""Seconds after which a guest that has not answered is asked anew. Times are as coarse as this."""
 PLAIN = 9
 """The plain machine's port, counted as those of instances are, of which there are fewer."""
 HEAD = """\
 # Times of real machines
 
-Made by `python -m bench.machines`, in turns in one run of {rounds}; medians of seconds by the wall clock, without KVM.
-{machine}
+Made by `python -m bench.machines`, in turns in one run of {rounds} rounds; medians of seconds by the wall clock,
+without KVM. {machine}
 
 The image, its key and password are the same; so are memory, disks and processors. Plain libvirt is the fewest calls
 that make such a machine: copy the image, grow it, write into it with the helper system, define, start. Plain QEMU boots
-a disk that was prepared before.
+a disk that was prepared before. A ratio is the median of those of the rounds.
 
 """
 
 
 INCONCLUSIVE = f"""\
-**This run decides nothing**: turns of the same thing differ by more than the {TARGET} times that are asked about, or
-there was only one. Ratios below, met or not, are chance; measure again on a machine that does nothing else.
+**This run decides nothing**: some turns keep to the {TARGET} times that are asked about and some do not, or there was
+only one. Measure again on a machine that does nothing else.
 
 """
 
@@ -160,7 +162,7 @@ def until_ssh(world: World, port: int, begin: Callable[[], Any]) -> float:
     command = [*words, "-oBatchMode=yes", "root@127.0.0.1", "true"]
     began = time.monotonic()
     begin()
-    while not answers(port) or subprocess.run(command, capture_output=True).returncode:
+    while not answers(port, PATIENCE) or subprocess.run(command, capture_output=True).returncode:
         assert time.monotonic() - began < 600, "the guest lets nobody in"
         time.sleep(0.2)
     return time.monotonic() - began
@@ -241,26 +243,35 @@ def _turn_of_interface(world: World, through: Interface) -> Iterator[tuple[str, 
 
 
 def page(times: dict[str, list[float]], rounds: int, where: str) -> tuple[str, bool]:
-    """The page, and whether creating keeps to its target."""
+    """The page, and whether creating keeps to its target.
+
+    Turns of one round are compared with each other, as the speed of a machine changes from one round to the next.
+    """
     middle = {name: statistics.median(seconds) for name, seconds in times.items()}
-    create = Verdict(middle["create, interface"] / middle["create, plain libvirt"], TARGET)
-    boot = Verdict(middle["boot, interface"] / middle["boot, plain QEMU"], None)
+    turns = _ratios(times, "create, interface", "create, plain libvirt")
+    create = Verdict(statistics.median(turns), TARGET)
+    boot = Verdict(statistics.median(_ratios(times, "boot, interface", "boot, plain QEMU")), None)
     rows = [
         ["create to SSH", "", *_shown(middle, "create, plain libvirt", "create, interface"), *create.cells()],
         ["boot to SSH", *_shown(middle, "boot, plain QEMU", "boot, plain libvirt", "boot, interface"), *boot.cells()],
     ]
     columns = ["seconds", "plain QEMU", "plain libvirt", "interface", "ratio", "target", ""]
-    spread = [[name, f"{min(seconds):.1f}", f"{max(seconds):.1f}"] for name, seconds in times.items()]
-    tables = render("Medians", columns, rows) + "\n" + render("Spread", ["seconds", "least", "most"], spread)
-    steady = all(_is_steady(times[name]) for name in ("create, plain libvirt", "create, interface"))
-    verdict = "" if steady and rounds > 1 else INCONCLUSIVE
+    each = [[name, *(f"{second:.1f}" for second in seconds)] for name, seconds in times.items()]
+    each.append(["create, ratio", *(f"{ratio:.2f}x" for ratio in turns)])
+    numbered = ["seconds", *(f"round {number}" for number in range(1, rounds + 1))]
+    tables = render("Medians", columns, rows) + "\n" + render("Each turn", numbered, each)
+    verdict = "" if rounds > 1 and _is_decided(turns) else INCONCLUSIVE
     text = HEAD.format(rounds=rounds, machine=where) + verdict + f"```text\n{tables}```\n"
     return text, create.within() and not verdict
 
 
-def _is_steady(seconds: list[float]) -> bool:
-    """Whether turns of the same thing differ by less than what is to be told apart."""
-    return max(seconds) <= TARGET * min(seconds)
+def _ratios(times: dict[str, list[float]], name: str, other: str) -> list[float]:
+    return [seconds / others for seconds, others in zip(times[name], times[other], strict=True)]
+
+
+def _is_decided(turns: list[float]) -> bool:
+    """Whether all turns say the same of the target."""
+    return len({ratio <= TARGET for ratio in turns}) == 1
 
 
 def _shown(middle: dict[str, float], *names: str) -> list[str]:
