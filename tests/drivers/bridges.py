@@ -7,6 +7,7 @@ are gone with its process.
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -50,6 +51,18 @@ namespaces = []
 """
 BRIDGE = "br0"
 GATEWAY, NETWORK, RESOLVER = "203.0.113.1", "203.0.113.0/24", "203.0.113.53"
+ADVERTISE = """
+import ipaddress, socket, struct, sys, time
+router = socket.socket(socket.AF_INET6, socket.SOCK_RAW, socket.IPPROTO_ICMPV6)
+router.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_MULTICAST_HOPS, 255)
+card = socket.if_nametoindex("card")
+told = struct.pack("!BBHBBHII", 134, 0, 0, 64, 0, 1800, 0, 0)
+told += struct.pack("!BBBBIII", 3, 4, 64, 0xC0, 86400, 14400, 0) + ipaddress.IPv6Address(sys.argv[1]).packed
+while True:
+    router.sendto(told, ("ff02::1", 0, 0, card))
+    time.sleep(1)
+"""
+"""A router's word of which IPv6 network this is."""
 
 
 class BridgedDaemons(Daemons):
@@ -57,7 +70,7 @@ class BridgedDaemons(Daemons):
 
     def __init__(self, folder: Path, regions: tuple[str, ...], each: int) -> None:
         name = f"crofter-{os.getpid()}-{folder.parent.name}"
-        self._network, self.outside = f"{name}-host", f"{name}-out"
+        self.network, self.outside = f"{name}-host", f"{name}-out"
         try:
             self._build()
             super().__init__(folder, regions, each)
@@ -66,9 +79,9 @@ class BridgedDaemons(Daemons):
             raise
 
     def _build(self) -> None:
-        for name in (self._network, self.outside):
+        for name in (self.network, self.outside):
             _run("ip", "netns", "add", name)
-        inside = ("ip", "-n", self._network)
+        inside = ("ip", "-n", self.network)
         _run(*inside, "link", "set", "lo", "up")
         _run(*inside, "link", "add", BRIDGE, "type", "bridge")
         _run(*inside, "link", "set", BRIDGE, "up")
@@ -79,7 +92,7 @@ class BridgedDaemons(Daemons):
         _run("ip", "-n", self.outside, "link", "set", "card", "up")
         # Else packets cross the bridge without being shown to iptables, and filters of connections see none.
         for family in ("iptables", "ip6tables"):
-            _run("ip", "netns", "exec", self._network, "sysctl", "-qw", f"net.bridge.bridge-nf-call-{family}=1")
+            _run("ip", "netns", "exec", self.network, "sysctl", "-qw", f"net.bridge.bridge-nf-call-{family}=1")
 
     def uri(self, number: int) -> str:
         return f"qemu+unix:///system?socket={self._homes[number]}/run/libvirt-sock"
@@ -103,7 +116,7 @@ class BridgedDaemons(Daemons):
         mounts = "; ".join(f"mount --bind {home}/{name} {path}" for name, path in places.items())
         script = f"set -e; {DEVICES.format(home=home)} {mounts}; exec /usr/sbin/libvirtd"
         return subprocess.Popen(
-            ["nsenter", f"--net=/run/netns/{self._network}", "unshare", "--mount", "sh", "-c", script],
+            ["nsenter", f"--net=/run/netns/{self.network}", "unshare", "--mount", "sh", "-c", script],
             env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -118,7 +131,7 @@ class BridgedDaemons(Daemons):
             self._delete_networks()
 
     def _delete_networks(self) -> None:
-        for name in (self._network, self.outside):
+        for name in (self.network, self.outside):
             subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
 
 
@@ -148,16 +161,21 @@ class Outside:
             assert time.monotonic() < ends, "the service does not start"
             time.sleep(0.1)
 
+    def advertise(self, network: str) -> None:
+        """Be the router of an IPv6 network, at its first address."""
+        _run(*self.words("ip", "addr", "add", f"{network}1/64", "dev", "card", "nodad"))
+        self._services.append(subprocess.Popen(self.words("python3", "-c", ADVERTISE, network)))
+
     def reaches(self, host: str, port: int) -> bool:
         return self.run("python3", "-c", _CONNECT.format(host=host, port=port)).returncode == 0
 
     def count(self, source: str) -> None:
         """From now on, packets that arrive from an address are counted."""
-        assert self.run("iptables", "-I", "INPUT", "-s", source).returncode == 0
+        assert self.run(_tables(source), "-I", "INPUT", "-s", source).returncode == 0
 
     def counted(self, source: str) -> int:
-        listed = self.run("iptables", "-nvxL", "INPUT").stdout
-        return sum(int(line.split()[0]) for line in listed.splitlines() if f" {source} " in line)
+        listed = self.run(_tables(source), "-nvxL", "INPUT").stdout
+        return sum(int(line.split()[0]) for line in listed.splitlines() if re.search(rf" {source}(/128)? ", line))
 
     def close(self) -> None:
         for service in self._services:
@@ -197,6 +215,10 @@ class BridgedWorld(World):
 
 
 _CONNECT = 'import socket; socket.create_connection(("{host}", {port}), 5).close()'
+
+
+def _tables(address: str) -> str:
+    return "ip6tables" if ":" in address else "iptables"
 
 
 def _run(*command: str) -> None:

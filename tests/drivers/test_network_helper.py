@@ -33,7 +33,7 @@ def test_ifupdown_is_told_addresses_one_way_out_and_cards_without_any() -> None:
         *("auto lo", "iface lo inet loopback"),
         *("auto eth0", "iface eth0 inet static", "address 203.0.113.2/24", "gateway 203.0.113.1"),
         "dns-nameservers 203.0.113.53 2001:db8::53",
-        *("iface eth0 inet static", "address 192.168.130.9/17", "iface eth0 inet6 auto"),
+        *("iface eth0 inet static", "address 192.168.130.9/17", "iface eth0 inet6 auto", "privext 0"),
         *("auto eth1", "iface eth1 inet static", "address 10.0.0.5/24"),
         *("auto eth2", "iface eth2 inet manual"),
     ]
@@ -56,7 +56,8 @@ def test_networkd_and_network_manager_find_their_card_by_its_address() -> None:
         "address2": "192.168.130.9/17",
         "dns": "203.0.113.53;",
     }
-    assert dict(manager["ipv6"]) == {"method": "auto", "dns": "2001:db8::53;"}
+    own = {"addr-gen-mode": "eui64", "ip6-privacy": "0"}
+    assert dict(manager["ipv6"]) == {"method": "auto", "dns": "2001:db8::53;", **own}
 
 
 def test_cloud_init_reads_the_same() -> None:

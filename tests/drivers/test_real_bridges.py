@@ -37,22 +37,33 @@ def test_an_instance_on_a_bridge_has_its_addresses_and_nothing_else(world: Bridg
     assert f"default via {GATEWAY} " in world.ssh(number, "ip route")
     assert world.ssh(number, "cat /etc/resolv.conf") == f"nameserver {RESOLVER}"
     world.say("signed in at its own address, from another machine on the bridge")
-    _uses_no_other_address(world, number)
+    own = world.call("GET", f"/{number}")["ipv4"][0]
+    _uses_no_other_address(world, number, own, SPOOFED, GATEWAY)
+    _has_its_ipv6_address(world, number)
     _sends_no_mail(world, number)
     _is_behind_its_firewall(world, number)
     _hears_of_new_addresses_with_the_next_boot(world, number)
 
 
-def _uses_no_other_address(world: BridgedWorld, number: int) -> None:
-    own = world.call("GET", f"/{number}")["ipv4"][0]
-    world.ssh(number, f"ip addr add {SPOOFED}/32 dev eth0")
-    for source in (own, SPOOFED):
+def _uses_no_other_address(world: BridgedWorld, number: int, own: str, spoofed: str, other: str) -> None:
+    world.ssh(number, f"ip addr add {spoofed} dev eth0")
+    for source in (own, spoofed):
         world.outside.count(source)
-        world.ssh(number, f"ping -c 3 -W 1 -I {source} {GATEWAY} || true")
+        world.ssh(number, f"ping -c 3 -W 1 -I {source} {other} || true")
     assert world.outside.counted(own) >= 3
-    assert world.outside.counted(SPOOFED) == 0
-    world.ssh(number, f"ip addr del {SPOOFED}/32 dev eth0")
-    world.say("nothing came from an address that is not its own")
+    assert world.outside.counted(spoofed) == 0
+    world.ssh(number, f"ip addr del {spoofed} dev eth0")
+    world.say(f"nothing came from {spoofed}, which is not its own")
+
+
+def _has_its_ipv6_address(world: BridgedWorld, number: int) -> None:
+    own = world.call("GET", f"/{number}")["ipv6"].partition("/")[0]
+    network = f"{':'.join(own.split(':')[:4])}::"
+    world.outside.advertise(network)
+    world.until(lambda: f" {own}/64 " in world.ssh(number, "ip -6 -o addr show eth0"), 30)
+    world.until(lambda: world.outside.reaches(own, 22), 30)
+    world.say("it has the IPv6 address that the interface shows, and is reached there")
+    _uses_no_other_address(world, number, own, f"{network}99", f"{network}1")
 
 
 def _reaches(world: BridgedWorld, number: int, port: int) -> bool:

@@ -22,12 +22,19 @@ PROTOCOLS = {
 STATES = {"ACCEPT": "NEW", "DROP": "NEW,INVALID"}
 """Of connections, that a rule decides about. Neighbours of IPv6 are looked for outside of any, and are always found."""
 IPENCAP = 4
+FOR_ROUTERS = (
+    "<ipv6 protocol='icmpv6' type='134'/>",
+    "<ipv6 protocol='icmpv6' type='137'/>",
+    "<ip protocol='udp' srcportstart='67'/>",
+)
+"""What neighbours believe whoever says it: where the router is, a better way, and the lease of an address."""
 
 
 def filter_xml(name: str, identity: str, mac: str, network: Network) -> str:
     """Nothing but the machine's own addresses may come from it; then its owner's rules, the first match decides."""
     rules = [
         f"<rule action='drop' direction='out' priority='-500'><mac match='no' srcmacaddr='{mac}'/></rule>",
+        *(f"<rule action='drop' direction='out' priority='-450'>{kind}</rule>" for kind in FOR_ROUTERS),
         *_own_addresses(network.addresses, mac),
         *(
             f"<rule action='drop' direction='out' priority='10'><{tcp} dstportstart='{port}' state='NEW'/></rule>"
@@ -43,7 +50,7 @@ def filter_xml(name: str, identity: str, mac: str, network: Network) -> str:
 
 
 def _own_addresses(addresses: Iterable[str], mac: str) -> list[str]:
-    """Let pass what comes from an address of the machine, and drop the rest."""
+    """Let pass what comes from an address of the machine, and drop the rest, other kinds of frames with it."""
     rules = []
     for text in addresses:
         network = ipaddress.ip_network(text, strict=False)
@@ -53,13 +60,19 @@ def _own_addresses(addresses: Iterable[str], mac: str) -> list[str]:
         if kind == "ip":
             own = f"arpsrcmacaddr='{mac}' arpsrcipaddr='{network.network_address}'"
             rules.append(f"<rule action='accept' direction='out' priority='-400'><arp {own}/></rule>")
-    # A guest without an address yet asks for one from none, and IPv6 looks for its neighbours from a link-local one.
+    # Who has no address yet asks for one from none, and IPv6 asks its neighbours from the link-local one.
     asking = "<ip srcipaddr='0.0.0.0' protocol='udp' dstportstart='67'/>"
-    for kind in (asking, "<ipv6 srcipaddr='fe80::' srcipmask='10'/>"):
+    for kind in (asking, *(f"<ipv6 srcipaddr='{source}' srcipmask='128'/>" for source in ("::", _link_local(mac)))):
         rules.append(f"<rule action='return' direction='out' priority='-400'>{kind}</rule>")
     rules.append("<rule action='accept' direction='in' priority='-400'><arp/></rule>")
-    drops = ("<ip/>", "<ipv6/>", "<arp/>", "<rarp/>")
-    return rules + [f"<rule action='drop' direction='out' priority='-300'>{kind}</rule>" for kind in drops]
+    return [*rules, "<rule action='drop' direction='out' priority='-300'><mac/></rule>"]
+
+
+def _link_local(mac: str) -> str:
+    """The address that IPv6 derives from a card, which is the one that the interface shows."""
+    octets = [int(part, 16) for part in mac.split(":")]
+    card = bytes([octets[0] ^ 2, *octets[1:3], 0xFF, 0xFE, *octets[3:]])
+    return str(ipaddress.IPv6Address(b"\xfe\x80" + bytes(6) + card))
 
 
 def _established() -> list[str]:

@@ -37,7 +37,7 @@ class Nic(Struct, frozen=True):
     """IPv4, with their prefixes."""
     gateway: str | None
     public: bool
-    """Whether a router tells it IPv6 addresses."""
+    """Whether a router tells it the network of its IPv6 address. The rest of it is the card's: no other gets out."""
 
 
 def write(job: JobContext, host: HostClient, number: int, doc: Domain) -> None:
@@ -109,12 +109,13 @@ def _ifupdown(cards: tuple[Nic, ...], resolvers: tuple[str, ...]) -> Iterator[st
                 if resolvers:
                     yield f"    dns-nameservers {' '.join(resolvers)}"
         if card.public:
-            yield f"iface {card.name} inet6 auto"
+            yield from (f"iface {card.name} inet6 auto", "    privext 0")
     yield ""
 
 
 def _networkd(card: Nic, resolvers: tuple[str, ...]) -> Iterator[str]:
     yield from ("[Match]", f"MACAddress={card.mac}", "", "[Network]", "DHCP=no", f"IPv6AcceptRA={_yes(card.public)}")
+    yield from ("IPv6LinkLocalAddressGenerationMode=eui64", "IPv6PrivacyExtensions=no")
     yield from (f"Address={address}" for address in card.addresses)
     if card.gateway is not None:
         yield f"Gateway={card.gateway}"
@@ -131,7 +132,7 @@ def _network_manager(card: Nic, resolvers: tuple[str, ...]) -> Iterator[str]:
         yield f"address{place}={address}{gateway}"
     if card.gateway is not None and (listed := _of_version(resolvers, 4)):
         yield f"dns={''.join(f'{resolver};' for resolver in listed)}"
-    yield from ("", "[ipv6]", f"method={'auto' if card.public else 'ignore'}")
+    yield from ("", "[ipv6]", f"method={'auto' if card.public else 'ignore'}", "addr-gen-mode=eui64", "ip6-privacy=0")
     if card.public and (listed := _of_version(resolvers, 6)):
         yield f"dns={''.join(f'{resolver};' for resolver in listed)}"
     yield ""

@@ -1,0 +1,155 @@
+"""The filter in front of a guest on a bridge, tried with frames that no honest guest would send.
+
+A card of the host stands in for the guest, so that none has to boot; libvirt puts the same filter before it.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import pytest
+
+from crofter.drivers.hypervisor import Network
+from crofter.drivers.hypervisor.libvirt import filters
+from crofter.resources.instances.ips.store import link_local, slaac
+from tests.drivers import real
+from tests.drivers.frames import ADVERTISEMENT, REDIRECT, SOLICITATION, arp, ethernet, ip, ip6, tagged
+
+WHY_NOT = real.why_not() or real.why_no_bridge()
+pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
+
+if WHY_NOT is None:
+    from crofter.drivers.hypervisor.libvirt.binding import virt
+    from tests.drivers.bridges import BRIDGE, BridgedDaemons
+
+MAC, OTHER_MAC = "f2:3c:95:00:00:07", "f2:3c:95:00:00:08"
+OWN, OTHER = "203.0.113.7", "203.0.113.8"
+OWN6, OTHER6 = slaac("us-east", 7), slaac("us-east", 8)
+OWN_LINK, OTHER_LINK = link_local(7), link_local(8)
+HONEST = {
+    "address": ip(MAC, OWN, "address"),
+    "lease": ip(MAC, "0.0.0.0", "lease", (68, 67)),
+    "neighbour": arp(MAC, OWN, "neighbour"),
+    "address6": ip6(MAC, OWN6, "address6"),
+    "neighbour6": ip6(MAC, OWN_LINK, "neighbour6", SOLICITATION),
+    "alone6": ip6(MAC, "::", "alone6", SOLICITATION),
+}
+"""What a guest needs: its addresses, whether somebody else has them, and who its neighbours are."""
+HARMFUL = {
+    "card": ip(OTHER_MAC, OWN, "card"),
+    "another": ip(MAC, OTHER, "another"),
+    "poison": arp(MAC, OTHER, "poison"),
+    "another6": ip6(MAC, OTHER6, "another6"),
+    "link6": ip6(MAC, OTHER_LINK, "link6", SOLICITATION),
+    "router": ip6(MAC, OWN_LINK, "router", ADVERTISEMENT),
+    "redirect": ip6(MAC, OWN_LINK, "redirect", REDIRECT),
+    "server": ip(MAC, OWN, "server", (67, 68)),
+    "tagged": tagged(ip(MAC, OWN, "tagged")),
+    "unknown": ethernet(MAC, 0x88CC, bytes(40), "unknown"),
+}
+"""What takes another's place: its card or address, the router's, that of who gives out addresses, another network."""
+TAP = "guest"
+SEND = """
+import fcntl, struct, sys
+tap = open("/dev/net/tun", "r+b", buffering=0)
+fcntl.ioctl(tap, 0x400454CA, struct.pack("16sH", b"guest", 0x1002))
+print("ready", flush=True)
+for line in sys.stdin:
+    tap.write(bytes.fromhex(line))
+"""
+LISTEN = """
+import socket, sys
+card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+card.bind(("card", 0))
+print("ready", flush=True)
+while True:
+    print(card.recv(2000).hex(), flush=True)
+"""
+
+
+class Wire(NamedTuple):
+    """A guest's end, another machine's, and libvirt between them."""
+
+    guest: subprocess.Popen[str]
+    other: subprocess.Popen[str]
+    libvirt: Any
+
+    def arriving(self, frames: dict[str, bytes]) -> set[str]:
+        """The names of those that get through. The last one, which no filter holds up, says that all are there."""
+        assert self.guest.stdin is not None
+        assert self.other.stdout is not None
+        last = "last of all"
+        for frame in (*frames.values(), ip(MAC, OWN, last)):
+            self.guest.stdin.write(frame.hex() + "\n")
+        self.guest.stdin.flush()
+        seen: set[str] = set()
+        patience = threading.Timer(60, self.other.kill)
+        patience.start()
+        for line in self.other.stdout:
+            frame = bytes.fromhex(line)
+            seen |= {name for name in frames if frame.endswith(name.encode())}
+            if frame.endswith(last.encode()):
+                patience.cancel()
+                return seen
+        raise AssertionError("the last of them did not arrive")
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    folder = real.short_folder()
+    daemons = BridgedDaemons(folder / "h", ("us-east",), 1)
+    try:
+        inside = ("ip", "-n", daemons.network)
+        for words in (("tuntap", "add", TAP, "mode", "tap"), ("link", "set", TAP, "master", BRIDGE, "up")):
+            subprocess.run([*inside, *words], check=True)
+        with _python(daemons.network, SEND) as guest, _python(daemons.outside, LISTEN) as other:
+            connection = virt.open(daemons.uri(next(iter(daemons.regions))))
+            try:
+                _wait_for_the_bridge(daemons.network)
+                yield Wire(guest, other, connection)
+            finally:
+                connection.close()
+                guest.kill()
+                other.kill()
+    finally:
+        daemons.stop()
+        shutil.rmtree(folder)
+
+
+def _python(network: str, program: str) -> subprocess.Popen[str]:
+    command = ["ip", "netns", "exec", network, "python3", "-c", program]
+    started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert started.stdout is not None
+    assert started.stdout.readline() == "ready\n"
+    return started
+
+
+def _wait_for_the_bridge(network: str) -> None:
+    """It takes nothing from a card that has just come."""
+    ends = time.monotonic() + 30
+    command = ["bridge", "-n", network, "link", "show"]
+    while subprocess.run(command, capture_output=True, text=True).stdout.count("state forwarding") < 2:
+        assert time.monotonic() < ends, "the bridge does not forward"
+        time.sleep(0.05)
+
+
+def _filter(wire: Wire) -> None:
+    network = Network((OWN, OWN6))
+    identity = "00000000-0000-4000-8000-000000000007"
+    wire.libvirt.nwfilterDefineXML(filters.filter_xml("crofter-7", identity, MAC, network))
+    wire.libvirt.nwfilterBindingCreateXML(
+        f"<filterbinding><owner><name>guest</name><uuid>{identity}</uuid></owner><portdev name='{TAP}'/>"
+        f"<mac address='{MAC}'/><filterref filter='crofter-7'/></filterbinding>"
+    )
+
+
+def test_a_guest_takes_nobodys_place(wire: Wire) -> None:
+    everything = HONEST | HARMFUL
+    assert wire.arriving(everything) == set(everything), "without a filter all of it gets through"
+    _filter(wire)
+    assert wire.arriving(everything) == set(HONEST)
