@@ -7,8 +7,10 @@ here: certificates, proxies, other versions of HTTP.
 from __future__ import annotations
 
 import socket
-from collections import deque
+import time
+from collections import defaultdict, deque
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import httptools
@@ -16,12 +18,14 @@ import httpx2
 
 _CHUNK = 1 << 16
 _CHUNKED = (b"transfer-encoding", b"chunked")
+Idle = deque[socket.socket]
+"""Connections to one server that wait for their next request."""
 
 
 class _Answer(httpx2.SyncByteStream):
     """One answer, read as far as somebody wants it. Whoever has read all of it gives the connection back."""
 
-    def __init__(self, connection: socket.socket, idle: deque[socket.socket], *, bodiless: bool) -> None:
+    def __init__(self, connection: socket.socket, idle: Idle, *, bodiless: bool) -> None:
         self._connection: socket.socket | None = connection
         self._idle = idle
         self._bodiless = bodiless
@@ -83,29 +87,32 @@ class Loopback(httpx2.BaseTransport):
     """For servers of this machine that do not encrypt. Threads may share it; each request has a connection alone."""
 
     def __init__(self) -> None:
-        self._idle: deque[socket.socket] = deque()
+        self._idle: defaultdict[str, Idle] = defaultdict(deque)
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         patience = request.extensions.get("timeout", {})
-        connection = self._kept() or self._opened(request.url, patience.get("connect"))
+        idle = self._idle[request.url.netloc.decode()]
+        connection = self._kept(idle) or self._opened(request.url, patience.get("connect"))
         connection.settimeout(patience.get("read"))
         try:
             self._send(connection, request)
-            answer = _Answer(connection, self._idle, bodiless=request.method == "HEAD")
+            answer = _Answer(connection, idle, bodiless=request.method == "HEAD")
         except BaseException:
             connection.close()
             raise
         return httpx2.Response(answer.status, headers=answer.headers, stream=answer)
 
     def close(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
+        for idle in self._idle.values():
+            while idle:
+                idle.pop().close()
 
-    def _kept(self) -> socket.socket | None:
+    @staticmethod
+    def _kept(idle: Idle) -> socket.socket | None:
         """A connection that is open still, which is one that has nothing to say."""
-        while self._idle:
+        while idle:
             try:
-                connection = self._idle.pop()
+                connection = idle.pop()
             except IndexError:
                 return None  # another thread was quicker
             try:
@@ -172,9 +179,11 @@ class Client(httpx2.Client):
     ) -> httpx2.Response:
         if stream or isinstance(auth, tuple) or follow_redirects is True or self.follow_redirects:
             return super().send(request, stream=stream, auth=auth, follow_redirects=follow_redirects)
+        began = time.monotonic()
         response = self._straight.handle_request(request)
         response.request = request
         response.read()
+        response.elapsed = timedelta(seconds=time.monotonic() - began)
         if "set-cookie" in response.headers:
             self.cookies.extract_cookies(response)
         return response

@@ -70,7 +70,9 @@ def schema(dialect: str) -> list[str]:
         statements.append(" ".join(str(statement.compile(dialect=engine.dialect)).split()))
 
     engine = create_mock_engine(URLS[dialect], note)
-    metadata.create_all(engine, checkfirst=False)
+    # By name, as far as no table needs another: else their order would be that of whatever was imported first.
+    tables = [metadata.tables[name] for name in sorted(metadata.tables)]
+    metadata.create_all(engine, tables=tables, checkfirst=False)
     return statements
 
 
