@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+
 import pytest
 from httpx2 import Client
 
+from crofter.db import Database, Session
 from crofter.errors import Invalid
 from crofter.resources.instances.ips import networks
+from crofter.resources.instances.ips.blocks import address_block, released_address
 from tests.cloud import Cloud
 from tests.resources.compute import create, refused
 
@@ -68,3 +73,44 @@ def test_a_region_has_the_built_in_addresses_again_when_its_last_network_is_gone
     assert create(alice, region="eu-west")["ipv4"][0].startswith("100.64.")
     with pytest.raises(Invalid, match=r"built-in addresses of eu-west are in use \(1\)"):
         add(cloud, "203.0.113.0/24")
+
+
+def _meanwhile(database: Database, first: Callable[[Session], object], then: Callable[[Session], object]) -> list[str]:
+    """What is wrong with ``then``, which begins while the transaction of ``first`` is open, and has to wait for it."""
+    wrong: list[str] = []
+
+    def other() -> None:
+        try:
+            with database.write() as db:
+                then(db)
+        except Invalid as error:
+            wrong.append(str(error))
+
+    thread = threading.Thread(target=other)
+    with database.write() as db:
+        first(db)
+        thread.start()
+        thread.join(0.5)
+        assert thread.is_alive(), "it did not wait"
+    thread.join(30)
+    return wrong
+
+
+def test_an_address_that_is_being_drawn_is_not_overlooked(postgres_database: Database) -> None:
+    """Of the built-in ones when a region gets its first network, and of a network that is taken back."""
+    part = {"region": "eu-west", "public": True, "part": 0}
+    with postgres_database.write() as db:
+        db.insert(address_block, **part, number=0, used=0)
+        networks.add(db, "us-west", "198.51.100.8/31")
+    wrong = _meanwhile(
+        postgres_database,
+        lambda db: db.update(address_block, part, used=1),
+        lambda db: networks.add(db, "eu-west", "203.0.113.0/24"),
+    )
+    assert wrong == ["built-in addresses of eu-west are in use (1): add networks first"]
+    wrong = _meanwhile(
+        postgres_database,
+        lambda db: db.delete(released_address, address="198.51.100.9", region="us-west"),
+        lambda db: networks.remove(db, "198.51.100.8/31"),
+    )
+    assert wrong == ["addresses of 198.51.100.8/31 are in use (1)"]

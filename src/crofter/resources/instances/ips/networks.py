@@ -9,7 +9,7 @@ import ipaddress
 from collections.abc import Iterator
 
 from crofter.db import Lock, Row, Session, query
-from crofter.db.sql import bindparam, func, select
+from crofter.db.sql import bindparam, select
 from crofter.errors import Invalid
 from crofter.resources.instances.ips.blocks import HAS_NETWORKS, address_block, public_network, released_address
 
@@ -25,16 +25,17 @@ class PublicNetwork(Row):
 
 
 _ALL = query(select(public_network.c.network, public_network.c.region), PublicNetwork)
-_FREE = query(
-    select(released_address.c.address).where(
-        released_address.c.region == bindparam("region"), released_address.c.public.is_(True)
-    )
+_OF_REGION = select(released_address.c.address).where(
+    released_address.c.region == bindparam("region"), released_address.c.public.is_(True)
 )
-_DRAWN = query(
-    select(func.coalesce(func.sum(address_block.c.used), 0)).where(
-        address_block.c.region == bindparam("region"), address_block.c.public.is_(True)
-    )
+_FREE = query(_OF_REGION)
+_FREE_FOR_GOOD = query(_OF_REGION.with_for_update())
+_DRAWN_FOR_GOOD = query(
+    select(address_block.c.used)
+    .where(address_block.c.region == bindparam("region"), address_block.c.public.is_(True))
+    .with_for_update()
 )
+"""Both wait for whoever is about to draw one: it would have an address that nobody counted."""
 
 
 def all_of(db: Session) -> list[PublicNetwork]:
@@ -42,7 +43,7 @@ def all_of(db: Session) -> list[PublicNetwork]:
 
 
 def free(db: Session, row: PublicNetwork) -> int:
-    return len(_free(db, row))
+    return len(_within(row, db.column(_FREE, region=row.region)))
 
 
 def size(network: str) -> int:
@@ -80,7 +81,7 @@ def _parsed(text: str) -> ipaddress.IPv4Network:
 
 def _leave_built_in(db: Session, region: str) -> None:
     """What the region had of the built-in addresses is forgotten. Nobody may have one of them still."""
-    used = int(db.value(_DRAWN, region=region)) - len(db.column(_FREE, region=region))
+    used = sum(db.column(_DRAWN_FOR_GOOD, region=region)) - len(db.column(_FREE_FOR_GOOD, region=region))
     if used:
         raise Invalid(f"built-in addresses of {region} are in use ({used}): add networks first")
     db.delete(address_block, region=region, public=True)
@@ -92,7 +93,7 @@ def remove(db: Session, text: str) -> PublicNetwork:
     row = next((row for row in db.all(_ALL) if row.network == text), None)
     if row is None:
         raise Invalid(f"{text} is no network of any region")
-    addresses = _free(db, row)
+    addresses = _within(row, db.column(_FREE_FOR_GOOD, region=row.region))
     used = size(row.network) - len(addresses)
     if used:
         raise Invalid(f"addresses of {text} are in use ({used})")
@@ -102,9 +103,9 @@ def remove(db: Session, text: str) -> PublicNetwork:
     return row
 
 
-def _free(db: Session, row: PublicNetwork) -> list[str]:
+def _within(row: PublicNetwork, addresses: list[str]) -> list[str]:
     network = ipaddress.IPv4Network(row.network)
-    return [address for address in db.column(_FREE, region=row.region) if ipaddress.IPv4Address(address) in network]
+    return [address for address in addresses if ipaddress.IPv4Address(address) in network]
 
 
 def _usable(network: ipaddress.IPv4Network) -> Iterator[str]:
