@@ -69,7 +69,7 @@ def test_cloud_init_reads_the_same() -> None:
         "dhcp4": False,
         "accept-ra": True,
         "addresses": ["203.0.113.2/24", "192.168.130.9/17"],
-        "routes": [{"to": "default", "via": "203.0.113.1"}],
+        "routes": [{"to": "0.0.0.0/0", "via": "203.0.113.1"}],
         "nameservers": {"addresses": list(RESOLVERS)},
     }
     assert "addresses" not in told["ethernets"]["eth2"]

@@ -146,7 +146,8 @@ def _cloud_init(cards: tuple[Nic, ...], resolvers: tuple[str, ...]) -> Iterator[
         if card.addresses:
             yield f"    addresses: [{_quoted(card.addresses)}]"
         if card.gateway is not None:
-            yield f'    routes: [{{to: default, via: "{card.gateway}"}}]'
+            # Not in the word for it: older ones take that for an address.
+            yield f'    routes: [{{to: 0.0.0.0/0, via: "{card.gateway}"}}]'
             if resolvers:
                 yield f"    nameservers: {{addresses: [{_quoted(resolvers)}]}}"
     yield ""
