@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from crofter.login.store import session as sessions
 from tests.console.site import USER, Site, accessible, another_browser, sign_in
@@ -51,6 +51,24 @@ def test_tabs_share_one_stream_and_another_tab_takes_it_over(site: Site) -> None
         expect(tab.get_by_role("row", name="told-by-another")).to_be_visible()
     eventually(lambda: hub.waiting == 1)
     for tab in tabs:
+        tab.close()
+
+
+def test_a_tab_that_does_not_know_yet_whose_it_is_misses_nothing(site: Site) -> None:
+    site.close_idle()
+    make(site, "was-there")
+    first, late = opened(site, site.context), site.context.new_page()
+    held: list[Route] = []
+    late.route("**/v4/profile", lambda route: held.append(route))
+    late.goto(f"{site.cloud.url}/console/instances")
+    expect(late.get_by_role("row", name="was-there")).to_be_visible()
+    make(site, "made-before-it-listens")
+    expect(first.get_by_role("row", name="made-before-it-listens")).to_be_visible()
+    expect(late.get_by_role("row", name="made-before-it-listens")).to_have_count(0)
+    for route in held:
+        route.continue_()
+    expect(late.get_by_role("row", name="made-before-it-listens")).to_be_visible()
+    for tab in (first, late):
         tab.close()
 
 

@@ -18,6 +18,7 @@ def test_a_client_is_added_with_its_code_renamed_and_deleted_and_the_plan_change
         dialog.get_by_label("Name").fill("agent-1")
         dialog.get_by_role("button", name="Add it").click()
         client = page.get_by_role("dialog", name="Install the agent of agent-1")
+        expect(client).to_be_visible()
         made = site.api.get("/v4/longview/clients").json()["data"][0]
         code = site.api.get(f"/v4/longview/clients/{made['id']}").json()["install_code"]
         expect(client.get_by_text(code)).to_be_visible()

@@ -4,7 +4,7 @@
  * A browser opens six lines to a server that speaks HTTP/1.1, and a stream keeps one; with a stream in each tab the
  * seventh tab would never load. So one tab holds a lock, listens, and tells the others. When it goes, another gets it.
  */
-import type { QueryClient } from "@tanstack/react-query";
+import type { QueryClient, QueryFilters } from "@tanstack/react-query";
 
 import { api, body, type Event } from "../api/client";
 import { facts } from "../facts";
@@ -34,19 +34,32 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
     others?.postMessage({ state } satisfies Told);
   }
 
+  /** What is being fetched for the first time may have been read before the change, and is not begun anew: then once more. */
+  async function fetchAgain(filters: QueryFilters): Promise<void> {
+    const loading = cache.getQueryCache().findAll({ ...filters, fetchStatus: "fetching" });
+    const first = loading.filter((query) => query.state.data === undefined);
+    await cache.invalidateQueries(filters);
+    await Promise.all(first.map((query) => cache.invalidateQueries({ queryKey: query.queryKey, exact: true })));
+  }
+
+  /** Events may have been missed: nobody listened, or listened for this tab. */
+  function fetchAllAgain(): void {
+    void fetchAgain({ predicate: (query) => query.queryKey[0] !== "catalogue" });
+  }
+
   /** Progress comes many times a second; a list is fetched at most once in one. */
   function refetch(event: Event): void {
     const ended = !isUnderWay(event);
     if (ended && facts.sandbox) void cache.invalidateQueries({ queryKey: ["clock"] }); // time may have been moved
     for (const key of staleAfter(event)) {
       const name = JSON.stringify(key);
-      if (ended) void cache.invalidateQueries({ queryKey: key });
+      if (ended) void fetchAgain({ queryKey: key });
       else if (!due.has(name))
         due.set(
           name,
           setTimeout(() => {
             due.delete(name);
-            void cache.invalidateQueries({ queryKey: key });
+            void fetchAgain({ queryKey: key });
           }, AT_MOST_EVERY),
         );
     }
@@ -109,9 +122,11 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
     let begun = Date.now() - began < AT_MOST_EVERY; // nobody else had the lock, and what was read just now is still so
     while (!stopped && session.signedIn) {
       try {
-        if (!begun) await begin();
+        if (!begun) {
+          await begin();
+          fetchAllAgain();
+        }
         begun = false;
-        void cache.invalidateQueries({ predicate: (query) => query.queryKey[0] !== "catalogue" });
         await listen();
         wait = 500;
       } catch {
@@ -129,10 +144,12 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
     if (stopped) return;
     others = new BroadcastChannel(`crofter.events.${username}`);
     others.onmessage = ({ data }: MessageEvent<Told>) => {
-      if ("state" in data) tell(data.state);
-      else take(data.event, data.fresh);
+      if ("event" in data) return take(data.event, data.fresh);
+      tell(data.state);
+      if (data.state === "open") fetchAllAgain(); // another tab listens from now on, or again
     };
     await begin();
+    fetchAllAgain(); // what this tab has fetched so far it fetched before anybody told it of changes
     tell("open"); // as far as we know: the tab that listens says otherwise
     await navigator.locks.request(`crofter.stream.${username}`, { signal: leaving.signal }, lead);
   })().catch(() => {
