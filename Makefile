@@ -84,7 +84,7 @@ prepared: setup statements
 real: setup statements ## one instance on real hosts, without KVM: deployed, killed, restored, moved, deleted
 	@sh tools/real.sh
 	$(RUN)pytest -rs -s --scope soak tests/drivers/test_real_machines.py tests/drivers/test_real_bridges.py \
-		tests/drivers/test_real_filters.py
+		tests/drivers/test_real_filters.py tests/drivers/test_real_vlans.py
 
 check: setup ## style, types, import directions, generated files
 	$(RUN)ruff check .

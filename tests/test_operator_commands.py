@@ -150,3 +150,19 @@ def test_a_doctor_tells_when_certificates_for_hosts_end(
     desk("hosts", "certificate", "node2.example", "--to", str(tmp_path / "node2"))
     bad = [row["found"].partition(",")[0] for row in desk("doctor", code=1) if not row["ok"]]
     assert bad == ["of host node2.example"]
+
+
+@pytest.mark.parametrize(
+    ("vlans", "network"),
+    [
+        ("1-100", "bridge:br0"),
+        ("200-100", "bridge:br0"),
+        ("100", "bridge:br0"),
+        ("2-4095", "bridge:br0"),
+        ("2-9", "user"),
+    ],
+)
+def test_vlans_of_a_host_are_tags_of_its_bridge(desk: Desk, vlans: str, network: str) -> None:
+    host = ("us-east", "qemu+tls://nowhere.invalid/system", "--disk", "1000")
+    desk("hosts", "add", *host, "--network", network, "--vlans", vlans, code=1)
+    assert "VLANs are given as 100-199" in desk.said

@@ -20,6 +20,7 @@ from crofter.drivers.hypervisor import (
     FromImage,
     Hypervisor,
     ImageRef,
+    Interface,
     Inventory,
     ObservedBackup,
     ObservedDisk,
@@ -128,10 +129,13 @@ class Yard:
         self.done(lambda: self.driver.ensure_disk(ref, DiskSpec(size), IMAGE, order))
         return ref
 
-    def machine(self, host: int | None = None, *, on: bool = False) -> Machine:
+    def machine(
+        self, host: int | None = None, *, on: bool = False, interfaces: tuple[Interface, ...] = (Interface("public"),)
+    ) -> Machine:
         host = host or self.host()
         root, swap = self.image_disk(host), self.empty_disk(host, filesystem="swap")
-        spec = DomainSpec(2, 2048, (Device("sda", disk=root.id), Device("sdb", disk=swap.id)))
+        devices = (Device("sda", disk=root.id), Device("sdb", disk=swap.id))
+        spec = DomainSpec(2, 2048, devices, interfaces=interfaces)
         machine = Machine(DomainRef(host, self.number()), root, swap, spec)
         order = self.order("define", action="compute_create")
         self.done(lambda: self.driver.ensure_domain(machine.domain, spec, order))

@@ -124,6 +124,10 @@ class BridgedDaemons(Daemons):
             start_new_session=True,
         )
 
+    def carry(self, tag: int) -> None:
+        """Let frames of a VLAN through the port to the outside, as its operator does."""
+        _run("bridge", "-n", self.network, "vlan", "add", "vid", str(tag), "dev", "port")
+
     def stop(self) -> None:
         try:
             super().stop()
@@ -144,6 +148,9 @@ class Outside:
 
     def words(self, *command: str) -> list[str]:
         return [*self._enter, *command]
+
+    def must(self, *command: str) -> None:
+        _run(*self.words(*command))
 
     def run(self, *command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(self.words(*command), capture_output=True, text=True, check=False)

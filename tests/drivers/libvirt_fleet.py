@@ -99,6 +99,7 @@ class Daemons:
                     state="up",
                     emulation=True,
                     resolvers=None,
+                    vlans=None,
                 )
 
     def plug(self, number: int, *, wait: bool = True) -> None:

@@ -22,7 +22,7 @@ def create_store(database: Database) -> None:
 
     engine = engine_for(database)
     made = [tables.thing, tables.work, tables.read_count, tables.change, tables.setting]
-    made += [libvirt_tables.host, libvirt_tables.job, libvirt_tables.sample]
+    made += [libvirt_tables.host, libvirt_tables.job, libvirt_tables.sample, libvirt_tables.vlan_tag]
     metadata.create_all(engine, tables=evaluate(made))
     engine.dispose()
 

@@ -50,6 +50,19 @@ def why_no_bridge() -> str | None:
     return None
 
 
+@cache
+def why_no_vlans() -> str | None:
+    """What is missing for VLANs on a bridge, or None."""
+    told = subprocess.run(["/usr/sbin/libvirtd", "--version"], capture_output=True, text=True).stdout
+    version = told.split()[-1] if told else "0"
+    if int(version.partition(".")[0]) < 11:
+        return f"libvirt {version} cannot tag the port of a bridge; 11.0 can"
+    made = ("unshare", "--net", "ip", "link", "add", "br0", "type", "bridge", "vlan_filtering", "1")
+    if subprocess.run(made, capture_output=True).returncode != 0:
+        return "this machine's kernel has bridges that do not filter VLANs"
+    return None
+
+
 def short_folder() -> Path:
     """A new folder with a name of few characters: libvirt makes sockets deep below it, whose names are limited."""
     for number in range(1, 1000):

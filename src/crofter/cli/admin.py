@@ -117,6 +117,7 @@ COMMANDS: dict[str, tuple[str, tuple[Argument, ...]]] = {
             ("--volumes", {"metavar": "FOLDER", "help": "folder that all hosts of the region share, for volumes"}),
             ("--network", {"default": "user", "help": "user, or bridge:NAME (user)"}),
             ("--resolvers", {"metavar": "A,B", "help": "addresses that guests on a bridge ask for names"}),
+            ("--vlans", {"metavar": "FIRST-LAST", "help": "tags that VLANs of tenants may have on the bridge"}),
             ("--forward", {"type": int, "metavar": "PORT", "help": "user network: SSH of instance N on PORT+N"}),
             ("--memory", {"type": int, "metavar": "MB", "help": "for machines (nine tenths of what there is)"}),
             ("--disk", {"type": int, "metavar": "MB", "required": True, "help": "for disks, backups and images"}),

@@ -6,6 +6,7 @@ Works beside a running server, which hears of it with its next look at the table
 from __future__ import annotations
 
 import ipaddress
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -34,6 +35,8 @@ MEANINGS = {
     "unreachable": "a host that does not answer",
 }
 NETWORKS = ("user", "bridge:NAME")
+TAGGING = 11_000_000
+"""The version of libvirt that can tag the port of a plain bridge."""
 POLL = 0.5
 """Seconds between two looks at how far machines are on their way."""
 
@@ -59,6 +62,8 @@ def add(runtime: Runtime, arguments: Arguments) -> Rows:
         raise ValueError(f"a network is one of {', '.join(NETWORKS)}")
     for resolver in arguments["resolvers"].split(",") if arguments["resolvers"] else ():
         ipaddress.ip_address(resolver)  # or it raises ValueError, which names it
+    if arguments["vlans"] is not None and (network == "user" or not _are_tags(arguments["vlans"])):
+        raise ValueError("VLANs are given as 100-199, within 2-4094, and only on a bridge")
     for folder in (arguments["pool"], arguments["volumes"]):
         if folder is not None and not Path(folder).is_absolute():
             raise ValueError(f"{folder} is a folder of the host, and so begins with a slash")
@@ -81,6 +86,8 @@ def _read(runtime: Runtime, arguments: Arguments, number: int) -> HostEntry:
         raise ValueError(
             "the host has no KVM. Without it nothing keeps tenants apart; --allow-emulation takes it all the same"
         )
+    if arguments["vlans"] is not None and connection.getLibVersion() < TAGGING:
+        raise ValueError("VLANs on a bridge need libvirt 11 or newer on the host")
     connection.close()
     return HostEntry(
         id=number,
@@ -97,7 +104,13 @@ def _read(runtime: Runtime, arguments: Arguments, number: int) -> HostEntry:
         state="up",
         emulation=arguments["allow_emulation"],
         resolvers=arguments["resolvers"],
+        vlans=arguments["vlans"],
     )
+
+
+def _are_tags(text: str) -> bool:
+    match = re.fullmatch(r"([1-9]\d{0,3})-([1-9]\d{0,3})", text)
+    return match is not None and 2 <= int(match[1]) <= int(match[2]) <= 4094
 
 
 def show(runtime: Runtime, arguments: Arguments) -> Rows:
@@ -121,6 +134,7 @@ def _row(entry: HostEntry, state: str) -> dict[str, object]:
         "memory": entry.memory,
         "disk": entry.disk,
         "network": entry.network,
+        "vlans": entry.vlans or "",
         "uri": entry.uri,
     }
 

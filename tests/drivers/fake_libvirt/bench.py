@@ -160,6 +160,7 @@ def write_down(world: World, database: Database, regions: Iterable[str]) -> None
                     state="up",
                     emulation=False,
                     resolvers=None,
+                    vlans=None,
                 )
 
 

@@ -50,6 +50,25 @@ class World:
         return Connection(host)
 
 
+class Network:
+    """One that libvirt keeps, and stands for a bridge of the host."""
+
+    def __init__(self, described: str) -> None:
+        element = ElementTree.fromstring(described)
+        self.name = element.findtext("name") or ""
+        self.bridge = next(element.iter("bridge")).attrib
+        self.on = self.comes_on_with_its_host = False
+
+    def isActive(self) -> bool:  # noqa: N802 - libvirt's names, here and below
+        return self.on
+
+    def setAutostart(self, on: int) -> None:  # noqa: N802
+        self.comes_on_with_its_host = bool(on)
+
+    def create(self) -> None:
+        self.on = True
+
+
 class FakeHost:
     def __init__(self, world: World) -> None:
         self.world = world
@@ -57,6 +76,7 @@ class FakeHost:
         self.pools: dict[str, Pool] = {}
         self.domains: dict[str, FakeDomain] = {}
         self.filters: set[str] = set()
+        self.networks: dict[str, Network] = {}
         self.calls: list[tuple[str, str]] = []
         """What was asked of it: libvirt's name of the call, and the thing that it was about."""
         self.hooks: dict[str, Callable[[str], None]] = {}
@@ -147,13 +167,24 @@ class Connection:
         for ref in domains:
             domain = self.host.domains[ref.name()]
             domain.processor += SECOND
-            told.append((ref, {"cpu.time": domain.processor, "block.count": 0, "net.count": 0}))
+            told.append((ref, {"cpu.time": domain.processor, **domain.stats}))
         return told
 
     def getAllDomainStats(self, _stats: int, _flags: int) -> list[tuple[DomainRef, dict[str, Any]]]:  # noqa: N802
         self.host.reached("getAllDomainStats")
         states = [(domain, *domain.now) for domain in list(self.host.domains.values())]
         return [(DomainRef(self, name), {"state.state": state, "state.reason": why}) for name, state, why in states]
+
+    def networkLookupByName(self, name: str) -> Network:  # noqa: N802
+        self.host.reached("networkLookupByName", name)
+        if name not in self.host.networks:
+            raise Fault("NO_NETWORK", name)
+        return self.host.networks[name]
+
+    def networkDefineXML(self, described: str) -> Network:  # noqa: N802
+        made = Network(described)
+        self.host.reached("networkDefineXML", made.name)
+        return self.host.networks.setdefault(made.name, made)
 
     def nwfilterDefineXML(self, described: str) -> None:  # noqa: N802
         self.host.filters.add(ElementTree.fromstring(described).get("name", ""))

@@ -35,10 +35,13 @@ class FakeDomain:
         self.forgets = False
         """Whether it cannot tell how its last copy has ended, since another one has begun."""
         self.processor = 0
+        self.stats: dict[str, int] = {}
+        """What the host has counted besides."""
 
     def start(self, *, paused: bool = False) -> None:
         if self.running is not None:
             raise Fault("OPERATION_INVALID", "domain is already running")
+        self.must_have_its_networks()
         self.running = ElementTree.fromstring(self.described)
         self.processor = 0
         self.now = (virt.VIR_DOMAIN_PAUSED, virt.VIR_DOMAIN_PAUSED_STARTING_UP)
@@ -47,6 +50,17 @@ class FakeDomain:
             raise Fault("INTERNAL_ERROR", "qemu unexpectedly closed the monitor")
         running, why = virt.VIR_DOMAIN_RUNNING, virt.VIR_DOMAIN_RUNNING_BOOTED
         self.now = (virt.VIR_DOMAIN_PAUSED, virt.VIR_DOMAIN_PAUSED_USER) if paused else (running, why)
+
+    def must_have_its_networks(self) -> None:
+        for source in ElementTree.fromstring(self.described).iterfind("devices/interface[@type='network']/source"):
+            network = self.host.networks.get(source.get("network", ""))
+            if network is None or not network.on:
+                raise Fault("OPERATION_INVALID", "its network is not active")
+
+    def tags(self) -> list[str]:
+        """Those of its cards, as long as it is on."""
+        assert self.running is not None
+        return [tag.get("id", "") for tag in self.running.iterfind("devices/interface/vlan/tag")]
 
     def go_off(self, why: int) -> None:
         self.running, self.frozen, self.copying = None, False, virt.VIR_DOMAIN_JOB_NONE
@@ -198,6 +212,7 @@ class DomainRef:
         coming = FakeDomain(target, parameters[virt.VIR_MIGRATE_PARAM_DEST_XML])
         if target.domains.get(coming.name, coming).running is not None:
             raise Fault("OPERATION_INVALID", "domain is already active")
+        coming.must_have_its_networks()
         coming.running = ElementTree.fromstring(coming.described)
         coming.now = (virt.VIR_DOMAIN_PAUSED, virt.VIR_DOMAIN_PAUSED_MIGRATION)
         pairs = self._copied(domain, coming, parameters)

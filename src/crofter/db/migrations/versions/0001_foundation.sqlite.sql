@@ -34,7 +34,7 @@ CREATE TABLE hash_key ( name TEXT NOT NULL, value BLOB NOT NULL, CONSTRAINT pk_h
 --;
 CREATE TABLE hypervisor_change ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, domain INTEGER NOT NULL, host INTEGER NOT NULL, power TEXT NOT NULL, reason TEXT, at INTEGER NOT NULL ) STRICT
 --;
-CREATE TABLE hypervisor_host ( id INTEGER NOT NULL, region TEXT NOT NULL, uri TEXT NOT NULL, pool TEXT NOT NULL, volumes TEXT, network TEXT NOT NULL, forward INTEGER, architecture TEXT NOT NULL, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, state TEXT NOT NULL, emulation INTEGER DEFAULT '0' NOT NULL, resolvers TEXT, CONSTRAINT pk_hypervisor_host PRIMARY KEY (id) ) STRICT
+CREATE TABLE hypervisor_host ( id INTEGER NOT NULL, region TEXT NOT NULL, uri TEXT NOT NULL, pool TEXT NOT NULL, volumes TEXT, network TEXT NOT NULL, forward INTEGER, architecture TEXT NOT NULL, vcpus INTEGER NOT NULL, memory INTEGER NOT NULL, disk INTEGER NOT NULL, state TEXT NOT NULL, emulation INTEGER DEFAULT '0' NOT NULL, resolvers TEXT, vlans TEXT, CONSTRAINT pk_hypervisor_host PRIMARY KEY (id) ) STRICT
 --;
 CREATE TABLE hypervisor_job ( id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT, operation INTEGER NOT NULL, kind TEXT NOT NULL, thing INTEGER NOT NULL, step TEXT NOT NULL, verb TEXT NOT NULL, changes TEXT NOT NULL, reads TEXT NOT NULL, owner TEXT NOT NULL, begun INTEGER NOT NULL, beat INTEGER NOT NULL, expected INTEGER NOT NULL, state TEXT NOT NULL ) STRICT
 --;
@@ -49,6 +49,8 @@ CREATE TABLE hypervisor_thing ( kind TEXT NOT NULL, id INTEGER NOT NULL, host IN
 CREATE INDEX ix_hypervisor_thing_heading ON hypervisor_thing (heading) WHERE heading IS NOT NULL
 --;
 CREATE INDEX ix_hypervisor_thing_host ON hypervisor_thing (host)
+--;
+CREATE TABLE hypervisor_vlan_tag ( region TEXT NOT NULL, tag INTEGER NOT NULL, vlan INTEGER NOT NULL, CONSTRAINT pk_hypervisor_vlan_tag PRIMARY KEY (region, tag), CONSTRAINT uq_hypervisor_vlan_tag_region_vlan UNIQUE (region, vlan) ) STRICT
 --;
 CREATE TABLE hypervisor_work ( operation INTEGER NOT NULL, kind TEXT NOT NULL, id INTEGER NOT NULL, step TEXT NOT NULL, verb TEXT NOT NULL, begun INTEGER NOT NULL, ends INTEGER NOT NULL, amount INTEGER NOT NULL, failure TEXT, reached INTEGER, CONSTRAINT pk_hypervisor_work PRIMARY KEY (operation, kind, id, step, verb) ) STRICT
 --;

@@ -76,6 +76,7 @@ class Card(Struct, frozen=True):
 
     mac: str
     bridge: str | None = None
+    """Or libvirt's own network that stands for it, where the card has a tag."""
     vlan: int | None = None
     filter: str | None = None
     address: str | None = None
@@ -152,11 +153,15 @@ def _ports() -> str:
 def _bridged(card: Card) -> str:
     if card.bridge is None:
         return ""
-    vlan = "" if card.vlan is None else f"<vlan><tag id='{card.vlan}'/></vlan>"
+    if card.vlan is not None:
+        return (
+            f"<interface type='network'><mac address='{card.mac}'/><source network={quoteattr(card.bridge)}/>"
+            f"<vlan><tag id='{card.vlan}'/></vlan><model type='virtio'/></interface>"
+        )
     filtered = "" if card.filter is None else f"<filterref filter='{card.filter}'/>"
     return (
         f"<interface type='bridge'><mac address='{card.mac}'/><source bridge={quoteattr(card.bridge)}/>"
-        f"<model type='virtio'/>{vlan}{filtered}</interface>"
+        f"<model type='virtio'/>{filtered}</interface>"
     )
 
 

@@ -55,6 +55,7 @@ def add(database: Database, region: str, folder: Path, *, emulation: bool) -> No
             state="up",
             emulation=not platform.kvm,
             resolvers=None,
+            vlans=None,
         )
     log.info("this machine is host 1 of region %s, through %s", region, SESSION)
     connection.close()

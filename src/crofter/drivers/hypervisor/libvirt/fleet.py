@@ -42,6 +42,8 @@ class HostEntry(Row):
     """Whether machines may run here without the processor's own virtualization, which keeps no tenants apart."""
     resolvers: str | None
     """Of names, with commas in between: what guests on a bridge are told to ask."""
+    vlans: str | None
+    """As ``100-199``: the tags that private networks may have on its bridge; None has no such networks."""
 
     @property
     def bridge(self) -> str | None:
@@ -50,6 +52,13 @@ class HostEntry(Row):
     @property
     def resolving(self) -> tuple[str, ...]:
         return tuple(self.resolvers.split(",")) if self.resolvers else ()
+
+    @property
+    def tags(self) -> range:
+        if self.vlans is None:
+            return range(0)
+        first, _, last = self.vlans.partition("-")
+        return range(int(first), int(last) + 1)
 
 
 HOSTS = query(select(*tables.host.c).order_by(tables.host.c.id), HostEntry)

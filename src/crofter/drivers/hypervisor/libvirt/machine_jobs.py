@@ -31,7 +31,7 @@ def put_definition(job: JobContext, host: HostClient, number: int, spec: DomainS
     """The machine as libvirt is to start it next time, with the network that it has by now."""
     platform = host.platform
     cards = networks.cards(job, host, number, spec)
-    networks.put_filter(job, host, number)
+    networks.prepare(job, host, number, tagged=any(card.vlan is not None for card in cards))
     wanted = MachineXml(
         host.names.domain(number),
         host.names.identity(number),

@@ -109,8 +109,8 @@ def migrate(job: JobContext, route: Route, domain: Any, disks: list[int]) -> Non
     names_inside = attached(route, domain)
     for disk in disks:
         _make_space(route, disk)
-    networks.put_filter(job, route.target, route.number)
     described = _described_there(domain.XMLDesc(DESCRIBED), route)
+    networks.prepare(job, route.target, route.number, tagged="<vlan>" in described)
     _have_files(job, route, domain)
     job.check()
     parameters = _parameters(route, described, [names_inside[disk] for disk in disks])
@@ -223,7 +223,10 @@ def _described_there(text: str, route: Route) -> str:
         source.set("file", _there(source.get("file", ""), route))
     for variables in machine.iterfind("os/nvram"):
         variables.text = None  # libvirt has a place of its own for it on each host
-    for source in machine.iterfind("devices/interface/source"):
+    tags = {int(tag.get("id", "")) for tag in machine.iterfind("devices/interface/vlan/tag")}
+    if not tags <= set(route.target.entry.tags):
+        raise Refused("The other host does not have the VLANs of this machine.")
+    for source in machine.iterfind("devices/interface[@type='bridge']/source"):
         if route.target.entry.bridge is None:
             raise Refused("The two hosts have different networks.")
         source.set("bridge", route.target.entry.bridge)

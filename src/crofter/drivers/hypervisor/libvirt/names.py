@@ -23,6 +23,10 @@ class Names(Struct, frozen=True):
     def volume_pool(self) -> str:
         return f"crofter-{self.installation}-volumes"
 
+    @property
+    def vlans(self) -> str:
+        return f"crofter-{self.installation}-vlans"
+
     def domain(self, number: int) -> str:
         return f"crofter-{self.installation}-i-{number}"
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from crofter.drivers.hypervisor.errors import Refused
 from crofter.drivers.hypervisor.ledger.things import Wiring
-from crofter.drivers.hypervisor.libvirt import domain_xml, filters
+from crofter.drivers.hypervisor.libvirt import domain_xml, filters, vlans
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.domain_xml import Card
 from crofter.drivers.hypervisor.libvirt.host import HostClient
@@ -19,9 +18,7 @@ def cards(job: JobContext, host: HostClient, number: int, spec: DomainSpec) -> t
     for place, interface in enumerate(spec.interfaces):
         mac, address = domain_xml.public_card(network, number)
         if interface.purpose == "vlan":
-            if bridge is None:
-                raise Refused("The host of this instance has no network for VLANs.")
-            made.append(Card(_vlan_mac(number, place), bridge, interface.vlan))
+            made.append(Card(_vlan_mac(number, place), host.names.vlans, vlans.tag(job, host, interface.vlan)))
         elif bridge is not None:
             made.append(Card(mac, bridge, filter=host.names.filter(number)))
         else:
@@ -51,6 +48,13 @@ def apply(ref: DomainRef) -> Work:
         put_filter(job, job.host(ref.host), ref.id)
 
     return work
+
+
+def prepare(job: JobContext, host: HostClient, number: int, *, tagged: bool) -> None:
+    """What libvirt must have before the machine comes on. ``tagged``: it has cards on VLANs."""
+    put_filter(job, host, number)
+    if tagged:
+        vlans.put_network(host)
 
 
 def put_filter(job: JobContext, host: HostClient, number: int) -> None:

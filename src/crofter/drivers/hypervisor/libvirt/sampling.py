@@ -18,7 +18,7 @@ from crofter.drivers.hypervisor.libvirt.samples import BETWEEN, LAST
 from crofter.drivers.hypervisor.reports import Usage
 
 STATS = virt.VIR_DOMAIN_STATS_CPU_TOTAL | virt.VIR_DOMAIN_STATS_BLOCK | virt.VIR_DOMAIN_STATS_INTERFACE
-MEASURES = ("cpu", "io", "swap", "ipv4_in", "ipv4_out")
+MEASURES = ("cpu", "io", "swap", "ipv4_in", "ipv4_out", "ipv4_private_in", "ipv4_private_out")
 
 Counters = dict[str, int]
 
@@ -79,26 +79,30 @@ class Sampling:
         stats: dict[str, Any] = answer[0][1] if answer else {}
         counters = dict.fromkeys(MEASURES, 0)
         counters["cpu"] = int(stats.get("cpu.time", 0)) // 1_000_000
-        swaps = self._swap_slots(number)
+        swaps, private = self._inside(number)
         for place in range(int(stats.get("block.count", 0))):
             requests = int(stats.get(f"block.{place}.rd.reqs", 0)) + int(stats.get(f"block.{place}.wr.reqs", 0))
             counters["swap" if stats.get(f"block.{place}.name") in swaps else "io"] += requests
         for place in range(int(stats.get("net.count", 0))):
             # A host counts what passes the card, whatever family of addresses it has.
-            counters["ipv4_in"] += int(stats.get(f"net.{place}.rx.bytes", 0))
-            counters["ipv4_out"] += int(stats.get(f"net.{place}.tx.bytes", 0))
+            kind = "ipv4_private" if place in private else "ipv4"
+            counters[f"{kind}_in"] += int(stats.get(f"net.{place}.rx.bytes", 0))
+            counters[f"{kind}_out"] += int(stats.get(f"net.{place}.tx.bytes", 0))
         return counters
 
-    def _swap_slots(self, number: int) -> set[str]:
+    def _inside(self, number: int) -> tuple[set[str], set[int]]:
+        """What the guest calls its swap disks, and which of its cards are on VLANs, where nobody pays for bytes."""
         with self._store.reading() as ledger:
             thing = ledger.find(Domain, number)
             spec = None if thing is None or thing.doc is None else thing.doc.active
-            slots = set()
-            for device in () if spec is None else spec.devices:
+            if spec is None:
+                return set(), set()
+            swaps = set()
+            for device in spec.devices:
                 disk = None if device.disk is None else ledger.find(Disk, device.disk)
                 if disk is not None and disk.doc is not None and disk.doc.filesystem == "swap":
-                    slots.add("vd" + device.slot[2:])
-        return slots
+                    swaps.add("vd" + device.slot[2:])
+        return swaps, {place for place, interface in enumerate(spec.interfaces) if interface.purpose == "vlan"}
 
     def _keep(self, number: int, counters: Counters) -> None:
         with self._store.writing() as ledger:
@@ -137,12 +141,12 @@ class Sampling:
                     raise Unreachable("It would take too long to add up what was used.")
                 for sample in page:
                     place = (sample.at - start - 1) // step
-                    sums[place] = _sum(sums.get(place), sample.grown)
+                    sums[place] = _sum(sums.get(place, {}), sample.grown)
                 after = page[-1].at
         nothing = dict.fromkeys(MEASURES, 0)
         begins = enumerate(range(start, stop, step))
         return tuple(Usage(at, min(at + step, stop), **sums.get(place, nothing)) for place, at in begins)
 
 
-def _sum(counters: Counters | None, grown: Counters) -> Counters:
-    return dict(grown) if counters is None else {name: counters[name] + grown[name] for name in MEASURES}
+def _sum(counters: Counters, grown: Counters) -> Counters:
+    return {name: counters.get(name, 0) + grown.get(name, 0) for name in MEASURES}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crofter.db import Flag, Id, Json, Time, identity, table
-from crofter.db.sql import Column, Integer, PrimaryKeyConstraint, Text
+from crofter.db.sql import Column, Integer, PrimaryKeyConstraint, Text, UniqueConstraint
 
 host = table(
     "hypervisor_host",
@@ -21,6 +21,7 @@ host = table(
     Column("state", Text, nullable=False),
     Column("emulation", Flag, nullable=False, server_default="0"),
     Column("resolvers", Text),
+    Column("vlans", Text),
 )
 
 job = table(
@@ -40,6 +41,16 @@ job = table(
     Column("state", Text, nullable=False),
 )
 """Work that is under way, in real time. It is gone when the work is over."""
+
+vlan_tag = table(
+    "hypervisor_vlan_tag",
+    Column("region", Text, nullable=False),
+    Column("tag", Integer, nullable=False),
+    Column("vlan", Id, nullable=False),
+    PrimaryKeyConstraint("region", "tag"),
+    UniqueConstraint("region", "vlan"),
+)
+"""By which tag a private network is known on the bridges of a region."""
 
 sample = table(
     "hypervisor_sample",
