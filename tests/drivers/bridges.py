@@ -203,7 +203,7 @@ class BridgedWorld(World):
 
     def open(self) -> None:
         super().open()
-        self.admin("addresses", "add", "us-east", NETWORK)
+        self.admin("addresses", "add", self.first_region, NETWORK)
         self.outside = Outside(self.daemons.outside)
 
     def close(self) -> None:

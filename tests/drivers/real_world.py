@@ -88,6 +88,10 @@ class World:
     def say(self, what: str) -> None:
         print(f"{time.monotonic() - self.begun:6.1f} s  {what}", flush=True)
 
+    @property
+    def first_region(self) -> str:
+        return next(iter(self.daemons.regions.values()))
+
     def _key(self) -> None:
         self.key = self.folder / "key"
         subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(self.key)], check=True)
@@ -170,7 +174,12 @@ class World:
 
     def create(self, label: str, **more: Any) -> Any:
         """Order the smallest instance in the first region, for whoever has the key or knows the password."""
-        wanted = {"region": "us-east", "type": "g6-nanode-1", "image": "compute/debian12", "root_pass": PASSWORD}
+        wanted = {
+            "region": self.first_region,
+            "type": "g6-nanode-1",
+            "image": "compute/debian12",
+            "root_pass": PASSWORD,
+        }
         keys = [Path(f"{self.key}.pub").read_text().strip()]
         return self.call("POST", "", **wanted, label=label, authorized_keys=keys, **more)
 

@@ -14,6 +14,7 @@ from crofter.drivers.hypervisor.libvirt import tables
 from tests.drivers.bench import Machine, Yard
 from tests.drivers.fake_libvirt.bench import FakeBench
 from tests.drivers.fake_libvirt.host import Connection
+from tests.drivers.fake_libvirt.host import Network as FakeNetwork
 
 PUBLIC = Interface("public")
 NO_NETWORK = "The host of this instance has no network for VLANs."
@@ -95,6 +96,56 @@ def test_a_machine_moves_only_where_its_tags_are(fake_yard: Yard, fake_bench: Fa
     fake_yard.done(lambda: fake_yard.driver.ensure_moved(machine.domain, to, machine.disks, again, live=True))
     there = replace(machine.domain, host=to)
     assert fake_bench.domain(there).tags() == ["100"]
+
+
+def test_two_may_need_the_network_of_a_host_for_the_first_time(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    bridge(fake_bench, "100-199")
+    here = fake_bench.host(number := fake_yard.host())
+
+    def is_quicker(name: str) -> None:
+        if name not in here.networks:
+            here.networks[name] = FakeNetwork(f"<network><name>{name}</name><bridge name='br0'/></network>")
+            here.networks[name].create()
+
+    here.hooks["networkDefineXML"] = is_quicker
+    assert fake_bench.domain(on_vlans(fake_yard, 7, host=number).domain).tags() == ["100"]
+    assert [network.comes_on_with_its_host for network in here.networks.values()] == [True]
+
+
+def test_machines_come_on_with_their_host_also_where_the_bridge_was_late(
+    fake_yard: Yard, fake_bench: FakeBench
+) -> None:
+    bridge(fake_bench, "100-199")
+    machine = on_vlans(fake_yard, 7)
+    number = machine.domain.host
+    fake_bench.maintenance(number, begins=True)
+    (network,) = fake_bench.host(number).networks.values()
+    network.on = False
+    fake_bench.maintenance(number, begins=False)
+    assert fake_bench.domain(machine.domain).tags() == ["100"]
+
+
+def test_a_machine_leaves_its_vlan_behind_where_there_is_none(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    bridge(fake_bench, "100-199")
+    machine = on_vlans(fake_yard, 7)
+    fake_yard.shut_down(machine.domain)
+    to, order = fake_yard.host(fake_yard.other_region), fake_yard.order()
+    fake_yard.done(lambda: fake_yard.driver.ensure_moved(machine.domain, to, machine.disks, order))
+    there, again = replace(machine.domain, host=to), fake_yard.order()
+    assert fake_yard.finish(lambda: fake_yard.driver.ensure_running(there, again)).failure == NO_NETWORK
+    left, order = replace(machine.spec, interfaces=(PUBLIC, Interface("vlan", None, "10.0.0.7/24"))), fake_yard.order()
+    fake_yard.done(lambda: fake_yard.driver.ensure_domain(there, left, order))
+    fake_yard.boot(there)
+    assert fake_bench.domain(there).tags() == []
+
+
+def test_tags_of_machines_on_a_lost_host_are_not_given_anew(fake_yard: Yard, fake_bench: FakeBench) -> None:
+    """Whoever declared it lost may have been wrong."""
+    bridge(fake_bench, "100-100")
+    lost = on_vlans(fake_yard, 7).domain.host
+    fake_bench.unplug(lost)
+    fake_bench.hand.declare_lost(lost)
+    assert NONE_LEFT in refused(fake_yard, 8)
 
 
 def test_what_passes_a_vlan_is_private_and_not_paid_for(fake_yard: Yard, fake_bench: FakeBench) -> None:

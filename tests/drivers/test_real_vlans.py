@@ -27,14 +27,15 @@ FIRST, SECOND, STRANGER, ROUTER, UNTAGGED = (f"10.0.0.{number}" for number in ra
 
 @pytest.fixture
 def world() -> Iterator[TaggedWorld]:
-    with TaggedWorld(real.short_folder(), ("us-east",), 1) as made:
+    with TaggedWorld(real.short_folder(), ("us-southeast",), 1) as made:
         yield made
 
 
 def test_who_is_on_a_vlan_hears_the_others_there_and_nobody_else(world: TaggedWorld) -> None:
     first, second = on_vlan(world, "lan", FIRST), on_vlan(world, "lan", SECOND)
-    on_vlan(world, "another", STRANGER)
-    assert f" {FIRST}/24 " in world.ssh(first, "ip -4 -o addr show eth1")
+    stranger = on_vlan(world, "another", STRANGER)
+    for number, address in ((first, FIRST), (second, SECOND), (stranger, STRANGER)):
+        assert f" {address}/24 " in world.ssh(number, "ip -4 -o addr show eth1")
     assert hears(world, first, SECOND)
     assert hears(world, second, FIRST)
     assert not hears(world, first, STRANGER)

@@ -146,7 +146,7 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
     others.onmessage = ({ data }: MessageEvent<Told>) => {
       if ("event" in data) return take(data.event, data.fresh);
       tell(data.state);
-      if (data.state === "open") fetchAllAgain(); // another tab listens from now on, or again
+      if (data.state === "open") void begin().then(fetchAllAgain, () => undefined); // it listens from now on, or again
     };
     await begin();
     fetchAllAgain(); // what this tab has fetched so far it fetched before anybody told it of changes

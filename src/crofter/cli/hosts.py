@@ -57,16 +57,17 @@ def add(runtime: Runtime, arguments: Arguments) -> Rows:
     with runtime.database.read() as db:
         if region not in regions.slugs(db):
             raise ValueError(f"there is no region {region}")
-        taken = {entry.id for entry in fleet.load(db).entries.values()}
+        entries = fleet.load(db).entries.values()
     if network != "user" and not network.startswith("bridge:"):
         raise ValueError(f"a network is one of {', '.join(NETWORKS)}")
     for resolver in arguments["resolvers"].split(",") if arguments["resolvers"] else ():
         ipaddress.ip_address(resolver)  # or it raises ValueError, which names it
-    if arguments["vlans"] is not None and (network == "user" or not _are_tags(arguments["vlans"])):
-        raise ValueError("VLANs are given as 100-199, within 2-4094, and only on a bridge")
+    if arguments["vlans"] is not None:
+        _check_vlans(arguments["vlans"], network, {entry.vlans for entry in entries if entry.region == region})
     for folder in (arguments["pool"], arguments["volumes"]):
         if folder is not None and not Path(folder).is_absolute():
             raise ValueError(f"{folder} is a folder of the host, and so begins with a slash")
+    taken = {entry.id for entry in entries}
     entry = _read(runtime, arguments, next(n for n in range(code_of(region) * BLOCK + 1, 2**62) if n not in taken))
     with runtime.database.write() as db:
         db.insert(tables.host, **msgspec.structs.asdict(entry))
@@ -108,9 +109,12 @@ def _read(runtime: Runtime, arguments: Arguments, number: int) -> HostEntry:
     )
 
 
-def _are_tags(text: str) -> bool:
-    match = re.fullmatch(r"([1-9]\d{0,3})-([1-9]\d{0,3})", text)
-    return match is not None and 2 <= int(match[1]) <= int(match[2]) <= 4094
+def _check_vlans(tags: str, network: str, others: set[str | None]) -> None:
+    match = re.fullmatch(r"([1-9]\d{0,3})-([1-9]\d{0,3})", tags)
+    if network == "user" or match is None or not 2 <= int(match[1]) <= int(match[2]) <= 4094:
+        raise ValueError("VLANs are given as 100-199, within 2-4094, and only on a bridge")
+    if others - {None, tags}:
+        raise ValueError("other hosts of the region have other VLANs: those of a region have the same")
 
 
 def show(runtime: Runtime, arguments: Arguments) -> Rows:

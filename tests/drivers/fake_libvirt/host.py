@@ -59,13 +59,18 @@ class Network:
         self.bridge = next(element.iter("bridge")).attrib
         self.on = self.comes_on_with_its_host = False
 
-    def isActive(self) -> bool:  # noqa: N802 - libvirt's names, here and below
+    def bridgeName(self) -> str:  # noqa: N802 - libvirt's names, here and below
+        return self.bridge["name"]
+
+    def isActive(self) -> bool:  # noqa: N802
         return self.on
 
     def setAutostart(self, on: int) -> None:  # noqa: N802
         self.comes_on_with_its_host = bool(on)
 
     def create(self) -> None:
+        if self.on:
+            raise Fault("OPERATION_INVALID", "network is already active")
         self.on = True
 
 
@@ -184,7 +189,10 @@ class Connection:
     def networkDefineXML(self, described: str) -> Network:  # noqa: N802
         made = Network(described)
         self.host.reached("networkDefineXML", made.name)
-        return self.host.networks.setdefault(made.name, made)
+        if made.name in self.host.networks:
+            raise Fault("OPERATION_FAILED", f"network '{made.name}' already exists with another uuid")
+        self.host.networks[made.name] = made
+        return made
 
     def nwfilterDefineXML(self, described: str) -> None:  # noqa: N802
         self.host.filters.add(ElementTree.fromstring(described).get("name", ""))

@@ -50,7 +50,7 @@ CREATE INDEX ix_hypervisor_thing_heading ON hypervisor_thing (heading) WHERE hea
 --;
 CREATE INDEX ix_hypervisor_thing_host ON hypervisor_thing (host)
 --;
-CREATE TABLE hypervisor_vlan_tag ( region TEXT NOT NULL, tag INTEGER NOT NULL, vlan INTEGER NOT NULL, CONSTRAINT pk_hypervisor_vlan_tag PRIMARY KEY (region, tag), CONSTRAINT uq_hypervisor_vlan_tag_region_vlan UNIQUE (region, vlan) ) STRICT
+CREATE TABLE hypervisor_vlan_tag ( vlan INTEGER NOT NULL, tag INTEGER NOT NULL, CONSTRAINT pk_hypervisor_vlan_tag PRIMARY KEY (vlan), CONSTRAINT uq_hypervisor_vlan_tag_tag UNIQUE (tag) ) STRICT
 --;
 CREATE TABLE hypervisor_work ( operation INTEGER NOT NULL, kind TEXT NOT NULL, id INTEGER NOT NULL, step TEXT NOT NULL, verb TEXT NOT NULL, begun INTEGER NOT NULL, ends INTEGER NOT NULL, amount INTEGER NOT NULL, failure TEXT, reached INTEGER, CONSTRAINT pk_hypervisor_work PRIMARY KEY (operation, kind, id, step, verb) ) STRICT
 --;

@@ -198,6 +198,11 @@ class Ledger:
         things = [_thing(document, record).at(self.now) for record in records]
         return [thing for thing in things if thing.doc is not None and host in (None, thing.host)]
 
+    def states(self, document: type[D]) -> list[D]:
+        """Every state that a thing is in or may come into, wherever it is."""
+        things = [_thing(document, record) for record in self.db.all(_ALL, kind=document.kind)]
+        return [state for thing in things for state in (thing.doc, thing.becomes) if state is not None]
+
     def save(self, document: type[D], changed: Thing[D]) -> None:
         values = msgspec.structs.asdict(changed)
         number = values.pop("id")

@@ -9,7 +9,7 @@ from crofter.drivers.hypervisor.errors import Refused
 from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import domain_xml, names, network_helper, networks
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
-from crofter.drivers.hypervisor.libvirt.domain_xml import Boot, Drive, MachineXml
+from crofter.drivers.hypervisor.libvirt.domain_xml import Boot, Card, Drive, MachineXml
 from crofter.drivers.hypervisor.libvirt.host import HostClient, is_unfinished
 from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.performing import Work
@@ -27,10 +27,13 @@ def define(ref: DomainRef) -> Work:
     return work
 
 
-def put_definition(job: JobContext, host: HostClient, number: int, spec: DomainSpec) -> Any:
+def put_definition(
+    job: JobContext, host: HostClient, number: int, spec: DomainSpec, cards: tuple[Card, ...] | None = None
+) -> Any:
     """The machine as libvirt is to start it next time, with the network that it has by now."""
+    if cards is None:
+        cards = networks.cards(job, host, number, spec, boots=False)
     platform = host.platform
-    cards = networks.cards(job, host, number, spec)
     networks.prepare(job, host, number, tagged=any(card.vlan is not None for card in cards))
     wanted = MachineXml(
         host.names.domain(number),
@@ -89,8 +92,9 @@ def start(ref: DomainRef) -> Work:
         doc = job.thing(Domain, ref.id).doc
         if doc is None:
             raise Dropped
-        network_helper.write(job, host, ref.id, doc)
-        domain = put_definition(job, host, ref.id, doc.spec)
+        cards = networks.cards(job, host, ref.id, doc.spec, boots=True)
+        network_helper.write(job, host, ref.id, doc, cards)
+        domain = put_definition(job, host, ref.id, doc.spec, cards)
         _must_be_open(job, ref)
         job.check()
         # This process may stand still here for any time, and the machine be switched off meanwhile by somebody who

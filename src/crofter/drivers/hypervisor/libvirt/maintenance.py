@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from crofter.drivers.hypervisor.errors import DriverError, Refused
 from crofter.drivers.hypervisor.ledger import changes
 from crofter.drivers.hypervisor.ledger.things import Domain, Thing
-from crofter.drivers.hypervisor.libvirt import tables
+from crofter.drivers.hypervisor.libvirt import tables, vlans
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
 from crofter.drivers.hypervisor.libvirt.fleet import State
 from crofter.drivers.hypervisor.libvirt.host import HostClient
@@ -122,6 +122,8 @@ class Maintenance:
         with self._store.reading() as ledger:
             resuming = [thing.id for thing in ledger.all(Domain, host.entry.id) if thing.doc and thing.doc.resumes]
         failed = []
+        if host.entry.tags:
+            vlans.put_network(host)
         for machine in resuming:
             try:
                 self._resume(host, machine)

@@ -40,13 +40,13 @@ class Nic(Struct, frozen=True):
     """Whether a router tells it the network of its IPv6 address. The rest of it is the card's: no other gets out."""
 
 
-def write(job: JobContext, host: HostClient, number: int, doc: Domain) -> None:
+def write(job: JobContext, host: HostClient, number: int, doc: Domain, cards: tuple[Card, ...]) -> None:
     """Before the machine starts. A disk that cannot be written to boots all the same, with what it has."""
     disk = _root_disk(doc.spec)
     if host.entry.bridge is None or HELPER not in doc.spec.helpers or doc.spec.rescue or disk is None:
         return
     network = networks.network_of(job, number)
-    wanted = files(nics(networks.cards(job, host, number, doc.spec), doc.spec, network), host.entry.resolving)
+    wanted = files(nics(cards, doc.spec, network), host.entry.resolving)
     written = digest(disk, wanted)
     if written == doc.configured:
         return

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crofter.drivers.hypervisor.errors import Refused
 from crofter.drivers.hypervisor.ledger.things import Wiring
 from crofter.drivers.hypervisor.libvirt import domain_xml, filters, vlans
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
@@ -12,19 +13,31 @@ from crofter.drivers.hypervisor.libvirt.performing import Work
 from crofter.drivers.hypervisor.specs import DomainRef, DomainSpec, Network
 
 
-def cards(job: JobContext, host: HostClient, number: int, spec: DomainSpec) -> tuple[Card, ...]:
+def cards(job: JobContext, host: HostClient, number: int, spec: DomainSpec, *, boots: bool) -> tuple[Card, ...]:
+    """Unless the machine boots now, a card whose VLAN is not on the host leads nowhere; else that is Refused."""
     network = network_of(job, number)
     bridge, made = host.entry.bridge, []
     for place, interface in enumerate(spec.interfaces):
         mac, address = domain_xml.public_card(network, number)
         if interface.purpose == "vlan":
-            made.append(Card(_vlan_mac(number, place), host.names.vlans, vlans.tag(job, host, interface.vlan)))
+            made.append(_vlan_card(job, host, _vlan_mac(number, place), interface.vlan, boots=boots))
         elif bridge is not None:
             made.append(Card(mac, bridge, filter=host.names.filter(number)))
         else:
             port = None if host.entry.forward is None else host.entry.forward + number
             made.append(Card(mac, address=address, forward=port))
     return tuple(made)
+
+
+def _vlan_card(job: JobContext, host: HostClient, mac: str, vlan: int | None, *, boots: bool) -> Card:
+    if vlan is None:  # it has been left behind in another region
+        return Card(mac)
+    try:
+        return Card(mac, host.names.vlans, vlans.tag(job, host, vlan))
+    except Refused:
+        if boots:
+            raise
+        return Card(mac)
 
 
 def _vlan_mac(number: int, place: int) -> str:

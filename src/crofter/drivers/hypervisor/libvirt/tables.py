@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crofter.db import Flag, Id, Json, Time, identity, table
-from crofter.db.sql import Column, Integer, PrimaryKeyConstraint, Text, UniqueConstraint
+from crofter.db.sql import Column, Integer, PrimaryKeyConstraint, Text
 
 host = table(
     "hypervisor_host",
@@ -44,13 +44,11 @@ job = table(
 
 vlan_tag = table(
     "hypervisor_vlan_tag",
-    Column("region", Text, nullable=False),
-    Column("tag", Integer, nullable=False),
-    Column("vlan", Id, nullable=False),
-    PrimaryKeyConstraint("region", "tag"),
-    UniqueConstraint("region", "vlan"),
+    Column("vlan", Id, primary_key=True, autoincrement=False),
+    Column("tag", Integer, nullable=False, unique=True),
 )
-"""By which tag a private network is known on the bridges of a region."""
+"""By which tag a private network is known on bridges. No two have the same, also of different regions: their hosts may
+be on one wire."""
 
 sample = table(
     "hypervisor_sample",

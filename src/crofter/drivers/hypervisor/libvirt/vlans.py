@@ -1,17 +1,19 @@
-"""Private networks of tenants on a host's bridge: each has a tag there that no other one of the region has.
+"""Private networks of tenants on a host's bridge: each has a tag there that no other one has.
 
-Ethernet knows 4094 tags, and all tenants of a region share them, so networks are given some only as long as machines
-use them. Their cards are on a network of libvirt's own that stands for the bridge: libvirt starts no machine without
-it, and turns the bridge's VLAN filtering on when it starts the network. On a bridge that does not filter, a tag would
-be taken without a complaint, and its card would be on the public network instead.
+Ethernet knows 4094 tags, and all tenants share them, so that networks keep theirs only as long as machines use them.
+Their cards are on a network of libvirt's own that stands for the bridge: libvirt starts no machine without it, and
+turns the bridge's VLAN filtering on when it starts the network. On a bridge that does not filter, a tag would be taken
+without a complaint, and its card would be on the public network instead.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from crofter.db import Row, query
-from crofter.db.sql import bindparam, select
+from crofter.db.sql import select
 from crofter.drivers.hypervisor.errors import Refused
 from crofter.drivers.hypervisor.ledger.things import Domain
 from crofter.drivers.hypervisor.libvirt import tables
@@ -20,6 +22,9 @@ from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.host_ledger import HostLedger
 from crofter.drivers.hypervisor.libvirt.job_context import JobContext
 
+LOCK = -1
+"""Held by whoever reads or gives tags, in the place of a host's number."""
+
 
 class Given(Row):
     vlan: int
@@ -27,71 +32,72 @@ class Given(Row):
 
 
 _tags = tables.vlan_tag.c
-_OF_REGION = query(select(_tags.vlan, _tags.tag).where(_tags.region == bindparam("region")), Given)
+_ALL = query(select(_tags.vlan, _tags.tag), Given)
 
 
 def tag(job: JobContext, host: HostClient, vlan: int | None) -> int:
-    """The tag of a network where the machine is, given to it now if it has none yet."""
-    if vlan is None or not host.entry.tags:
+    """The tag of a network, given to it now if it has none yet; Refused where it cannot be on the host."""
+    tags = host.entry.tags
+    if vlan is None or not tags:
         raise Refused("The host of this instance has no network for VLANs.")
-    region = host.entry.region
-    with job.hosts.store.reading() as ledger:
-        known = _known(ledger, region).get(vlan)
-    if known is None:
-        with job.hosts.store.writing() as ledger:
-            ledger.lock_hosts([ledger.fleet.storage(region)])
-            known = _known(ledger, region).get(vlan) or _give(ledger, host, vlan)
-    if known not in host.entry.tags:
+    # Never read without the lock: who gives tags anew must not overlook a machine that is about to use one.
+    with job.hosts.store.writing() as ledger:
+        ledger.lock_hosts([LOCK])
+        given = {row.vlan: row.tag for row in ledger.db.all(_ALL)}
+        known = given[vlan] if vlan in given else _give(ledger, tags, given, vlan)
+    if known not in tags:
         raise Refused("The host of this instance does not have its VLAN.")
     return known
 
 
-def _known(ledger: HostLedger, region: str) -> dict[int, int]:
-    return {row.vlan: row.tag for row in ledger.db.all(_OF_REGION, region=region)}
-
-
-def _give(ledger: HostLedger, host: HostClient, vlan: int) -> int:
-    region = host.entry.region
-    taken = _known(ledger, region)
-    free = _lowest(host.entry.tags, taken)
+def _give(ledger: HostLedger, tags: range, given: dict[int, int], vlan: int) -> int:
+    free = _lowest(tags, given.values())
     if free is None:
         # A profile may have been changed under a machine that still runs with the old one: machines decide, not it.
         used = _used(ledger)
-        for unused in taken.keys() - used:
-            ledger.db.delete(tables.vlan_tag, region=region, vlan=unused)
-        free = _lowest(host.entry.tags, {number: taken[number] for number in taken.keys() & used})
+        for unused in given.keys() - used:
+            ledger.db.delete(tables.vlan_tag, vlan=unused)
+        free = _lowest(tags, [given[number] for number in given.keys() & used])
     if free is None:
         raise Refused("The hosts of this region have no VLAN left.")
-    ledger.db.insert(tables.vlan_tag, region=region, tag=free, vlan=vlan)
+    ledger.db.insert(tables.vlan_tag, vlan=vlan, tag=free)
     return free
 
 
-def _lowest(tags: range, taken: dict[int, int]) -> int | None:
-    given = set(taken.values())
-    return next((tag for tag in tags if tag not in given), None)
+def _lowest(tags: range, given: Iterable[int]) -> int | None:
+    taken = set(given)
+    return next((tag for tag in tags if tag not in taken), None)
 
 
 def _used(ledger: HostLedger) -> set[int]:
-    """The networks that machines have, or will have with their next boot."""
-    things = ledger.all(Domain)
-    states = [state for thing in things for state in (thing.doc, thing.becomes) if state is not None]
-    specs = [spec for state in states for spec in (state.spec, state.active) if spec is not None]
+    """The networks that machines have, or will have with their next boot; on hosts that were declared lost, too."""
+    specs = [spec for state in ledger.states(Domain) for spec in (state.spec, state.active) if spec is not None]
     return {interface.vlan for spec in specs for interface in spec.interfaces if interface.vlan is not None}
 
 
 def put_network(host: HostClient) -> None:
     """The network that stands for the bridge is there and on, after a restart of the host too."""
-    connection, name, bridge = host.work_connection, host.names.vlans, host.entry.bridge
-    assert bridge is not None
+    assert host.entry.bridge is not None
+    network = _network(host.work_connection, host.names.vlans, host.entry.bridge)
+    if network.bridgeName() != host.entry.bridge:
+        raise Refused("The host has its VLANs on another bridge.")
     try:
-        network = connection.networkLookupByName(name)
+        network.setAutostart(1)
+        if not network.isActive():
+            network.create()
+    except LibvirtError:
+        if not network.isActive():  # else somebody else was quicker
+            raise
+
+
+def _network(connection: Any, name: str, bridge: str) -> Any:
+    try:
+        return connection.networkLookupByName(name)
     except LibvirtError as error:
         if code(error) != virt.VIR_ERR_NO_NETWORK:
             raise
-        network = connection.networkDefineXML(
-            f"<network><name>{name}</name><forward mode='bridge'/>"
-            f"<bridge name={quoteattr(bridge)} macTableManager='libvirt'/></network>"
-        )
-        network.setAutostart(1)
-    if not network.isActive():
-        network.create()
+    wanted = f"<bridge name={quoteattr(bridge)} macTableManager='libvirt'/>"
+    try:
+        return connection.networkDefineXML(f"<network><name>{name}</name><forward mode='bridge'/>{wanted}</network>")
+    except LibvirtError:  # two jobs, or two processes, may need it for the first time
+        return connection.networkLookupByName(name)
