@@ -10,6 +10,7 @@ from tests.console.site import Site, accessible, look
 
 
 def test_events_are_told_live_and_marked_as_seen(site: Site) -> None:
+    site.cloud.settle()  # what tests before this one have begun
     site.cloud.sandbox.put("/_sandbox/transitions", json={"*": {"seconds": 1}, "compute_create": {"seconds": 600}})
     with site.page("/events") as page:
         image = {"image": "compute/debian12", "root_pass": "correct horse battery staple"}

@@ -25,6 +25,7 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
   let last = 0;
   let began = 0;
   let line: AbortController | null = null;
+  const beginning = new Set<Event[]>();
   const due = new Map<string, ReturnType<typeof setTimeout>>();
   const leaving = new AbortController();
   let others: BroadcastChannel | null = null;
@@ -65,22 +66,30 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
     }
   }
 
-  function take(event: Event, fresh: boolean): void {
+  function keep(event: Event): void {
     note(event);
-    refetch(event);
     cache.setQueryData<{ data: Event[] }>(["events", "recent"], (kept) => {
       if (!kept) return kept;
       const rest = kept.data.filter((one) => one.id !== event.id);
       return { ...kept, data: [event, ...rest].sort((one, other) => other.id - one.id).slice(0, 50) };
     });
+  }
+
+  function take(event: Event, fresh: boolean): void {
+    for (const told of beginning) told.push(event);
+    keep(event);
+    refetch(event);
     if (!isUnderWay(event) && !fresh) onEnd(event);
   }
 
   async function begin(): Promise<void> {
-    const recent = await body(api.GET("/account/events", { params: { query: { page_size: 50 } } }));
+    const told: Event[] = []; // by another tab meanwhile, and so newer than what is being read
+    beginning.add(told);
+    const recent = await body(api.GET("/account/events", { params: { query: { page_size: 50 } } })).finally(() => beginning.delete(told));
     forget();
     cache.setQueryData(["events", "recent"], recent);
     for (const event of recent.data) note(event);
+    for (const event of told) keep(event);
     // The stream tells how an event goes on only if it has sent that event: begin before the oldest that is under way.
     const open = recent.data.filter(isUnderWay).map((event) => event.id);
     began = Date.now();
