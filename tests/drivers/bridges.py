@@ -114,7 +114,8 @@ class BridgedDaemons(Daemons):
             Path(path).mkdir(parents=True, exist_ok=True)
         places = FOLDERS | {name: f"/etc/{name}" for name in NAMES}
         mounts = "; ".join(f"mount --bind {home}/{name} {path}" for name, path in places.items())
-        script = f"set -e; {DEVICES.format(home=home)} {mounts}; exec /usr/sbin/libvirtd"
+        # It sets up the bridge of its own network through /sys, which shows the cards of whoever mounted it.
+        script = f"set -e; mount -t sysfs sys /sys; {DEVICES.format(home=home)} {mounts}; exec /usr/sbin/libvirtd"
         return subprocess.Popen(
             ["nsenter", f"--net=/run/netns/{self.network}", "unshare", "--mount", "sh", "-c", script],
             env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},

@@ -22,7 +22,7 @@ if WHY_NOT is None:
             return *super().network(number), "--vlans", "100-199"
 
 
-FIRST, SECOND, STRANGER, ROUTER, UNTAGGED = (f"10.0.0.{number}" for number in range(1, 6))
+FIRST, SECOND, TAGGED, STRANGER, UNTAGGED = (f"10.0.0.{number}" for number in range(1, 6))
 
 
 @pytest.fixture
@@ -32,33 +32,39 @@ def world() -> Iterator[TaggedWorld]:
 
 
 def test_who_is_on_a_vlan_hears_the_others_there_and_nobody_else(world: TaggedWorld) -> None:
-    first, second = on_vlan(world, "lan", FIRST), on_vlan(world, "lan", SECOND)
-    stranger = on_vlan(world, "another", STRANGER)
-    for number, address in ((first, FIRST), (second, SECOND), (stranger, STRANGER)):
+    first, second = ordered(world, FIRST), ordered(world, SECOND)
+    for number, address in ((first, FIRST), (second, SECOND)):
+        world.settled(number)
         assert f" {address}/24 " in world.ssh(number, "ip -4 -o addr show eth1")
     assert hears(world, first, SECOND)
     assert hears(world, second, FIRST)
-    assert not hears(world, first, STRANGER)
-    world.say("two on a VLAN hear each other, and not the one on another")
-    outside = world.outside
-    outside.must("ip", "addr", "add", f"{UNTAGGED}/24", "dev", "card")
+    world.say("two on a VLAN hear each other")
+    world.outside.must("ip", "addr", "add", f"{UNTAGGED}/24", "dev", "card")
     assert not hears(world, first, UNTAGGED)
-    world.say("nor does the public network hear it")
-    outside.must("ip", "link", "add", "link", "card", "name", "tagged", "type", "vlan", "id", "100")
-    outside.must("ip", "addr", "del", f"{UNTAGGED}/24", "dev", "card")
-    outside.must("ip", "addr", "add", f"{ROUTER}/24", "dev", "tagged")
-    outside.must("ip", "link", "set", "tagged", "up")
-    assert not hears(world, first, ROUTER), "the port to the outside has none of the tags yet"
+    world.outside.must("ip", "addr", "del", f"{UNTAGGED}/24", "dev", "card")
+    world.say("they do not hear who is on the public network")
+    outside_with(world, 100, TAGGED)
+    assert not hears(world, first, TAGGED), "the port to the outside carries none of the tags yet"
     world.daemons.carry(100)
-    assert hears(world, first, ROUTER)
-    world.say("its frames leave the host with its tag, where the operator lets them")
+    assert hears(world, first, TAGGED)
+    world.outside.must("ip", "link", "delete", "vlan100")
+    outside_with(world, 101, STRANGER)
+    world.daemons.carry(101)
+    assert not hears(world, first, STRANGER)
+    world.say("they hear who has their tag on another machine, and nobody with another one")
 
 
-def on_vlan(world: TaggedWorld, label: str, address: str) -> int:
-    vlan = {"purpose": "vlan", "label": label, "ipam_address": f"{address}/24"}
-    number: int = world.create(address.replace(".", "-"), interfaces=[{"purpose": "public"}, vlan])["id"]
-    world.settled(number)
-    return number
+def outside_with(world: TaggedWorld, tag: int, address: str) -> None:
+    name = f"vlan{tag}"
+    world.outside.must("ip", "link", "add", "link", "card", "name", name, "type", "vlan", "id", str(tag))
+    world.outside.must("ip", "addr", "add", f"{address}/24", "dev", name)
+    world.outside.must("ip", "link", "set", name, "up")
+
+
+def ordered(world: TaggedWorld, address: str) -> int:
+    vlan = {"purpose": "vlan", "label": "lan", "ipam_address": f"{address}/24"}
+    made: int = world.create(address.replace(".", "-"), interfaces=[{"purpose": "public"}, vlan])["id"]
+    return made
 
 
 def hears(world: TaggedWorld, number: int, address: str) -> bool:
