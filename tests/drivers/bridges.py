@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 from tests.drivers.libvirt_fleet import Daemons
@@ -220,6 +222,49 @@ class BridgedWorld(World):
 
     def sign_in(self, number: int, password: str | None) -> list[str]:
         return self.outside.words(*super().sign_in(number, password))
+
+
+LISTEN = """
+import socket, sys
+card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+card.bind((sys.argv[1], 0))
+print("ready", flush=True)
+while True:
+    print(card.recv(2000).hex(), flush=True)
+"""
+"""Print every frame that passes a card."""
+
+
+def python(network: str, program: str, *arguments: str) -> subprocess.Popen[str]:
+    """A program in a network, which says that it is ready and goes on."""
+    command = ["ip", "netns", "exec", network, "python3", "-c", program, *arguments]
+    started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert started.stdout is not None
+    assert started.stdout.readline() == "ready\n"
+    return started
+
+
+def until_last(listener: subprocess.Popen[str], last: str) -> Iterator[bytes]:
+    """What a listener has heard, up to a frame that ends so."""
+    assert listener.stdout is not None
+    patience = threading.Timer(60, listener.kill)
+    patience.start()
+    for line in listener.stdout:
+        frame = bytes.fromhex(line)
+        if frame.endswith(last.encode()):
+            patience.cancel()
+            return
+        yield frame
+    raise AssertionError("the last of them did not arrive")
+
+
+def wait_for_ports(network: str, ports: int) -> None:
+    """A bridge takes nothing from a card that has just come."""
+    ends = time.monotonic() + 60
+    command = ["bridge", "-n", network, "link", "show"]
+    while subprocess.run(command, capture_output=True, text=True).stdout.count("state forwarding") < ports:
+        assert time.monotonic() < ends, "the bridge does not forward"
+        time.sleep(0.05)
 
 
 _CONNECT = 'import socket; socket.create_connection(("{host}", {port}), 5).close()'

@@ -46,9 +46,9 @@ def arp(mac: str, source: str, name: str) -> bytes:
     return ethernet(mac, ARP, struct.pack("!HHBBH", 1, IP, 6, 4, 1) + own + bytes(6) + socket.inet_aton(source), name)
 
 
-def tagged(frame: bytes) -> bytes:
+def tagged(frame: bytes, tag: int = 7) -> bytes:
     """The same frame, into a VLAN."""
-    return frame[:12] + struct.pack("!HH", VLAN, 7) + frame[12:]
+    return frame[:12] + struct.pack("!HH", VLAN, tag) + frame[12:]
 
 
 def _checksum(head: bytes) -> bytes:

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import threading
-import time
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -25,7 +23,7 @@ pytestmark = pytest.mark.skipif(WHY_NOT is not None, reason=WHY_NOT or "")
 
 if WHY_NOT is None:
     from crofter.drivers.hypervisor.libvirt.binding import virt
-    from tests.drivers.bridges import BRIDGE, BridgedDaemons
+    from tests.drivers.bridges import BRIDGE, LISTEN, BridgedDaemons, python, until_last, wait_for_ports
 
 MAC, OTHER_MAC = "f2:3c:95:00:00:07", "f2:3c:95:00:00:08"
 OWN, OTHER = "203.0.113.7", "203.0.113.8"
@@ -62,14 +60,6 @@ print("ready", flush=True)
 for line in sys.stdin:
     tap.write(bytes.fromhex(line))
 """
-LISTEN = """
-import socket, sys
-card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
-card.bind(("card", 0))
-print("ready", flush=True)
-while True:
-    print(card.recv(2000).hex(), flush=True)
-"""
 
 
 class Wire(NamedTuple):
@@ -82,21 +72,11 @@ class Wire(NamedTuple):
     def arriving(self, frames: dict[str, bytes]) -> set[str]:
         """The names of those that get through. The last one, which no filter holds up, says that all are there."""
         assert self.guest.stdin is not None
-        assert self.other.stdout is not None
         last = "last of all"
         for frame in (*frames.values(), ip(MAC, OWN, last)):
             self.guest.stdin.write(frame.hex() + "\n")
         self.guest.stdin.flush()
-        seen: set[str] = set()
-        patience = threading.Timer(60, self.other.kill)
-        patience.start()
-        for line in self.other.stdout:
-            frame = bytes.fromhex(line)
-            seen |= {name for name in frames if frame.endswith(name.encode())}
-            if frame.endswith(last.encode()):
-                patience.cancel()
-                return seen
-        raise AssertionError("the last of them did not arrive")
+        return {name for frame in until_last(self.other, last) for name in frames if frame.endswith(name.encode())}
 
 
 @pytest.fixture
@@ -107,10 +87,10 @@ def wire() -> Iterator[Wire]:
         inside = ("ip", "-n", daemons.network)
         for words in (("tuntap", "add", TAP, "mode", "tap"), ("link", "set", TAP, "master", BRIDGE, "up")):
             subprocess.run([*inside, *words], check=True)
-        with _python(daemons.network, SEND) as guest, _python(daemons.outside, LISTEN) as other:
+        with python(daemons.network, SEND) as guest, python(daemons.outside, LISTEN, "card") as other:
             connection = virt.open(daemons.uri(next(iter(daemons.regions))))
             try:
-                _wait_for_the_bridge(daemons.network)
+                wait_for_ports(daemons.network, 2)
                 yield Wire(guest, other, connection)
             finally:
                 connection.close()
@@ -119,23 +99,6 @@ def wire() -> Iterator[Wire]:
     finally:
         daemons.stop()
         shutil.rmtree(folder)
-
-
-def _python(network: str, program: str) -> subprocess.Popen[str]:
-    command = ["ip", "netns", "exec", network, "python3", "-c", program]
-    started = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert started.stdout is not None
-    assert started.stdout.readline() == "ready\n"
-    return started
-
-
-def _wait_for_the_bridge(network: str) -> None:
-    """It takes nothing from a card that has just come."""
-    ends = time.monotonic() + 30
-    command = ["bridge", "-n", network, "link", "show"]
-    while subprocess.run(command, capture_output=True, text=True).stdout.count("state forwarding") < 2:
-        assert time.monotonic() < ends, "the bridge does not forward"
-        time.sleep(0.05)
 
 
 def _filter(wire: Wire) -> None:
