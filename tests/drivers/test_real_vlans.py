@@ -36,8 +36,8 @@ if WHY_NOT is None:
 
 EXPERIMENT = 0x88B5
 """A kind of frame that nothing takes for its own."""
-NO_HEADER = bytes(10)
-"""What stands before a frame that goes through a card for virtual machines: nothing was left to do by it."""
+HEADERS = (10, 12)
+"""Bytes of zeros before a frame for a card of virtio, which say that nothing is left to do by it; versions differ."""
 SEND = """
 import socket, sys
 card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -54,10 +54,11 @@ class Machine(NamedTuple):
     port: str
     """What the host calls the other end of its card."""
     line: socket.socket
+    header: int = HEADERS[0]
 
     def send(self, name: str, tag: int | None = None) -> None:
         frame = ethernet(self.mac, EXPERIMENT, bytes(40), name)
-        frame = NO_HEADER + (frame if tag is None else tagged(frame, tag))
+        frame = bytes(self.header) + (frame if tag is None else tagged(frame, tag))
         self.line.sendall(struct.pack("!I", len(frame)) + frame)
 
 
@@ -90,7 +91,14 @@ class Wire:
         assert port is not None
         line = self._stack.enter_context(socket.socket(socket.AF_UNIX))
         line.connect(str(entrance))
-        return Machine(card.mac, port.get("dev", ""), line)
+        machine = Machine(card.mac, port.get("dev", ""), line)
+        tried = [machine._replace(header=header) for header in HEADERS]
+        listener = self.listen(machine.port)
+        for one_way in tried:
+            one_way.send(str(one_way.header))
+        machine.send("last")
+        (whole,) = heard(listener, "last")
+        return machine._replace(header=int(whole))
 
     def listen(self, card: str, *, outside: bool = False) -> subprocess.Popen[str]:
         return self._started(self.daemons.outside if outside else self.daemons.network, LISTEN, card)
