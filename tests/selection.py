@@ -48,6 +48,7 @@ NOT_QUICK = {
     "tests/drivers/test_probe_process.py": "processes of their own",
     "tests/drivers/test_real_filters.py": "real hosts",
     "tests/drivers/test_real_machines.py": "real machines",
+    "tests/drivers/test_real_vlans.py": "real hosts",
     "tests/drivers/test_simulated_crash.py": "processes that are killed",
     "tests/e2e/": "processes that are killed",
     "tests/edge/test_bodies.py::test_the_quick_way_to_read_a_body_says_what_the_close_one_says": "thousands of bodies",

@@ -36,8 +36,8 @@ if WHY_NOT is None:
 
 EXPERIMENT = 0x88B5
 """A kind of frame that nothing takes for its own."""
-HEADERS = (10, 12)
-"""Bytes of zeros before a frame for a card of virtio, which say that nothing is left to do by it; versions differ."""
+NO_HEADER = bytes(10)
+"""What stands before a frame for a card of virtio: nothing is left to do by it."""
 SEND = """
 import socket, sys
 card = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
@@ -54,11 +54,10 @@ class Machine(NamedTuple):
     port: str
     """What the host calls the other end of its card."""
     line: socket.socket
-    header: int = HEADERS[0]
 
     def send(self, name: str, tag: int | None = None) -> None:
         frame = ethernet(self.mac, EXPERIMENT, bytes(40), name)
-        frame = bytes(self.header) + (frame if tag is None else tagged(frame, tag))
+        frame = NO_HEADER + (frame if tag is None else tagged(frame, tag))
         self.line.sendall(struct.pack("!I", len(frame)) + frame)
 
 
@@ -85,20 +84,15 @@ class Wire:
         card = Card(f"f2:3c:96:00:00:0{number}", BRIDGE if tag is None else self.names.vlans, tag)
         name, identity, platform = self.names.domain(number), self.names.identity(number), read_platform(self.libvirt)
         wanted = MachineXml(name, identity, number, platform, 64, 1, (), cards=(card,))
-        domain = self.libvirt.createXML(domain_xml.machine(wanted).replace("</domain>", _entrance(entrance)), 0)
+        described = domain_xml.machine(wanted).replace("</domain>", _entrance(entrance))
+        described = described.replace("</interface>", "<rom enabled='no'/></interface>")  # its driver changes headers
+        domain = self.libvirt.createXML(described, 0)
         self._stack.callback(domain.destroy)
         port = ElementTree.fromstring(domain.XMLDesc(0)).find("devices/interface/target")
         assert port is not None
         line = self._stack.enter_context(socket.socket(socket.AF_UNIX))
         line.connect(str(entrance))
-        machine = Machine(card.mac, port.get("dev", ""), line)
-        tried = [machine._replace(header=header) for header in HEADERS]
-        listener = self.listen(machine.port)
-        for one_way in tried:
-            one_way.send(str(one_way.header))
-        machine.send("last")
-        (whole,) = heard(listener, "last")
-        return machine._replace(header=int(whole))
+        return Machine(card.mac, port.get("dev", ""), line)
 
     def listen(self, card: str, *, outside: bool = False) -> subprocess.Popen[str]:
         return self._started(self.daemons.outside if outside else self.daemons.network, LISTEN, card)
