@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import expect
+from playwright.sync_api import Route, expect
 
 from tests.console.site import Site
 
@@ -32,3 +32,17 @@ def test_keys_reach_pages(site: Site) -> None:
         page.keyboard.type("create")
         page.keyboard.press("Enter")
         expect(page.get_by_role("heading", name="Create an instance")).to_be_visible()
+
+
+def test_a_key_counts_also_while_what_it_opens_is_being_loaded(site: Site) -> None:
+    held: list[Route] = []
+    page = site.context.new_page()
+    page.route("**/assets/Palette-*.js", lambda route: held.append(route))
+    with page.expect_request("**/assets/Palette-*.js"):
+        site.visit(page, "/instances")
+    page.keyboard.press("Control+k")
+    page.wait_for_timeout(100)
+    for route in held:
+        route.continue_()
+    expect(page.get_by_role("textbox", name="Jump to")).to_be_focused()
+    page.close()

@@ -15,8 +15,8 @@ export function LatePalette({ signedIn }: { signedIn: boolean }) {
   const [wanted, setWanted] = useState(false);
   const settled = useSettled(signedIn);
   const there = wanted || settled;
+  // Its key is listened for here, always: while it is on its way, nobody else would.
   useEffect(() => {
-    if (there) return; // it has its own key then
     const want = () => setWanted(true);
     const press = (key: KeyboardEvent) => {
       if (key.key.toLowerCase() !== "k" || !(key.ctrlKey || key.metaKey) || key.altKey || key.shiftKey) return;
@@ -29,7 +29,7 @@ export function LatePalette({ signedIn }: { signedIn: boolean }) {
       removeEventListener("keydown", press);
       removeEventListener(WANTED, want);
     };
-  }, [there]);
+  }, []);
   return there && (
     <Suspense>
       <Palette />

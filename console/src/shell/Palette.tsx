@@ -37,7 +37,7 @@ export default function Palette() {
     <Spotlight
       store={store}
       actions={actions}
-      shortcut={["mod + K"]}
+      shortcut={null}
       nothingFound="Nothing has this name"
       highlightQuery
       limit={12}

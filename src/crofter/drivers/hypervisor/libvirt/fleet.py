@@ -61,6 +61,12 @@ class HostEntry(Row):
         return range(int(first), int(last) + 1)
 
 
+class VlanTag(Row):
+    vlan: int
+    tag: int
+
+
+VLAN_TAGS = query(select(tables.vlan_tag.c.vlan, tables.vlan_tag.c.tag), VlanTag)
 HOSTS = query(select(*tables.host.c).order_by(tables.host.c.id), HostEntry)
 
 

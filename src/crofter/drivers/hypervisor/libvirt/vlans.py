@@ -12,27 +12,17 @@ from collections.abc import Iterable
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from crofter.db import Row, query
-from crofter.db.sql import select
 from crofter.drivers.hypervisor.errors import Refused
 from crofter.drivers.hypervisor.ledger.things import Domain
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
+from crofter.drivers.hypervisor.libvirt.fleet import VLAN_TAGS
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.host_ledger import HostLedger
 from crofter.drivers.hypervisor.libvirt.job_context import JobContext
 
 LOCK = -1
 """Held by whoever reads or gives tags, in the place of a host's number."""
-
-
-class Given(Row):
-    vlan: int
-    tag: int
-
-
-_tags = tables.vlan_tag.c
-_ALL = query(select(_tags.vlan, _tags.tag), Given)
 
 
 def tag(job: JobContext, host: HostClient, vlan: int | None) -> int:
@@ -43,7 +33,7 @@ def tag(job: JobContext, host: HostClient, vlan: int | None) -> int:
     # Never read without the lock: who gives tags anew must not overlook a machine that is about to use one.
     with job.hosts.store.writing() as ledger:
         ledger.lock_hosts([LOCK])
-        given = {row.vlan: row.tag for row in ledger.db.all(_ALL)}
+        given = {row.vlan: row.tag for row in ledger.db.all(VLAN_TAGS)}
         known = given[vlan] if vlan in given else _give(ledger, tags, given, vlan)
     if known not in tags:
         raise Refused("The host of this instance does not have its VLAN.")
