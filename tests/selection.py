@@ -31,6 +31,7 @@ BOTH_DATABASES = (
 )
 """Where the database itself matters: every test there runs on both. Elsewhere those that are marked ``both`` do, one in
 each file at least, with the first of their cases; on PostgreSQL the others wait for a soak."""
+_A_FORM = "forms like those of instances, firewalls, users and tickets; tests/console/test_every_page.py opens it"
 NOT_QUICK = {
     "tests/client/test_life.py": "processes of their own",
     "tests/clients/": "clients are generated and compiled",
@@ -107,6 +108,42 @@ NOT_QUICK = {
     "tests/test_year.py": "months of billing",
 }
 """What the quick part leaves out, and why it takes long. It leaves out whatever needs PostgreSQL, too."""
+LONG = {
+    "tests/console/test_account.py": _A_FORM,
+    "tests/console/test_billing.py::test_cards_payments_and_promotions": _A_FORM,
+    "tests/console/test_domains.py": _A_FORM,
+    "tests/console/test_events.py": "live events, as in tests/console/test_live.py",
+    "tests/console/test_home.py": "what pages tell of, as each of them does",
+    "tests/console/test_images.py": _A_FORM,
+    "tests/console/test_instances.py::test_a_price_that_was_not_to_be_had_is_asked_for_again": _A_FORM,
+    "tests/console/test_instances.py::test_a_snapshot_is_taken_and_a_backup_restored": _A_FORM,
+    "tests/console/test_instances.py::test_addresses_are_named_added_and_removed": _A_FORM,
+    "tests/console/test_instances.py::test_backups_are_turned_on_and_off": _A_FORM,
+    "tests/console/test_instances.py::test_disks_and_configurations_are_added_changed_and_booted": _A_FORM,
+    "tests/console/test_instances.py::test_settings_and_operations_say_what_is_lost_and_what_it_costs": _A_FORM,
+    "tests/console/test_instances.py::test_the_overview_and_the_graphs_of_an_instance": _A_FORM,
+    "tests/console/test_live.py::test_nothing_typed_is_lost_when_the_session_ends": "sessions, as in test_session.py",
+    "tests/console/test_live.py::test_what_one_browser_does_the_other_sees": "one stream, as between tabs",
+    "tests/console/test_longview.py": _A_FORM,
+    "tests/console/test_managed.py": _A_FORM,
+    "tests/console/test_networking.py": _A_FORM,
+    "tests/console/test_nodebalancers.py": _A_FORM,
+    "tests/console/test_profile.py::test_a_key_is_refused": _A_FORM,
+    "tests/console/test_profile.py::test_colours_that_were_chosen": _A_FORM,
+    "tests/console/test_profile.py::test_facts_and_preferences_are_saved": _A_FORM,
+    "tests/console/test_sandbox.py": _A_FORM,
+    "tests/console/test_serial_console.py": "a web socket, as in tests/resources/test_serial_console.py",
+    "tests/console/test_stackscripts.py": _A_FORM,
+    "tests/console/test_tags.py": _A_FORM,
+    "tests/console/test_volumes.py": _A_FORM,
+    "tests/test_bench.py::test_a_figure_over_its_target_makes_a_run_fail": "the others judge figures, too",
+    "tests/test_schemathesis.py::test_nothing_is_found_by_a_few_requests": "tests/test_any_body.py makes some up, too",
+    "tests/test_walk.py::test_the_page_is_walked": "tests of alarms, roles, backups and upgrades, one by one",
+    "tests/test_year.py::test_a_defect_is_found_in_the_same_story": "the story itself, without defects",
+    "tests/test_year.py::test_the_same_seed_makes_the_same_year": "tests/test_sandbox_snapshots.py repeats days",
+    "tests/test_year.py::test_without_a_defect_all_is_found_to_be_right": "the story itself",
+}
+"""What a test before a change lands leaves to a soak because it takes long, and what there is in its stead."""
 FIRST = ("tests/drivers/test_real_machines.py",)
 """What takes minutes and waits for most of them: begun last, it would go on alone when all others are done."""
 
@@ -121,10 +158,11 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what does not belong to the scope, unless it was named one by one; begin with what takes longest."""
     scope = config.getoption("--scope")
     named = [argument for argument in config.args if "::" in argument]
+    files = {argument for argument in config.args if argument.endswith(".py")}
     if missing := [] if named else without_path(items):
         raise pytest.UsageError(f"mark one test as `both` in {', '.join(missing)}: it has none on PostgreSQL")
     paths = paths_on_postgresql(items)
-    left = [item for item in items if not belongs(item, scope, paths) and not _named(item, named)]
+    left = [item for item in items if not belongs(item, scope, paths, files) and not _named(item, named)]
     if left:
         config.hook.pytest_deselected(items=left)
         out = set(left)
@@ -132,10 +170,13 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not starts_with(item.nodeid, FIRST))
 
 
-def belongs(item: pytest.Item, scope: str, paths: Collection[str]) -> bool:
+def belongs(item: pytest.Item, scope: str, paths: Collection[str], files: Collection[str] = ()) -> bool:
+    """``files``: those that were named, of which what takes long runs, too."""
     if scope == "soak":
         return True
     if item.get_closest_marker("soak") is not None:
+        return False
+    if starts_with(item.nodeid, LONG) and item.nodeid.partition("::")[0] not in files:
         return False
     if scope == "quick" and (starts_with(item.nodeid, NOT_QUICK) or _needs_postgresql(item)):
         return False

@@ -34,7 +34,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("flags", [(), ("-n", "2")])
+@pytest.mark.parametrize("flags", [(), pytest.param(("-n", "2"), marks=pytest.mark.soak)])
 def test_the_tests_of_the_page_pass(project: Path, flags: tuple[str, ...]) -> None:
     for number, block in enumerate(BLOCKS[1:]):
         (project / f"test_{number}.py").write_text(block)

@@ -166,7 +166,6 @@ def test_a_token_that_was_revoked_since_is_good_again(frozen: Cloud, alice: Clie
     assert frozen.client(later).get("/v4/profile").status_code == 401
 
 
-@pytest.mark.both
 def test_a_clock_that_ran_runs_on_from_then(cloud: Cloud) -> None:
     then = take(cloud)["created"]
     cloud.sandbox.post("/_sandbox/clock/advance", json={"seconds": 90 * 86400})

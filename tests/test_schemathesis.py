@@ -1,7 +1,7 @@
 """The server does what the OpenAPI document says, and the document says what it does: all checks of schemathesis.
 
-``make test`` looks at one real answer of every operation and at a few requests that are made up; ``make soak`` sends
-every value at the bounds that the document states, and many more that are made up.
+``make test`` looks at one real answer of every operation; ``make soak`` makes requests up, and sends every value at the
+bounds that the document states.
 """
 
 from __future__ import annotations
@@ -57,13 +57,17 @@ def test_every_answer_is_as_the_document_says(life: Any) -> None:
     assert text == (ROOT / record.FILE).read_text(encoding="utf-8"), "run: make openapi"
     with stocks[0].owner.stream("GET", "/v4/account/events/stream") as stream:
         assert (stream.status_code, stream.headers["content-type"]) == (200, "text/event-stream")
-    record.restore(cloud)
+    assert {name for name, seen in run.statuses.items() if not {200, 204} & seen.keys()} == set()
+    assert len(run.statuses) == len(SENT)
+
+
+def test_nothing_is_found_by_a_few_requests(life: Any) -> None:
+    record.restore(life[0])
+    run = Run(life[1], document(life))
     for endpoint in FEW:
         run.made_up(endpoint, POSITIVE, 1)
         run.made_up(endpoint, NEGATIVE, 1)
     assert not run.findings, told(run)
-    assert {name for name, seen in run.statuses.items() if not {200, 204} & seen.keys()} == set()
-    assert len(run.statuses) == len(SENT)
 
 
 def lying(life: Any, path: str, schema: str, field: str, **claims: Any) -> Run:

@@ -9,10 +9,21 @@ from typing import Any
 import pytest
 from tools import soak
 
-from tests.selection import BOTH_DATABASES, FIRST, NOT_QUICK, SCOPES, belongs, paths_on_postgresql, select, without_path
+from tests.selection import (
+    BOTH_DATABASES,
+    FIRST,
+    LONG,
+    NOT_QUICK,
+    SCOPES,
+    belongs,
+    paths_on_postgresql,
+    select,
+    without_path,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 TAGS, ENGINE, YEAR = "tests/resources/test_tags.py", "tests/engine/test_queue.py", "tests/test_year.py"
+FORM = "tests/console/test_domains.py"
 
 
 class Collected:
@@ -44,12 +55,21 @@ class Collected:
         (Collected(ENGINE, "postgresql", case=1), {"test", "soak"}),
         (Collected(ENGINE, "postgresql", "soak"), {"soak"}),
         (Collected(YEAR), {"test", "soak"}),
+        (Collected(FORM), {"soak"}),
     ],
 )
 def test_a_test_runs_where_it_belongs(collected: Any, scopes: set[str]) -> None:
     first: Any = Collected(TAGS, "postgresql", "both")
     paths = paths_on_postgresql([first, collected])
     assert {scope for scope in SCOPES if belongs(collected, scope, paths)} == scopes
+
+
+def test_what_takes_long_runs_where_its_file_is_named() -> None:
+    hook = SimpleNamespace(pytest_deselected=lambda items: None)
+    config: Any = SimpleNamespace(args=[FORM], getoption=lambda _: "test", hook=hook)
+    collected: list[Any] = [Collected(FORM), Collected(FORM, None, "soak"), Collected("tests/console/test_tags.py")]
+    select(config, collected)
+    assert [(item.nodeid, item.get_closest_marker("soak")) for item in collected] == [(f"{FORM}::test_it", None)]
 
 
 def test_a_file_without_a_test_on_postgresql_is_seen() -> None:
@@ -67,7 +87,7 @@ def test_what_takes_longest_is_begun_first_and_the_rest_keeps_its_order() -> Non
 
 
 def test_every_file_and_test_that_is_listed_exists() -> None:
-    listed = [path.partition("::") for path in (*BOTH_DATABASES, *FIRST, *NOT_QUICK)]
+    listed = [path.partition("::") for path in (*BOTH_DATABASES, *FIRST, *LONG, *NOT_QUICK)]
     assert [path for path, _, test in listed if not (ROOT / path).exists()] == []
     assert [test for path, _, test in listed if test and f"\ndef {test}" not in (ROOT / path).read_text()] == []
 

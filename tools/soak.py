@@ -61,6 +61,7 @@ PIECES: dict[str, Piece] = {
     "year": Piece(("tests/test_year.py",), "not to_the_last_byte"),
     "repeat": Piece(("tests/test_year.py",), "to_the_last_byte"),
     "edge": Piece(("tests/edge/", "tests/login/")),
+    "console": Piece(("tests/console/",)),
     "resources": Piece(("tests/resources/",)),
     "operations": Piece(("tests/test_operations.py", "tests/test_matrix.py", "tests/test_job_costs.py")),
     "operating": Piece(("tests/test_walk.py",)),

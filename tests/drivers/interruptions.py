@@ -109,11 +109,13 @@ def interrupting(patch: pytest.MonkeyPatch) -> Interrupter:
 
 
 def points(count: int, most: int) -> Iterator[int]:
-    """Numbers from one to the last, as many of them as are wanted, evenly spread."""
-    if count <= most:
+    """Numbers from one to the last, as many of them as are wanted, evenly spread; a single one is in the middle."""
+    if most == 1:
+        yield (count + 1) // 2
+    elif count <= most:
         yield from range(1, count + 1)
     else:
-        yield from sorted({1 + place * (count - 1) // max(1, most - 1) for place in range(most)})
+        yield from sorted({1 + place * (count - 1) // (most - 1) for place in range(most)})
 
 
 def dies(yard: Yard, interrupter: Interrupter, verb: Setup, at: int) -> bool:

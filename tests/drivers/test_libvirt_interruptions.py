@@ -28,8 +28,8 @@ def interrupter(fake_yard: Yard, monkeypatch: pytest.MonkeyPatch) -> Interrupter
 
 @EACH_VERB
 @EACH_HOW
-def test_a_job_is_interrupted_at_some_calls(fake_yard: Yard, interrupter: Interrupter, verb: Setup, how: str) -> None:
-    interrupted(fake_yard, interrupter, verb, how, 3)
+def test_a_job_is_interrupted_half_way(fake_yard: Yard, interrupter: Interrupter, verb: Setup, how: str) -> None:
+    interrupted(fake_yard, interrupter, verb, how, 1)
 
 
 @pytest.mark.soak
@@ -59,4 +59,4 @@ def test_what_is_left_behind_is_seen_here(fake_yard: Yard, fake_bench: FakeBench
 def test_points_are_spread_from_the_first_to_the_last() -> None:
     assert list(points(10, 3)) == [1, 5, 10]
     assert list(points(2, 3)) == [1, 2]
-    assert list(points(10, 1)) == [1]
+    assert list(points(10, 1)) == [5]

@@ -221,7 +221,7 @@ PAGES: dict[str, Callable[[Page, Cloud], None]] = {
 }
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.soak)])
 @pytest.mark.parametrize("name", PAGES)
 def test_everybody_can_use_a_page(chromium: Browser, cloud: Cloud, ada: Visitor, name: str, scheme: Any) -> None:
     with window(chromium, color_scheme=scheme, viewport={"width": 320, "height": 640}) as page:

@@ -57,7 +57,6 @@ def _shown(month: Any) -> Any:
     return [*groups, month.hourly, month.monthly]
 
 
-@pytest.mark.both
 def test_at_each_moment_of_an_hour_it_is_the_sum_of_the_lines(cloud: Cloud) -> None:
     stand_at(cloud, "2026-03-17T12:34:56")
     cloud.account(username="other")
