@@ -3,7 +3,7 @@
 PYTHON ?= python3
 UV := $(shell command -v uv 2>/dev/null || echo .tools/bin/uv)
 RUN := .venv/bin/
-PYTEST := $(RUN)pytest -n 3 --dist worksteal
+PYTEST := $(RUN)pytest -n 4 --dist worksteal
 
 .DEFAULT_GOAL := help
 .PHONY: help setup statements node console serve quick test prepared real check format openapi bench soak sbom clean

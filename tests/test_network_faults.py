@@ -335,7 +335,9 @@ def commit_is_lost(cloud: Cloud) -> None:
 # ---- tests ----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("place", Place)
+@pytest.mark.parametrize(
+    "place", [Place.SQLITE, pytest.param(Place.POSTGRESQL, marks=pytest.mark.soak), Place.DATABASE]
+)
 def test_nothing_is_lost_or_doubled_on_a_line_that_fails(opening: Opening, place: Place) -> None:
     with opening(place) as cloud:
         answer_is_lost(cloud, place)

@@ -8,7 +8,6 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -30,8 +29,6 @@ COPIED: tuple[str, ...] = (
 )
 COPIED += ("CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "LICENSE", "uv.lock")
 BLOCK = re.compile(r"^(?:<!-- (\w+) ?(\S*) -->\n\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-BYTECODE = str(Path(tempfile.gettempdir()) / "crofter-tests-pages")
-"""Kept between runs; what is compiled from another file than the one beside it is compiled anew."""
 SHOWN = ("sh",)
 """Languages of blocks that may stand without an instruction: commands that need a server."""
 
@@ -88,15 +85,16 @@ def run(command: list[str], root: Path) -> str:
     """What a command says, if it fails."""
     variables = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "CROFTER"))}
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
-    variables |= {"PYTHONPATH": str(root / "src"), "PYTHONPYCACHEPREFIX": BYTECODE}
+    variables |= {"PYTHONPATH": str(root / "src")}
     done = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, timeout=300, check=False)
     return "" if done.returncode == 0 else f"{shlex.join(command)}\n{done.stdout[-4000:]}{done.stderr[-4000:]}"
 
 
 def copy(root: Path) -> Path:
+    """With what was compiled: files keep their times, so it stays good."""
     for name in COPIED:
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, root / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(ROOT / name, root / name)
         else:
             shutil.copy(ROOT / name, root / name)
     return root

@@ -137,7 +137,7 @@ def accessible(page: Page, *, menu: bool = False) -> None:
 
 
 def look(page: Page, name: str, *, menu: bool = False, phone: bool = True) -> None:
-    """Light, dark and on a phone: accessible each time, and a picture is kept. Nothing sticks out, however wide."""
+    """Light, dark and narrow: accessible, and nothing sticks out. Where pictures are kept, in other widths too."""
     PICTURES.mkdir(parents=True, exist_ok=True)
     LOOKING.accessible(page, menu=menu)
     _keep(page, f"{name}-light")
@@ -148,7 +148,7 @@ def look(page: Page, name: str, *, menu: bool = False, phone: bool = True) -> No
     _keep(page, f"{name}-dark")
     _paint(page, "light")
     if phone:
-        for size in (NARROWEST, WIDEST, PHONE):
+        for size in (NARROWEST, WIDEST, PHONE) if _keeps() else (NARROWEST,):
             page.set_viewport_size(size)
             fits(page)
         if LOOKING.thorough:
@@ -163,9 +163,13 @@ def _paint(page: Page, scheme: Literal["light", "dark"]) -> None:
 
 
 def _keep(page: Page, name: str) -> None:
-    """Nothing compares pictures, and to draw them takes long: they are kept by a soak, or where they are asked for."""
-    if LOOKING.thorough or "CROFTER_PICTURES" in os.environ:
+    if _keeps():
         page.screenshot(path=PICTURES / f"{name}.png")
+
+
+def _keeps() -> bool:
+    """Nothing compares pictures, and to draw them takes long: they are kept by a soak, or where they are asked for."""
+    return LOOKING.thorough or "CROFTER_PICTURES" in os.environ
 
 
 def fits(page: Page) -> None:
