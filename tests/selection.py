@@ -157,11 +157,11 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what does not belong to the scope, unless it was named one by one; begin with what takes longest."""
     scope = config.getoption("--scope")
     named = [argument for argument in config.args if "::" in argument]
-    files = {argument for argument in config.args if argument.endswith(".py")}
+    places = _places(config)
     if missing := [] if named else without_path(items):
         raise pytest.UsageError(f"mark one test as `both` in {', '.join(missing)}: it has none on PostgreSQL")
     paths = paths_on_postgresql(items)
-    left = [item for item in items if not belongs(item, scope, paths, files) and not _named(item, named)]
+    left = [item for item in items if not belongs(item, scope, paths, places) and not _named(item, named)]
     if left:
         config.hook.pytest_deselected(items=left)
         out = set(left)
@@ -169,13 +169,13 @@ def select(config: pytest.Config, items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not starts_with(item.nodeid, FIRST))
 
 
-def belongs(item: pytest.Item, scope: str, paths: Collection[str], files: Collection[str] = ()) -> bool:
-    """``files``: those that were named, of which what takes long runs, too."""
+def belongs(item: pytest.Item, scope: str, paths: Collection[str], places: Iterable[str] = ()) -> bool:
+    """``places``: files and folders that were named, of which what takes long runs, too."""
     if scope == "soak":
         return True
     if item.get_closest_marker("soak") is not None:
         return False
-    if starts_with(item.nodeid, LONG) and item.nodeid.partition("::")[0] not in files:
+    if starts_with(item.nodeid, LONG) and not starts_with(item.nodeid, places):
         return False
     if scope == "quick" and (starts_with(item.nodeid, NOT_QUICK) or _needs_postgresql(item)):
         return False
@@ -207,6 +207,13 @@ def without_path(items: Collection[pytest.Item]) -> list[str]:
 
 def starts_with(nodeid: str, paths: Iterable[str]) -> bool:
     return nodeid.startswith(tuple(paths))
+
+
+def _places(config: pytest.Config) -> list[str]:
+    """What was named on the command line, from where that was said; all tests together are nothing that was named."""
+    given = [config.invocation_params.dir / argument.partition("::")[0] for argument in config.args]
+    inside = [place.resolve() for place in given if place.resolve().is_relative_to(config.rootpath)]
+    return [place.relative_to(config.rootpath).as_posix() for place in inside if place != config.rootpath / "tests"]
 
 
 def _on_postgresql(item: pytest.Item) -> bool:

@@ -40,6 +40,17 @@ class Collected:
         return name if name in self._markers else None
 
 
+def called(*arguments: str) -> Any:
+    """pytest, with these on its command line."""
+    return SimpleNamespace(
+        args=arguments,
+        rootpath=ROOT,
+        invocation_params=SimpleNamespace(dir=ROOT),
+        getoption=lambda _: "test",
+        hook=SimpleNamespace(pytest_deselected=lambda items: None),
+    )
+
+
 @pytest.mark.parametrize(
     ("collected", "scopes"),
     [
@@ -65,11 +76,14 @@ def test_a_test_runs_where_it_belongs(collected: Any, scopes: set[str]) -> None:
 
 
 def test_what_takes_long_runs_where_its_file_is_named() -> None:
-    hook = SimpleNamespace(pytest_deselected=lambda items: None)
-    config: Any = SimpleNamespace(args=[FORM], getoption=lambda _: "test", hook=hook)
-    collected: list[Any] = [Collected(FORM), Collected(FORM, None, "soak"), Collected("tests/console/test_tags.py")]
-    select(config, collected)
-    assert [(item.nodeid, item.get_closest_marker("soak")) for item in collected] == [(f"{FORM}::test_it", None)]
+    def selected(place: str) -> list[str]:
+        collected: list[Any] = [Collected(FORM), Collected(FORM, None, "soak"), Collected("tests/console/test_tags.py")]
+        select(called(place), collected)
+        return [item.nodeid.partition("::")[0] for item in collected]
+
+    assert selected("tests") == []
+    assert selected(FORM) == selected(f"src/../{FORM}") == [FORM]
+    assert selected("tests/console") == [FORM, "tests/console/test_tags.py"]
 
 
 def test_a_file_without_a_test_on_postgresql_is_seen() -> None:
@@ -80,9 +94,8 @@ def test_a_file_without_a_test_on_postgresql_is_seen() -> None:
 
 
 def test_what_takes_longest_is_begun_first_and_the_rest_keeps_its_order() -> None:
-    config: Any = SimpleNamespace(args=[], getoption=lambda _: "test")
     collected: list[Any] = [Collected(ENGINE), Collected(FIRST[0]), Collected(TAGS), Collected(YEAR)]
-    select(config, collected)
+    select(called(), collected)
     assert [item.nodeid.partition("::")[0] for item in collected] == [FIRST[0], ENGINE, TAGS, YEAR]
 
 
