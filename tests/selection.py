@@ -138,7 +138,6 @@ LONG = {
     "tests/console/test_volumes.py": _A_FORM,
     "tests/test_bench.py::test_a_figure_over_its_target_makes_a_run_fail": "the others judge figures, too",
     "tests/test_schemathesis.py::test_nothing_is_found_by_a_few_requests": "tests/test_any_body.py makes some up, too",
-    "tests/test_walk.py::test_the_page_is_walked": "tests of alarms, roles, backups and upgrades, one by one",
     "tests/test_year.py::test_a_defect_is_found_in_the_same_story": "the story itself, without defects",
     "tests/test_year.py::test_without_a_defect_all_is_found_to_be_right": "the story itself",
 }

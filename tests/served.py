@@ -93,15 +93,31 @@ class Patient(httpx2.HTTPTransport):
         return answer
 
 
+class Log:
+    """What a process says on stderr. Who reads it opens the file anew: the process moves its own place in it."""
+
+    def __init__(self) -> None:
+        self.file = tempfile.NamedTemporaryFile("a")  # noqa: SIM115 - it lives as long as the process
+
+    def read(self) -> str:
+        """As far as lines are written to their ends."""
+        text = Path(self.file.name).read_text(encoding="utf-8")
+        return text[: text.rfind("\n") + 1]
+
+    def close(self) -> None:
+        self.file.close()
+
+
 class Process:
     """A server that has said where it serves."""
 
     def __init__(self, *flags: str, env: Mapping[str, str] | None = None, program: Sequence[str] = (CROFTER,)) -> None:
         command = [*program, "serve", "--port", "0", *flags]
         variables = environment(**{"CROFTER_BOOTSTRAP_TOKEN": TOKEN, **(env or {})})
-        # Both write and read at one place in it: without "a", what is written while it is read lands at its beginning.
-        self._log = tempfile.TemporaryFile("a+")  # noqa: SIM115 - it lives as long as the process
-        self._process = subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=self._log, text=True)
+        self._log = Log()
+        self._process = subprocess.Popen(
+            command, env=variables, stdout=subprocess.PIPE, stderr=self._log.file, text=True
+        )
         self.said: list[str] = []
         self.url = ""
         self._speaking = threading.Event()
@@ -129,7 +145,6 @@ class Process:
         return httpx2.Client(base_url=self.url, headers=headers, timeout=60, verify=False, transport=transport)
 
     def log(self) -> str:
-        self._log.seek(0)
         return self._log.read()
 
     def terminate(self) -> None:

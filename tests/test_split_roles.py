@@ -8,7 +8,6 @@ import re
 import signal
 import socket
 import subprocess
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -23,7 +22,7 @@ from crofter.engine.tables import operation
 from crofter.engine.tables import worker as workers
 from tests.cloud import Cloud
 from tests.databases import PostgresServer
-from tests.served import CROFTER, environment, serving
+from tests.served import CROFTER, Log, environment, serving
 
 SECRET = {"CROFTER_SECRET_KEY": "5" * 64, "CROFTER_LOG": "json"}
 WAIT_SECONDS = 60
@@ -33,18 +32,16 @@ class Working:
     """`crofter work` in a process of its own, with a port for its metrics."""
 
     def __init__(self, database: str) -> None:
-        # Both write and read at one place in it: without "a", what is written while it is read lands at its beginning.
-        self._log = tempfile.TemporaryFile("a+")  # noqa: SIM115 - it lives as long as the process
+        self._log = Log()
         command = [CROFTER, "work", "--database", database, "--metrics-port", "0"]
         options: Any = {"env": environment(**SECRET), "stdin": subprocess.DEVNULL, "text": True}
-        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._log, **options)
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._log.file, **options)
         assert self.process.stdout is not None
         match = re.search(r"metrics at (http://\S+)/metrics", self.process.stdout.readline())
         assert match, self.log()
         self.url = match[1]
 
     def log(self) -> str:
-        self._log.seek(0)
         return self._log.read()
 
     def lines(self) -> list[dict[str, Any]]:
