@@ -16,6 +16,8 @@ from typing import Any
 import httptools
 import httpx2
 
+PATIENCE = 120
+"""Seconds after which a server is taken to hang. Nothing is judged by it: a busy machine may take its time."""
 _CHUNK = 1 << 16
 _CHUNKED = (b"transfer-encoding", b"chunked")
 Idle = deque[socket.socket]
@@ -164,7 +166,7 @@ class Client(httpx2.Client):
     """Asks servers of this machine. What most requests do not need, a redirect, say, is left out for them."""
 
     def __init__(self, base_url: str, headers: dict[str, str], transport: httpx2.BaseTransport) -> None:
-        super().__init__(base_url=base_url, headers=headers, timeout=30, transport=transport)
+        super().__init__(base_url=base_url, headers=headers, timeout=PATIENCE, transport=transport)
         self._merged: dict[Any, httpx2.URL] = {}
         self._straight = transport
 

@@ -21,6 +21,7 @@ import httpx2
 import crofter
 from crofter.cli import main
 from crofter.db import known_statements
+from tests.loopback import PATIENCE
 
 CROFTER = str(Path(sys.executable).with_name("crofter"))
 TOKEN = "a-token-that-was-set-by-hand"
@@ -122,7 +123,7 @@ class Process:
         self.url = ""
         self._speaking = threading.Event()
         threading.Thread(target=self._listen, daemon=True).start()
-        assert self._speaking.wait(60), "it never said a word"
+        assert self._speaking.wait(PATIENCE), "it never said a word"
         assert self.url, self.log()
 
     def _listen(self) -> None:
@@ -142,7 +143,7 @@ class Process:
         """``patient``: for a test that has no business with refusals."""
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
         transport = Patient(verify=False) if patient else None
-        return httpx2.Client(base_url=self.url, headers=headers, timeout=60, verify=False, transport=transport)
+        return httpx2.Client(base_url=self.url, headers=headers, timeout=PATIENCE, verify=False, transport=transport)
 
     def log(self) -> str:
         return self._log.read()
@@ -154,7 +155,7 @@ class Process:
         self._process.kill()
         self._process.wait()
 
-    def ended(self, seconds: float = 30) -> int:
+    def ended(self, seconds: float = PATIENCE) -> int:
         return self._process.wait(seconds)
 
     def close(self) -> None:
