@@ -85,8 +85,7 @@ def test_a_token_that_is_revoked_in_one_process_ends_the_stream_in_the_other(pai
 
 
 def test_the_same_key_at_both_processes_is_done_once(pair: tuple[Process, Process]) -> None:
-    clients = [server.client() for server in pair]
-
+    clients = [server.client(patient=True) for server in pair]
     body, key = {"label": "only once"}, {"Idempotency-Key": "the same"}
     answers = at_once(*(partial(client.post, "/v4/tags", json=body, headers=key) for client in clients * 3))
     assert {answer.status_code for answer in answers} == {200}
@@ -95,7 +94,7 @@ def test_the_same_key_at_both_processes_is_done_once(pair: tuple[Process, Proces
 
 def test_the_same_card_at_both_processes_is_added_once(pair: tuple[Process, Process]) -> None:
     """A write in two phases, whose key one process has claimed, is waited for in the other."""
-    clients = [server.client() for server in pair]
+    clients = [server.client(patient=True) for server in pair]
     methods, key = "/v4/account/payment-methods", {"Idempotency-Key": "the same card"}
     before = clients[0].get(methods).json()["results"]
     body = {"type": "credit_card", "is_default": False, "data": CARD}

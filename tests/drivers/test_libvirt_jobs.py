@@ -147,16 +147,18 @@ def test_signs_of_life_are_given_only_for_jobs_that_are_at_work(job: Job, fake_b
 def test_a_job_whose_host_is_lost_comes_to_an_end(fake_yard: Yard, fake_bench: FakeBench) -> None:
     yard, ref = fake_yard, fake_yard.empty_disk(fake_yard.host())
     spare, order, gone = DiskRef(ref.host, yard.number()), yard.order(), yard.order("gone")
-    host = fake_bench.host(ref.host)
+    host, driver, is_off = fake_bench.host(ref.host), yard.driver, threading.Event()
 
-    def away(_name: str) -> None:
-        host.plugged = False
+    def await_the_end(_name: str) -> None:
+        assert is_off.wait(PATIENCE)
 
-    host.hooks["createXML"] = host.hooks["delete"] = away
-    driver = yard.driver
+    host.hooks["createXML"] = host.hooks["delete"] = await_the_end
     assert not driver.ensure_disk(spare, DiskSpec(100, "raw"), Empty(), order).done
-    host.plugged = True
     assert not driver.ensure_gone(ref, gone).done
+    host.until_called("createXML")
+    host.until_called("delete")
+    host.plugged = False
+    is_off.set()
     driver.declare_lost(ref.host)  # type: ignore[attr-defined]
     fake_bench.wait(PATIENCE)
     assert driver.ensure_disk(spare, DiskSpec(100, "raw"), Empty(), order).failure is not None

@@ -147,8 +147,7 @@ def test_two_processes_that_copy_a_machine_do_not_break_each_other_off(fake_yard
     host = fake_bench.host(machine.domain.host)
     looked, other = threading.Event(), fake_bench.start()
     assert not fake_yard.driver.ensure_backup(first, machine.disks, orders[0]).done
-    while not host.called("backupBegin"):
-        threading.Event().wait(0.01)
+    host.until_called("backupBegin")
     before = len(host.called("jobStats"))
     host.hooks["jobStats"] = lambda _: looked.set() if len(host.called("jobStats")) > before + 1 else None
     assert not other.ensure_backup(second, machine.disks, orders[1]).done
@@ -182,6 +181,7 @@ def test_jobs_of_a_process_that_ends_are_taken_over_at_once(fake_yard: Yard, fak
     ref, domain = BackupRef(machine.domain.host, fake_yard.number()), fake_bench.domain(machine.domain)
     domain.stays = True  # a copy that takes long
     assert not ending.ensure_backup(ref, machine.disks, order).done
+    fake_bench.host(ref.host).until_called("backupBegin")
     ending._performer.close(0)
     fake_yard.driver.ensure_backup(ref, machine.disks, order)
     with fake_bench.hand._store.reading() as ledger:

@@ -235,7 +235,8 @@ def test_processes_whose_machines_disagree_tell_the_time_of_their_database(
     second = Cloud(postgres_address, secret_key="0" * 64)
     try:
         gone = expired(first).headers["authorization"].removeprefix("Bearer ")
-        assert second.client(gone).get("/v4/tags").status_code == 401
+        # It may lag by as long as the database's answer was on its way, and never by the hour.
+        until(lambda: second.client(gone).get("/v4/tags").status_code == 401)
         assert close_to(now(first), now(second))
         number = create(second.admin)
         until(lambda: running(first.admin, number))
@@ -260,8 +261,9 @@ def test_a_mark_that_was_read_before_time_was_put_back_is_not_taken_over_into_th
     right = Clock.raise_to
 
     def stands_still(self: Clock, moment: int) -> None:
-        other.start()
-        begun.wait(0.2)
+        if self is clock:  # clouds of other tests have clocks, too
+            other.start()
+            begun.wait(0.2)
         right(self, moment)
 
     monkeypatch.setattr(Clock, "raise_to", stands_still)

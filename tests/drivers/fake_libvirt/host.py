@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 from tests.drivers.fake_libvirt.machines import SECOND, DomainRef, FakeDomain, run_helper
 from tests.drivers.fake_libvirt.module import Fault
 from tests.drivers.fake_libvirt.storage import File, Folder, Pool, Stream
+from tests.resources.followers import eventually
 
 ARCHITECTURE = "x86_64"
 _worlds = count(1)
@@ -102,6 +103,10 @@ class FakeHost:
 
     def called(self, call: str) -> list[str]:
         return [name for asked, name in self.calls if asked == call]
+
+    def until_called(self, call: str) -> None:
+        """A job has a thread of its own, which comes so far when it can."""
+        eventually(lambda: bool(self.called(call)))
 
 
 class Connection:
