@@ -136,10 +136,10 @@ class SchemaSnapshots:
         return kept
 
     def all(self) -> list[Snapshot]:
-        with self._connect() as connection:
-            rows = connection.execute(
-                b"SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace"
-                b" WHERE starts_with(nspname, current_schema() || '_snapshot_')"
+        with self._database.read() as db:  # each reset of a sandbox asks, and a connection of its own would cost more
+            rows = db.raw(
+                "SELECT obj_description(oid, 'pg_namespace') FROM pg_namespace"
+                " WHERE starts_with(nspname, current_schema() || '_snapshot_')"
             ).fetchall()
         kept = [msgspec.json.decode(described, type=Snapshot) for (described,) in rows if described]
         return sorted(kept, key=lambda snapshot: snapshot.name)

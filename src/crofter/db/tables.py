@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any, cast
 
@@ -174,15 +175,17 @@ def table(name: str, *parts: Any, sqlite_without_rowid: bool = False) -> Table:
         "sqlite_with_rowid": not sqlite_without_rowid,
     }
     _tables[name] = made = DeferredTable(name, parts, options, _metadata)
+    sorted_names.cache_clear()
     return cast("Table", made)
 
 
-def sorted_names() -> list[str]:
-    """All tables, each after those that it refers to."""
+@cache
+def sorted_names() -> tuple[str, ...]:
+    """All tables, each after those that it refers to. Each reset of a sandbox asks, and to sort them takes long."""
     order: TopologicalSorter[str] = TopologicalSorter()
     for table in _tables.values():
         order.add(table.name, *table.c.references() - {table.name})
-    return list(order.static_order())
+    return tuple(order.static_order())
 
 
 def all_tables() -> list[Table]:
