@@ -17,7 +17,7 @@ from crofter.config import load
 from crofter.db import metadata
 from tests.cloud import ADMIN, Cloud
 from tests.databases import PostgresServer
-from tests.test_staff import Desk
+from tests.test_staff import AdminCommands
 
 OURS = ("worker", "meta", "audit", "audit_head", "audit_checkpoint", "operation", "schedule")
 """Tables that a restore itself, and the two openings around it, write to."""
@@ -33,8 +33,8 @@ class Place:
     def cloud(self) -> Cloud:
         return Cloud(self.database, data=str(self.folder))
 
-    def desk(self, screen: pytest.CaptureFixture[str]) -> Desk:
-        return Desk(screen, self.folder, self.database)
+    def admin(self, screen: pytest.CaptureFixture[str]) -> AdminCommands:
+        return AdminCommands(screen, self.folder, self.database)
 
     def rows(self) -> dict[str, list[Any]]:
         """Everything that the tables hold, and that the audit log is whole."""
@@ -63,24 +63,24 @@ def test_a_backup_under_load_is_restored_elsewhere_with_every_row(
     cloud = here.cloud()
     try:
         token, invoices = _billed_account(cloud)
-        _written_to_while(cloud, lambda: here.desk(capsys)("backup", str(file)))
-        here.desk(capsys)("backup", str(file), code=1)  # what is there is never replaced
+        _written_to_while(cloud, lambda: here.admin(capsys)("backup", str(file)))
+        here.admin(capsys)("backup", str(file), code=1)  # what is there is never replaced
     finally:
         cloud.close()
     assert file.stat().st_mode & 0o777 == 0o600
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
-    here.desk(capsys)("backup", str(later))
+    here.admin(capsys)("backup", str(later))
 
     there.folder.mkdir()
-    there.desk(capsys)("restore", str(later), code=1)  # without its key
+    there.admin(capsys)("restore", str(later), code=1)  # without its key
     shutil.copy(here.folder / "secret.key", there.folder / "secret.key")
-    there.desk(capsys)("restore", str(later))
+    there.admin(capsys)("restore", str(later))
     assert there.rows() == here.rows()
-    there.desk(capsys)("restore", str(file), code=1)  # there is something already
-    there.desk(capsys)("restore", str(file), "--replace")
+    there.admin(capsys)("restore", str(file), code=1)  # there is something already
+    there.admin(capsys)("restore", str(file), "--replace")
     rows = there.rows()
     assert len(rows["tag"]) > 0
-    assert there.desk(capsys)("audit", "verify") == []
+    assert there.admin(capsys)("audit", "verify") == []
     restored = there.cloud()
     try:
         tags = restored.client(ADMIN).get("/v4/tags").json()
@@ -136,23 +136,23 @@ def test_a_database_in_use_and_a_file_that_is_none_are_refused(
 ) -> None:
     here, _ = places
     file = tmp_path / "backup"
-    desk = here.desk(capsys)
+    admin = here.admin(capsys)
     cloud = here.cloud()
     try:
-        desk("backup", str(file))
-        desk("restore", str(file), "--replace", code=1)
+        admin("backup", str(file))
+        admin("restore", str(file), "--replace", code=1)
         assert cloud.admin.get("/v4/tags").status_code == 200
     finally:
         cloud.close()
     before = here.rows()
     for wrong in (b"", b"nonsense", file.read_bytes()[:-100] if here.database else b"SQLite format 3\x00"):
         file.write_bytes(wrong)
-        desk("restore", str(file), "--replace", code=1)
-        assert desk.said.startswith("crofter: ")
+        admin("restore", str(file), "--replace", code=1)
+        assert admin.said.startswith("crofter: ")
     if here.database:
         file.write_bytes(gzip.compress(b'{"format": "crofter backup 1", "revision": "9999", "sequences": {}}\nend\n'))
-        desk("restore", str(file), "--replace", code=1)
-        assert "has schema 9999" in desk.said
+        admin("restore", str(file), "--replace", code=1)
+        assert "has schema 9999" in admin.said
     assert here.rows() == before
 
 
@@ -160,12 +160,12 @@ def test_tables_of_others_are_no_obstacle(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], postgres_server: PostgresServer
 ) -> None:
     here, there = Place(tmp_path / "one", postgres_server), Place(tmp_path / "two", postgres_server)
-    here.desk(capsys)("init")
+    here.admin(capsys)("init")
     assert here.database is not None
     with psycopg.connect(here.database, autocommit=True) as connection:
         connection.execute(b"CREATE TABLE scratch AS SELECT generate_series(1, 9) AS number")
-    here.desk(capsys)("backup", str(tmp_path / "backup"))
+    here.admin(capsys)("backup", str(tmp_path / "backup"))
     there.folder.mkdir()
     shutil.copy(here.folder / "secret.key", there.folder / "secret.key")
-    there.desk(capsys)("restore", str(tmp_path / "backup"))
+    there.admin(capsys)("restore", str(tmp_path / "backup"))
     assert there.rows() == here.rows()

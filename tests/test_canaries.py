@@ -78,7 +78,7 @@ UNSEEN = {
     "support/tickets/{ticket_id}/attachments/{filename}",
 }
 """What shows one of many, where there are none in this life or where they are not in a list."""
-DOORS = ("/docs", "/openapi.json", "/version", "/health/ready", "/_sandbox", "/_sandbox/faults")
+OPEN_PATHS = ("/docs", "/openapi.json", "/version", "/health/ready", "/_sandbox", "/_sandbox/faults")
 
 
 # ---- the list -------------------------------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ def _looks_at_everything(*clients: httpx2.Client) -> None:
             }
     assert {path for path, seen in statuses.items() if not seen} == UNSEEN
     assert {path: seen for path, seen in statuses.items() if seen and seen != {200}} == ODD
-    assert {path: clients[0].get(path).status_code for path in DOORS} == dict.fromkeys(DOORS, 200)
+    assert {path: clients[0].get(path).status_code for path in OPEN_PATHS} == dict.fromkeys(OPEN_PATHS, 200)
 
 
 def _paths(client: httpx2.Client, template: str) -> Iterator[str]:

@@ -15,7 +15,7 @@ import pytest
 
 from crofter.cli import image_checks
 from tests.cloud import Cloud
-from tests.test_staff import Desk
+from tests.test_staff import AdminCommands
 
 MB = 1 << 20
 BITS = 16
@@ -100,8 +100,8 @@ HOSTILE = {
 class Importing:
     """A folder with files, a catalogue to import into, and a qemu-img that notes down what it is asked."""
 
-    def __init__(self, folder: Path, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder, self._desk = folder, desk
+    def __init__(self, folder: Path, admin: AdminCommands, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder, self._admin = folder, admin
         self.asked = folder / "asked"
         program = folder / "bin" / "qemu-img"
         program.parent.mkdir()
@@ -118,10 +118,10 @@ class Importing:
     def refused(self, path: Path, digest: str | None = None) -> str:
         """Why a file was not taken in; that nothing was kept of it is looked at."""
         known = digest or hashlib.sha256(path.read_bytes() if path.is_file() else b"").hexdigest()
-        self._desk("images", "import", str(path), "--id", "compute/debian12", "--sum", known, code=1)
-        said = self._desk.said
+        self._admin("images", "import", str(path), "--id", "compute/debian12", "--sum", known, code=1)
+        said = self._admin.said
         assert self.kept() == self._before
-        assert self._desk("images", "list") == []
+        assert self._admin("images", "list") == []
         return said
 
     def kept(self) -> list[Path]:
@@ -133,8 +133,8 @@ class Importing:
 def importing(
     cloud_in_folder: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> Importing:
-    desk = Desk(capsys, tmp_path / "data", cloud_in_folder.runtime.settings.database)
-    return Importing(tmp_path, desk, monkeypatch)
+    admin = AdminCommands(capsys, tmp_path / "data", cloud_in_folder.runtime.settings.database)
+    return Importing(tmp_path, admin, monkeypatch)
 
 
 @pytest.mark.both

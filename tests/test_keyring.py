@@ -149,7 +149,7 @@ def test_rotation_leaves_nothing_under_the_former_master(tmp_path: Path) -> None
     for number in range(3):
         seal_a_row(runtime, f"key-{number}")
     digest = runtime.keyring.digest("a token")
-    mark = runtime.keyring.chain(b"a deed")
+    mark = runtime.keyring.chain(b"an entry")
     with runtime.database.write() as db:
         waiting = runtime.keyring.seal(b"root password", "seed").hex()
         _operation(db, {"seed": waiting, "plain": "text"})
@@ -167,7 +167,7 @@ def test_rotation_leaves_nothing_under_the_former_master(tmp_path: Path) -> None
     runtime = application(tmp_path, NEW_KEY)
     assert open_the_row(runtime, "key-2") == b"a secret answer"
     assert runtime.keyring.digest("a token") == digest
-    assert runtime.keyring.chain(b"a deed") == mark
+    assert runtime.keyring.chain(b"an entry") == mark
     with runtime.database.read() as db:
         kept = db.value(query(select(operation.c.input)))
     assert runtime.keyring.open(bytes.fromhex(kept["seed"]), "seed") == b"root password"

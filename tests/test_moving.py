@@ -15,7 +15,7 @@ from crofter.registry import ENDPOINTS
 from tests.cloud import Cloud
 from tests.databases import PostgresServer
 from tests.matrix import Matrix, declared
-from tests.test_staff import Desk
+from tests.test_staff import AdminCommands
 
 
 @pytest.fixture
@@ -62,23 +62,23 @@ def test_after_a_move_every_answer_has_the_same_bytes(
         asked = paths(matrix)
         before = answers(cloud.client(token), asked)
         entries = _entries(cloud)
-        Desk(capsys, folder)("move", target, code=1)  # the server runs
+        AdminCommands(capsys, folder)("move", target, code=1)  # the server runs
     finally:
         cloud.close()
     assert sum(status == 200 for status, _ in before.values()) > 0.9 * len(before)
 
-    (moved,) = Desk(capsys, folder)("move", target, "--as", "eve")
+    (moved,) = AdminCommands(capsys, folder)("move", target, "--as", "eve")
     assert moved["audit"] == "whole"
-    desk = Desk(capsys, folder)
-    desk("move", target, code=1)
-    assert "not empty" in desk.said
+    admin = AdminCommands(capsys, folder)
+    admin("move", target, code=1)
+    assert "not empty" in admin.said
 
     there = Cloud(target, data=str(folder))
     try:
         after = answers(there.client(token), asked)
         assert {path for path in asked if after[path] != before[path]} == set()
-        desk = Desk(capsys, folder, target)
-        assert desk("audit", "verify") == []
+        admin = AdminCommands(capsys, folder, target)
+        assert admin("audit", "verify") == []
         added = [name for name in _entries(there)[len(entries) :] if name == "move"]
         assert added == ["move"]
         _ids_go_on(there, token, gone)
@@ -105,25 +105,25 @@ def test_a_move_wants_an_empty_database_the_key_and_sqlite(
     tmp_path: Path, target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "data"
-    desk = Desk(capsys, folder)
-    desk("move", target, code=1)  # there is nothing to move
-    assert "no database" in desk.said
-    (first,) = desk("init", "--as", "eve")
+    admin = AdminCommands(capsys, folder)
+    admin("move", target, code=1)  # there is nothing to move
+    assert "no database" in admin.said
+    (first,) = admin("init", "--as", "eve")
     assert set(first) == {"username", "password", "token"}
-    desk("init", code=1)
-    assert "set up before" in desk.said
-    assert [entry["operation"] for entry in desk("audit", "show", "server")] == ["init"]
+    admin("init", code=1)
+    assert "set up before" in admin.said
+    assert [entry["operation"] for entry in admin("audit", "show", "server")] == ["init"]
 
-    desk("move", f"mysql://{target}", code=1)
-    Desk(capsys, folder, target)("move", target, code=1)
+    admin("move", f"mysql://{target}", code=1)
+    AdminCommands(capsys, folder, target)("move", target, code=1)
     with psycopg.connect(target, autocommit=True) as connection:
         connection.execute("CREATE TABLE theirs (id int)")
-        desk("move", target, code=1)
-        assert "a database of its own" in desk.said
+        admin("move", target, code=1)
+        assert "a database of its own" in admin.said
         connection.execute("DROP TABLE theirs")
     keyless = tmp_path / "keyless"
     keyless.mkdir()
     shutil.copy(folder / "crofter.db", keyless / "crofter.db")
-    desk_without = Desk(capsys, keyless)
-    desk_without("move", target, code=1)
-    assert "secret.key" in desk_without.said
+    without_key = AdminCommands(capsys, keyless)
+    without_key("move", target, code=1)
+    assert "secret.key" in without_key.said

@@ -16,7 +16,7 @@ from crofter.cli import doctor, host_certificates
 from crofter.resources.billing.store import payment
 from tests.cloud import Cloud
 from tests.served import CROFTER, environment
-from tests.test_staff import Desk
+from tests.test_staff import AdminCommands
 
 
 @pytest.fixture
@@ -26,85 +26,85 @@ def cloud(cloud_in_folder: Cloud) -> Cloud:
 
 
 @pytest.fixture
-def desk(cloud: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(capsys, tmp_path / "data", cloud.runtime.settings.database)
+def admin(cloud: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> AdminCommands:
+    return AdminCommands(capsys, tmp_path / "data", cloud.runtime.settings.database)
 
 
 @pytest.mark.both
-def test_a_suspended_account_lets_nobody_in_until_it_is_resumed(cloud: Cloud, desk: Desk) -> None:
+def test_a_suspended_account_lets_nobody_in_until_it_is_resumed(cloud: Cloud, admin: AdminCommands) -> None:
     account = cloud.account(username="alice")
     alice = cloud.client(account["token"])
     alice.put("/v4/account", json={"company": "Garden \x1b[1mLtd"})
-    listed = {row["euuid"]: row for row in desk("accounts", "list")}[account["euuid"]]
+    listed = {row["euuid"]: row for row in admin("accounts", "list")}[account["euuid"]]
     assert (listed["username"], listed["suspended"], "\x1b" in listed["name"]) == ("alice", False, False)
-    desk("accounts", "suspend", account["euuid"])
+    admin("accounts", "suspend", account["euuid"])
     assert alice.get("/v4/tags").status_code == 401
-    desk("accounts", "suspend", account["euuid"], code=1)
-    desk("accounts", "resume", account["euuid"])
+    admin("accounts", "suspend", account["euuid"], code=1)
+    admin("accounts", "resume", account["euuid"])
     assert alice.get("/v4/tags").status_code == 200
 
 
-def test_an_account_is_closed_whatever_it_owes(cloud: Cloud, desk: Desk) -> None:
+def test_an_account_is_closed_whatever_it_owes(cloud: Cloud, admin: AdminCommands) -> None:
     account = cloud.account(username="alice", card="none")
     alice = cloud.client(account["token"])
     body = {"region": "us-east", "type": "g6-nanode-1", "image": "compute/debian12", "root_pass": "correct-horse-9"}
     alice.post("/v4/compute/instances", json=body)
     cloud.settle()
     cloud.advance(3600 * 5)
-    (closed,) = desk("accounts", "close", account["euuid"])
+    (closed,) = admin("accounts", "close", account["euuid"])
     assert float(closed["owed"]) > 0
     assert alice.get("/v4/account").status_code == 401
     cloud.settle()
-    assert desk("operations", "list", "--state", "failed") == []
-    desk("accounts", "close", account["euuid"], code=1)
+    assert admin("operations", "list", "--state", "failed") == []
+    admin("accounts", "close", account["euuid"], code=1)
 
 
-def test_money_is_credited_and_refunded_to_the_cent(cloud: Cloud, desk: Desk) -> None:
+def test_money_is_credited_and_refunded_to_the_cent(cloud: Cloud, admin: AdminCommands) -> None:
     account = cloud.account(username="alice")
     alice = cloud.client(account["token"])
-    desk("accounts", "credit", account["euuid"], "12.50")
+    admin("accounts", "credit", account["euuid"], "12.50")
     assert alice.get("/v4/account").json()["balance"] == -12.5
     with cloud.runtime.database.write() as db:
         number = db.insert(payment, account_id=2, date="2020-01-01T00:00:00", amount=10_000_000, reference="x")
-    assert desk("accounts", "refund", str(number), "7") == [{"payment": number, "refunded": "7.00", "left": "3.00"}]
-    desk("accounts", "refund", str(number), "3.01", code=1)
-    assert desk.said == f"crofter: of payment {number} 3.00 USD are left\n"
-    desk("accounts", "refund", str(number), "3")
+    assert admin("accounts", "refund", str(number), "7") == [{"payment": number, "refunded": "7.00", "left": "3.00"}]
+    admin("accounts", "refund", str(number), "3.01", code=1)
+    assert admin.said == f"crofter: of payment {number} 3.00 USD are left\n"
+    admin("accounts", "refund", str(number), "3")
     assert alice.get("/v4/account").json()["balance"] == -2.5
     for wrong in ("0", "nan", "1.005", "x"):
-        desk("accounts", "credit", account["euuid"], wrong, code=1)
+        admin("accounts", "credit", account["euuid"], wrong, code=1)
 
 
-def test_a_user_is_removed_with_its_tokens(cloud: Cloud, desk: Desk) -> None:
+def test_a_user_is_removed_with_its_tokens(cloud: Cloud, admin: AdminCommands) -> None:
     cloud.account(username="alice")
-    desk("users", "create", "bobby", "bob@example.com", "--beside", "alice")
-    (made,) = desk("tokens", "create", "bobby")
+    admin("users", "create", "bobby", "bob@example.com", "--beside", "alice")
+    (made,) = admin("tokens", "create", "bobby")
     bob = cloud.client(made["token"])
     assert bob.get("/v4/profile").status_code == 200
-    desk("users", "delete", "bobby")
+    admin("users", "delete", "bobby")
     assert bob.get("/v4/profile").status_code == 401
-    desk("users", "delete", "alice", code=1)
-    assert desk.said == "crofter: An account needs at least one unrestricted user\n"
-    desk("users", "reset-two-factor", "alice", code=1)
-    assert desk.said == "crofter: user alice has no second factor\n"
+    admin("users", "delete", "alice", code=1)
+    assert admin.said == "crofter: An account needs at least one unrestricted user\n"
+    admin("users", "reset-two-factor", "alice", code=1)
+    assert admin.said == "crofter: user alice has no second factor\n"
 
 
 def test_a_doctor_says_what_is_wrong_and_what_to_do(
-    cloud: Cloud, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    cloud: Cloud, admin: AdminCommands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert all(row["ok"] for row in desk("doctor"))
+    assert all(row["ok"] for row in admin("doctor"))
     monkeypatch.setenv("CROFTER_MAIL", "smtp://127.0.0.1:1")
     monkeypatch.setenv("CROFTER_PROT", "1")
-    checks = {row["check"]: row for row in desk("doctor", code=1)}
+    checks = {row["check"]: row for row in admin("doctor", code=1)}
     assert sorted(name for name, row in checks.items() if not row["ok"]) == ["mail", "settings"]
     assert "CROFTER_PORT" in checks["settings"]["found"]
     assert [name for name, row in checks.items() if row["do"]] == ["settings", "mail"]
     (tmp_path / "data" / "secret.key").chmod(0o644)
-    assert not {row["check"]: row["ok"] for row in desk("doctor", code=1)}["key"]
+    assert not {row["check"]: row["ok"] for row in admin("doctor", code=1)}["key"]
 
 
 def test_a_doctor_does_not_wait_for_a_mail_server_that_never_comes_to_the_point(
-    cloud: Cloud, desk: Desk, monkeypatch: pytest.MonkeyPatch
+    cloud: Cloud, admin: AdminCommands, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(doctor, "MAIL_SECONDS", 0.5)
     over = threading.Event()
@@ -119,7 +119,7 @@ def test_a_doctor_does_not_wait_for_a_mail_server_that_never_comes_to_the_point(
         greeting = threading.Thread(target=greet)
         greeting.start()
         monkeypatch.setenv("CROFTER_MAIL", f"smtp://127.0.0.1:{listening.getsockname()[1]}")
-        (wrong,) = [row for row in desk("doctor", code=1) if not row["ok"]]
+        (wrong,) = [row for row in admin("doctor", code=1) if not row["ok"]]
         over.set()
         greeting.join()
     assert (wrong["check"], wrong["found"].partition(": ")[2]) == ("mail", "no answer within 0.5 seconds")
@@ -135,10 +135,10 @@ def test_who_has_read_enough_of_an_answer_is_shown_no_fault() -> None:
 
 @pytest.mark.usefixtures("short_keys")
 def test_a_doctor_tells_when_certificates_for_hosts_end(
-    cloud: Cloud, desk: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    cloud: Cloud, admin: AdminCommands, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    desk("hosts", "certificate", "node1.example", "--to", str(tmp_path / "node1"))
-    told = [row for row in desk("doctor") if row["check"] == "certificate"]
+    admin("hosts", "certificate", "node1.example", "--to", str(tmp_path / "node1"))
+    told = [row for row in admin("doctor") if row["check"] == "certificate"]
     assert [row["found"].partition(",")[0] for row in told] == [
         "of the authority",
         "of the server",
@@ -147,8 +147,8 @@ def test_a_doctor_tells_when_certificates_for_hosts_end(
     ]
     assert all(row["ok"] and re.search(r"good until \d{4}-\d\d-\d\d$", row["found"]) for row in told)
     monkeypatch.setattr(host_certificates, "LIFE", timedelta(seconds=1))
-    desk("hosts", "certificate", "node2.example", "--to", str(tmp_path / "node2"))
-    bad = [row["found"].partition(",")[0] for row in desk("doctor", code=1) if not row["ok"]]
+    admin("hosts", "certificate", "node2.example", "--to", str(tmp_path / "node2"))
+    bad = [row["found"].partition(",")[0] for row in admin("doctor", code=1) if not row["ok"]]
     assert bad == ["of host node2.example"]
 
 
@@ -162,7 +162,7 @@ def test_a_doctor_tells_when_certificates_for_hosts_end(
         ("2-9", "user"),
     ],
 )
-def test_vlans_of_a_host_are_tags_of_its_bridge(desk: Desk, vlans: str, network: str) -> None:
+def test_vlans_of_a_host_are_tags_of_its_bridge(admin: AdminCommands, vlans: str, network: str) -> None:
     host = ("us-east", "qemu+tls://nowhere.invalid/system", "--disk", "1000")
-    desk("hosts", "add", *host, "--network", network, "--vlans", vlans, code=1)
-    assert "VLANs are given as 100-199" in desk.said
+    admin("hosts", "add", *host, "--network", network, "--vlans", vlans, code=1)
+    assert "VLANs are given as 100-199" in admin.said

@@ -23,7 +23,7 @@ from crofter.resources.users.store import user
 from tests.cloud import Cloud
 from tests.databases import PostgresServer
 from tests.resources.compute import deploy
-from tests.test_staff import Desk
+from tests.test_staff import AdminCommands
 
 BY_EVE = f"staff eve ({getpass.getuser()})"
 ALIVE = {
@@ -130,10 +130,10 @@ def test_every_command_leaves_one_entry_with_a_name(
     cloud: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     names = scene(cloud, tmp_path)
-    desk = Desk(capsys, tmp_path / "data", cloud.runtime.settings.database)
+    admin = AdminCommands(capsys, tmp_path / "data", cloud.runtime.settings.database)
     for command, rest in ALIVE.items():
         before = entries(cloud.runtime)
-        desk(*shlex.split(f"{command} {rest.format(**names)}"), "--as", "eve")
+        admin(*shlex.split(f"{command} {rest.format(**names)}"), "--as", "eve")
         (added,) = entries(cloud.runtime) - before
         assert added[2:] == (BY_EVE, command)
 
@@ -142,12 +142,12 @@ def test_commands_that_want_the_server_stopped_leave_one_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = load({"data": str(tmp_path / "data")}, {})
-    desk = Desk(capsys, tmp_path / "data")
-    desk("accounts", "list")
-    desk("backup", str(tmp_path / "backup"))
+    admin = AdminCommands(capsys, tmp_path / "data")
+    admin("accounts", "list")
+    admin("backup", str(tmp_path / "backup"))
     for command, rest in STOPPED.items():
         before = all_of(settings)
-        desk.read(*shlex.split(f"{command} {rest.format(folder=tmp_path)}"), "--as", "eve")
+        admin.read(*shlex.split(f"{command} {rest.format(folder=tmp_path)}"), "--as", "eve")
         (added,) = [entry for entry in all_of(settings) - before if entry[2] == BY_EVE]
         assert added[3] == command
 
@@ -156,11 +156,11 @@ def test_what_a_database_begins_with_leaves_one_too(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], postgres_server: PostgresServer
 ) -> None:
     folder, target = str(tmp_path / "data"), postgres_server.address(postgres_server.empty())
-    desk = Desk(capsys, tmp_path / "data")
-    desk("init", "--as", "eve")
+    admin = AdminCommands(capsys, tmp_path / "data")
+    admin("init", "--as", "eve")
     begun = all_of(load({"data": folder}, {}))
     assert [entry[2:] for entry in begun] == [(BY_EVE, "init")]
-    desk("move", target, "--as", "eve")
+    admin("move", target, "--as", "eve")
     (added,) = all_of(load({"data": folder, "database": target}, {})) - begun
     assert added[2:] == (BY_EVE, "move")
 
@@ -176,18 +176,18 @@ def all_of(settings: Any) -> set[Any]:
 def test_without_a_name_it_is_the_user_of_the_machine(
     cloud: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = Desk(capsys, tmp_path / "data", cloud.runtime.settings.database)
+    admin = AdminCommands(capsys, tmp_path / "data", cloud.runtime.settings.database)
     monkeypatch.setattr("sys.stdin", io.StringIO("correct-horse-battery-9\n"))
-    desk("users", "set-password", "admin")
-    (account,) = desk("accounts", "list")
+    admin("users", "set-password", "admin")
+    (account,) = admin("accounts", "list")
     (entry,) = [
         shown_entry
-        for shown_entry in desk("audit", "show", account["euuid"])
+        for shown_entry in admin("audit", "show", account["euuid"])
         if shown_entry["operation"] == "users set-password"
     ]
     assert (entry["username"], entry["fields"]) == (f"staff {getpass.getuser()}", ["password"])
     assert entry["path"] == "/v4/account/users/admin"
-    shown = desk("audit", "show", "server")
+    shown = admin("audit", "show", "server")
     assert [shown_entry["operation"] for shown_entry in shown] == ["accounts list", "audit show"]
 
 
@@ -195,10 +195,10 @@ def test_a_command_that_was_refused_leaves_none(
     cloud: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     account = cloud.account(username="bob")
-    desk = Desk(capsys, tmp_path / "data", cloud.runtime.settings.database)
+    admin = AdminCommands(capsys, tmp_path / "data", cloud.runtime.settings.database)
     before = entries(cloud.runtime)
-    desk("tokens", "create", "nobody", code=1)
-    desk("tickets", "show", "9", code=1)
-    desk("managed", "ssh-key", account["euuid"], code=1)
-    assert desk.said == "crofter: managed service is not enabled on this account\n"
+    admin("tokens", "create", "nobody", code=1)
+    admin("tickets", "show", "9", code=1)
+    admin("managed", "ssh-key", account["euuid"], code=1)
+    assert admin.said == "crofter: managed service is not enabled on this account\n"
     assert entries(cloud.runtime) == before

@@ -63,7 +63,7 @@ def later(moment: str, seconds: float) -> str:
 
 
 @pytest.mark.both
-def test_the_door_tells_the_state_of_the_service(cloud: Cloud, alice: Client) -> None:
+def test_the_sandbox_api_tells_the_state_of_the_service(cloud: Cloud, alice: Client) -> None:
     frozen = done(cloud, "POST", "/clock/freeze")
     assert alice.post("/v4/tags", json={"label": "mine"}).status_code == 200
     state = done(cloud, "GET", "")
@@ -78,7 +78,7 @@ def test_the_door_tells_the_state_of_the_service(cloud: Cloud, alice: Client) ->
     assert done(cloud, "GET", "/") == state
 
 
-def test_what_is_not_behind_the_door_is_refused_in_the_error_form(cloud: Cloud) -> None:
+def test_what_the_sandbox_api_does_not_have_is_refused_in_the_error_form(cloud: Cloud) -> None:
     nothing = call(cloud, "GET", "/nothing")
     assert (nothing.status_code, errors(nothing)) == (404, [(None, "Not found")])
     for path, methods in CALLS.items():
@@ -327,7 +327,7 @@ def test_the_outbox_holds_what_was_sent_out_newest_first(cloud: Cloud, alice: Cl
         assert f"Your user name is {name}." in mail["text"]
 
 
-# ---- who may use the door -------------------------------------------------------------------------------------------
+# ---- who may use the sandbox API -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -346,13 +346,13 @@ def test_the_outbox_holds_what_was_sent_out_newest_first(cloud: Cloud, alice: Cl
         b"Sec-Fetch-Site: same-site",
     ],
 )
-def test_a_web_page_of_somebody_elses_cannot_use_the_door(cloud: Cloud, header: bytes) -> None:
+def test_a_web_page_of_somebody_elses_cannot_use_the_sandbox_api(cloud: Cloud, header: bytes) -> None:
     answer = send(cloud.url, request("POST", "/_sandbox/reset", headers=(header,), length=0))
     assert (answer.status, answer.json()) == (403, {"errors": [{"reason": "Unauthorized"}]})
 
 
 @pytest.mark.parametrize("host", [b"evil.example", b"evil.example:8420", b"169.254.169.254", b"0.0.0.0", b"[::2]:80"])
-def test_a_name_that_was_bent_to_this_machine_cannot_use_the_door(cloud: Cloud, host: bytes) -> None:
+def test_a_name_that_was_bent_to_this_machine_cannot_use_the_sandbox_api(cloud: Cloud, host: bytes) -> None:
     answer = send(cloud.url, b"GET /_sandbox HTTP/1.1\r\nHost: %s\r\n\r\n" % host)
     assert (answer.status, answer.json()) == (403, {"errors": [{"reason": "Unauthorized"}]})
 
@@ -388,7 +388,7 @@ def production() -> Iterator[Cloud]:
     cloud.close()
 
 
-def test_production_has_no_such_door(production: Cloud) -> None:
+def test_production_has_no_sandbox_api(production: Cloud) -> None:
     for path, methods in CALLS.items():
         for method in methods:
             answer = production.sandbox.request(method, f"/_sandbox{path}", json={})

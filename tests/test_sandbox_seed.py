@@ -22,7 +22,7 @@ from tests.databases import PostgresServer
 from tests.served import CROFTER, environment, run, serving
 
 SEED = """\
-# a town of two
+# two people
 accounts:
   - username: ada
     password: Vq7!mmpx-Tolp

@@ -26,8 +26,8 @@ def cloud(cloud_in_folder: Cloud) -> Cloud:
     return cloud_in_folder
 
 
-class Desk:
-    """Where somebody of the staff types commands."""
+class AdminCommands:
+    """`crofter admin`, as somebody of the staff types it."""
 
     def __init__(self, screen: pytest.CaptureFixture[str], folder: Path, database: str | None = None) -> None:
         self._place = ["--data", str(folder), *(["--database", database] if database else [])]
@@ -49,8 +49,8 @@ class Desk:
 
 
 @pytest.fixture
-def staff(cloud: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Desk:
-    return Desk(capsys, tmp_path / "data", cloud.runtime.settings.database)
+def staff(cloud: Cloud, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> AdminCommands:
+    return AdminCommands(capsys, tmp_path / "data", cloud.runtime.settings.database)
 
 
 def recorded(cloud: Cloud, account_id: int = 2) -> list[tuple[str, str, str]]:
@@ -65,7 +65,7 @@ ME = f"staff {getpass.getuser()}"
 
 
 @pytest.mark.both
-def test_a_ticket_is_answered_while_the_server_runs(cloud: Cloud, staff: Desk) -> None:
+def test_a_ticket_is_answered_while_the_server_runs(cloud: Cloud, staff: AdminCommands) -> None:
     alice = cloud.person(username="alice")
     alice.post("/v4/support/tickets", json={"summary": "Help", "description": "It is \x1b[31mred\x1b[0m."})
     (listed,) = staff("tickets", "list")
@@ -85,7 +85,7 @@ def test_a_ticket_is_answered_while_the_server_runs(cloud: Cloud, staff: Desk) -
     assert recorded(cloud) == [(ME, "tickets answer", path), (ME, "tickets close", path)]
 
 
-def test_people_who_share_a_login_say_who_they_are(cloud: Cloud, staff: Desk) -> None:
+def test_people_who_share_a_login_say_who_they_are(cloud: Cloud, staff: AdminCommands) -> None:
     alice = cloud.person(username="alice")
     alice.post("/v4/support/tickets", json={"summary": "Help\nme", "description": "Please."})
     staff("tickets", "answer", "1", "Gladly.", "--as", "eve\x1b")
@@ -94,7 +94,7 @@ def test_people_who_share_a_login_say_who_they_are(cloud: Cloud, staff: Desk) ->
     assert mail["subject"] == "[Ticket 1] Help me"
 
 
-def test_the_record_of_an_account_is_shown(cloud: Cloud, staff: Desk) -> None:
+def test_the_record_of_an_account_is_shown(cloud: Cloud, staff: AdminCommands) -> None:
     account = cloud.account(username="alice")
     alice = cloud.client(account["token"])
     alice.post("/v4/support/tickets", json={"summary": "Help", "description": "Please."})
@@ -150,7 +150,9 @@ WRONG = {
 """Commands with a single thing wrong in each, and what is said of it."""
 
 
-def test_what_is_wrong_is_said_in_a_line_and_leaves_no_trace(cloud: Cloud, staff: Desk, tmp_path: Path) -> None:
+def test_what_is_wrong_is_said_in_a_line_and_leaves_no_trace(
+    cloud: Cloud, staff: AdminCommands, tmp_path: Path
+) -> None:
     account, other = cloud.account(username="alice", managed=True), cloud.account(username="bob")
     alice = cloud.client(account["token"])
     for summary in ("Help", "Thanks"):
@@ -173,7 +175,7 @@ def test_what_is_wrong_is_said_in_a_line_and_leaves_no_trace(cloud: Cloud, staff
     assert [ticket["status"] for ticket in alice.get("/v4/support/tickets").json()["data"]] == ["new", "closed"]
 
 
-def test_a_ticket_is_shown_with_what_it_is_about(cloud: Cloud, staff: Desk) -> None:
+def test_a_ticket_is_shown_with_what_it_is_about(cloud: Cloud, staff: AdminCommands) -> None:
     account = cloud.account(username="alice", managed=True)
     alice = cloud.client(account["token"])
     number = alice.post("/v4/compute/instances", json={"region": "us-east", "type": "g6-nanode-1", "label": "web-1"})
@@ -191,7 +193,9 @@ def test_a_ticket_is_shown_with_what_it_is_about(cloud: Cloud, staff: Desk) -> N
     assert [ticket["nature"] for ticket in staff("tickets", "list")] == ["managed", "customer", "customer"]
 
 
-def test_an_answer_is_read_from_standard_input(cloud: Cloud, staff: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_answer_is_read_from_standard_input(
+    cloud: Cloud, staff: AdminCommands, monkeypatch: pytest.MonkeyPatch
+) -> None:
     alice = cloud.person(username="alice")
     alice.post("/v4/support/tickets", json={"summary": "Help", "description": "Please."})
     monkeypatch.setattr("sys.stdin", io.StringIO("A long\nanswer.\n"))
@@ -200,7 +204,7 @@ def test_an_answer_is_read_from_standard_input(cloud: Cloud, staff: Desk, monkey
     assert [reply["text"] for reply in staff("tickets", "show", "1")] == ["Please.", "A long\nanswer.\n"]
 
 
-def test_an_abuse_ticket_is_opened(cloud: Cloud, staff: Desk) -> None:
+def test_an_abuse_ticket_is_opened(cloud: Cloud, staff: AdminCommands) -> None:
     account = cloud.account(username="alice")
     staff("tickets", "open", account["euuid"], "Spam", "Your server sends spam.", "--nature", "abuse")
     alice = cloud.client(account["token"])
@@ -211,7 +215,7 @@ def test_an_abuse_ticket_is_opened(cloud: Cloud, staff: Desk) -> None:
     assert recorded(cloud) == [(ME, "tickets open", "/v4/support/tickets/1")]
 
 
-def test_a_ticket_about_an_instance_is_opened(cloud: Cloud, staff: Desk) -> None:
+def test_a_ticket_about_an_instance_is_opened(cloud: Cloud, staff: AdminCommands) -> None:
     account = cloud.account(username="alice")
     alice = cloud.client(account["token"])
     body = {"region": "us-east", "type": "g6-nanode-1", "label": "web-1"}
@@ -221,7 +225,7 @@ def test_a_ticket_about_an_instance_is_opened(cloud: Cloud, staff: Desk) -> None
     assert alice.get("/v4/support/tickets/1").json()["entity"]["label"] == "web-1"
 
 
-def test_an_attached_file_is_saved_for_its_owner_alone(cloud: Cloud, staff: Desk, tmp_path: Path) -> None:
+def test_an_attached_file_is_saved_for_its_owner_alone(cloud: Cloud, staff: AdminCommands, tmp_path: Path) -> None:
     alice = cloud.person(username="alice")
     alice.post("/v4/support/tickets", json={"summary": "Help", "description": "Please."})
     alice.post("/v4/support/tickets/1/attachments", files={"file": ("log.txt", b"hello")})
@@ -232,7 +236,7 @@ def test_an_attached_file_is_saved_for_its_owner_alone(cloud: Cloud, staff: Desk
     assert recorded(cloud) == [(ME, "tickets save", "/v4/support/tickets/1")]
 
 
-def test_a_credential_is_decrypted_on_record(cloud: Cloud, staff: Desk) -> None:
+def test_a_credential_is_decrypted_on_record(cloud: Cloud, staff: AdminCommands) -> None:
     account = cloud.account(username="dora", managed=True)
     dora = cloud.client(account["token"])
     dora.post("/v4/managed/credentials", json={"label": "prod", "username": "root", "password": "hunter2"})
@@ -249,7 +253,7 @@ def test_a_credential_is_decrypted_on_record(cloud: Cloud, staff: Desk) -> None:
     ]
 
 
-def test_managed_service_is_ended_by_the_staff(cloud: Cloud, staff: Desk) -> None:
+def test_managed_service_is_ended_by_the_staff(cloud: Cloud, staff: AdminCommands) -> None:
     account = cloud.account(username="dora", managed=True)
     dora = cloud.client(account["token"])
     body = {"label": "web", "service_type": "url", "address": "http://127.0.0.1:9/", "timeout": 5}
@@ -265,13 +269,13 @@ def test_managed_service_is_ended_by_the_staff(cloud: Cloud, staff: Desk) -> Non
 
 
 def test_without_a_database_there_is_nothing_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    desk = Desk(capsys, tmp_path / "nowhere")
-    desk("tickets", "list", code=1)
-    assert "there is no database" in desk.said
+    admin = AdminCommands(capsys, tmp_path / "nowhere")
+    admin("tickets", "list", code=1)
+    assert "there is no database" in admin.said
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_maintenance_is_announced_done_and_called_off(cloud: Cloud, staff: Desk) -> None:
+def test_maintenance_is_announced_done_and_called_off(cloud: Cloud, staff: AdminCommands) -> None:
     cloud.freeze()
     alice = cloud.person(username="alice")
     body = {"region": "us-east", "type": "g6-nanode-1", "image": "compute/debian12", "root_pass": "correct-horse-9"}
@@ -302,7 +306,7 @@ def test_maintenance_is_announced_done_and_called_off(cloud: Cloud, staff: Desk)
     assert verbs == ["maintenance schedule"] * 2 + ["maintenance cancel", "maintenance schedule"]
 
 
-def test_what_hosts_and_the_database_disagree_about_is_reported(cloud: Cloud, staff: Desk) -> None:
+def test_what_hosts_and_the_database_disagree_about_is_reported(cloud: Cloud, staff: AdminCommands) -> None:
     alice = cloud.person(username="alice")
     own = deploy(cloud, alice)
     assert staff("hosts", "reconcile") == []

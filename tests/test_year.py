@@ -60,19 +60,19 @@ def _progress_is_always_told() -> Iterator[None]:
 
 
 @pytest.mark.parametrize(
-    ("accounts", "days", "deeds", "bills"),
+    ("accounts", "days", "actions", "bills"),
     [
         pytest.param(4, 120, 2, 12, id="four for some months"),
         pytest.param(50, 366, 8, 500, id="fifty for a year", marks=pytest.mark.soak),
     ],
 )
 def test_after_a_year_every_invoice_is_what_the_events_come_to(
-    folders: Callable[[str], Path], accounts: int, days: int, deeds: int, bills: int
+    folders: Callable[[str], Path], accounts: int, days: int, actions: int, bills: int
 ) -> None:
     application = Shaky(folders("year"), SEED)
     try:
         year = Year(application, SEED, accounts)
-        year.run(days, deeds)
+        year.run(days, actions)
         assert everything_is_as_it_should_be(application.cloud, year.log) >= bills
         assert {"create", "resize", "delete", "transfer", "volume", "balancer", "manage", "pay"} <= set(+year.done)
         assert {"before a charge", "after a charge", "power cuts"} <= set(application.seen)
@@ -101,17 +101,17 @@ def test_a_year_in_a_process_that_is_killed_again_and_again(folders: Callable[[s
 
 
 @pytest.mark.parametrize(
-    ("accounts", "days", "deeds"),
+    ("accounts", "days", "actions"),
     [pytest.param(3, 33, 2, id="weeks"), pytest.param(50, 366, 8, id="year", marks=pytest.mark.soak)],
 )
 def test_the_same_seed_makes_the_same_year_to_the_last_byte(
-    folders: Callable[[str], Path], accounts: int, days: int, deeds: int
+    folders: Callable[[str], Path], accounts: int, days: int, actions: int
 ) -> None:
     prints = []
     for name in ("one", "again"):
         application = Shaky(folders(name), 7)
         try:
-            Year(application, 7, accounts).run(days, deeds)
+            Year(application, 7, accounts).run(days, actions)
             prints.append(fingerprint(application.cloud))
             _a_leg_is_moved_by_a_micro_dollar(application.cloud)
             assert fingerprint(application.cloud) != prints[-1]

@@ -36,19 +36,19 @@ class Passwords:
     def __init__(self, *, cheap: bool = False, memory: int | None = None, passes: int | None = None) -> None:
         memory, passes = memory or (1 if cheap else 19), passes or (1 if cheap else 2)
         self._hasher = PasswordHasher(passes, memory * 1024, 1)
-        self._room = threading.BoundedSemaphore(1 + _QUEUE)
+        self._slots = threading.BoundedSemaphore(1 + _QUEUE)
         self._turn = threading.Lock()
         self._nobody: str | None = None
 
     @contextmanager
     def _waiting(self) -> Iterator[None]:
-        if not self._room.acquire(blocking=False):
+        if not self._slots.acquire(blocking=False):
             raise TooMany
         try:
             with self._turn:
                 yield
         finally:
-            self._room.release()
+            self._slots.release()
 
     def hash(self, password: str) -> str:
         with self._waiting():

@@ -97,7 +97,7 @@ def _service(page: Page) -> None:
     expect(page.get_by_role("listitem").filter(has_text="shop")).to_be_visible()
 
 
-def _act(page: Page, label: str, deed: str) -> None:
+def _act(page: Page, label: str, item: str) -> None:
     page.get_by_role("button", name=f"Actions for {label}").click()
-    page.get_by_role("menuitem", name=deed).click()
+    page.get_by_role("menuitem", name=item).click()
     expect(page.get_by_role("menu")).to_have_count(0)

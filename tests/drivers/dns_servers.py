@@ -114,18 +114,18 @@ class RealServer:
         return int(answer[0].split()[2]) if answer else None
 
 
-Deed = Callable[[socket.socket, dns.message.Message], None]
+Behaviour = Callable[[socket.socket, dns.message.Message], None]
 
 
 @contextmanager
-def stranger(deed: Deed) -> Iterator[str]:
+def stranger(behaviour: Behaviour) -> Iterator[str]:
     """A server that does this with each question; how a caller names it."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self) -> None:
             try:
                 (length,) = struct.unpack("!H", self.request.recv(2))
-                deed(self.request, dns.message.from_wire(self.request.recv(length)))
+                behaviour(self.request, dns.message.from_wire(self.request.recv(length)))
             except (OSError, struct.error):
                 pass  # whoever asked has hung up
 

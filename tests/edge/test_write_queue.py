@@ -144,7 +144,7 @@ def test_one_that_has_waited_too_long_is_not_done_behind_its_callers_back(
     assert own_cloud.admin.get("/v4/tags").json()["results"] == 0
 
 
-def test_a_fault_of_ours_does_not_end_the_lane(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fault_of_ours_does_not_end_the_queue(own_cloud: Cloud, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(SqliteDatabase, "batch", lambda _self, **_how: 1 / 0)
     assert own_cloud.admin.post("/v4/tags", json={"label": "lost"}).status_code == 500
     monkeypatch.undo()

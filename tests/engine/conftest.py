@@ -14,12 +14,12 @@ from crofter.db.sql import Boolean, Column, Integer, Text, bindparam, select
 from crofter.engine import Operation, TimeTravel, Worker
 from crofter.engine.tables import operation
 from crofter.resources.account.store import account
-from tests.engine.deeds import make_world
+from tests.engine.traced_operations import make_runtime
 
 
 @pytest.fixture
 def runtime(database: Database) -> Runtime:
-    return make_world(database)
+    return make_runtime(database)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from crofter.engine import queue
 from crofter.engine.queue import Won
 from crofter.engine.step_context import StepContext
 from crofter.engine.tables import CLAIMED, operation
-from tests.engine import deeds
+from tests.engine import traced_operations
 
 
 def no_fence(_: Database) -> None:
@@ -56,7 +56,7 @@ def checkpoint_apart(database: Database) -> None:
 
 def effect_late(database: Database) -> None:
     """The cursor commits first, the effect in a second transaction: killed in between, the effect never comes."""
-    real = deeds.leave
+    real = traced_operations.leave
 
     def leave_later(ctx: Context, work: StepContext, name: str) -> None:
         def leave() -> None:
@@ -66,7 +66,7 @@ def effect_late(database: Database) -> None:
 
         ctx.db.after.append(leave)
 
-    deeds.leave = leave_later
+    traced_operations.leave = leave_later
 
 
 def claim_without_order() -> Query[Won]:

@@ -18,11 +18,13 @@ from msgspec import Struct
 
 from crofter.context import Context
 from crofter.engine import Operation, enqueue
-from tests.engine import deeds
-from tests.engine.deeds import Nothing, Trace
+from tests.engine import traced_operations
+from tests.engine.traced_operations import Nothing, Trace
 
 _fork = multiprocessing.get_context("forkserver")
-_fork.set_forkserver_preload(["tests.engine.deeds", "tests.engine.defects", "crofter.db.postgres", "crofter.db.sqlite"])
+_fork.set_forkserver_preload(
+    ["tests.engine.traced_operations", "tests.engine.defects", "crofter.db.postgres", "crofter.db.sqlite"]
+)
 PATIENCE = 60.0
 """Seconds until a test that waits for something gives up. Never a measure of anything."""
 
@@ -84,8 +86,8 @@ class WorkerFleet:
 
     def prepare(self, kind: Operation, keys: Iterable[str | None]) -> list[int]:
         """Queue one operation per key, and let go of the database: on SQLite only one process may have it."""
-        database = deeds.open_at(self.address)
-        runtime = deeds.make_world(database)
+        database = traced_operations.open_at(self.address)
+        runtime = traced_operations.make_runtime(database)
         with database.write() as db:
             db.raw("CREATE TABLE IF NOT EXISTS effect (op BIGINT, step TEXT, pid INT)")
         with database.write() as db:
@@ -98,7 +100,7 @@ class WorkerFleet:
     def hire(self, **more: Any) -> Any:
         """A new worker process, once it is at work."""
         process = _fork.Process(
-            target=deeds.work_until_killed,
+            target=traced_operations.work_until_killed,
             args=(self.address, self.trace.path),
             kwargs={**self._settings, **more},
             daemon=True,

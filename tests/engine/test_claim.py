@@ -12,8 +12,8 @@ from crofter.db.postgres import PostgresDatabase
 from crofter.db.query import Compiled
 from crofter.db.sqlite import SqliteDatabase
 from crofter.engine import enqueue, queue
-from tests.engine.deeds import HOT, Nothing, make_world
 from tests.engine.defects import claim_without_order
+from tests.engine.traced_operations import HOT, Nothing, make_runtime
 
 
 def _claim_beside_a_claim_in_flight(database: PostgresDatabase, runtime: Runtime) -> Any:
@@ -28,12 +28,12 @@ def _claim_beside_a_claim_in_flight(database: PostgresDatabase, runtime: Runtime
 
 
 def test_a_claim_never_passes_a_head_that_is_just_being_taken(postgres_database: PostgresDatabase) -> None:
-    assert _claim_beside_a_claim_in_flight(postgres_database, make_world(postgres_database)) is None
+    assert _claim_beside_a_claim_in_flight(postgres_database, make_runtime(postgres_database)) is None
 
 
 def test_the_quick_claim_would_pass_it(postgres_database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(queue, "CLAIM_QUEUE", claim_without_order())
-    assert _claim_beside_a_claim_in_flight(postgres_database, make_world(postgres_database)) is not None
+    assert _claim_beside_a_claim_in_flight(postgres_database, make_runtime(postgres_database)) is not None
 
 
 FINISHED = 100_000
@@ -85,7 +85,7 @@ def _sqlite_work(database: SqliteDatabase, *, blind: bool = False) -> int:
 
 
 def test_history_costs_a_claim_nothing_on_sqlite(sqlite_database: SqliteDatabase) -> None:
-    runtime = make_world(sqlite_database)
+    runtime = make_runtime(sqlite_database)
     _fill(runtime, "queued", 10, "'k' || n")
     young = _sqlite_work(sqlite_database)
     _fill(runtime, "done", FINISHED, "'k' || n")
@@ -94,7 +94,7 @@ def test_history_costs_a_claim_nothing_on_sqlite(sqlite_database: SqliteDatabase
 
 
 def test_a_deep_backlog_on_one_key_costs_a_scan_of_itself_at_most_on_sqlite(sqlite_database: SqliteDatabase) -> None:
-    runtime = make_world(sqlite_database)
+    runtime = make_runtime(sqlite_database)
     _fill(runtime, "queued", 10, "'k' || n", after=BLOCKED)
     before = _sqlite_work(sqlite_database)
     _fill(runtime, "running", 1, "'hot'")
@@ -132,7 +132,7 @@ def test_a_claim_touches_no_history_and_a_backlog_once_on_postgresql(
     postgres_database: PostgresDatabase, mode: str
 ) -> None:
     """Also when it is planned without knowing the values, as a statement is that has been used a few times."""
-    runtime = make_world(postgres_database)
+    runtime = make_runtime(postgres_database)
     _fill(runtime, "done", FINISHED, "'hot'")
     _fill(runtime, "running", 1, "'hot'")
     _fill(runtime, "queued", BLOCKED, "'hot'")

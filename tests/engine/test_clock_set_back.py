@@ -22,7 +22,7 @@ from crofter.engine.metrics import Metrics
 from crofter.engine.tables import worker
 from tests.cloud import Cloud
 from tests.databases import PostgresServer
-from tests.engine.deeds import make_world
+from tests.engine.traced_operations import make_runtime
 
 Open = Callable[..., Cloud]
 
@@ -293,7 +293,7 @@ def test_when_the_databases_clock_is_set_back_all_go_on_from_the_mark(pair: tupl
 
 def test_a_lease_is_judged_by_how_long_it_stands_not_by_the_time_of_day(postgres_database: PostgresDatabase) -> None:
     """Its time of day may have been written before the clock was set back, or read after it was set forward."""
-    heartbeat = Heartbeat(make_world(postgres_database), Metrics(), lease=0.5)
+    heartbeat = Heartbeat(make_runtime(postgres_database), Metrics(), lease=0.5)
     heartbeat.sign_in()
     with postgres_database.connect() as connection:
         for number in (1, 2):

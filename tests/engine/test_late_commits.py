@@ -16,7 +16,7 @@ from crofter.engine import Operation, Sleep, StepContext, enqueue, queue, tx_ste
 from crofter.errors import Unavailable
 from tests.engine import defects
 from tests.engine.conftest import Bench
-from tests.engine.deeds import Nothing, effect, leave
+from tests.engine.traced_operations import Nothing, effect, leave
 
 Landing = Callable[[], None]
 Fate = Callable[[Any], Landing | None]

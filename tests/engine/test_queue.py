@@ -14,7 +14,7 @@ from crofter.engine.metrics import depth
 from crofter.errors import Busy
 from crofter.events import Author
 from tests.engine.conftest import Bench
-from tests.engine.deeds import Nothing
+from tests.engine.traced_operations import Nothing
 
 Benches = Callable[..., Bench]
 ran: list[str] = []
@@ -115,7 +115,7 @@ def test_the_author_is_the_caller_unless_another_is_named(bench: Benches, alice:
 # ---- cancelling -----------------------------------------------------------------------------------------------------
 
 
-def test_what_is_queued_is_cancelled_at_once_and_its_room_is_told(bench: Benches, alice: Actor) -> None:
+def test_what_is_queued_is_cancelled_at_once_and_its_resource_is_told(bench: Benches, alice: Actor) -> None:
     told: list[str] = []
     kind = Operation(
         kind="t.told", args=Nothing, steps=(run,), failed=lambda ctx, work, reason: told.append(reason), erased=("x",)
@@ -188,7 +188,7 @@ def test_old_operations_are_forgotten_and_live_ones_are_not(bench: Benches) -> N
     assert application.states() == ["queued"]
 
 
-def test_the_depth_of_each_lane_can_be_read(bench: Benches) -> None:
+def test_the_depth_of_each_queue_can_be_read(bench: Benches) -> None:
     application = bench(*EVERYTHING)
     application.time_travel.freeze()
     put(application, LONG, key="k")

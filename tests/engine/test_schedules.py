@@ -15,8 +15,8 @@ from crofter.db import Database
 from crofter.engine import Operation, Schedule, StepContext, schedules, timekeeping, tx_step
 from crofter.engine.schedules import following, occurrences
 from tests.engine.conftest import Bench
-from tests.engine.deeds import make_world
 from tests.engine.storms import until
+from tests.engine.traced_operations import make_runtime
 
 Benches = Callable[..., Bench]
 NOON = parse("2026-11-15T12:00:00")
@@ -93,7 +93,7 @@ def test_pumping_from_many_sides_makes_each_occurrence_once(bench: Benches, data
         schedule = Schedule(f"n{number}", NOTE, "every 60", Named(), "all")
         application.write(partial(schedules.ensure, schedules=[schedule]))
     at(application, NOON + 10 * MINUTE)
-    worlds = [make_world(database) for _ in range(4)]
+    worlds = [make_runtime(database) for _ in range(4)]
     for runtime in worlds:
         runtime.operations = application.worker.operations
         runtime.clock.setting = application.runtime.clock.setting

@@ -15,9 +15,9 @@ from crofter.clock import MINUTE
 from crofter.context import Context
 from crofter.engine import TimeTravel, Worker, enqueue
 from tests.databases import PostgresServer
-from tests.engine import deeds
-from tests.engine.deeds import DEADLY, EFFECTS, FIVE, HOLD, HOT, OUTSIDE, Nothing
+from tests.engine import traced_operations
 from tests.engine.storms import WorkerFleet, until
+from tests.engine.traced_operations import DEADLY, EFFECTS, FIVE, HOLD, HOT, OUTSIDE, Nothing
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -187,7 +187,7 @@ def test_an_operation_that_kills_its_workers_is_given_up(fleet: Any) -> None:
 def test_a_request_killed_around_its_commit_leaves_all_or_nothing(fleet: Any, moment: str, left: int) -> None:
     client = fleet()
     client.prepare(FIVE, [])
-    client.run(deeds.request_killed, moment)
+    client.run(traced_operations.request_killed, moment)
     assert client.ask("SELECT count(*) FROM operation") == [(left,)]
     assert client.ask("SELECT count(*) FROM effect") == [(left,)]
 
@@ -235,11 +235,11 @@ def test_a_database_that_forgets_commits_is_seen(doomed_server: PostgresServer, 
 def test_a_time_travel_that_dies_leaves_a_clock_that_runs(fleet: Any, address: str) -> None:
     team = fleet()
     team.prepare(DEADLY, [None])
-    team.run(deeds.conduct)
+    team.run(traced_operations.travel)
     assert team.ask("SELECT value FROM meta WHERE name = 'time_travelling'") == [('"real"',)]
-    database = deeds.open_at(address)
-    runtime = deeds.make_world(database)
-    worker = Worker(runtime, deeds.OPERATIONS, {}, lease=0.3)
+    database = traced_operations.open_at(address)
+    runtime = traced_operations.make_runtime(database)
+    worker = Worker(runtime, traced_operations.OPERATIONS, {}, lease=0.3)
     worker.start()
     until(lambda: runtime.clock.setting.mode == "real", "somebody to notice")
     worker.stop()
@@ -251,9 +251,9 @@ def test_a_time_travel_silences_the_workers_of_other_processes(fleet: Any, addre
     team = fleet()
     team.prepare(HOT, [])
     team.hire()
-    database = deeds.open_at(address)
-    runtime = deeds.make_world(database, team.trace.path)
-    worker = Worker(runtime, deeds.OPERATIONS, {})
+    database = traced_operations.open_at(address)
+    runtime = traced_operations.make_runtime(database, team.trace.path)
+    worker = Worker(runtime, traced_operations.OPERATIONS, {})
     worker.start()
     with database.write() as db:
         ctx = Context(runtime, db)

@@ -16,7 +16,7 @@ from crofter.engine import Operation, Sleep, StepContext, enqueue, schedules, st
 from crofter.engine.time_travel import TimeTravel
 from crofter.engine.worker import Worker
 from tests.engine.conftest import Bench
-from tests.engine.deeds import Nothing, make_world
+from tests.engine.traced_operations import Nothing, make_runtime
 
 Benches = Callable[..., Bench]
 seen: list[tuple[str, str]] = []
@@ -200,7 +200,7 @@ def test_the_setting_outlives_the_process(bench: Benches, database: Database) ->
     at_noon(application)
     application.time_travel.advance(100)
     application.worker.stop()
-    after = make_world(database)
+    after = make_runtime(database)
     worker = Worker(after, (), {})
     worker.start()
     assert text(after.clock.now()) == "2026-11-15T12:01:40"

@@ -11,8 +11,8 @@ from crofter.context import Context
 from crofter.engine import Operation, Sleep, StepContext, enqueue, step, tx_step
 from crofter.engine.tables import worker as workers
 from tests.engine.conftest import Bench
-from tests.engine.deeds import Nothing
 from tests.engine.storms import until
+from tests.engine.traced_operations import Nothing
 
 Benches = Callable[..., Bench]
 PATIENT = {"poll": 600.0}
@@ -71,7 +71,7 @@ def test_a_short_sleep_is_not_held_up_by_a_long_poll(bench: Benches) -> None:
     until(lambda: ended(application, op_id), "the operation")
 
 
-def test_the_next_of_a_key_starts_when_the_first_ends_whatever_its_lane(bench: Benches) -> None:
+def test_the_next_of_a_key_starts_when_the_first_ends_whatever_its_queue(bench: Benches) -> None:
     gate = Gate()
     other = Operation(kind="t.other", args=Nothing, steps=(quick,), queue="bulk")
     application = bench(gate.operation, other, pool_sizes={"std": 2, "bulk": 1}, **PATIENT)
@@ -196,7 +196,7 @@ def test_a_claim_whose_commit_went_unheard_is_found_again(bench: Benches) -> Non
     assert application.operation(op_id, "state", "crashes") == ("done", 1)
 
 
-def test_each_lane_has_its_own_threads(bench: Benches) -> None:
+def test_each_queue_has_its_own_threads(bench: Benches) -> None:
     gate = Gate()
     slow = Operation(kind="t.slow", args=Nothing, steps=gate.operation.steps, queue="bulk")
     application = bench(slow, QUICK, pool_sizes={"std": 1, "bulk": 1})

@@ -123,7 +123,7 @@ def test_a_weak_password_is_refused_and_the_link_stays_good(
     assert ada.sends(password=NEW, again=NEW).status_code == 303
 
 
-def test_a_link_does_not_open_the_door_without_its_form(cloud: Cloud, ada: Visitor) -> None:
+def test_a_link_changes_nothing_without_its_form(cloud: Cloud, ada: Visitor) -> None:
     asks_for_a_mail(ada)
     secret = newest_link(cloud).partition("token=")[2]
     fields = {"token": secret, "password": NEW, "again": NEW}

@@ -240,10 +240,10 @@ def test_one_password_is_checked_at_a_time_and_twenty_wait() -> None:
     from concurrent.futures import ThreadPoolExecutor, as_completed
     from itertools import islice
 
-    desk = passwords.Passwords(cheap=True)
+    checker = passwords.Passwords(cheap=True)
     with ThreadPoolExecutor(40) as pool:
-        with desk._turn:  # as if a check took for ever
-            attempts = [pool.submit(desk.verify, None, "x") for _ in range(40)]
+        with checker._turn:  # as if a check took for ever
+            attempts = [pool.submit(checker.verify, None, "x") for _ in range(40)]
             refused = list(islice(as_completed(attempts), 19))
             assert all(isinstance(attempt.exception(), TooMany) for attempt in refused)
         assert [attempt.result() for attempt in attempts if attempt not in refused] == [False] * 21

@@ -145,7 +145,7 @@ def test_disks_never_take_more_than_the_plan_gives(cloud: Cloud, alice: Client, 
     add(cloud, alice, own, size=100)
 
 
-def test_room_that_a_resize_has_asked_for_is_taken(cloud: Cloud, alice: Client, own: int) -> None:
+def test_space_that_a_resize_has_asked_for_is_taken(cloud: Cloud, alice: Client, own: int) -> None:
     made = add(cloud, alice, own, size=1000)
     cloud.freeze()
     act(alice, own, f"disks/{made['id']}/resize", size=51000)

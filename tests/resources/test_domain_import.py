@@ -19,7 +19,7 @@ from httpx2 import Client, Response
 from crofter.drivers.dns import Zone, ZoneFiles, transfer
 from crofter.drivers.probes.addresses import Refused
 from tests.cloud import Cloud
-from tests.drivers.dns_servers import BINARIES, Deed, RealServer, binary, framed, stranger
+from tests.drivers.dns_servers import BINARIES, Behaviour, RealServer, binary, framed, stranger
 from tests.resources.test_domains import DOMAINS, create
 from tests.told import actions, errors
 
@@ -46,7 +46,7 @@ def answer(query: dns.message.Message, *rows: tuple[Any, ...], rcode: int = 0, f
     return framed(message.to_wire(max_size=65535))
 
 
-def sends(*rows: tuple[Any, ...], **more: Any) -> Deed:
+def sends(*rows: tuple[Any, ...], **more: Any) -> Behaviour:
     return lambda connection, query: connection.sendall(answer(query, *rows, **more))
 
 
@@ -101,7 +101,7 @@ def silent(connection: socket.socket, _query: dns.message.Message) -> None:
     time.sleep(5)
 
 
-HOSTILE: dict[str, tuple[Deed, str]] = {
+HOSTILE: dict[str, tuple[Behaviour, str]] = {
     "slow": (slow, "did not answer in time"),
     "silent": (silent, "did not answer in time"),
     "endless": (endless, "more than"),
@@ -123,9 +123,9 @@ HOSTILE: dict[str, tuple[Deed, str]] = {
 def test_a_stranger_that_means_no_good_is_refused(alice: Client, sort: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "SECONDS", 1.0)
     monkeypatch.setattr(transfer, "MOST_RECORDS", 50)
-    deed, reason = HOSTILE[sort]
+    behaviour, reason = HOSTILE[sort]
     began = time.monotonic()
-    with stranger(deed) as server:
+    with stranger(behaviour) as server:
         refused = ask(alice, server)
     assert time.monotonic() - began < 8
     assert refused.status_code == 400

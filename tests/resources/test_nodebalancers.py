@@ -154,7 +154,7 @@ def test_addresses_are_nobody_elses(alice: Client) -> None:
     assert len(set(taken)) == 4
 
 
-def test_the_account_next_door_sees_nothing(alice: Client, mallory: Client) -> None:
+def test_another_account_sees_nothing(alice: Client, mallory: Client) -> None:
     _, host = backend(alice)
     made = balancer(alice, configs=[{"nodes": [{"address": f"{host}:80", "label": "one"}]}])
     config = listed(alice, configs(made["id"]))[0]["id"]

@@ -104,7 +104,7 @@ def test_a_ticket_names_the_thing_it_is_about(alice: Client) -> None:
     }
 
 
-def test_a_ticket_names_what_other_rooms_have(cloud: Cloud, alice: Client) -> None:
+def test_a_ticket_names_what_other_resources_have(cloud: Cloud, alice: Client) -> None:
     stock = Stock(cloud, "alice")
     volume, balancer = stock.volume(None, "data"), stock.nodebalancer("host", "front")
     assert opened(alice, volume_id=volume)["entity"] == {

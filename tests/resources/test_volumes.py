@@ -201,7 +201,7 @@ def test_volumes_are_listed_filtered_and_paged(cloud: Cloud, alice: Client, mall
     refused(answer, "Cannot filter on size", "X-Filter")
 
 
-def test_a_volume_next_door_is_not_there(cloud: Cloud, alice: Client, mallory: Client) -> None:
+def test_the_volume_of_another_account_is_not_there(cloud: Cloud, alice: Client, mallory: Client) -> None:
     number = make(cloud, alice)
     for method, path, body in (
         ("GET", "", None),

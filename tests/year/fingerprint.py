@@ -13,7 +13,7 @@ from tests.resources.money import rows
 DIFFERENT_EACH_TIME = {
     ("account_user", "password"): "each hash of a password has a salt of its own",
     ("revision", "number"): "drawn anew with each change, so that no two states of a database share one",
-    ("worker", "id"): "a process draws its own number, from dice that nobody has seeded",
+    ("worker", "id"): "a process draws its own number, from a generator that nobody has seeded",
     ("worker", "lease"): "processes are alive in real time, whatever the clock of the server says",
 }
 NOTES = {

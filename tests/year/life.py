@@ -17,7 +17,7 @@ PLANS = ("g6-nanode-1", "g6-standard-1", "g6-standard-2", "g6-standard-6", "g6-d
 COUNTRIES = ("", "DE", "AU", "US", "GB")
 CARDS = ("valid", "valid", "valid", "declined")
 CODE = "SANDBOX-100"
-DEEDS = (
+ACTIONS = (
     *("create", "create", "create", "resize", "resize", "backups", "address", "delete", "transfer", "transfer"),
     *("pay", "rename", "volume", "balancer"),
 )
@@ -101,12 +101,12 @@ class Year:
     def _owner(self, at: int) -> Client:
         return self.application.client(self.tokens[at])
 
-    def run(self, days: int, deeds: int) -> None:
+    def run(self, days: int, actions: int) -> None:
         end = BEGINNING + days * DAY
         while self.application.now() < end:
             self.application.advance(self.rng.randrange(12 * 3600, 84 * 3600))
-            for _ in range(deeds):
-                self._deed(self.rng.randrange(len(self.tokens)))
+            for _ in range(actions):
+                self._act(self.rng.randrange(len(self.tokens)))
                 self.application.settle()
             self.log.read(self.application)
         self._end()
@@ -121,11 +121,11 @@ class Year:
             transfer = client.get(f"/v4/account/service-transfers/{token}").json()
             self.log.ended[token] = (transfer["status"], transfer["updated"])
 
-    def _deed(self, at: int) -> None:
+    def _act(self, at: int) -> None:
         self.application.advance(
             1 - self.application.now() % 1000 / 1000
         )  # requests come at full seconds, as events tell time
-        entry = self.rng.choice(DEEDS) if self.done["manage"] else "manage"
+        entry = self.rng.choice(ACTIONS) if self.done["manage"] else "manage"
         owner = self._owner(at)
         instances = owner.get("/v4/compute/instances?page_size=500").json()["data"]
         number = self.rng.choice(instances)["id"] if instances else 0
@@ -137,7 +137,7 @@ class Year:
         now = self.application.now()
         return any((now - began) % HOUR >= HOUR - SOON for began in (0, *self._began[number]))
 
-    # ---- deeds ------------------------------------------------------------------------------------------------------
+    # ---- actions ----------------------------------------------------------------------------------------------------
 
     def _create(self, _at: int, owner: Client, _number: int) -> Response:
         body = {"region": "us-east", "type": self.rng.choice(PLANS), "backups_enabled": self.rng.random() < 0.3}

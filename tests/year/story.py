@@ -85,7 +85,7 @@ def facts(log: Log) -> list[Fact]:
             assert event.status != "failed", event
             told_facts.append(Fact(moment(event.created), ACTIONS[event.action], event.account, int(event.entity or 0)))
     told_facts += _moves(log)
-    told_facts += [Fact(deed.at, deed.what, deed.account, deed.number, deed.size) for deed in log.made]
+    told_facts += [Fact(change.at, change.what, change.account, change.number, change.size) for change in log.made]
     return sorted(told_facts, key=lambda fact: fact.at)
 
 

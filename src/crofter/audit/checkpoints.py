@@ -77,7 +77,7 @@ def take(runtime: Runtime) -> Checkpoint:
 
 def _kept(db: Session, seen: list[ChainEnd], now: list[ChainEnd]) -> list[ChainEnd]:
     """Where the chains end now; but of a chain that lost what was seen of it, what was seen. Else the next checkpoint
-    after somebody's deed would forget it.
+    after somebody's change would forget it.
     """
     ends = {end[0]: end for end in now}
     for end in seen:

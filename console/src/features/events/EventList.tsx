@@ -37,7 +37,7 @@ export function EventList({ events, onSeen, line, onLeave }: Props) {
             {event.message && <span className={css.message}>{event.message}</span>}
             {isUnderWay(event) && <ProgressBar event={event} />}
           </div>
-          <div className={css.deeds}>
+          <div className={css.actions}>
             <CopyId id={event.id} />
             {onSeen && !event.seen && <IconButton icon="check" label={`Mark as seen up to event ${event.id}`} title="Seen up to here" onClick={() => onSeen(event)} />}
           </div>

@@ -1,4 +1,4 @@
-/** What deleting an instance takes with it, what it saves, and the deed itself. */
+/** What deleting an instance takes with it, what it saves, and the deletion itself. */
 import { useQuery } from "@tanstack/react-query";
 
 import type { Instance } from "../../api/client";

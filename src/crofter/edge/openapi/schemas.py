@@ -93,10 +93,10 @@ def _names(components: dict[str, Schema]) -> dict[str, str]:
     """What each component is called: its class, after its package where two share one."""
     names = {key: _name(schema.get("title", key)) for key, schema in components.items()}
     often = Counter(names.values())
-    return {key: name if often[name] == 1 else _room(key) + name for key, name in names.items()}
+    return {key: name if often[name] == 1 else _package(key) + name for key, name in names.items()}
 
 
-def _room(key: str) -> str:
+def _package(key: str) -> str:
     """``Devices`` of ``crofter.resources.profile.devices.shapes.DeviceView``."""
     return key.split(".")[-3].replace("_", " ").title().replace(" ", "")
 

@@ -108,7 +108,7 @@ def clone(ctx: Context, source: Instance, body: Clone) -> InstanceView:
     states.must_be_idle(ctx, source)
     needed = sum(disk.size for disk in copied[0])
     if disks.reserved(ctx, target.id) + needed > target.disk:
-        raise Invalid(disk_rules.NO_ROOM)
+        raise Invalid(disk_rules.NO_SPACE)
     args = _written_down(ctx, source, target, *copied)
     # Seen as something that the source does, though it is the target that is kept busy.
     states.start_job(ctx, CLONE, target, args, entity=store.entity(source), secondary=store.entity(target))

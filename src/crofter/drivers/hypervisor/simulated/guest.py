@@ -12,7 +12,7 @@ KERNEL = "6.1.0-simulated"
 LONGEST_LINE = 1024
 BELL, ESCAPE, INTERRUPT, END, ERASE_LINE = 0x07, 0x1B, 0x03, 0x04, 0x15
 ENTER, ERASE = (0x0A, 0x0D), (0x08, 0x7F)
-ROOM_FOR_ANSWER = 4 * LONGEST_LINE
+RESERVED_FOR_ANSWER = 4 * LONGEST_LINE
 """Bytes that one more character may add to what waits to be read: the answer to the line that it ends."""
 COMMANDS = ("clear", "date", "echo", "exit", "help", "hostname", "uname", "uptime", "whoami")
 
@@ -46,7 +46,7 @@ class SimulatedSerialPort:
         taken = 0
         with self._lock:
             for character in b"" if self._closed else content:
-                if len(self._unread) > SERIAL_BUFFER - ROOM_FOR_ANSWER:
+                if len(self._unread) > SERIAL_BUFFER - RESERVED_FOR_ANSWER:
                     self._held_back = True
                     break
                 self._unread += self._guest.typed(character)

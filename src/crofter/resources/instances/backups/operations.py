@@ -111,11 +111,11 @@ def keep(ctx: Context, work: StepContext) -> Sleep | None:
         updated=ctx.moment,
     )
     ctx.db.update_later(store.instance, {"id": instance.id}, last_successful=ctx.moment)
-    _make_room(ctx, instance, backup)
+    _forget_older(ctx, instance, backup)
     return None
 
 
-def _make_room(ctx: Context, instance: Instance, new: Backup) -> None:
+def _forget_older(ctx: Context, instance: Instance, new: Backup) -> None:
     same = [backup for backup in backups.of(ctx, instance.id) if backup.type == new.type and backup.status != "running"]
     if new.type == "snapshot":
         old = [backup for backup in same if backup.id != new.id]

@@ -117,7 +117,7 @@ def restore(ctx: Context, backup: Backup, body: Restore) -> None:
     needed = sum(disk["size"] for disk in backup.disks)
     taken = 0 if body.overwrite else disks.reserved(ctx, target.id)
     if taken + needed > target.disk:
-        raise Invalid(disk_rules.NO_ROOM)
+        raise Invalid(disk_rules.NO_SPACE)
     args = RestoreArgs(
         instance_id=target.id,
         backup_id=backup.id,

@@ -48,7 +48,7 @@ TOO_MANY = f"An account can have at most {MOST_IMAGES} images."
 def create(ctx: Context, body: ImageCreate) -> ImageView:
     disk, instance = _disk(ctx, body.disk_id)
     refuse(body, _about_disk(disk))
-    _must_have_room(ctx)
+    _must_have_quota(ctx)
     states.must_be_idle(ctx, instance)
     if disk.status != "ready":
         raise Invalid("The disk is not ready.", field="disk_id")
@@ -81,7 +81,7 @@ def _about_disk(disk: Disk) -> Iterator[Reason]:
         yield Reason(f"The disk must not be larger than {MOST_UNPACKED} MB", "disk_id")
 
 
-def _must_have_room(ctx: Context) -> None:
+def _must_have_quota(ctx: Context) -> None:
     if images.count(ctx) >= MOST_IMAGES:
         raise Invalid(TOO_MANY)
 
@@ -90,7 +90,7 @@ def prepare_upload(ctx: Context, body: ImageUpload) -> ImageUploadView:
     """An image whose bytes are still to come, to an address that only its owner is told."""
     if regions.find(ctx, body.region) is None:
         raise Invalid("region is not valid", field="region")
-    _must_have_room(ctx)
+    _must_have_quota(ctx)
     secret = ctx.rng.hex(64)
     image = images.insert(
         ctx,

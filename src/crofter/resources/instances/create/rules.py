@@ -133,7 +133,7 @@ def _request(ctx: Context, body: InstanceCreate) -> Request:
         [
             *about_place(ctx, plan_type, region),
             *_about_source(body, image, backup),
-            *(_about_room(body, plan_type, image, backup) if plan_type else ()),
+            *(_about_space(body, plan_type, image, backup) if plan_type else ()),
             *root_disk.complaints(ctx, body, image),
             *vlans.complaints(ctx, region, body.interfaces),
         ],
@@ -176,7 +176,7 @@ def _about_source(body: InstanceCreate, image: Image | None, backup: Backup | No
         yield Reason("The backup is in another region", "backup_id")
 
 
-def _about_room(body: InstanceCreate, plan_type: Type, image: Image | None, backup: Backup | None) -> Iterator[Reason]:
+def _about_space(body: InstanceCreate, plan_type: Type, image: Image | None, backup: Backup | None) -> Iterator[Reason]:
     if image is not None and image.size + body.swap_size > plan_type.disk:
         yield Reason("Insufficient space: the plan cannot hold the image and the swap disk", "swap_size")
     if backup is not None and sum(disk["size"] for disk in backup.disks) > plan_type.disk:

@@ -22,7 +22,7 @@ from crofter.resources.instances.root_disk import SeedPlan, sealed
 from crofter.resources.instances.store import Instance
 from crofter.shapes import UNSET
 
-NO_ROOM = "Insufficient space: the disks of this Compute would be larger than its plan allows."
+NO_SPACE = "Insufficient space: the disks of this Compute would be larger than its plan allows."
 NO_SYSTEM = ("raw", "swap", "initrd")
 POWERED_OFF = "Compute must be powered off in order to reset root password."
 
@@ -35,7 +35,7 @@ def create(ctx: Context, instance: Instance, body: DiskCreate) -> DiskView:
     image = images.offered(ctx, body.image)
     refuse(body, [*_about_disk(body, image), *root_disk.complaints(ctx, body, image)])
     states.must_be_idle(ctx, instance)
-    _must_have_room(ctx, instance, body.size)
+    _must_fit(ctx, instance, body.size)
     filesystem = body.filesystem or (image.filesystem if image else "ext4")
     label = body.label or f"{image.label if image else 'New'} Disk"[:48]
     disk = disks.insert(
@@ -64,9 +64,9 @@ def _about_disk(body: DiskCreate, image: Image | None) -> Iterator[Reason]:
         yield Reason("An image cannot be deployed to such a disk", "filesystem")
 
 
-def _must_have_room(ctx: Context, instance: Instance, size: int) -> None:
+def _must_fit(ctx: Context, instance: Instance, size: int) -> None:
     if disks.reserved(ctx, instance.id) + size > instance.disk:
-        raise Invalid(NO_ROOM)
+        raise Invalid(NO_SPACE)
 
 
 def update(ctx: Context, instance: Instance, disk: Disk, body: DiskUpdate) -> DiskView:
@@ -97,7 +97,7 @@ def in_use(ctx: Context, instance: Instance, disk_id: int) -> bool:
 def clone(ctx: Context, instance: Instance, disk: Disk) -> DiskView:
     states.must_be_idle(ctx, instance)
     _must_be_ready(disk)
-    _must_have_room(ctx, instance, disk.size)
+    _must_fit(ctx, instance, disk.size)
     made = disks.insert(
         ctx,
         instance.id,
@@ -116,7 +116,7 @@ def resize(ctx: Context, instance: Instance, disk: Disk, size: int) -> None:
     states.must_be_idle(ctx, instance)
     _must_be_ready(disk)
     if size > disk.size:
-        _must_have_room(ctx, instance, size - disk.size)
+        _must_fit(ctx, instance, size - disk.size)
     ctx.db.update(disks.disk, {"id": disk.id}, reserved=max(size, disk.size), status="not ready", updated=ctx.moment)
     args = DiskArgs(instance.id, disk.id, size)
     states.start_job(ctx, operations.RESIZE, instance, args, secondary=disks.entity(disk))

@@ -60,7 +60,7 @@ def trace_of(runtime: Runtime) -> Trace:
     return runtime.trace
 
 
-def make_world(database: Database, trace: Path | None = None) -> Runtime:
+def make_runtime(database: Database, trace: Path | None = None) -> Runtime:
     rng = Rng(7)
     return TracedRuntime(trace, Settings(), database, Clock(), rng, Keyring(bytes(32), rng), Kinds((), lambda *_: True))
 
@@ -156,7 +156,7 @@ def work_until_killed(
     if defect:
         plant(defect, database)
     database.signals.start()
-    runtime = make_world(database, trace)
+    runtime = make_runtime(database, trace)
     worker = Worker(runtime, OPERATIONS, {"std": threads}, lease=lease, poll=0.1)
     worker.start()
     told = {"fenced": 0, "done": 0, "failed": 0}
@@ -172,7 +172,7 @@ def work_until_killed(
 def request_killed(address: str, moment: str) -> None:
     """A request that writes a row and queues an operation, and dies before or after its commit."""
     database = open_at(address)
-    runtime = make_world(database)
+    runtime = make_runtime(database)
     with database.write() as db:
         db.insert(effect, op=0, step="request", pid=os.getpid())
         enqueue(Context(runtime, db), FIVE, Nothing(), key="k")
@@ -181,9 +181,9 @@ def request_killed(address: str, moment: str) -> None:
     os.kill(os.getpid(), 9)
 
 
-def conduct(address: str) -> None:
+def travel(address: str) -> None:
     """A time traveller that meets whatever is due within a minute, deadly as it may be."""
     database = open_at(address)
-    worker = Worker(make_world(database), OPERATIONS, {})
+    worker = Worker(make_runtime(database), OPERATIONS, {})
     worker.start()
     TimeTravel(worker).advance(60)

@@ -29,7 +29,7 @@ EVENING, MIDNIGHT, NIGHT = "2027-03-31T20:00:00", "2027-04-01T00:00:10", "2027-0
 TRANSFERS = "/v4/account/service-transfers"
 
 
-class Town:
+class TwoCustomers:
     """Alice and Bob, some hours before a month ends, and what the tests about them remember."""
 
     def __init__(self, cloud: Cloud, at: str = EVENING) -> None:
@@ -55,55 +55,55 @@ class Town:
 # ---- transfers ------------------------------------------------------------------------------------------------------
 
 
-def offer(town: Town) -> None:
-    town.compute = instance(town.alice, image="compute/alpine3.15", root_pass="Vq7!mmpx-Tolp")
-    town.cloud.settle()
-    town.until("2027-03-31T22:00:00")
-    town.token = offered(town.alice, town.compute)
+def offer(customers: TwoCustomers) -> None:
+    customers.compute = instance(customers.alice, image="compute/alpine3.15", root_pass="Vq7!mmpx-Tolp")
+    customers.cloud.settle()
+    customers.until("2027-03-31T22:00:00")
+    customers.token = offered(customers.alice, customers.compute)
 
 
 def offered(client: Client, number: int) -> str:
     return str(done(client.post(TRANSFERS, json={"entities": {"computes": [number]}}))["token"])
 
 
-def accept(town: Town) -> None:
-    done(town.bob.post(f"{TRANSFERS}/{town.token}/accept"))
-    town.cloud.settle()
+def accept(customers: TwoCustomers) -> None:
+    done(customers.bob.post(f"{TRANSFERS}/{customers.token}/accept"))
+    customers.cloud.settle()
 
 
-def has_moved(town: Town) -> None:
-    assert transfer_of(town) == ("completed", ["create", "accept"], ["accept"])
-    assert owners_of(town) == (404, 200, ["bob-receives"])
-    left = town.rows("SELECT month, bytes FROM traffic ORDER BY month")
+def has_moved(customers: TwoCustomers) -> None:
+    assert transfer_of(customers) == ("completed", ["create", "accept"], ["accept"])
+    assert owners_of(customers) == (404, 200, ["bob-receives"])
+    left = customers.rows("SELECT month, bytes FROM traffic ORDER BY month")
     assert [(month, sent > 0) for month, sent in left] == [("2027-02", False), ("2027-03", True)]
-    offered(town.bob, town.compute)
-    hours = billed_at_midnight(town)
+    offered(customers.bob, customers.compute)
+    hours = billed_at_midnight(customers)
     assert hours == {"alice": 3, "bob-receives": 1}  # the hour that had begun is Alice's
 
 
-def has_stayed(town: Town, _step: Step) -> None:
-    assert transfer_of(town) == ("failed", ["create", "accept", "fail"], ["accept", "fail"])
-    assert town.bob.get("/v4/account/events").json()["data"][0]["message"] == PLANTED
-    assert owners_of(town) == (200, 404, ["alice"])
-    assert town.rows("SELECT 1 FROM traffic") == []
-    offered(town.alice, town.compute)
-    assert billed_at_midnight(town) == {"alice": 4}
+def has_stayed(customers: TwoCustomers, _step: Step) -> None:
+    assert transfer_of(customers) == ("failed", ["create", "accept", "fail"], ["accept", "fail"])
+    assert customers.bob.get("/v4/account/events").json()["data"][0]["message"] == PLANTED
+    assert owners_of(customers) == (200, 404, ["alice"])
+    assert customers.rows("SELECT 1 FROM traffic") == []
+    offered(customers.alice, customers.compute)
+    assert billed_at_midnight(customers) == {"alice": 4}
 
 
-def nobody_comes(town: Town) -> None:
-    town.until("2027-04-01T22:00:10")
+def nobody_comes(customers: TwoCustomers) -> None:
+    customers.until("2027-04-01T22:00:10")
 
 
-def has_run_out(town: Town, _step: Step | None = None) -> None:
-    assert transfer_of(town) == ("stale", ["create", "stale"], [])
-    assert owners_of(town) == (200, 404, ["alice"])
-    offered(town.alice, town.compute)
+def has_run_out(customers: TwoCustomers, _step: Step | None = None) -> None:
+    assert transfer_of(customers) == ("stale", ["create", "stale"], [])
+    assert owners_of(customers) == (200, 404, ["alice"])
+    offered(customers.alice, customers.compute)
 
 
-def transfer_of(town: Town) -> tuple[str, list[str], list[str]]:
+def transfer_of(customers: TwoCustomers) -> tuple[str, list[str], list[str]]:
     """Its status, and what the logs of both say of it."""
-    status = done(town.alice.get(f"{TRANSFERS}/{town.token}"))["status"]
-    return status, told(town.alice), told(town.bob)
+    status = done(customers.alice.get(f"{TRANSFERS}/{customers.token}"))["status"]
+    return status, told(customers.alice), told(customers.bob)
 
 
 def told(client: Client) -> list[str]:
@@ -111,16 +111,19 @@ def told(client: Client) -> list[str]:
     return [action.removeprefix("entity_transfer_") for action in said]
 
 
-def owners_of(town: Town) -> tuple[int, int, list[str]]:
+def owners_of(customers: TwoCustomers) -> tuple[int, int, list[str]]:
     """What Alice and Bob are answered about the instance, and who pays for it."""
-    seen = [client.get(f"/v4/compute/instances/{town.compute}").status_code for client in (town.alice, town.bob)]
-    return seen[0], seen[1], payers(town.cloud, town.compute)
+    seen = [
+        client.get(f"/v4/compute/instances/{customers.compute}").status_code
+        for client in (customers.alice, customers.bob)
+    ]
+    return seen[0], seen[1], payers(customers.cloud, customers.compute)
 
 
-def billed_at_midnight(town: Town) -> dict[str, int]:
+def billed_at_midnight(customers: TwoCustomers) -> dict[str, int]:
     """Hours of the instance on the invoices of each."""
-    town.until(MIDNIGHT)
-    people = {"alice": town.alice, "bob-receives": town.bob}
+    customers.until(MIDNIGHT)
+    people = {"alice": customers.alice, "bob-receives": customers.bob}
     lines_of = {
         name: [line for bill in invoices(client) for line in items(client, bill["id"])]
         for name, client in people.items()
@@ -131,60 +134,60 @@ def billed_at_midnight(town: Town) -> dict[str, int]:
 # ---- invoices -------------------------------------------------------------------------------------------------------
 
 
-def use(town: Town) -> None:
-    instance(town.alice, "g6-standard-2")
+def use(customers: TwoCustomers) -> None:
+    instance(customers.alice, "g6-standard-2")
 
 
-def month_ends(town: Town) -> None:
-    town.until(MIDNIGHT)
+def month_ends(customers: TwoCustomers) -> None:
+    customers.until(MIDNIGHT)
 
 
-def is_billed_once(town: Town) -> None:
-    (bill,) = invoices(town.alice)
+def is_billed_once(customers: TwoCustomers) -> None:
+    (bill,) = invoices(customers.alice)
     assert (bill["date"], bill["subtotal"], bill["tax"]) == ("2027-04-01T00:00:00", 0.12, 0.02)
-    is_paid_once(town, bill)
+    is_paid_once(customers, bill)
 
 
-def is_paid_once(town: Town, bill: dict[str, Any]) -> None:
-    assert [payment["usd"] for payment in town.alice.get("/v4/account/payments").json()["data"]] == [bill["total"]]
-    assert town.rows("SELECT status FROM charge") == [("paid",)]
-    assert town.alice.get("/v4/account").json()["balance"] == 0
-    assert actions(town.alice).count("payment_submitted") == 1
-    assert town.mails("Invoice") == [f"{bill['label']} is ready.\nNothing is due.\n"]
+def is_paid_once(customers: TwoCustomers, bill: dict[str, Any]) -> None:
+    assert [payment["usd"] for payment in customers.alice.get("/v4/account/payments").json()["data"]] == [bill["total"]]
+    assert customers.rows("SELECT status FROM charge") == [("paid",)]
+    assert customers.alice.get("/v4/account").json()["balance"] == 0
+    assert actions(customers.alice).count("payment_submitted") == 1
+    assert customers.mails("Invoice") == [f"{bill['label']} is ready.\nNothing is due.\n"]
 
 
-def is_billed_later(town: Town, step: Step) -> None:
+def is_billed_later(customers: TwoCustomers, step: Step) -> None:
     made = 1 if step.name == "collect" else 0
-    assert len(invoices(town.alice)) == made
-    assert town.rows("SELECT status FROM charge") == [("pending",)] * made
-    assert town.mails("Invoice") == []
-    town.until("2027-04-01T06:01:00")
-    is_billed_once(town)
+    assert len(invoices(customers.alice)) == made
+    assert customers.rows("SELECT status FROM charge") == [("pending",)] * made
+    assert customers.mails("Invoice") == []
+    customers.until("2027-04-01T06:01:00")
+    is_billed_once(customers)
 
 
-def use_much(town: Town) -> None:
-    instance(town.alice, "g6-standard-16")
-    with town.cloud.runtime.database.write() as db:
-        began = town.cloud.runtime.clock.now() - 120 * 3_600_000  # as if it were there for five days
+def use_much(customers: TwoCustomers) -> None:
+    instance(customers.alice, "g6-standard-16")
+    with customers.cloud.runtime.database.write() as db:
+        began = customers.cloud.runtime.clock.now() - 120 * 3_600_000  # as if it were there for five days
         db.raw(f"UPDATE meter SET began = {began}, billed_until = {began}")
 
 
-def morning_comes(town: Town) -> None:
-    town.until("2027-03-11T03:00:10")
+def morning_comes(customers: TwoCustomers) -> None:
+    customers.until("2027-03-11T03:00:10")
 
 
-def is_billed_in_between(town: Town) -> None:
-    (bill,) = invoices(town.alice)
+def is_billed_in_between(customers: TwoCustomers) -> None:
+    (bill,) = invoices(customers.alice)
     assert (bill["date"], bill["subtotal"]) == ("2027-03-11T03:00:03", 58.56)  # 122 hours, at the third try
-    is_paid_once(town, bill)
+    is_paid_once(customers, bill)
 
 
-def is_billed_the_next_morning(town: Town, _step: Step) -> None:
-    assert invoices(town.alice) == []
-    town.until("2027-03-12T03:00:10")
-    (bill,) = invoices(town.alice)
+def is_billed_the_next_morning(customers: TwoCustomers, _step: Step) -> None:
+    assert invoices(customers.alice) == []
+    customers.until("2027-03-12T03:00:10")
+    (bill,) = invoices(customers.alice)
     assert (bill["date"], bill["subtotal"]) == ("2027-03-12T03:00:00", 69.6)  # 145 hours
-    is_paid_once(town, bill)
+    is_paid_once(customers, bill)
 
 
 # ---- payments -------------------------------------------------------------------------------------------------------
@@ -217,26 +220,26 @@ def dying(cloud: Cloud, when: str) -> Iterator[None]:
         runtime.payments = before
 
 
-def pay_unheard(town: Town) -> None:
-    with dying(town.cloud, "unheard"):
-        assert town.alice.post("/v4/account/payments", json={"usd": "20.00"}).status_code == 503
+def pay_unheard(customers: TwoCustomers) -> None:
+    with dying(customers.cloud, "unheard"):
+        assert customers.alice.post("/v4/account/payments", json={"usd": "20.00"}).status_code == 503
 
 
-def minutes_pass(town: Town) -> None:
-    town.until("2027-03-31T20:15:00")
+def minutes_pass(customers: TwoCustomers) -> None:
+    customers.until("2027-03-31T20:15:00")
 
 
-def is_paid(town: Town) -> None:
-    assert town.rows("SELECT status FROM charge") == [("paid",)]
-    assert [payment["usd"] for payment in town.alice.get("/v4/account/payments").json()["data"]] == [20]
-    assert town.alice.get("/v4/account").json()["balance"] == -20
-    assert actions(town.alice).count("payment_submitted") == 1
+def is_paid(customers: TwoCustomers) -> None:
+    assert customers.rows("SELECT status FROM charge") == [("paid",)]
+    assert [payment["usd"] for payment in customers.alice.get("/v4/account/payments").json()["data"]] == [20]
+    assert customers.alice.get("/v4/account").json()["balance"] == -20
+    assert actions(customers.alice).count("payment_submitted") == 1
 
 
-def is_paid_later(town: Town, _step: Step) -> None:
-    assert town.rows("SELECT status FROM charge") == [("pending",)]
-    town.until("2027-04-01T03:00:00")
-    is_paid(town)
+def is_paid_later(customers: TwoCustomers, _step: Step) -> None:
+    assert customers.rows("SELECT status FROM charge") == [("pending",)]
+    customers.until("2027-04-01T03:00:00")
+    is_paid(customers)
 
 
 # ---- all of them ----------------------------------------------------------------------------------------------------
@@ -246,10 +249,10 @@ class Scenario(NamedTuple):
     """How an operation comes about, and what must be so when it came to its end, or could not."""
 
     at: str
-    before: Callable[[Town], None]
-    act: Callable[[Town], None]
-    done: Callable[[Town], None]
-    failed: Callable[[Town, Step], None]
+    before: Callable[[TwoCustomers], None]
+    act: Callable[[TwoCustomers], None]
+    done: Callable[[TwoCustomers], None]
+    failed: Callable[[TwoCustomers, Step], None]
 
 
 SCENARIOS = {
@@ -262,17 +265,17 @@ SCENARIOS = {
 }
 
 
-def all_is_in_order(town: Town) -> None:
+def all_is_in_order(customers: TwoCustomers) -> None:
     """Nothing was taken twice or is under way for ever, and everybody is told the balance that the ledger has."""
-    books_are_in_order(town.cloud)
-    for name, client in (("alice", town.alice), ("bob-receives", town.bob)):
+    books_are_in_order(customers.cloud)
+    for name, client in (("alice", customers.alice), ("bob-receives", customers.bob)):
         account = f"(SELECT account_id FROM account_user WHERE username = '{name}')"
-        ((owed,),) = town.rows(f"SELECT sum(amount) FROM ledger WHERE book = 'owed' AND account_id = {account}")
+        ((owed,),) = customers.rows(f"SELECT sum(amount) FROM ledger WHERE book = 'owed' AND account_id = {account}")
         told = client.get("/v4/account")
         assert told.status_code == 401 or round(told.json()["balance"] * 1_000_000) == (owed or 0), name
-    assert town.rows("SELECT 1 FROM charge WHERE status = 'pending'") == []
-    assert town.rows("SELECT 1 FROM transfer WHERE status = 'accepted'") == []
+    assert customers.rows("SELECT 1 FROM charge WHERE status = 'pending'") == []
+    assert customers.rows("SELECT 1 FROM transfer WHERE status = 'accepted'") == []
     held = "SELECT 1 FROM transfer_claim c JOIN transfer t ON t.id = c.transfer_id WHERE t.status <> 'pending'"
-    assert town.rows(held) == []
+    assert customers.rows(held) == []
     running = "SELECT object_id, account_id FROM meter WHERE what = 'compute' AND ended IS NULL"
-    assert sorted(town.rows(running)) == sorted(town.rows("SELECT id, account_id FROM instance"))
+    assert sorted(customers.rows(running)) == sorted(customers.rows("SELECT id, account_id FROM instance"))
