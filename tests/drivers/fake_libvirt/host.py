@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import count
-from typing import Any
+from typing import Any, Literal
 from xml.etree import ElementTree
 
 from tests.drivers.fake_libvirt.machines import SECOND, DomainRef, FakeDomain, run_helper
@@ -89,6 +89,8 @@ class FakeHost:
         """What a test does when a call arrives, before it is carried out: wait, or raise."""
         self.helper: Callable[[File, str], str] | None = None
         """What the helper system does instead of its script, and answers."""
+        self.halting_helpers: list[Literal["starting", "booting"]] = []
+        """When the next helper systems come to a halt before they begin: QEMU itself, or what it runs."""
 
     def reached(self, call: str, name: str = "") -> None:
         self._must_be_there()
@@ -153,6 +155,13 @@ class Connection:
             raise Fault("NO_DOMAIN", name)
         return DomainRef(self, self.host.domains[name])
 
+    def lookupByUUIDString(self, identity: str) -> DomainRef:  # noqa: N802
+        self.host.reached("lookupByUUIDString", identity)
+        for domain in self.host.domains.values():
+            if f"<uuid>{identity}</uuid>" in domain.described:
+                return DomainRef(self, domain)
+        raise Fault("NO_DOMAIN", identity)
+
     def listAllDomains(self) -> list[DomainRef]:  # noqa: N802
         self.host.reached("listAllDomains")
         return [DomainRef(self, domain) for domain in list(self.host.domains.values())]
@@ -165,10 +174,17 @@ class Connection:
         return DomainRef(self, known)
 
     def createXML(self, described: str, _flags: int) -> DomainRef:  # noqa: N802
-        """Only the helper system is started so; it has done its work and gone when this returns."""
+        """Only the helper system is started so; it has done its work and gone when this returns, unless it halts."""
         made = FakeDomain(self.host, described)
         self.host.reached("createXML helper", made.name)
-        run_helper(self.host, described)
+        if self.host.halting_helpers:
+            self.host.domains[made.name] = made
+            made.start()
+            if self.host.halting_helpers.pop(0) == "starting":
+                eventually(lambda: made.running is None)
+                raise Fault("INTERNAL_ERROR", "qemu unexpectedly closed the monitor")
+        else:
+            run_helper(self.host, described)
         return DomainRef(self, made)
 
     def domainListGetStats(self, domains: list[DomainRef], *_: int) -> list[tuple[DomainRef, dict[str, Any]]]:  # noqa: N802

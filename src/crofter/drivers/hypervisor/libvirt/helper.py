@@ -7,10 +7,12 @@ on another. Texts travel as data, encoded: nothing of a tenant is ever a word of
 from __future__ import annotations
 
 import logging
+import threading
 import time
 import uuid
 from typing import Any
 
+from crofter.drivers.hypervisor.errors import DriverError
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.domain_xml import Boot, Drive, MachineXml, machine
 from crofter.drivers.hypervisor.libvirt.host import HostClient
@@ -20,6 +22,11 @@ log = logging.getLogger("crofter")
 
 LIMIT = 600.0
 """Real seconds after which the helper counts as hung."""
+STARTS = 120.0
+"""Real seconds after which it is started again if it has not begun with its script. That takes a few; but an emulated
+machine may come to a halt while it boots."""
+BEGUN = "begun\n"
+"""What it writes where its answer will be, before it does anything."""
 SMALLEST = 1 << 16
 """Bytes of the disks for script and answer."""
 MEMORY = 256
@@ -38,10 +45,11 @@ class HelperFailed(Exception):
 def run(job: JobContext, host: HostClient, volume: str, script: str) -> str:
     """Do the script on a disk that nothing uses; what it printed.
 
-    A machine that goes without a word was killed, and is started again: every script may be done twice.
+    A machine that goes without a word was killed, and is started again: every script may be done twice. So is one that
+    does not come to its script, but for the last: a host may be slower than anybody thought.
     """
     for attempt in range(1, TRIES + 1):
-        answer = _answer(job, host, volume, script)
+        answer = _answer(job, host, volume, script, starts=STARTS if attempt < TRIES else LIMIT)
         if answer:
             break
         log.warning("job %s: the helper system went without a word, at try %s of %s", job.number, attempt, TRIES)
@@ -50,22 +58,27 @@ def run(job: JobContext, host: HostClient, volume: str, script: str) -> str:
     return answer
 
 
-def _answer(job: JobContext, host: HostClient, volume: str, script: str) -> str:
+def _answer(job: JobContext, host: HostClient, volume: str, script: str, *, starts: float) -> str:
     files = {name: job.scratch(name) for name in ("script", "answer")}
     content = script.encode()
     host.send_bytes(files["script"], content.ljust(-(-len(content) // SMALLEST) * SMALLEST, b"\0"))
     host.send_bytes(files["answer"], bytes(SMALLEST))
     try:
-        _boot(job, host, volume, files)
-        parts: list[bytes] = []
-        host.receive(files["answer"], parts.append)
+        _boot(job, host, volume, files, starts)
+        answer = _written(host, files["answer"])
     finally:
         for name in files.values():
             host.drop(name)
+    return "" if answer == BEGUN else answer
+
+
+def _written(host: HostClient, file: str) -> str:
+    parts: list[bytes] = []
+    host.receive(file, parts.append)
     return b"".join(parts).rstrip(b"\0").decode(errors="replace")
 
 
-def _boot(job: JobContext, host: HostClient, volume: str, files: dict[str, str]) -> None:
+def _boot(job: JobContext, host: HostClient, volume: str, files: dict[str, str], starts: float) -> None:
     system = job.media.helper
     boot = Boot(host.path(host.have(system.kernel)), host.path(host.have(system.initrd)), "quiet panic=-1")
     drives = (
@@ -73,20 +86,44 @@ def _boot(job: JobContext, host: HostClient, volume: str, files: dict[str, str])
         Drive(host.path(files["script"]), "sdb", "raw", readonly=True),
         Drive(host.path(files["answer"]), "sdc", "raw"),
     )
-    name = host.names.helper(job.number)
+    name, identity = host.names.helper(job.number), str(uuid.uuid4())
     job.check()
     _destroy(host.named(name))  # of a process that died over this job
-    wanted = MachineXml(name, str(uuid.uuid4()), 0, host.platform, MEMORY, 1, drives, boot, helper=True)
-    domain = host.work_connection.createXML(machine(wanted), virt.VIR_DOMAIN_START_AUTODESTROY)
-    ends = time.monotonic() + LIMIT
+    wanted = MachineXml(name, identity, 0, host.platform, MEMORY, 1, drives, boot, helper=True)
+    halted = threading.Event()
+    watch = threading.Timer(starts, _end_unless_begun, (host, identity, files["answer"], halted))
+    watch.daemon = True
+    watch.start()
+    domain = None
     try:
-        while _is_there(domain):
-            job.check()
-            if time.monotonic() > ends:
-                raise HelperFailed("the helper system hangs")
-            time.sleep(0.05)
+        # While QEMU has not answered libvirt, this waits for it without an end: hence the watch from another thread.
+        domain = host.work_connection.createXML(machine(wanted), virt.VIR_DOMAIN_START_AUTODESTROY)
+        _await_end(job, domain)
+    except LibvirtError:
+        if not halted.is_set():
+            raise
     finally:
+        watch.cancel()
         _destroy(domain)  # this one, and not that of whoever has taken the job over
+
+
+def _end_unless_begun(host: HostClient, identity: str, answer: str, halted: threading.Event) -> None:
+    try:
+        if _written(host, answer):
+            return
+        halted.set()
+        _destroy(host.work_connection.lookupByUUIDString(identity))
+    except (LibvirtError, DriverError):
+        log.warning("a helper system that may have come to a halt was not ended", exc_info=True)
+
+
+def _await_end(job: JobContext, domain: Any) -> None:
+    ends = time.monotonic() + LIMIT
+    while _is_there(domain):
+        job.check()
+        if time.monotonic() > ends:
+            raise HelperFailed("the helper system hangs")
+        time.sleep(0.05)
 
 
 def _is_there(domain: Any) -> bool:
