@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 import shutil
 import subprocess
 import symtable
@@ -16,6 +15,8 @@ from pathlib import Path
 
 import grimp
 import pytest
+
+from tests.plain_words import metaphors
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "crofter"
@@ -175,30 +176,21 @@ def test_variables_are_named_after_what_they_hold() -> None:
 
 # Plain words
 
-METAPHORS = re.compile(
-    "(?<![a-z])(h[o]uses?|r[o]oms?|c[o]rridors?|d[o]wnstairs|doors?|lanes?|grips?|desks?|shelf|crews?|lookouts?|deeds?)(?![a-z])"
-)
-
-
-def metaphors(text: str) -> list[str]:
-    """Names that use a word of our own for something that the field has a word for; texts may be about real ones."""
-    if not METAPHORS.search(_by_words(text)):
-        return []  # as most files: to parse them all would take seconds
-    named = (value for node in nodes(text) for key, value in ast.iter_fields(node) if key in NAMING)
-    return sorted({name for name in named if isinstance(name, str) and METAPHORS.search(_by_words(name))})
-
-
 NAMING = {"arg", "asname", "attr", "id", "name"}
+"""Where the nodes of a syntax tree keep names; texts may be about real ones."""
 
 
-def _by_words(name: str) -> str:
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
+def names_of_our_own(text: str) -> list[str]:
+    if not metaphors(text):
+        return []  # as most files: to parse them all would take seconds
+    named = {value for node in nodes(text) for key, value in ast.iter_fields(node) if key in NAMING}
+    return sorted(name for name in named if isinstance(name, str) and metaphors(name))
 
 
 def test_names_are_the_words_of_the_field() -> None:
     planted = "class FrontDoor: ...\ndef lane_of(): ...\nx.desk = indoors = lanesplit = 'a deed'"
-    assert metaphors(planted) == ["FrontDoor", "desk", "lane_of"]
-    named = {file.relative_to(ROOT).as_posix(): metaphors(file.read_text()) for file in all_python()}
+    assert names_of_our_own(planted) == ["FrontDoor", "desk", "lane_of"]
+    named = {file.relative_to(ROOT).as_posix(): names_of_our_own(file.read_text()) for file in all_python()}
     assert {name: words for name, words in named.items() if words} == {}
 
 

@@ -1,0 +1,14 @@
+"""Words of our own that would hide a word of the field, in pages and in names."""
+
+from __future__ import annotations
+
+import re
+
+_METAPHORS = "h[o]uses?|r[o]oms?|c[o]rridors?|d[o]wnstairs|doors?|lanes?|grips?|pulses?|dice|desks?|shelf|crews?|lookouts?|deeds?"
+"""Some are written so that a search for the word does not end here."""
+
+
+def metaphors(text: str, *more: str) -> list[str]:
+    """Those in a text or a name, in which a word also ends at an underscore or before a capital letter."""
+    words = "|".join((_METAPHORS, *more))
+    return re.findall(rf"(?<![a-z])({words})(?![a-z])", re.sub(r"(?<=[a-z])(?=[A-Z])", "_", text).lower())
