@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-_METAPHORS = "h[o]uses?|r[o]oms?|c[o]rridors?|d[o]wnstairs|doors?|lanes?|grips?|pulses?|dice|desks?|shelf|crews?|lookouts?|deeds?"
+_METAPHORS = (
+    "h[o]uses?|r[o]oms?|c[o]rridors?|d[o]wnstairs|doors?|lanes?|grips?|pulses?|dice|desks?|shelf|shelves|crews?"
+    "|lookouts?|deeds?|towns?"
+)
 """Some are written so that a search for the word does not end here."""
 
 

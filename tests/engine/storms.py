@@ -1,4 +1,4 @@
-"""Crews of worker processes that are killed and stopped, and the audit of what they leave behind."""
+"""Groups of worker processes that are killed and stopped, and the audit of what they leave behind."""
 
 from __future__ import annotations
 

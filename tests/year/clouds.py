@@ -1,4 +1,4 @@
-"""Houses in which a year can pass: one whose power fails at arbitrary points, and one whose process is killed."""
+"""Servers with which a year can pass: one whose power fails at arbitrary points, and one whose process is killed."""
 
 from __future__ import annotations
 
