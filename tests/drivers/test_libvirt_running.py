@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crofter.drivers.hypervisor import BackupRef, DiskRef, DriverError
-from crofter.drivers.hypervisor.libvirt import helper, tables
+from crofter.drivers.hypervisor.libvirt import tables
 from tests.drivers.bench import Machine, Yard
 from tests.drivers.fake_libvirt.bench import PATIENCE, FakeBench
 from tests.drivers.fake_libvirt.module import Fault, virt
@@ -215,32 +215,6 @@ def test_growing_that_is_taken_over_grows_all_the_same(fake_yard: Yard, fake_ben
         fake_yard.done(lambda: fake_yard.driver.ensure_size(disk, 6000, order))
     assert all("grow_flat" in script for script in told)
     assert told
-
-
-def test_a_helper_that_never_begins_is_started_again(
-    fake_yard: Yard, fake_bench: FakeBench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(helper, "STARTS", 0.1)
-    disk = fake_yard.image_disk(fake_yard.host())
-    host = fake_bench.host(disk.host)
-    before, host.halting_helpers = len(host.called("createXML helper")), ["starting", "booting"]
-    assert grown(fake_yard, disk, 6000) is None
-    assert len(host.called("createXML helper")) - before == 3
-    assert not any(domain.running for domain in host.domains.values() if "-job-" in domain.name)
-
-
-def test_a_helper_that_has_begun_is_left_in_peace(
-    fake_yard: Yard, fake_bench: FakeBench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Killed over long work, it would begin anew, and never come to its end."""
-    monkeypatch.setattr(helper, "STARTS", 0.1)
-    monkeypatch.setattr(helper, "LIMIT", 1.0)
-    monkeypatch.setattr(helper, "_written", lambda *_: helper.BEGUN)
-    disk = fake_yard.image_disk(fake_yard.host())
-    host = fake_bench.host(disk.host)
-    before, host.halting_helpers = len(host.called("createXML helper")), ["booting"]
-    assert grown(fake_yard, disk, 6000) is not None
-    assert len(host.called("createXML helper")) - before == 1
 
 
 @pytest.mark.parametrize(

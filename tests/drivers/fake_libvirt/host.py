@@ -7,7 +7,8 @@ from itertools import count
 from typing import Any, Literal
 from xml.etree import ElementTree
 
-from tests.drivers.fake_libvirt.machines import SECOND, DomainRef, FakeDomain, run_helper
+from crofter.drivers.hypervisor.libvirt.helper import BEGUN
+from tests.drivers.fake_libvirt.machines import SECOND, DomainRef, FakeDomain, answer_file, run_helper
 from tests.drivers.fake_libvirt.module import Fault
 from tests.drivers.fake_libvirt.storage import File, Folder, Pool, Stream
 from tests.resources.followers import eventually
@@ -89,8 +90,8 @@ class FakeHost:
         """What a test does when a call arrives, before it is carried out: wait, or raise."""
         self.helper: Callable[[File, str], str] | None = None
         """What the helper system does instead of its script, and answers."""
-        self.halting_helpers: list[Literal["starting", "booting"]] = []
-        """When the next helper systems come to a halt before they begin: QEMU itself, or what it runs."""
+        self.halting_helpers: list[Literal["starting", "booting", "working"]] = []
+        """When the next helper systems come to a halt: QEMU itself, what it runs, or when that has begun its script."""
 
     def reached(self, call: str, name: str = "") -> None:
         self._must_be_there()
@@ -157,7 +158,7 @@ class Connection:
 
     def lookupByUUIDString(self, identity: str) -> DomainRef:  # noqa: N802
         self.host.reached("lookupByUUIDString", identity)
-        for domain in self.host.domains.values():
+        for domain in list(self.host.domains.values()):
             if f"<uuid>{identity}</uuid>" in domain.described:
                 return DomainRef(self, domain)
         raise Fault("NO_DOMAIN", identity)
@@ -178,9 +179,12 @@ class Connection:
         made = FakeDomain(self.host, described)
         self.host.reached("createXML helper", made.name)
         if self.host.halting_helpers:
+            when = self.host.halting_helpers.pop(0)
+            if when == "working":
+                answer_file(self.host, described).content = BEGUN.encode()
             self.host.domains[made.name] = made
             made.start()
-            if self.host.halting_helpers.pop(0) == "starting":
+            if when == "starting":
                 eventually(lambda: made.running is None)
                 raise Fault("INTERNAL_ERROR", "qemu unexpectedly closed the monitor")
         else:

@@ -265,10 +265,18 @@ def _text(domain: FakeDomain, part: str) -> str | None:
 
 def run_helper(host: FakeHost, described: str) -> None:
     """What its script would do, as far as the driver can see it."""
-    disks = {disk.findtext("serial"): _file(disk) for disk in ElementTree.fromstring(described).iter("disk")}
-    subject, script, answer = (host.world.file(disks[slot]) for slot in ("sda", "sdb", "sdc"))
+    subject, script, answer = _disks_of_helper(host, described)
     text = script.content.rstrip(b"\0").decode()
     answer.content = (host.helper or work_on)(subject, text).encode()
+
+
+def answer_file(host: FakeHost, described: str) -> File:
+    return _disks_of_helper(host, described)[2]
+
+
+def _disks_of_helper(host: FakeHost, described: str) -> list[File]:
+    disks = {disk.findtext("serial"): _file(disk) for disk in ElementTree.fromstring(described).iter("disk")}
+    return [host.world.file(disks[slot]) for slot in ("sda", "sdb", "sdc")]
 
 
 def work_on(subject: File, script: str) -> str:

@@ -7,16 +7,15 @@ on another. Texts travel as data, encoded: nothing of a tenant is ever a word of
 from __future__ import annotations
 
 import logging
-import threading
 import time
 import uuid
 from typing import Any
 
-from crofter.drivers.hypervisor.errors import DriverError
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.domain_xml import Boot, Drive, MachineXml, machine
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.job_context import JobContext
+from crofter.drivers.hypervisor.libvirt.watching import watched
 
 log = logging.getLogger("crofter")
 
@@ -27,6 +26,8 @@ STARTS = 120.0
 machine may come to a halt while it boots."""
 BEGUN = "begun\n"
 """What it writes where its answer will be, before it does anything."""
+FIRST = f'echo {BEGUN.strip()} | dd of="$D_sdc" conv=notrunc,fsync 2>/dev/null || :\n'
+"""Part of each script, so that helper systems of any age do it."""
 SMALLEST = 1 << 16
 """Bytes of the disks for script and answer."""
 MEMORY = 256
@@ -60,7 +61,7 @@ def run(job: JobContext, host: HostClient, volume: str, script: str) -> str:
 
 def _answer(job: JobContext, host: HostClient, volume: str, script: str, *, starts: float) -> str:
     files = {name: job.scratch(name) for name in ("script", "answer")}
-    content = script.encode()
+    content = (FIRST + script).encode()
     host.send_bytes(files["script"], content.ljust(-(-len(content) // SMALLEST) * SMALLEST, b"\0"))
     host.send_bytes(files["answer"], bytes(SMALLEST))
     try:
@@ -72,9 +73,9 @@ def _answer(job: JobContext, host: HostClient, volume: str, script: str, *, star
     return "" if answer == BEGUN else answer
 
 
-def _written(host: HostClient, file: str) -> str:
+def _written(host: HostClient, file: str, connection: Any = None) -> str:
     parts: list[bytes] = []
-    host.receive(file, parts.append)
+    host.receive(file, parts.append, connection)
     return b"".join(parts).rstrip(b"\0").decode(errors="replace")
 
 
@@ -90,31 +91,21 @@ def _boot(job: JobContext, host: HostClient, volume: str, files: dict[str, str],
     job.check()
     _destroy(host.named(name))  # of a process that died over this job
     wanted = MachineXml(name, identity, 0, host.platform, MEMORY, 1, drives, boot, helper=True)
-    halted = threading.Event()
-    watch = threading.Timer(starts, _end_unless_begun, (host, identity, files["answer"], halted))
-    watch.daemon = True
-    watch.start()
+
+    def halted(connection: Any) -> Any:
+        helper = connection.lookupByUUIDString(identity)
+        return None if _written(host, files["answer"], connection) else helper
+
     domain = None
-    try:
-        # While QEMU has not answered libvirt, this waits for it without an end: hence the watch from another thread.
-        domain = host.work_connection.createXML(machine(wanted), virt.VIR_DOMAIN_START_AUTODESTROY)
-        _await_end(job, domain)
-    except LibvirtError:
-        if not halted.is_set():
-            raise
-    finally:
-        watch.cancel()
-        _destroy(domain)  # this one, and not that of whoever has taken the job over
-
-
-def _end_unless_begun(host: HostClient, identity: str, answer: str, halted: threading.Event) -> None:
-    try:
-        if _written(host, answer):
-            return
-        halted.set()
-        _destroy(host.work_connection.lookupByUUIDString(identity))
-    except (LibvirtError, DriverError):
-        log.warning("a helper system that may have come to a halt was not ended", exc_info=True)
+    with watched(host, starts, halted) as was_ended:
+        try:
+            domain = host.work_connection.createXML(machine(wanted), virt.VIR_DOMAIN_START_AUTODESTROY)
+            _await_end(job, domain)
+        except LibvirtError:
+            if not was_ended.is_set():
+                raise
+        finally:
+            _destroy(domain)  # this one, and not that of whoever has taken the job over
 
 
 def _await_end(job: JobContext, domain: Any) -> None:

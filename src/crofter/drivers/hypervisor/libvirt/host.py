@@ -70,6 +70,11 @@ class HostClient:
         return connection_to(self.entry.uri, "work").get(60)
 
     @property
+    def watch_connection(self) -> Any:
+        """For looking at work that may have come to a halt, and be all that the connection for work has time for."""
+        return connection_to(self.entry.uri, "watch").get()
+
+    @property
     def platform(self) -> Platform:
         """What machines of this host are made for. Refused without KVM, unless the operator has allowed that."""
         known = _platforms.get(self.entry.uri)
@@ -115,9 +120,9 @@ class HostClient:
         except LibvirtError:  # two jobs, or two processes, may need it for the first time
             return connection.storagePoolLookupByName(name)
 
-    def volume(self, name: str, *, volumes: bool = False) -> Any:
+    def volume(self, name: str, connection: Any = None, *, volumes: bool = False) -> Any:
         """The volume, or None."""
-        pool = self.pool(self.work_connection, volumes=volumes)
+        pool = self.pool(connection or self.work_connection, volumes=volumes)
         for fresh in (False, True):
             if fresh:
                 _refresh(pool)
@@ -185,9 +190,10 @@ class HostClient:
 
         self.send(name, take, len(content), "raw", len(content))
 
-    def receive(self, name: str, take: Callable[[bytes], None]) -> None:
-        volume = self.volume(name)
-        stream = self.work_connection.newStream()
+    def receive(self, name: str, take: Callable[[bytes], None], connection: Any = None) -> None:
+        connection = connection or self.work_connection
+        volume = self.volume(name, connection)
+        stream = connection.newStream()
         volume.download(stream, 0, 0)
         try:
             while chunk := stream.recv(BLOCK):

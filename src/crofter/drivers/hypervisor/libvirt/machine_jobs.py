@@ -15,8 +15,11 @@ from crofter.drivers.hypervisor.libvirt.job_context import Dropped, JobContext
 from crofter.drivers.hypervisor.libvirt.performing import Work
 from crofter.drivers.hypervisor.libvirt.sampling import Sampling
 from crofter.drivers.hypervisor.libvirt.shutting_down import ShuttingDown
+from crofter.drivers.hypervisor.libvirt.watching import watched
 from crofter.drivers.hypervisor.specs import DomainRef, DomainSpec
 
+STARTS = 600.0
+"""Real seconds that QEMU has to start a machine, which may have much memory."""
 RUN_LEVELS = {"default": "", "single": " single", "binbash": " init=/bin/sh"}
 
 
@@ -99,7 +102,7 @@ def start(ref: DomainRef) -> Work:
         job.check()
         # This process may stand still here for any time, and the machine be switched off meanwhile by somebody who
         # sees that it is off. So it is started without running, and runs only if it is still wanted.
-        domain.createWithFlags(virt.VIR_DOMAIN_START_PAUSED)
+        _create(host, ref, domain)
         try:
             job.check()
             _must_be_open(job, ref)
@@ -116,6 +119,20 @@ def start(ref: DomainRef) -> Work:
             raise
 
     return work
+
+
+def _create(host: HostClient, ref: DomainRef, domain: Any) -> None:
+    def halted(connection: Any) -> Any:
+        machine = host.domain(ref.id, connection)
+        return machine if machine is not None and is_unfinished(*machine.state()) else None
+
+    with watched(host, STARTS, halted) as was_ended:
+        try:
+            domain.createWithFlags(virt.VIR_DOMAIN_START_PAUSED)
+        except LibvirtError:
+            if was_ended.is_set():
+                raise Refused("The host did not start the machine in time.") from None
+            raise
 
 
 def _must_be_open(job: JobContext, ref: DomainRef) -> None:
