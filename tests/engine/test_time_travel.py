@@ -12,7 +12,7 @@ from msgspec import Struct
 from crofter.clock import DAY, HOUR, SECOND, Setting, machine_now, parse, text
 from crofter.context import Context
 from crofter.db import Database
-from crofter.engine import Operation, Sleep, StepContext, enqueue, schedules, step, timekeeping, tx_step
+from crofter.engine import Operation, Sleep, StepContext, enqueue, queue, schedules, step, timekeeping, tx_step
 from crofter.engine.time_travel import TimeTravel
 from crofter.engine.worker import Worker
 from tests.engine.conftest import Bench
@@ -309,6 +309,39 @@ def test_a_traveller_is_alone_whatever_the_clock_did_before(bench: Benches, mode
     while application.states() != ["done"]:
         assert machine_now() < deadline, application.states()
         threading.Event().wait(0.02)
+
+
+def test_a_traveller_waits_for_a_claim_that_has_read_the_clock_before(
+    bench: Benches, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What another process claims is under way before the traveller begins, or stays where it is."""
+    application, other = bench(HAPPEN), bench(HAPPEN, pool_sizes={"std": 1})
+    has_read, goes_on, stands = threading.Event(), threading.Event(), threading.Event()
+    claimed: list[Any] = []
+    claim = queue.claim
+
+    def claim_late(*arguments: Any) -> Any:
+        if threading.current_thread() is claiming:
+            has_read.set()
+            assert goes_on.wait(60)
+        return claim(*arguments)
+
+    def travel() -> None:
+        with application.time_travel.standstill():
+            put(application, "awaited")
+            stands.set()
+
+    claiming = threading.Thread(target=lambda: claimed.append(other.worker.claim(*other.worker._pools)[0]))
+    travelling = threading.Thread(target=travel)
+    monkeypatch.setattr(queue, "claim", claim_late)
+    claiming.start()
+    assert has_read.wait(60)
+    travelling.start()
+    stood_meanwhile = stands.wait(1)
+    goes_on.set()
+    claiming.join(60)
+    travelling.join(60)
+    assert (claimed, stood_meanwhile, stands.is_set()) == ([None], False, True)
 
 
 def test_a_clock_that_was_read_before_it_was_first_set_is_not_taken_for_a_newer_one(bench: Benches) -> None:

@@ -158,6 +158,7 @@ class TimeTravel:
             timekeeping.hold(self._runtime, self._runtime.clock.now(), afterwards=before.mode)
             self._runtime.clock.held = True
             try:
+                self._sole_process.await_claims()
                 while self._others_are_busy():
                     time.sleep(LOOK_AGAIN)
                 yield

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, cast
 
-from crofter.db import Database
+from crofter.db import Database, Session
 from crofter.engine.heartbeat import TIME_TRAVEL
 from crofter.errors import Unavailable
 
@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from crofter.db.postgres import PostgresDatabase
 
 _LOCK, _UNLOCK = "SELECT pg_advisory_lock(%s, 1)", "SELECT pg_advisory_unlock(%s, 1)"
+_LOCK_CLAIMS, _UNLOCK_CLAIMS = "SELECT pg_advisory_lock(%s, 2)", "SELECT pg_advisory_unlock(%s, 2)"
+_CLAIM = "SELECT pg_advisory_xact_lock_shared(%s, 2)"
+
+
+def begin_claim(db: Session) -> None:
+    """A time traveller waits for the end of this transaction, which may have read the clock before it stood."""
+    if db.dialect != "sqlite":  # which has one writer at a time anyway
+        db.raw_later(_CLAIM, (TIME_TRAVEL,))
 
 
 class TravelLock:
@@ -43,6 +51,19 @@ class TravelLock:
                 connection.execute(_UNLOCK, (TIME_TRAVEL,))
             except psycopg.Error:
                 self.close()  # which frees the lock too
+
+    def await_claims(self) -> None:
+        """Until every claim has ended that may have read the clock before it was made to stand. Called while held."""
+        if self._connection is None:
+            return
+        import psycopg  # noqa: PLC0415
+
+        try:
+            self._connection.execute(_LOCK_CLAIMS, (TIME_TRAVEL,))
+            self._connection.execute(_UNLOCK_CLAIMS, (TIME_TRAVEL,))
+        except psycopg.OperationalError as error:
+            self.close()
+            raise Unavailable from error
 
     def close(self) -> None:
         if self._connection is not None:

@@ -17,6 +17,7 @@ from crofter.engine.operation import Operation, Operations
 from crofter.engine.queue import TOPIC, Unregistered
 from crofter.engine.runner import Runner, may_begin
 from crofter.engine.tables import Claimed
+from crofter.engine.travel_lock import begin_claim
 from crofter.errors import Unavailable
 
 POOL_SIZES: dict[str, int] = {"std": 4, "probe": 2, "billing": 1, "bulk": 2}
@@ -227,6 +228,8 @@ class Worker:
                 with self.runtime.database.write() as db:
                     if before is not None:
                         before(db)
+                    if pool is not None:
+                        begin_claim(db)
                     now = timekeeping.now(self.runtime, db)
                     if pool is not None and self._only_travellers(db):
                         return None, self._poll
