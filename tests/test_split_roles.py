@@ -22,6 +22,7 @@ from crofter.engine.tables import operation
 from crofter.engine.tables import worker as workers
 from tests.cloud import Cloud
 from tests.databases import PostgresServer
+from tests.loopback import PATIENCE
 from tests.served import CROFTER, Log, environment, serving
 
 SECRET = {"CROFTER_SECRET_KEY": "5" * 64, "CROFTER_LOG": "json"}
@@ -99,8 +100,8 @@ def test_a_server_without_workers_says_so_and_a_worker_shows_its_own_work(postgr
             assert numbers(api.url)["crofter_workers"] == numbers(worker.url)["crofter_workers"] == 1
             until("the server knows of it", lambda: ready(api.url)[1:] == ("ok", alone | {"worker": True}))
             assert ready(worker.url)[0] == 200
-            assert httpx2.get(f"{worker.url}/health/live").status_code == 200
-            assert httpx2.get(f"{worker.url}/v4/regions").status_code == 404
+            assert httpx2.get(f"{worker.url}/health/live", timeout=PATIENCE).status_code == 200
+            assert httpx2.get(f"{worker.url}/v4/regions", timeout=PATIENCE).status_code == 404
             (ended,) = [
                 line
                 for line in worker.lines()

@@ -34,7 +34,7 @@ def quick(site: Site) -> None:
 
 
 def test_an_instance_from_its_price_to_its_end(site: Site) -> None:
-    slow = {"*": {"seconds": 1}, "compute_create": {"seconds": 4}, "compute_delete": {"seconds": 2}}
+    slow = {"*": {"seconds": 1}, "compute_create": {"seconds": 600}, "compute_delete": {"seconds": 2}}
     site.cloud.sandbox.put("/_sandbox/transitions", json=slow)
     script = '#!/bin/bash\n# <UDF name="port" label="Port of the site" example="80" />\n'
     body = {"label": "Site", "images": ["compute/debian12"], "script": script}
@@ -80,6 +80,7 @@ def test_an_instance_from_its_price_to_its_end(site: Site) -> None:
         row = page.get_by_role("row", name="walk-1")
         expect(row.get_by_role("progressbar")).to_have_attribute("aria-valuenow", percent())
         accessible(page)
+        site.cloud.settle()
         expect(row.get_by_text("Running")).to_be_visible()  # by the stream alone: nothing is reloaded
         expect(row.get_by_role("progressbar")).to_have_count(0)
         look(page, "instances")

@@ -10,6 +10,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.console.site import WIDE, sign_in
 from tests.login.visitor import PASSWORD
+from tests.loopback import PATIENCE
 from tests.served import serving
 from tests.test_reloading import write_certificate
 
@@ -29,7 +30,9 @@ sandbox_key = "{KEY}"
 ''')
     with serving("--data", ":memory:", "--config", str(config)) as server:
         assert server.url.startswith("https://")
-        with httpx2.Client(base_url=server.url, verify=False, headers={"X-Sandbox-Key": KEY}) as sandbox:
+        with httpx2.Client(
+            base_url=server.url, verify=False, headers={"X-Sandbox-Key": KEY}, timeout=PATIENCE
+        ) as sandbox:
             person = {"username": "tess", "email": "tess@example.com", "password": PASSWORD}
             token = sandbox.post("/_sandbox/accounts", json=person).json()["token"]
         context = chromium.new_context(viewport=WIDE, ignore_https_errors=True, reduced_motion="reduce")
@@ -40,7 +43,9 @@ sandbox_key = "{KEY}"
         page.reload()
         expect(page.locator("[data-signed-in]")).to_be_attached()  # silently
         expect(page.get_by_role("heading", name="No instances yet")).to_be_visible()
-        with httpx2.Client(base_url=server.url, verify=False, headers={"Authorization": f"Bearer {token}"}) as api:
+        with httpx2.Client(
+            base_url=server.url, verify=False, headers={"Authorization": f"Bearer {token}"}, timeout=PATIENCE
+        ) as api:
             body = {"type": "g6-nanode-1", "region": "us-east", "label": "over-tls"}
             assert api.post("/v4/compute/instances", json=body).status_code == 200
         expect(page.get_by_role("row", name="over-tls")).to_be_visible()  # by the stream

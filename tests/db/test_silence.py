@@ -102,10 +102,10 @@ def test_work_under_way_goes_on_where_it_was(own_server: PostgresServer, crofter
 def test_a_statement_that_is_not_answered_ends_and_its_connection_is_not_used_again(
     own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(deadlines, "STATEMENT_SECONDS", 0.3)
     database = PostgresDatabase(own_server.address(own_server.empty()))
     with database.read() as db:
         db.raw("SELECT 1")
+    monkeypatch.setattr(deadlines, "STATEMENT_SECONDS", 0.3)
     with own_server.stopped(), pytest.raises(Unavailable), database.read() as db:
         db.raw("SELECT 2")
     monkeypatch.undo()
@@ -182,7 +182,7 @@ def test_a_slow_read_ends_when_the_server_falls_silent(
 
 
 def test_a_read_is_given_up_in_the_end(slow: Slow, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "STATEMENT_SECONDS", 0.7)
+    monkeypatch.setattr(deadlines, "STATEMENT_SECONDS", 3.0)
     with ThreadPoolExecutor(1) as threads, pytest.raises(Unavailable):
         threads.submit(slow.read, 600).result(60)
     assert slow.asked

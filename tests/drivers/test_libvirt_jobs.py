@@ -80,6 +80,7 @@ def test_a_late_job_does_not_delete_what_its_successor_has_made(job: Job, fake_b
 
 def test_a_late_job_does_not_delete_the_row_of_its_successor(job: Job, fake_bench: FakeBench) -> None:
     late, successor = fake_bench.start(), fake_bench.start()
+    late._performer._beating = True  # and so gives no sign of life
     job.call(late)
     assert job.reached[0].wait(PATIENCE)
     threads = list(late._performer._threads.values())
@@ -113,6 +114,7 @@ def test_a_job_that_goes_back_and_forth_is_begun_again_only_when_the_old_thread_
     job: Job, fake_bench: FakeBench
 ) -> None:
     first, second = fake_bench.start(), fake_bench.start()
+    first._performer._beating = second._performer._beating = True  # and so give no signs of life
     job.call(first)
     assert job.reached[0].wait(PATIENCE)
     old = list(first._performer._threads.values())

@@ -53,10 +53,12 @@ OTHER_PEER = "127.0.0.77"
 
 
 def test_a_request_that_does_not_arrive_is_not_waited_for(own_cloud: Cloud) -> None:
-    held = {what: [connect(own_cloud.url) for _ in range(EACH)] for what in SLOW}  # they wait at the same time
+    held: dict[str, list[socket.socket]] = {what: [] for what in SLOW}  # they wait at the same time
     for what, (sent, _) in SLOW.items():
-        for connection in held[what]:
+        for _ in range(EACH):
+            connection = connect(own_cloud.url)
             connection.sendall(sent)
+            held[what].append(connection)
     assert own_cloud.admin.get("/v4/tags").status_code == 200  # the honest are served meanwhile
     for what, (_, ends) in SLOW.items():
         for connection in held[what]:

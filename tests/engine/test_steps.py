@@ -6,6 +6,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
+import pytest
 from msgspec import Struct
 
 from crofter import events
@@ -289,7 +290,10 @@ def test_progress_within_a_step_is_weighed_and_never_goes_back(
     assert seen == [20, 60, 60, 99]
 
 
-def test_progress_is_written_once_a_second(bench: Callable[..., Bench], alice: Actor) -> None:
+def test_progress_is_written_once_in_a_while(
+    bench: Callable[..., Bench], alice: Actor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("crofter.engine.step_context.PROGRESS_EVERY", 600.0)
     seen: set[int] = set()
 
     @step()

@@ -121,13 +121,13 @@ HOSTILE: dict[str, tuple[Behaviour, str]] = {
 
 @pytest.mark.parametrize("sort", HOSTILE)
 def test_a_stranger_that_means_no_good_is_refused(alice: Client, sort: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transfer, "SECONDS", 1.0)
+    monkeypatch.setattr(transfer, "SECONDS", 1.0 if sort in ("slow", "silent") else 60.0)
     monkeypatch.setattr(transfer, "MOST_RECORDS", 50)
     behaviour, reason = HOSTILE[sort]
     began = time.monotonic()
     with stranger(behaviour) as server:
         refused = ask(alice, server)
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 50
     assert refused.status_code == 400
     ((field, said),) = errors(refused)
     assert field == "remote_nameserver"

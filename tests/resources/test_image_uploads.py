@@ -162,10 +162,11 @@ def test_what_is_asked_for_is_checked(alice: Client) -> None:
 
 
 def test_a_sender_that_stops_leaves_nothing(cloud: Cloud, alice: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streamed, "IDLE_SECONDS", 0.3)
     image, upload_to = asked(alice)
-    with half_sent(upload_to) as connection:
-        assert b" 408 " in connection.recv(1000)
+    with monkeypatch.context() as impatient:
+        impatient.setattr(streamed, "IDLE_SECONDS", 0.3)
+        with half_sent(upload_to) as connection:
+            assert b" 408 " in connection.recv(1000)
     settled(cloud)
     with half_sent(upload_to):
         wait_for(lambda: len(left(cloud)) == 1)

@@ -99,6 +99,7 @@ def test_only_months_that_have_begun_can_be_asked_for(cloud: Cloud, alice: Clien
 
 
 def test_a_machine_in_the_making_has_no_traffic_yet(cloud: Cloud, alice: Client) -> None:
+    cloud.freeze()
     own = create(alice, image="compute/debian11", root_pass="correct-horse-battery-9")["id"]
     cloud.advance(0.5)
     assert view(alice, own)["status"] == "provisioning"

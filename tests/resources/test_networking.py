@@ -292,6 +292,7 @@ def test_what_shares_an_address_stays_where_it_is(cloud: Cloud, alice: Client) -
         offer = alice.post("/v4/account/service-transfers", json={"entities": {"computes": [own]}})
         refused(offer, f"Compute {own} shares an IP address", "entities.computes")
     share(alice, second)
+    cloud.freeze()
     act(alice, second, "migrate", region="us-west")
     refused(share(alice, second, lent), BUSY["errors"][0]["reason"])
     cloud.settle()
@@ -304,6 +305,7 @@ def test_a_deleted_instance_takes_its_addresses_out_of_everything(cloud: Cloud, 
     (lent,), (own,), _ = (view(alice, instance)["ipv4"] for instance in (first, second, third))
     share(alice, second, lent)
     share(alice, third, own, lent)
+    cloud.freeze()
     assert alice.delete(f"{INSTANCES}/{first}").json() == {}
     refused(assign(alice, (own, first)), "Compute busy.")
     cloud.settle()

@@ -116,6 +116,7 @@ def test_a_range_is_assigned_shared_and_goes_with_its_instance(cloud: Cloud, ali
     assert text not in told_to_host(cloud, third)
     with cloud.runtime.database.read() as db:
         assert db.raw("SELECT count(*) FROM shared_address").fetchone()[0] == 0
+    cloud.freeze()
     act(alice, third, "migrate", region="us-west")
     refused(new(alice, compute_id=third), "Compute busy.")
 
