@@ -6,7 +6,6 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from tools.ports import free_ports
 
 from crofter.clock import DAY, SECOND
 from crofter.engine.metrics import overview
@@ -151,7 +151,7 @@ class Undone(Exception):
 
 def test_each_of_several_processes_has_a_port_for_its_metrics(postgres_server: PostgresServer) -> None:
     database = postgres_server.address(postgres_server.create())
-    port = _two_free_ports()
+    port = free_ports(2)
     flags = ("--workers", "2", "--database", database, "--metrics-port", str(port))
     with serving(*flags, env=SECRET) as server:
         for place in (port, port + 1):
@@ -168,15 +168,3 @@ def _answers(url: str) -> bool:
         return httpx2.get(f"{url}/health/ready", timeout=30).status_code == 200
     except httpx2.HTTPError:
         return False
-
-
-def _two_free_ports() -> int:
-    for _ in range(50):
-        with socket.create_server(("127.0.0.1", 0)) as listener:
-            port: int = listener.getsockname()[1]
-            try:
-                socket.create_server(("127.0.0.1", port + 1)).close()
-            except OSError:
-                continue
-            return port
-    raise AssertionError("no two free ports")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import shutil
 import socket
 import subprocess
@@ -11,6 +10,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
+
+from tools.ports import free_ports
 
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
 from tests.drivers.libvirt_fleet import Daemons
@@ -23,19 +24,6 @@ PORTS = 5
 OPTIONS = ("StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null", "LogLevel=ERROR", "ConnectTimeout=60")
 PATIENCE = 400.0
 """Seconds. What takes half a minute here takes several where the processors have other work."""
-
-
-def free_ports() -> int:
-    """The first of some ports that nobody has, below those that systems give out: instance N is reached at the Nth."""
-    for first in range(23000 + os.getpid() % 4000, 32000, 2 * PORTS):
-        try:
-            for port in range(first + 1, first + 2 * PORTS):
-                with socket.socket() as probe:
-                    probe.bind(("127.0.0.1", port))
-        except OSError:
-            continue
-        return first
-    raise AssertionError("no port is free")
 
 
 def answers(port: int, patience: float = 5) -> bool:
@@ -56,7 +44,7 @@ class World:
 
     def __init__(self, folder: Path, regions: tuple[str, ...] = ("us-east", "eu-west"), each: int = 1) -> None:
         self.folder = folder
-        self._first_port = free_ports()
+        self._first_port = free_ports(2 * PORTS)
         self.daemons = self.make_daemons(folder / "h", regions, each)
         self.begun = time.monotonic()
         self.env = {"CROFTER_DRIVER": "libvirt", "CROFTER_BOOTSTRAP_TOKEN": TOKEN}

@@ -25,16 +25,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from tools.ports import free_ports
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 CROFTER = str(Path(sys.executable).with_name("crofter"))
 PATIENCE = 90.0
 ASKING = httpx2.Client(timeout=30, verify=False, trust_env=False, limits=httpx2.Limits(max_keepalive_connections=0))
 """For what the processes tell inside. One for all: to make one takes longer than to ask."""
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        return int(listening.getsockname()[1])
 
 
 def until(what: str, happened: Callable[[], Any]) -> Any:
@@ -56,7 +53,7 @@ def postgresql(programs: Path) -> Iterator[str]:
         user = {"user": "nobody", "group": "nogroup"}
         shutil.chown(folder, "nobody", "nogroup")
     quiet: dict[str, Any] = {"check": True, "stdout": subprocess.DEVNULL, **user}
-    data, port = folder / "d", free_port()
+    data, port = folder / "d", free_ports()
     control = [str(programs / "pg_ctl"), "-w", "-D", str(data), "-l", str(folder / "log")]
     subprocess.run([str(programs / "initdb"), "-A", "trust", "-U", "crofter", "-D", str(data)], **quiet)
     options = f"-p {port} -k {folder} -c listen_addresses= -c fsync=off"
@@ -75,7 +72,7 @@ class Process:
 
     def __init__(self, folder: Path, name: str, *words: str, env: Mapping[str, str]) -> None:
         self.name = name
-        self.metrics_port = free_port()
+        self.metrics_port = free_ports()
         self._log = (folder / f"{name}.log").open("w+")
         command = [CROFTER, *words, "--metrics-port", str(self.metrics_port)]
         options: Any = {"env": dict(env), "stdin": subprocess.DEVNULL, "stderr": self._log}
@@ -159,7 +156,7 @@ class Prometheus:
         every = {"scrape_interval": "1s", "evaluation_interval": "1s"}
         settings = {"global": every, "rule_files": [str(folder / "rules.yml")], "scrape_configs": jobs}
         (folder / "prometheus.yml").write_text(json.dumps(settings))  # JSON is YAML too
-        port = free_port()
+        port = free_ports()
         self._url = f"http://127.0.0.1:{port}"
         flags = [f"--config.file={folder}/prometheus.yml", f"--storage.tsdb.path={folder}/tsdb"]
         command = [program, *flags, f"--web.listen-address=127.0.0.1:{port}"]

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from tools.walk.places import ROOT, free_port, listens, until
+from tools.ports import free_ports
+from tools.walk.places import ROOT, listens, until
 
 WHERE = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", str(ROOT / ".tools" / "nginx" / "usr" / "sbin")])
 """Debian puts servers where only root looks, and tools/proxy.sh one where nobody does."""
@@ -31,7 +32,7 @@ def serving(program: str, folder: Path, ports: list[int], files: Files) -> Abstr
 @contextmanager
 def nginx(program: str, folder: Path, ports: list[int], files: Files) -> Iterator[str]:
     """deploy/nginx/crofter.conf, with the ports and certificates of this machine."""
-    secure, plain = free_port(), free_port()
+    secure, plain = free_ports(), free_ports()
     text = (ROOT / "deploy" / "nginx" / "crofter.conf").read_text()
     text = _exchanged(
         text,
@@ -59,7 +60,7 @@ def nginx(program: str, folder: Path, ports: list[int], files: Files) -> Iterato
 @contextmanager
 def caddy(program: str, folder: Path, ports: list[int], files: Files) -> Iterator[str]:
     """deploy/caddy/Caddyfile, with the ports of this machine and a certificate that no authority is asked for."""
-    secure = free_port()
+    secure = free_ports()
     text = _exchanged(
         (ROOT / "deploy" / "caddy" / "Caddyfile").read_text(),
         {

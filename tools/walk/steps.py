@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 import httpx2
 
+from tools.ports import free_ports
 from tools.walk import places, proxies
 from tools.walk.places import CROFTER, ROOT, Process, until
 
@@ -93,7 +94,7 @@ class Walk:
 
     def start(self) -> None:
         for number in (1, 2):
-            port = places.free_port()
+            port = free_ports()
             self.ports.append(port)
             self.apis.append(self._process(f"api{number}", "serve", "--role", "api", "--port", str(port)))
             self.apis[-1].wait_until_ready()  # one after another: on a slow machine a start waits for a lock in vain
