@@ -117,7 +117,9 @@ class BridgedDaemons(Daemons):
         places = FOLDERS | {name: f"/etc/{name}" for name in NAMES}
         mounts = "; ".join(f"mount --bind {home}/{name} {path}" for name, path in places.items())
         # It sets up the bridge of its own network through /sys, which shows the cards of whoever mounted it.
-        script = f"set -e; mount -t sysfs sys /sys; {DEVICES.format(home=home)} {mounts}; exec /usr/sbin/libvirtd"
+        # Its PID file would be in /run itself, where a second one of these would refuse to start.
+        daemon = f"/usr/sbin/libvirtd --pid-file {home}/libvirtd.pid"
+        script = f"set -e; mount -t sysfs sys /sys; {DEVICES.format(home=home)} {mounts}; exec {daemon}"
         return subprocess.Popen(
             ["nsenter", f"--net=/run/netns/{self.network}", "unshare", "--mount", "sh", "-c", script],
             env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},

@@ -127,12 +127,13 @@ class Daemons:
         )
 
     def _await(self, number: int) -> None:
-        ends = time.monotonic() + 30
+        ends = time.monotonic() + 120
         while True:
             try:
                 virt.open(self.uri(number)).close()
                 return
             except LibvirtError:
+                assert self._processes[number].poll() is None, f"libvirtd of host {number} has ended"
                 assert time.monotonic() < ends, f"libvirtd of host {number} does not start"
                 time.sleep(0.05)
 
