@@ -63,7 +63,7 @@ serve: console statements ## serve on http://127.0.0.1:8420 and print the token
 quick: setup statements ## the tests that take two minutes: SQLite only, no browsers, storms or other processes
 	$(PYTEST) --scope quick
 
-test: setup ## run every check and the test suite, in about eleven minutes on two cores
+test: setup ## run every check and the test suite, in about ten minutes on two cores
 	@$(MAKE) --no-print-directory --jobs 2 check prepared
 	PYTHONDONTWRITEBYTECODE= $(PYTEST) --whole
 
