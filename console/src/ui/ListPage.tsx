@@ -6,8 +6,8 @@ import { type ReactNode, useState } from "react";
 
 import { Disabled } from "./Disabled";
 import { Icon, type IconName } from "./Icon";
+import { notify } from "./notify";
 import { Empty, Page } from "./Page";
-import { say } from "./say";
 import type { ListSearch } from "./search";
 import { type ListProps, Table } from "./Table";
 import { count } from "./words";
@@ -74,7 +74,7 @@ export function useRowDialog<T, D extends string>(feature: string) {
     close,
     done: (message: string) => {
       close();
-      say(message);
+      notify(message);
       return cache.invalidateQueries({ queryKey: [feature] });
     },
   };

@@ -4,8 +4,8 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 
 import { Fields, FormPage, useSending } from "../../ui/form";
+import { notify } from "../../ui/notify";
 import { Card } from "../../ui/Page";
-import { say } from "../../ui/say";
 import { create } from "./queries";
 
 const KINDS = [
@@ -22,7 +22,7 @@ export default function Create() {
     form,
     ({ soa_email, master_ips, ...rest }) => create({ ...rest, ...(rest.type === "master" ? { soa_email } : { master_ips }) }),
     async (made) => {
-      say(`${made.domain} was made`);
+      notify(`${made.domain} was made`);
       await cache.invalidateQueries({ queryKey: ["domains"] });
       await navigate({ to: "/domains/$id", params: { id: made.id } });
     },

@@ -8,9 +8,9 @@ import { download } from "../../ui/csv";
 import { Disabled } from "../../ui/Disabled";
 import { FormCard, useSending } from "../../ui/form";
 import { Icon } from "../../ui/Icon";
+import { notify, notifyFailed } from "../../ui/notify";
 import { Card, Empty, Page, Trouble } from "../../ui/Page";
 import { RowMenu } from "../../ui/RowMenu";
-import { say, sayFailed } from "../../ui/say";
 import { Status } from "../../ui/Status";
 import { type Column, Table } from "../../ui/Table";
 import { Tabs } from "../../ui/Tabs";
@@ -57,8 +57,8 @@ function Records({ found }: { found: Domain }) {
     const drop = (record: DnsRecord) =>
       removeRecord(id, record.id)
         .then(() => cache.invalidateQueries({ queryKey: ["domains", "one", id] }))
-        .then(() => say(`The ${record.type} record was deleted`))
-        .catch((error: unknown) => sayFailed("Delete", error));
+        .then(() => notify(`The ${record.type} record was deleted`))
+        .catch((error: unknown) => notifyFailed("Delete", error));
     return (record: DnsRecord) => (
       <RowMenu
         label={nameOf(record)}
@@ -151,7 +151,7 @@ function Settings({ found }: { found: Domain }) {
     form,
     (values) => update(found.id, values),
     () => {
-      say("Saved");
+      notify("Saved");
       return cache.invalidateQueries({ queryKey: ["domains"] });
     },
   );

@@ -4,8 +4,8 @@ import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 
 import { Fields, useSending } from "../../ui/form";
+import { notify } from "../../ui/notify";
 import { Card, Page, Trouble } from "../../ui/Page";
-import { say } from "../../ui/say";
 import { ChooseInstances } from "../instances/Choose";
 import { create } from "./queries";
 import { START, toBody } from "./rules";
@@ -20,7 +20,7 @@ export default function Create() {
     form,
     ({ label, tags, devices, rules }) => create({ label, tags, rules: toBody(rules), devices: { computes: devices.computes.map(Number) } }),
     async (made) => {
-      say(`${made.label} is in force`);
+      notify(`${made.label} is in force`);
       await cache.invalidateQueries({ queryKey: ["firewalls"] });
       await navigate({ to: "/firewalls/$id", params: { id: made.id } });
     },

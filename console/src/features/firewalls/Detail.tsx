@@ -9,10 +9,10 @@ import { Disabled } from "../../ui/Disabled";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
+import { notify, notifyFailed } from "../../ui/notify";
 import { Empty, Page, Trouble } from "../../ui/Page";
 import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
-import { say, sayFailed } from "../../ui/say";
 import { Status } from "../../ui/Status";
 import { type Column, Table } from "../../ui/Table";
 import { Tabs } from "../../ui/Tabs";
@@ -42,8 +42,8 @@ export default function Detail() {
   const turn = () =>
     update(id, { status })
       .then(() => cache.invalidateQueries({ queryKey: ["firewalls"] }))
-      .then(() => say(`${found.label} is ${status}`))
-      .catch((error: unknown) => sayFailed(found.label, error));
+      .then(() => notify(`${found.label} is ${status}`))
+      .catch((error: unknown) => notifyFailed(found.label, error));
   return (
     <Page
       title={found.label}
@@ -87,7 +87,7 @@ function RulesForm({ found, change }: { found: Firewall; change: string | undefi
     (values) => updateRules(found.id, toBody(values)),
     (rules) => {
       set(rules);
-      say("The rules are in force");
+      notify("The rules are in force");
       return cache.invalidateQueries({ queryKey: ["firewalls"] });
     },
   );
@@ -121,8 +121,8 @@ function Devices({ id, label }: { id: number; label: string }) {
     const drop = (device: Device) =>
       removeDevice(id, device.id)
         .then(() => cache.invalidateQueries({ queryKey: ["firewalls"] }))
-        .then(() => say(`${device.entity.label} is no longer guarded`))
-        .catch((error: unknown) => sayFailed("Remove", error));
+        .then(() => notify(`${device.entity.label} is no longer guarded`))
+        .catch((error: unknown) => notifyFailed("Remove", error));
     return (device: Device) => <RowMenu label={device.entity.label ?? String(device.entity.id)} actions={[{ label: "No longer guard it", icon: "cross", onClick: () => void drop(device), reason: change }]} />;
   }, [id, cache, change]);
   const add = (

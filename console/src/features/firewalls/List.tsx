@@ -9,9 +9,9 @@ import { ConfirmByLabel } from "../../ui/Confirm";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { ListPage, useRowDialog } from "../../ui/ListPage";
+import { notify, notifyFailed } from "../../ui/notify";
 import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
-import { say, sayFailed } from "../../ui/say";
 import { Status } from "../../ui/Status";
 import type { Column } from "../../ui/Table";
 import { count } from "../../ui/words";
@@ -61,9 +61,9 @@ function useSwitch() {
   return (firewall: Firewall) => {
     const status = firewall.status === "enabled" ? "disabled" : "enabled";
     update(firewall.id, { status })
-      .then(() => say(`${firewall.label} is ${status}`))
+      .then(() => notify(`${firewall.label} is ${status}`))
       .then(() => cache.invalidateQueries({ queryKey: ["firewalls"] }))
-      .catch((error: unknown) => sayFailed(firewall.label, error));
+      .catch((error: unknown) => notifyFailed(firewall.label, error));
   };
 }
 

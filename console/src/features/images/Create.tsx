@@ -5,8 +5,8 @@ import { useNavigate } from "@tanstack/react-router";
 
 import { chosen } from "../../api/errors";
 import { Fields, FormPage, useSending } from "../../ui/form";
+import { notify } from "../../ui/notify";
 import { Card } from "../../ui/Page";
-import { say } from "../../ui/say";
 import { size } from "../../ui/words";
 import { ChooseInstance } from "../instances/Choose";
 import { create, disks } from "./queries";
@@ -21,7 +21,7 @@ export default function Create() {
     form,
     ({ disk_id, label, description }) => create({ disk_id: Number(chosen(disk_id, "disk_id", "Choose a disk")), ...(label ? { label } : {}), ...(description ? { description } : {}) }),
     async (made) => {
-      say(`${made.label} is being made`);
+      notify(`${made.label} is being made`);
       await cache.invalidateQueries({ queryKey: ["images"] });
       await navigate({ to: "/images", search: {} });
     },

@@ -12,9 +12,9 @@ import { Disabled } from "../../ui/Disabled";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
+import { notify } from "../../ui/notify";
 import { Empty, Page } from "../../ui/Page";
 import { RowMenu } from "../../ui/RowMenu";
-import { say } from "../../ui/say";
 import { Status } from "../../ui/Status";
 import { type Column, Table } from "../../ui/Table";
 import { count, day, size } from "../../ui/words";
@@ -37,7 +37,7 @@ export default function List() {
   const actions = useMemo(() => (image: Image) => <Actions image={image} onOpen={(dialog) => setOpen({ dialog, image })} />, []);
   const done = (message: string) => {
     setOpen(null);
-    say(message);
+    notify(message);
     return Promise.all([cache.invalidateQueries({ queryKey: ["images"] }), cache.invalidateQueries({ queryKey: ["catalogue", "images"] })]);
   };
   return (

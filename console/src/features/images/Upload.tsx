@@ -7,8 +7,8 @@ import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { chosen } from "../../api/errors";
 import { Fields, FormPage, useSending } from "../../ui/form";
 import { Icon } from "../../ui/Icon";
+import { notify } from "../../ui/notify";
 import { Card, Page, Trouble } from "../../ui/Page";
-import { say } from "../../ui/say";
 import { Bar } from "../../ui/Status";
 import { size } from "../../ui/words";
 import { regions } from "../instances/queries";
@@ -101,7 +101,7 @@ function Sending({ uploadTo, file, label }: { uploadTo: string; file: File; labe
     setProblem(null);
     sendFile(uploadTo, file, setPercent, control.signal)
       .then(() => {
-        say(`${label} is here, and is being unpacked`);
+        notify(`${label} is here, and is being unpacked`);
         return navigate({ to: "/images", search: {} });
       })
       .catch((error: unknown) => !control.signal.aborted && setProblem(error))

@@ -4,7 +4,7 @@ import { useForm } from "@mantine/form";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 
 import { FormCard, useSending } from "../../ui/form";
-import { say } from "../../ui/say";
+import { notify } from "../../ui/notify";
 import { money } from "../../ui/words";
 import { useMay } from "../profile/may";
 import { plan, subscribe, type Subscription, subscriptions } from "./queries";
@@ -22,7 +22,7 @@ function Choice({ now, offered, clients }: { now: Subscription["id"] | null; off
     form,
     (values) => subscribe((values.longview_subscription || null) as Subscription["id"] | null),
     async () => {
-      say("The plan is changed");
+      notify("The plan is changed");
       await cache.invalidateQueries({ queryKey: ["longview", "plan"] });
     },
   );

@@ -7,10 +7,10 @@ import { useMemo, useState } from "react";
 import { Copyable } from "../../ui/Copyable";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
+import { notify } from "../../ui/notify";
 import { Empty, Page } from "../../ui/Page";
 import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
-import { say } from "../../ui/say";
 import { type Column, Table } from "../../ui/Table";
 import { count } from "../../ui/words";
 import { ChooseInstance } from "../instances/Choose";
@@ -34,7 +34,7 @@ export default function List() {
   const props = {
     onClose: () => setOpen(null),
     onDone: () => {
-      say(`${open?.address.address} was changed`);
+      notify(`${open?.address.address} was changed`);
       setOpen(null);
       return Promise.all([cache.invalidateQueries({ queryKey: ["networking"] }), cache.invalidateQueries({ queryKey: ["instances"] })]);
     },

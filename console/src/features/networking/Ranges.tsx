@@ -8,9 +8,9 @@ import { Copyable } from "../../ui/Copyable";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
+import { notify } from "../../ui/notify";
 import { Empty, Page } from "../../ui/Page";
 import { RowMenu } from "../../ui/RowMenu";
-import { say } from "../../ui/say";
 import { type Column, Table } from "../../ui/Table";
 import { ChooseInstance } from "../instances/Choose";
 import { chosenInstance } from "../instances/queries";
@@ -25,7 +25,7 @@ export default function Ranges() {
   const actions = useMemo(() => (range: Range) => <RowMenu label={range.range} actions={[{ label: "Give up…", icon: "trash", danger: true, onClick: () => setDoomed(range) }]} />, []);
   const done = (message: string) => {
     setAdding(false);
-    say(message);
+    notify(message);
     return cache.invalidateQueries({ queryKey: ["networking"] });
   };
   const add = (

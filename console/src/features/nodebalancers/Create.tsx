@@ -4,10 +4,10 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 
 import { Fields, FormPage, useSending } from "../../ui/form";
+import { notify } from "../../ui/notify";
 import { Card } from "../../ui/Page";
 import { usePlan } from "../../ui/plan";
 import { PriceBar } from "../../ui/PriceBar";
-import { say } from "../../ui/say";
 import { regions } from "../instances/queries";
 import { create, planCreate, type Wanted } from "./queries";
 
@@ -22,7 +22,7 @@ export default function Create() {
     form,
     (values) => create(wantedOf(values)),
     async (made) => {
-      say(`${made.label} is there`);
+      notify(`${made.label} is there`);
       await cache.invalidateQueries({ queryKey: ["nodebalancers"] });
       await navigate({ to: "/nodebalancers/$id", params: { id: made.id } });
     },

@@ -11,8 +11,8 @@ import { Disabled } from "../../ui/Disabled";
 import { Facts } from "../../ui/Facts";
 import { FormCard, useSending } from "../../ui/form";
 import { Icon } from "../../ui/Icon";
+import { notify } from "../../ui/notify";
 import { Card, Empty, Page, Trouble } from "../../ui/Page";
-import { say } from "../../ui/say";
 import { Tabs } from "../../ui/Tabs";
 import { useMay } from "../profile/may";
 import css from "./Balancer.module.css";
@@ -132,7 +132,7 @@ function Settings({ found }: { found: Balancer }) {
     form,
     (values) => update(found.id, values),
     () => {
-      say("Saved");
+      notify("Saved");
       return cache.invalidateQueries({ queryKey: ["nodebalancers"] });
     },
   );

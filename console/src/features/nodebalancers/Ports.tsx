@@ -9,8 +9,8 @@ import { Disabled } from "../../ui/Disabled";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
+import { notify, notifyFailed } from "../../ui/notify";
 import { RowMenu } from "../../ui/RowMenu";
-import { say, sayFailed } from "../../ui/say";
 import { Status } from "../../ui/Status";
 import { type Column, Table } from "../../ui/Table";
 import css from "./Balancer.module.css";
@@ -32,8 +32,8 @@ export function Ports({ id, config, change }: { id: number; config: Config; chan
     const drop = (node: Node) =>
       removeNode(id, config.id, node.id)
         .then(() => cache.invalidateQueries({ queryKey: ["nodebalancers"] }))
-        .then(() => say(`${node.label} gets nothing any more`))
-        .catch((error: unknown) => sayFailed("Remove", error));
+        .then(() => notify(`${node.label} gets nothing any more`))
+        .catch((error: unknown) => notifyFailed("Remove", error));
     return (node: Node) => (
       <RowMenu
         label={node.label}

@@ -9,9 +9,9 @@ import { Copyable } from "../../ui/Copyable";
 import { Disabled } from "../../ui/Disabled";
 import { Facts } from "../../ui/Facts";
 import { Icon } from "../../ui/Icon";
+import { notify } from "../../ui/notify";
 import { Card, Page, Trouble } from "../../ui/Page";
 import { RowMenu } from "../../ui/RowMenu";
-import { say } from "../../ui/say";
 import { words } from "../../ui/words";
 import { useMay } from "../profile/may";
 import css from "./StackScript.module.css";
@@ -78,7 +78,7 @@ export default function Detail() {
           label={script.label}
           onConfirm={async () => {
             await remove(id);
-            say(`${script.label} was deleted`);
+            notify(`${script.label} was deleted`);
             await navigate({ to: "/stackscripts", search: {} });
             await cache.invalidateQueries({ queryKey: ["stackscripts", "list"] });
           }}

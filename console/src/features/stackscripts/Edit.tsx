@@ -4,8 +4,8 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useNavigate, useParams } from "@tanstack/react-router";
 
 import { Fields, FormPage, useSending } from "../../ui/form";
+import { notify } from "../../ui/notify";
 import { Card, Page, Trouble } from "../../ui/Page";
-import { say } from "../../ui/say";
 import { images } from "../instances/queries";
 import css from "./StackScript.module.css";
 import { create, type StackScript, stackscript, update } from "./queries";
@@ -42,7 +42,7 @@ function Editor({ script }: { script?: StackScript }) {
     form,
     (values) => (script ? update(script.id, values) : create(values)),
     async (saved) => {
-      say(`${saved.label} was saved`);
+      notify(`${saved.label} was saved`);
       await navigate({ to: "/stackscripts/$id", params: { id: saved.id } });
       await cache.invalidateQueries({ queryKey: ["stackscripts"] });
     },

@@ -10,9 +10,9 @@ import { Disabled } from "../../ui/Disabled";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
+import { notify, notifyFailed } from "../../ui/notify";
 import { Empty, Page } from "../../ui/Page";
 import { RowMenu } from "../../ui/RowMenu";
-import { say, sayFailed } from "../../ui/say";
 import { type Column, Table } from "../../ui/Table";
 import { count } from "../../ui/words";
 import { profile } from "../profile/queries";
@@ -33,8 +33,8 @@ export default function Detail() {
     const takeOff = (carrier: Carrier) =>
       retag(carrier, carrier.tags.filter((tag) => tag !== label))
         .then(() => cache.invalidateQueries())
-        .then(() => say(`${carrier.name} no longer has ${label}`))
-        .catch((error: unknown) => sayFailed(carrier.name, error));
+        .then(() => notify(`${carrier.name} no longer has ${label}`))
+        .catch((error: unknown) => notifyFailed(carrier.name, error));
     return (carrier: Carrier) => (
       <RowMenu
         label={carrier.name}
@@ -79,7 +79,7 @@ export default function Detail() {
           label={label}
           onConfirm={async () => {
             await remove(label);
-            say(`${label} was deleted`);
+            notify(`${label} was deleted`);
             await navigate({ to: "/tags", search: {} });
             await cache.invalidateQueries();
           }}

@@ -9,10 +9,10 @@ import { Disabled } from "../../ui/Disabled";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
+import { notify } from "../../ui/notify";
 import { Empty, Page } from "../../ui/Page";
 import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
-import { say } from "../../ui/say";
 import { type Column, Table } from "../../ui/Table";
 import { count } from "../../ui/words";
 import { ChooseInstances } from "../instances/Choose";
@@ -72,7 +72,7 @@ export default function List() {
           label={doomed.label}
           onConfirm={async () => {
             await remove(doomed.label);
-            say(`${doomed.label} was deleted`);
+            notify(`${doomed.label} was deleted`);
             await cache.invalidateQueries();
           }}
           lost={<p>It is taken off all that carries it. The objects themselves stay.</p>}

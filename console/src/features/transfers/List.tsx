@@ -10,9 +10,9 @@ import { Disabled } from "../../ui/Disabled";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
+import { notify, notifyFailed } from "../../ui/notify";
 import { Empty, Page } from "../../ui/Page";
 import { RowMenu } from "../../ui/RowMenu";
-import { say, sayFailed } from "../../ui/say";
 import { Status } from "../../ui/Status";
 import { type Column, Table } from "../../ui/Table";
 import { count } from "../../ui/words";
@@ -32,15 +32,15 @@ export default function List() {
   const close = () => setOpen(null);
   const done = (message: string) => {
     close();
-    say(message);
+    notify(message);
     return cache.invalidateQueries();
   };
   const actions = useMemo(() => {
     const withdraw = (transfer: Transfer) =>
       cancel(transfer.token)
         .then(() => cache.invalidateQueries({ queryKey: ["transfers"] }))
-        .then(() => say("The transfer was cancelled"))
-        .catch((error: unknown) => sayFailed("Cancel", error));
+        .then(() => notify("The transfer was cancelled"))
+        .catch((error: unknown) => notifyFailed("Cancel", error));
     return (transfer: Transfer) => (
       <RowMenu
         label={transfer.token}

@@ -5,10 +5,10 @@ import { useNavigate } from "@tanstack/react-router";
 
 import { Facts } from "../../ui/Facts";
 import { Fields, FormPage, useSending } from "../../ui/form";
+import { notify } from "../../ui/notify";
 import { Card } from "../../ui/Page";
 import { usePlan } from "../../ui/plan";
 import { PriceBar } from "../../ui/PriceBar";
-import { say } from "../../ui/say";
 import { ChooseInstance } from "../instances/Choose";
 import { regions } from "../instances/queries";
 import { Configs } from "./Dialogs";
@@ -26,7 +26,7 @@ export default function Create() {
     form,
     (now) => create(wantedOf(now)),
     async (made) => {
-      say(`${made.label} is being made`);
+      notify(`${made.label} is being made`);
       await cache.invalidateQueries({ queryKey: ["volumes"] });
       await navigate({ to: "/volumes", search: {} });
     },

@@ -7,9 +7,9 @@ import { TagsAndAge, TwoLines } from "../../ui/Cell";
 import { ConfirmByLabel } from "../../ui/Confirm";
 import { Copyable } from "../../ui/Copyable";
 import { ListPage, useRowDialog } from "../../ui/ListPage";
+import { notify, notifyFailed } from "../../ui/notify";
 import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
-import { say, sayFailed } from "../../ui/say";
 import { Status } from "../../ui/Status";
 import type { Column } from "../../ui/Table";
 import { count } from "../../ui/words";
@@ -86,9 +86,9 @@ function Actions({ volume, onOpen }: { volume: Volume; onOpen: (dialog: Dialog) 
   const free = volume.compute_id === null;
   const letGo = () =>
     detach(volume.id)
-      .then(() => say(`${volume.label} is being detached`))
+      .then(() => notify(`${volume.label} is being detached`))
       .then(() => cache.invalidateQueries({ queryKey: ["volumes"] }))
-      .catch((error: unknown) => sayFailed(`Detach ${volume.label}`, error));
+      .catch((error: unknown) => notifyFailed(`Detach ${volume.label}`, error));
   return (
     <RowMenu
       label={volume.label}
