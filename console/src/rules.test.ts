@@ -21,8 +21,8 @@ const BELOW: Record<string, string[]> = {
   shell: ["ui", "live", "session", "facts", "features"],
   features: ["shell", "ui", "live", "api", "session", "facts", "root", "features"],
 };
-/** A feature knows of another what it asks the server, and whether its user may; of what is drawn, these few only. */
-const OPEN = /^features\/([^/]+\/(queries|may)|instances\/Choose|events\/(sentence|Drawer))$/;
+/** A feature knows of another what it asks the server, and what its user is permitted; of what is drawn, these few only. */
+const OPEN = /^features\/([^/]+\/(queries|permissions)|instances\/Choose|events\/(sentence|Drawer))$/;
 
 function wrong(file: string, imported: string): boolean {
   const layer = file.split("/")[0] ?? "";

@@ -12,7 +12,7 @@ import { Disabled } from "../../ui/Disabled";
 import { Fields, FormCard, useSending } from "../../ui/form";
 import { Card, Page, Trouble } from "../../ui/Page";
 import { day, money } from "../../ui/words";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import css from "./Account.module.css";
 import { account, cancel, change, changeSettings, cost, settings, transfer } from "./queries";
 
@@ -66,7 +66,7 @@ const countries = () =>
 
 function Contact({ one }: { one: View }) {
   const cache = useQueryClient();
-  const may = useMay().account();
+  const denied = usePermissions().account();
   const [places] = useState(countries);
   const form = useForm({ initialValues: Object.fromEntries(FIELDS.map((name) => [name, one[name] ?? ""])) as Record<(typeof FIELDS)[number], string> });
   const sending = useSending(form, change, async () => {
@@ -76,7 +76,7 @@ function Contact({ one }: { one: View }) {
   });
   const known = form.values.country.toUpperCase();
   return (
-    <FormCard title="Contact" lead="Invoices are made out to it, and mail about the account goes there." sending={sending} submit="Save contact" held={may}>
+    <FormCard title="Contact" lead="Invoices are made out to it, and mail about the account goes there." sending={sending} submit="Save contact" held={denied}>
       <Fields beside>
         <TextInput label="Company" autoComplete="organization" {...form.getInputProps("company")} />
         <TextInput label="E-mail address" type="email" autoComplete="email" {...form.getInputProps("email")} />
@@ -97,14 +97,14 @@ function Contact({ one }: { one: View }) {
 
 function Settings({ now }: { now: Schemas["SettingsView"] }) {
   const cache = useQueryClient();
-  const may = useMay().account();
+  const denied = usePermissions().account();
   const form = useForm({ initialValues: { backups_enabled: now.backups_enabled, network_helper: now.network_helper } });
   const sending = useSending(form, changeSettings, async () => {
     await cache.invalidateQueries({ queryKey: ["account", "settings"] });
     notifications.show({ message: "The settings are saved", color: "croft" });
   });
   return (
-    <FormCard title="Settings" sending={sending} submit="Save settings" held={may} quiet>
+    <FormCard title="Settings" sending={sending} submit="Save settings" held={denied} quiet>
       <Checkbox label="Back up new instances" description="Each costs what its plan says for backups" {...form.getInputProps("backups_enabled", { type: "checkbox" })} />
       <Checkbox label="Network helper" description="Configures the network of new configuration profiles at boot" {...form.getInputProps("network_helper", { type: "checkbox" })} />
       <p className="quiet">
@@ -132,14 +132,14 @@ function Traffic() {
 }
 
 function End({ one }: { one: View }) {
-  const may = useMay().unrestricted();
+  const denied = usePermissions().unrestricted();
   const [asked, setAsked] = useState(false);
   const [comments, setComments] = useState("");
   const running = useQuery({ ...cost, enabled: asked }).data;
   return (
     <Card title="Cancel the account">
       <p className={css.end}>What is owed is charged to your card, then everything is deleted: instances with their disks and backups, volumes, domains, users, tickets. It cannot be undone.</p>
-      <Disabled reason={may}>
+      <Disabled reason={denied}>
         <Button variant="outline" color="red.8" onClick={() => setAsked(true)}>
           Cancel account…
         </Button>

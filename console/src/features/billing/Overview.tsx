@@ -8,7 +8,7 @@ import { Card, Page, Trouble } from "../../ui/Page";
 import { RowLink } from "../../ui/RowLink";
 import { count, day, money, perHour, words } from "../../ui/words";
 import { account, cost, instanceCosts } from "../account/queries";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import css from "./Billing.module.css";
 import { BillingTabs } from "./BillingTabs";
 import { Pay } from "./Pay";
@@ -18,14 +18,14 @@ const AT_MOST = 20;
 
 export default function Overview() {
   const query = useQuery(account);
-  const may = useMay();
+  const permissions = usePermissions();
   const [paying, setPaying] = useState(false);
   const owed = query.data?.balance ?? 0;
   return (
     <Page
       title="Billing"
       actions={
-        <Disabled reason={may.account()}>
+        <Disabled reason={permissions.account()}>
           <Button onClick={() => setPaying(true)}>{owed > 0 ? `Pay ${money(owed)}` : "Make a payment"}</Button>
         </Disabled>
       }

@@ -14,7 +14,7 @@ import { Card, Empty, Page, Trouble } from "../../ui/Page";
 import { type Column, Table } from "../../ui/Table";
 import { money } from "../../ui/words";
 import { account } from "../account/queries";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import css from "./Billing.module.css";
 import { BillingTabs } from "./BillingTabs";
 import { nameOfCard, Pay } from "./Pay";
@@ -31,11 +31,11 @@ const COLUMNS: Column<Payment>[] = [
 export default function Payments() {
   const search = route.useSearch();
   const query = useQuery({ ...payments(search), placeholderData: keepPreviousData });
-  const may = useMay();
+  const permissions = usePermissions();
   const [paying, setPaying] = useState(false);
   const owed = useQuery(account).data?.balance ?? 0;
   const button = (
-    <Disabled reason={may.account()}>
+    <Disabled reason={permissions.account()}>
       <Button onClick={() => setPaying(true)}>Make a payment</Button>
     </Disabled>
   );
@@ -72,7 +72,7 @@ export default function Payments() {
 function Methods() {
   const query = useQuery(methods);
   const cache = useQueryClient();
-  const may = useMay().account();
+  const denied = usePermissions().account();
   const [doomed, setDoomed] = useState<Method | null>(null);
   const fresh = () => cache.invalidateQueries({ queryKey: ["account"] });
   const choose = async (card: Method) => {
@@ -99,13 +99,13 @@ function Methods() {
             {card.is_default ? (
               <span className={css.badge}>Default</span>
             ) : (
-              <Disabled reason={may}>
+              <Disabled reason={denied}>
                 <Button variant="default" size="xs" onClick={() => void choose(card)} aria-label={`Make ${card.data.last_four} the default`}>
                   Make default
                 </Button>
               </Disabled>
             )}
-            <Disabled reason={may ?? (card.is_default && "The default card stays: make another one the default first")}>
+            <Disabled reason={denied ?? (card.is_default && "The default card stays: make another one the default first")}>
               <Button variant="subtle" color="red.8" size="xs" onClick={() => setDoomed(card)} aria-label={`Remove ${card.data.last_four}`}>
                 Remove
               </Button>
@@ -131,7 +131,7 @@ function Methods() {
 
 function AddCard() {
   const cache = useQueryClient();
-  const may = useMay().account();
+  const denied = usePermissions().account();
   const form = useForm({ initialValues: { card_number: "", expiry: "", cvv: "", is_default: false } });
   const sending = useSending(
     form,
@@ -146,7 +146,7 @@ function AddCard() {
     },
   );
   return (
-    <FormCard title="Add a card" sending={sending} submit="Add card" held={may} quiet>
+    <FormCard title="Add a card" sending={sending} submit="Add card" held={denied} quiet>
       <TextInput label="Card number" inputMode="numeric" autoComplete="cc-number" {...form.getInputProps("card_number")} />
       <Fields beside>
         <TextInput label="Ends" placeholder="MM/YYYY" autoComplete="cc-exp" {...form.getInputProps("expiry")} />
@@ -166,7 +166,7 @@ function flattened(error: unknown): never {
 
 function Promotion() {
   const cache = useQueryClient();
-  const may = useMay().unrestricted();
+  const denied = usePermissions().unrestricted();
   const form = useForm({ initialValues: { promo_code: "" } });
   const sending = useSending(
     form,
@@ -178,7 +178,7 @@ function Promotion() {
     },
   );
   return (
-    <FormCard title="Promotion code" sending={sending} submit="Redeem" held={may} quiet>
+    <FormCard title="Promotion code" sending={sending} submit="Redeem" held={denied} quiet>
       <TextInput label="Code" autoComplete="off" {...form.getInputProps("promo_code")} />
     </FormCard>
   );

@@ -14,7 +14,7 @@ import { RowMenu } from "../../ui/RowMenu";
 import { Status } from "../../ui/Status";
 import { type Column, Table } from "../../ui/Table";
 import { Tabs } from "../../ui/Tabs";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import css from "./Domain.module.css";
 import { type DnsRecord, type Domain, domain, records, removeRecord, update, zoneFile } from "./queries";
 import { RecordDialog } from "./RecordDialog";
@@ -50,7 +50,7 @@ export default function Detail() {
 function Records({ found }: { found: Domain }) {
   const { id } = found;
   const cache = useQueryClient();
-  const change = useMay().change("domain", id);
+  const change = usePermissions().change("domain", id);
   const query = useQuery({ ...records(id), enabled: found.type === "master" });
   const [open, setOpen] = useState<DnsRecord | "new" | null>(null);
   const actions = useMemo(() => {

@@ -15,7 +15,7 @@ import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
 import { Status } from "../../ui/Status";
 import type { Column } from "../../ui/Table";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { clone, type Domain, domains, importZone, remove } from "./queries";
 
 const route = getRouteApi("/domains");
@@ -25,7 +25,7 @@ type Dialog = "clone" | "delete";
 
 export default function List() {
   const search = route.useSearch();
-  const held = useMay().create("add_domains");
+  const held = usePermissions().create("add_domains");
   const [importing, setImporting] = useState(false);
   const { show, rowOf, close, done } = useRowDialog<Domain, Dialog>("domains");
   const actions = useMemo(() => (domain: Domain) => <Actions domain={domain} onOpen={(dialog) => show(dialog, domain)} />, []);
@@ -75,13 +75,13 @@ export default function List() {
 }
 
 function Actions({ domain, onOpen }: { domain: Domain; onOpen: (dialog: "clone" | "delete") => void }) {
-  const may = useMay();
+  const permissions = usePermissions();
   return (
     <RowMenu
       label={domain.domain}
       actions={[
-        { label: "Clone…", icon: "copy", onClick: () => onOpen("clone"), reason: may.create("add_domains") },
-        { label: "Delete…", icon: "trash", danger: true, onClick: () => onOpen("delete"), reason: may.change("domain", domain.id) },
+        { label: "Clone…", icon: "copy", onClick: () => onOpen("clone"), reason: permissions.create("add_domains") },
+        { label: "Delete…", icon: "trash", danger: true, onClick: () => onOpen("delete"), reason: permissions.change("domain", domain.id) },
       ]}
     />
   );

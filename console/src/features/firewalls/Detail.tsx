@@ -17,7 +17,7 @@ import { Status } from "../../ui/Status";
 import { type Column, Table } from "../../ui/Table";
 import { Tabs } from "../../ui/Tabs";
 import { ChooseInstance } from "../instances/Choose";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { addDevice, type Device, devices, type Firewall, firewall, removeDevice, update, updateRules } from "./queries";
 import { toBody, toEdited } from "./rules";
 import css from "./Rules.module.css";
@@ -28,7 +28,7 @@ const BACK = { to: "/firewalls", label: "Firewalls" };
 export default function Detail() {
   const id = Number(useParams({ strict: false }).id);
   const cache = useQueryClient();
-  const change = useMay().change("firewall", id);
+  const change = usePermissions().change("firewall", id);
   const query = useQuery(firewall(id));
   const guards = useLocation().pathname.endsWith("/devices");
   const found = query.data;
@@ -114,7 +114,7 @@ function RulesForm({ found, change }: { found: Firewall; change: string | undefi
 
 function Devices({ id, label }: { id: number; label: string }) {
   const cache = useQueryClient();
-  const change = useMay().change("firewall", id);
+  const change = usePermissions().change("firewall", id);
   const query = useQuery(devices(id));
   const [adding, setAdding] = useState(false);
   const actions = useMemo(() => {

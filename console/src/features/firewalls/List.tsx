@@ -15,7 +15,7 @@ import { RowMenu } from "../../ui/RowMenu";
 import { Status } from "../../ui/Status";
 import type { Column } from "../../ui/Table";
 import { count } from "../../ui/words";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { type Firewall, firewalls, remove, update } from "./queries";
 
 const route = getRouteApi("/firewalls");
@@ -25,7 +25,7 @@ type Dialog = "edit" | "delete";
 
 export default function List() {
   const search = route.useSearch();
-  const may = useMay();
+  const permissions = usePermissions();
   const { show, rowOf, close, done } = useRowDialog<Firewall, Dialog>("firewalls");
   const actions = useMemo(() => (firewall: Firewall) => <Actions firewall={firewall} onOpen={(dialog) => show(dialog, firewall)} />, []);
   const edited = rowOf("edit");
@@ -34,7 +34,7 @@ export default function List() {
     <ListPage
       title="Firewalls"
       noun="firewall"
-      make={{ to: "/firewalls/new", label: "Create firewall", held: may.create("add_firewalls") }}
+      make={{ to: "/firewalls/new", label: "Create firewall", held: permissions.create("add_firewalls") }}
       nothing={{ icon: "shield", text: TEXT, command: CURL }}
       columns={COLUMNS}
       query={useQuery(firewalls(search))}
@@ -68,7 +68,7 @@ function useSwitch() {
 }
 
 function Actions({ firewall, onOpen }: { firewall: Firewall; onOpen: (dialog: "edit" | "delete") => void }) {
-  const change = useMay().change("firewall", firewall.id);
+  const change = usePermissions().change("firewall", firewall.id);
   const turn = useSwitch();
   return (
     <RowMenu

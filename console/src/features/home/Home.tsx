@@ -16,7 +16,7 @@ import { cost, settings } from "../account/queries";
 import { recent, useUnseen } from "../events/queries";
 import { said } from "../events/sentence";
 import { services } from "../managed/queries";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { profile } from "../profile/queries";
 import { isOpen, tickets } from "../tickets/queries";
 import { Attention } from "./Attention";
@@ -25,13 +25,13 @@ import { instanceStates } from "./queries";
 
 export default function Home() {
   const { data: me } = useQuery(profile);
-  const may = useMay();
+  const permissions = usePermissions();
   return (
     <Page
       title="Home"
       lead={me && `Signed in as ${me.username}`}
       actions={
-        <Disabled reason={may.create("add_computes")}>
+        <Disabled reason={permissions.create("add_computes")}>
           <Button component={Link} to="/instances/new" leftSection={<Icon name="plus" size={16} />}>
             Create instance
           </Button>
@@ -53,7 +53,7 @@ export default function Home() {
 /** A card with one figure that leads to its page. What may not be looked at says so. */
 function Tile(props: { title: string; to: string; link: string; query: { isPending: boolean; isError: boolean; error: unknown; refetch: () => unknown }; wide?: boolean; children: ReactNode }) {
   const { query } = props;
-  const barred = query.error instanceof Refused && (query.error.status === 403 || query.error.status === 401);
+  const denied = query.error instanceof Refused && (query.error.status === 403 || query.error.status === 401);
   return (
     <div className={css.tile} data-wide={props.wide || undefined}>
       <Card
@@ -64,7 +64,7 @@ function Tile(props: { title: string; to: string; link: string; query: { isPendi
           </Link>
         }
       >
-        {query.isPending ? <Skeleton height={84} radius={8} /> : barred ? <p className={css.barred}>{query.error instanceof Error ? query.error.message : ""} Your grants do not include this.</p> : query.isError ? <Trouble error={query.error} again={() => void query.refetch()} /> : props.children}
+        {query.isPending ? <Skeleton height={84} radius={8} /> : denied ? <p className={css.denied}>{query.error instanceof Error ? query.error.message : ""} Your grants do not include this.</p> : query.isError ? <Trouble error={query.error} again={() => void query.refetch()} /> : props.children}
       </Card>
     </div>
   );
@@ -80,7 +80,7 @@ function Machines() {
         <strong className="figures">{results}</strong> <span className="quiet">{results === 1 ? "instance" : "instances"}{results > all.length && `, states of the first ${all.length}`}</span>
       </p>
       {all.length > 0 && <States all={all} />}
-      {results === 0 && <p className={css.barred}>The first is ready within a minute, and is paid for by the hour.</p>}
+      {results === 0 && <p className={css.denied}>The first is ready within a minute, and is paid for by the hour.</p>}
     </Tile>
   );
 }
@@ -145,7 +145,7 @@ function Tickets() {
           </li>
         ))}
       </ul>
-      {open.length > 4 && <p className={css.barred}>and {open.length - 4} more</p>}
+      {open.length > 4 && <p className={css.denied}>and {open.length - 4} more</p>}
     </Tile>
   );
 }
@@ -158,7 +158,7 @@ function Checks() {
   const failing = all.filter((one) => one.status === "problem");
   return (
     <Tile title="Checks" to="/managed" link="Managed" query={on ? query : managed}>
-      {!on && <p className={css.barred}>Your account does not have the managed service: nothing is watched for you.</p>}
+      {!on && <p className={css.denied}>Your account does not have the managed service: nothing is watched for you.</p>}
       {on && failing.length === 0 && <p className={css.fine}><Icon name="check" size={16} /> {all.length === 0 ? "Nothing is watched." : `${count(all.length, "service")}, none is failing.`}</p>}
       {failing.length > 0 && <p className={css.failing}><Icon name="warn" size={16} /> {failing.length} of {all.length} failing</p>}
       <ul className={css.list}>

@@ -18,7 +18,7 @@ import { RowMenu } from "../../ui/RowMenu";
 import { Status } from "../../ui/Status";
 import { type Column, Table } from "../../ui/Table";
 import { count, day, size } from "../../ui/words";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { type Image, images, remove, update } from "./queries";
 
 const route = getRouteApi("/images");
@@ -87,7 +87,7 @@ function Kinds({ official }: { official: boolean }) {
 }
 
 function Make() {
-  const reason = useMay().create("add_images");
+  const reason = usePermissions().create("add_images");
   return (
     <div style={{ display: "flex", gap: "var(--space-2)", flexWrap: "wrap", justifyContent: "center" }}>
       <Disabled reason={reason}>
@@ -105,17 +105,17 @@ function Make() {
 }
 
 function Actions({ image, onOpen }: { image: Image; onOpen: (dialog: "edit" | "delete") => void }) {
-  const may = useMay();
+  const permissions = usePermissions();
   const navigate = useNavigate();
   const deploy = {
     label: "Make an instance",
     icon: "server" as const,
     onClick: () => void navigate({ to: "/instances/new", search: { image: image.id } as never }),
-    reason: may.create("add_computes") ?? (image.status !== "available" && "It is not ready yet"),
+    reason: permissions.create("add_computes") ?? (image.status !== "available" && "It is not ready yet"),
   };
   if (image.is_public) return <RowMenu label={image.label} actions={[deploy]} />;
   // Grants name an image by its number, which is the second part of its id.
-  const change = may.change("image", Number(image.id.split("/")[1]));
+  const change = permissions.change("image", Number(image.id.split("/")[1]));
   return (
     <RowMenu
       label={image.label}

@@ -61,7 +61,7 @@ function Offer({ subject: { one, held } }: { subject: Subject }) {
 }
 
 function Enabled({ subject }: { subject: Subject }) {
-  const { one, held, may } = subject;
+  const { one, held, denied } = subject;
   const query = useQuery(backups(one.id));
   const cache = useQueryClient();
   const [asked, setAsked] = useState<{ what: "snapshot" | "cancel" } | { what: "restore"; backup: Backup } | null>(null);
@@ -75,7 +75,7 @@ function Enabled({ subject }: { subject: Subject }) {
   const page = { data: { data: automatic, pages: 1, results: automatic.length }, isPending: false, isError: false, error: null, refetch: query.refetch };
   return (
     <div className={css.stack}>
-      <Schedule one={one} may={may} />
+      <Schedule one={one} denied={denied} />
       <Table
         name="automatic backups"
         columns={columns}

@@ -12,7 +12,7 @@ import { Disabled } from "../../ui/Disabled";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { count } from "../../ui/words";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { tags } from "./choices";
 import { ACCEPTS, type Order, remove, update, usePower } from "./queries";
 
@@ -24,10 +24,10 @@ const ORDERS: { order: Order; label: string; done: string }[] = [
 
 export default function Bulk({ chosen, clear }: { chosen: Instance[]; clear: () => void }) {
   const power = usePower();
-  const may = useMay();
+  const permissions = usePermissions();
   const [asked, setAsked] = useState<"tags" | "delete" | null>(null);
   const [busy, setBusy] = useState(false);
-  const held = chosen.map((one) => may.change("compute", one.id)).find((reason) => reason !== undefined);
+  const held = chosen.map((one) => permissions.change("compute", one.id)).find((reason) => reason !== undefined);
   const order = async (which: Order, done: string, ready: Instance[]) => {
     setBusy(true);
     await report(ready, done, (one) => power.mutateAsync({ one, order: which }));

@@ -16,12 +16,12 @@ import { type Config, configs, type Disk, kernels, removeConfig, SLOTS, volumesO
 const ConfigForm = lazy(() => import("./ConfigForm"));
 
 export function Configs({ subject, disks }: { subject: Subject; disks: Disk[] }) {
-  const { one, may } = subject;
+  const { one, denied } = subject;
   const query = useQuery(configs(one.id));
   const [asked, setAsked] = useState<{ what: "add" } | { what: "edit" | "delete"; config: Config } | null>(null);
   const close = () => setAsked(null);
   const add = (
-    <Disabled reason={may}>
+    <Disabled reason={denied}>
       <Button variant="default" leftSection={<Icon name="plus" size={16} />} onClick={() => setAsked({ what: "add" })}>
         Add a configuration
       </Button>
@@ -55,7 +55,7 @@ export function Configs({ subject, disks }: { subject: Subject; disks: Disk[] })
 }
 
 function OneConfig({ config, subject, disks, onEdit, onDelete }: { config: Config; subject: Subject; disks: Disk[]; onEdit: () => void; onDelete: () => void }) {
-  const { one, may, held } = subject;
+  const { one, denied, held } = subject;
   const power = usePower();
   const known = useQuery(kernels).data?.data;
   const volumes = useQuery(volumesOf(one.id)).data?.data ?? [];
@@ -91,12 +91,12 @@ function OneConfig({ config, subject, disks, onEdit, onDelete }: { config: Confi
               Boot this
             </Button>
           </Disabled>
-          <Disabled reason={may}>
+          <Disabled reason={denied}>
             <Button size="xs" variant="default" aria-label={`Edit ${config.label}`} onClick={onEdit}>
               Edit…
             </Button>
           </Disabled>
-          <Disabled reason={may}>
+          <Disabled reason={denied}>
             <Button size="xs" variant="default" aria-label={`Delete ${config.label}`} onClick={onDelete}>
               Delete…
             </Button>

@@ -12,7 +12,7 @@ import { Page, Trouble } from "../../ui/Page";
 import { Status } from "../../ui/Status";
 import { Tabs } from "../../ui/Tabs";
 import { words } from "../../ui/words";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { DeleteInstance } from "./DeleteInstance";
 import { Power } from "./Power";
 import { instance, refusalOf, update, usePower } from "./queries";
@@ -53,7 +53,7 @@ function Frame({ one }: { one: Instance }) {
   const cache = useQueryClient();
   const event = useProgress("compute", one.id);
   const power = usePower();
-  const may = useMay().change("compute", one.id);
+  const denied = usePermissions().change("compute", one.id);
   const [doomed, setDoomed] = useState<Instance | null>(null);
   const order = one.status === "offline" ? "boot" : "reboot";
   const rename = async (label: string) => {
@@ -66,11 +66,11 @@ function Frame({ one }: { one: Instance }) {
       title={one.label}
       back={BACK}
       onRename={rename}
-      renameHeld={may}
+      renameHeld={denied}
       lead={<Status status={one.status} event={event} wide={event !== undefined} />}
       actions={
         <>
-          <Disabled reason={may ?? refusalOf(one, order, event !== undefined)}>
+          <Disabled reason={denied ?? refusalOf(one, order, event !== undefined)}>
             <Button
               variant="default"
               leftSection={<Icon name={order === "boot" ? "power" : "reboot"} size={16} />}

@@ -109,7 +109,7 @@ function columnsWith(known: Config[]): Column<Disk>[] {
 }
 
 function DiskMenu({ disk, uses, subject, free, onAsk }: { disk: Disk; uses: Config[]; subject: Subject; free: number; onAsk: (asked: Asked) => void }) {
-  const { one, may, held } = subject;
+  const { one, denied, held } = subject;
   const isOn = one.status !== "offline";
   // Which of several configurations was booted is not told; with one there is no doubt.
   const locked = isOn && uses.length === 1 && usesOf(disk, uses).length > 0 ? `It is booted from ${uses[0]?.label}. Shut it down first.` : undefined;
@@ -126,7 +126,7 @@ function DiskMenu({ disk, uses, subject, free, onAsk }: { disk: Disk; uses: Conf
         </ActionIcon>
       </Menu.Target>
       <Menu.Dropdown>
-        <Disabled reason={may}>
+        <Disabled reason={denied}>
           <Menu.Item onClick={() => onAsk({ what: "rename", disk })}>Rename…</Menu.Item>
         </Disabled>
         <Disabled reason={held ?? locked}>

@@ -24,7 +24,7 @@ const ALERTS: { name: AlertName; label: string; unit: string }[] = [
 ];
 
 export default function Graphs() {
-  const { one, may } = useOne();
+  const { one, denied } = useOne();
   const [span, setSpan] = useState("");
   const form = useForm({ initialValues: { ...one.alerts } });
   const [year = 0, month = 0] = span.split("-").map(Number);
@@ -43,13 +43,13 @@ export default function Graphs() {
         <div className={css.pair}>
           {[CPU, IO, NET4, NET6, PRIVATE].map((chart) => (
             <Card key={chart.title}>
-              <ChartOf chart={chart} seen={seen} alerts={form.values} onAlert={may === undefined ? form.setFieldValue : undefined} height={190} />
+              <ChartOf chart={chart} seen={seen} alerts={form.values} onAlert={denied === undefined ? form.setFieldValue : undefined} height={190} />
             </Card>
           ))}
           <Transfer id={one.id} span={span} />
         </div>
       )}
-      <Alerts one={one} may={may} form={form} />
+      <Alerts one={one} denied={denied} form={form} />
     </div>
   );
 }
@@ -108,7 +108,7 @@ function Transfer({ id, span }: { id: number; span: string }) {
 type Form = ReturnType<typeof useForm<Instance["alerts"]>>;
 
 /** The lines in the charts move as one types; they count once they are saved. */
-function Alerts({ one, may, form }: { one: Instance; may: string | undefined; form: Form }) {
+function Alerts({ one, denied, form }: { one: Instance; denied: string | undefined; form: Form }) {
   const cache = useQueryClient();
   const sending = useSending(
     form,
@@ -119,10 +119,10 @@ function Alerts({ one, may, form }: { one: Instance; may: string | undefined; fo
     },
   );
   return (
-    <FormCard title="Alerts" lead="You get a mail when the average of two hours is above one of these. 0 turns it off. The dashed line in a chart is its alert, and can be dragged." sending={sending} submit="Save alerts" held={may}>
+    <FormCard title="Alerts" lead="You get a mail when the average of two hours is above one of these. 0 turns it off. The dashed line in a chart is its alert, and can be dragged." sending={sending} submit="Save alerts" held={denied}>
       <div className={css.alerts}>
         {ALERTS.map(({ name, label, unit }) => (
-          <NumberInput key={name} label={label} suffix={` ${unit}`} min={0} allowDecimal={false} allowNegative={false} readOnly={may !== undefined} {...form.getInputProps(name)} data-path={name} />
+          <NumberInput key={name} label={label} suffix={` ${unit}`} min={0} allowDecimal={false} allowNegative={false} readOnly={denied !== undefined} {...form.getInputProps(name)} data-path={name} />
         ))}
       </div>
     </FormCard>

@@ -15,7 +15,7 @@ import { RowLink } from "../../ui/RowLink";
 import { Status } from "../../ui/Status";
 import { type Column, Table, useSearchChange } from "../../ui/Table";
 import { count, money, size } from "../../ui/words";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { tags } from "./choices";
 import { DeleteInstance } from "./DeleteInstance";
 import css from "./List.module.css";
@@ -34,14 +34,14 @@ export default function List() {
   const query = useQuery({ ...instances(search), placeholderData: keepPreviousData });
   const catalogue = useQuery(types);
   const legacy = useQuery(legacyTypes);
-  const may = useMay();
+  const permissions = usePermissions();
   const [doomed, setDoomed] = useState<Instance | null>(null);
   const known = useMemo(() => byName(legacy.data, catalogue.data), [catalogue.data, legacy.data]);
   const columns = useMemo(() => columnsWith((one) => monthly(one, byName(cache.getQueryData(legacyTypes.queryKey), cache.getQueryData(types.queryKey)))), [cache]);
   const actions = useMemo(() => (one: Instance) => <Power one={one} onRemove={setDoomed} />, []);
   const change = useSearchChange<Search>();
   const create = (
-    <Disabled reason={may.create("add_computes")}>
+    <Disabled reason={permissions.create("add_computes")}>
       <Button component={Link} to="/instances/new" leftSection={<Icon name="plus" size={16} />}>
         Create instance
       </Button>

@@ -30,12 +30,12 @@ interface Row {
 }
 
 export default function Network() {
-  const { one, may, held } = useOne();
+  const { one, denied, held } = useOne();
   const query = useQuery(addresses(one.id));
   const cache = useQueryClient();
   const [adding, setAdding] = useState<"public" | "private" | null>(null);
   const [leaving, setLeaving] = useState<string | null>(null);
-  const columns = useMemo(() => columnsWith(one, may), [one, may]);
+  const columns = useMemo(() => columnsWith(one, denied), [one, denied]);
   const actions = useMemo(() => (row: Row) => <Remove row={row} held={held} onRemove={setLeaving} />, [held]);
   const rows = useMemo(() => rowsOf(query.data), [query.data]);
   const isPrivate = Boolean(query.data?.ipv4.private.length);
@@ -101,7 +101,7 @@ function rowsOf(seen?: { ipv4: { public: Address[]; private: Address[]; shared: 
   ];
 }
 
-function columnsWith(one: Instance, may: string | undefined): Column<Row>[] {
+function columnsWith(one: Instance, denied: string | undefined): Column<Row>[] {
   return [
     { key: "address", header: "Address", csv: (row) => row.address, cell: (row) => <Copyable text={row.address} what="address" /> },
     { key: "sort", header: "Kind", csv: (row) => row.sort, cell: (row) => <span className={css.sort}>{row.sort}</span> },
@@ -110,7 +110,7 @@ function columnsWith(one: Instance, may: string | undefined): Column<Row>[] {
       header: "Reverse name",
       phone: "wide",
       csv: (row) => row.of?.rdns,
-      cell: (row) => (row.of?.public && row.sort !== "shared" ? <Reverse one={one} address={row.of} may={may} /> : <span className="quiet">{row.note ?? "none"}</span>),
+      cell: (row) => (row.of?.public && row.sort !== "shared" ? <Reverse one={one} address={row.of} denied={denied} /> : <span className="quiet">{row.note ?? "none"}</span>),
     },
     { key: "gateway", header: "Gateway", phone: "hide", csv: (row) => row.of?.gateway, cell: (row) => row.of?.gateway && <code>{row.of.gateway}</code> },
     { key: "prefix", header: "Prefix", align: "right", phone: "hide", csv: (row) => row.of?.prefix, cell: (row) => row.of && `/${row.of.prefix}` },
@@ -118,7 +118,7 @@ function columnsWith(one: Instance, may: string | undefined): Column<Row>[] {
 }
 
 /** A reverse name, changed where it stands; an empty one goes back to the usual. */
-function Reverse({ one, address, may }: { one: Instance; address: Address; may: string | undefined }) {
+function Reverse({ one, address, denied }: { one: Instance; address: Address; denied: string | undefined }) {
   const cache = useQueryClient();
   const [open, setOpen] = useState(false);
   const form = useForm({ initialValues: { rdns: address.rdns ?? "" } });
@@ -134,7 +134,7 @@ function Reverse({ one, address, may }: { one: Instance; address: Address; may: 
     return (
       <span className={css.reverse}>
         {address.rdns ?? <span className="quiet">none</span>}
-        <Disabled reason={may}>
+        <Disabled reason={denied}>
           <ActionIcon
             variant="subtle"
             color="gray"

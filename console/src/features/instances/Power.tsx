@@ -7,7 +7,7 @@ import { useProgress } from "../../live/progress";
 import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
 import { LazyMenu } from "../../ui/LazyMenu";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { type Order, refusalOf, usePower } from "./queries";
 
 const ORDERS: { order: Order; label: string; icon: "power" | "reboot" }[] = [
@@ -31,12 +31,12 @@ export function Power({ one, onRemove }: Props) {
 
 function Orders({ one, onRemove }: Props) {
   const power = usePower();
-  const may = useMay().change("compute", one.id);
+  const denied = usePermissions().change("compute", one.id);
   const busy = useProgress("compute", one.id) !== undefined;
   return (
     <>
       {ORDERS.map(({ order, label, icon }) => (
-        <Disabled key={order} reason={may ?? refusalOf(one, order, busy)}>
+        <Disabled key={order} reason={denied ?? refusalOf(one, order, busy)}>
           <Menu.Item
             leftSection={<Icon name={icon} size={16} />}
             onClick={() => power.mutate({ one, order }, { onError: (error) => notifications.show({ title: `${label}: ${one.label}`, message: error.message, color: "red.8" }) })}
@@ -48,7 +48,7 @@ function Orders({ one, onRemove }: Props) {
       {onRemove && (
         <>
           <Menu.Divider />
-          <Disabled reason={may}>
+          <Disabled reason={denied}>
             <Menu.Item color="red.8" leftSection={<Icon name="trash" size={16} />} onClick={() => onRemove(one)}>
               Delete…
             </Menu.Item>

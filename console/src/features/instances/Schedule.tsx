@@ -19,7 +19,7 @@ const hours = (window: string) => {
   return `${two(start)} to ${two(start + 2)} UTC`;
 };
 
-export function Schedule({ one, may }: { one: Instance; may: string | undefined }) {
+export function Schedule({ one, denied }: { one: Instance; denied: string | undefined }) {
   const cache = useQueryClient();
   const now = one.backups.schedule;
   const form = useForm({ initialValues: { day: now.day ?? "Scheduling", window: now.window ?? "Scheduling" } });
@@ -55,7 +55,7 @@ export function Schedule({ one, may }: { one: Instance; may: string | undefined 
       <form className={css.schedule} onSubmit={sending.onSubmit}>
         <NativeSelect label="Weekly backup of" data={[{ value: "Scheduling", label: "Any day" }, ...DAYS]} {...form.getInputProps("day")} />
         <NativeSelect label="Window" data={[{ value: "Scheduling", label: "Any time" }, ...WINDOWS.map((each) => ({ value: each, label: hours(each) }))]} {...form.getInputProps("window")} />
-        <Disabled reason={may ?? (same && "Nothing has changed")}>
+        <Disabled reason={denied ?? (same && "Nothing has changed")}>
           <Button type="submit" variant="default" loading={sending.busy}>
             Save schedule
           </Button>

@@ -18,15 +18,15 @@ interface State {
 
 /** The screen and keyboard of the machine itself, where it can be reached even if its network cannot. */
 export default function SerialConsole() {
-  const { one, may } = useOne();
-  const [state, setState] = useState<State>({ attempt: may === undefined && one.status === "running" ? 1 : 0, open: false });
+  const { one, denied } = useOne();
+  const [state, setState] = useState<State>({ attempt: denied === undefined && one.status === "running" ? 1 : 0, open: false });
   const again = () => setState(({ attempt }) => ({ attempt: attempt + 1, open: false }));
   const waits = state.attempt === 0 || state.ended !== undefined;
   return (
     <Card
       title="Serial console"
       aside={
-        <Disabled reason={may}>
+        <Disabled reason={denied}>
           <Button variant="default" size="xs" onClick={again}>
             {waits ? "Connect" : "Connect again"}
           </Button>
@@ -34,7 +34,7 @@ export default function SerialConsole() {
       }
     >
       <p className="quiet" role="status">
-        {state.ended ?? (state.attempt === 0 ? (may ?? "The instance is off. Boot it, then connect.") : state.open ? "Connected" : "Connecting …")}
+        {state.ended ?? (state.attempt === 0 ? (denied ?? "The instance is off. Boot it, then connect.") : state.open ? "Connected" : "Connecting …")}
       </p>
       {state.attempt > 0 && (
         <div className={css.frame}>

@@ -8,7 +8,7 @@ import { lazy, Suspense, useState } from "react";
 import { Disabled } from "../../ui/Disabled";
 import { FormCard, useSending } from "../../ui/form";
 import { Card } from "../../ui/Page";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { tags } from "./choices";
 import { DeleteInstance } from "./DeleteInstance";
 import { type Subject, useOne } from "./one";
@@ -27,7 +27,7 @@ type Operation = keyof typeof DIALOGS;
 
 export default function Settings() {
   const subject = useOne();
-  const { one, may } = subject;
+  const { one, denied } = subject;
   const navigate = useNavigate();
   const [asked, setAsked] = useState<Operation | "delete" | null>(null);
   const close = () => setAsked(null);
@@ -41,7 +41,7 @@ export default function Settings() {
           <div>
             <p>The instance, its disks, its backups and its addresses are gone at once, and it stops costing money.</p>
           </div>
-          <Disabled reason={may}>
+          <Disabled reason={denied}>
             <Button variant="default" c="var(--bad)" onClick={() => setAsked("delete")}>
               Delete instance…
             </Button>
@@ -58,7 +58,7 @@ export default function Settings() {
   );
 }
 
-function General({ subject: { one, may } }: { subject: Subject }) {
+function General({ subject: { one, denied } }: { subject: Subject }) {
   const cache = useQueryClient();
   const known = useQuery(tags).data?.data.map((tag) => tag.label) ?? [];
   const form = useForm({ initialValues: { label: one.label, tags: one.tags, watchdog_enabled: one.watchdog_enabled } });
@@ -74,7 +74,7 @@ function General({ subject: { one, may } }: { subject: Subject }) {
     },
   );
   return (
-    <FormCard title="General" sending={sending} submit="Save settings" held={may}>
+    <FormCard title="General" sending={sending} submit="Save settings" held={denied}>
       <div className={css.pairs}>
         <TextInput label="Name" autoComplete="off" {...form.getInputProps("label")} />
         <TagsInput label="Tags" placeholder="Enter after each" data={known} {...form.getInputProps("tags")} />
@@ -85,7 +85,7 @@ function General({ subject: { one, may } }: { subject: Subject }) {
 }
 
 function Operations({ subject: { one, held }, onAsk }: { subject: Subject; onAsk: (asked: Operation) => void }) {
-  const create = useMay().create("add_computes");
+  const create = usePermissions().create("add_computes");
   const legacy = useQuery(legacyTypes).data?.data.find((type) => type.id === one.type);
   const off = one.status !== "offline" ? "Shut it down first" : undefined;
   const rows: { asked: Operation; title: string; says: string; button: string; reason?: string }[] = [

@@ -4,7 +4,7 @@ import { getRouteApi } from "@tanstack/react-router";
 
 import type { Instance } from "../../api/client";
 import { useProgress } from "../../live/progress";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { instance } from "./queries";
 
 const route = getRouteApi("/instances/$id");
@@ -12,7 +12,7 @@ const route = getRouteApi("/instances/$id");
 export interface Subject {
   one: Instance;
   /** Why it may not be changed: by grants. */
-  may: string | undefined;
+  denied: string | undefined;
   /** Why nothing new can be started now: by grants, or since something is under way. */
   held: string | undefined;
 }
@@ -21,6 +21,6 @@ export function useOne(): Subject {
   const { id } = route.useParams();
   const { data: one } = useSuspenseQuery(instance(id));
   const event = useProgress("compute", id);
-  const may = useMay().change("compute", id);
-  return { one, may, held: may ?? (event ? "Something is under way" : undefined) };
+  const denied = usePermissions().change("compute", id);
+  return { one, denied, held: denied ?? (event ? "Something is under way" : undefined) };
 }

@@ -15,7 +15,7 @@ import { Empty, Page } from "../../ui/Page";
 import { RowMenu } from "../../ui/RowMenu";
 import { type Column, Table } from "../../ui/Table";
 import { count } from "../../ui/words";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { Install } from "./Install";
 import { PlanCard } from "./PlanCard";
 import { type Client, clients, create, remove, rename } from "./queries";
@@ -27,13 +27,13 @@ type Dialog = "install" | "rename" | "delete";
 export default function Clients() {
   const search = route.useSearch();
   const query = useQuery(clients(search));
-  const may = useMay();
+  const permissions = usePermissions();
   const [adding, setAdding] = useState(false);
   const { show, rowOf, close, done } = useRowDialog<Client, Dialog>("longview");
   const actions = useMemo(() => (client: Client) => <Actions client={client} onOpen={(dialog) => show(dialog, client)} />, []);
   const [installed, renamed, doomed] = [rowOf("install"), rowOf("rename"), rowOf("delete")];
   const add = (
-    <Disabled reason={may.create("add_longview")}>
+    <Disabled reason={permissions.create("add_longview")}>
       <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setAdding(true)}>
         Add a client
       </Button>
@@ -88,7 +88,7 @@ export default function Clients() {
 }
 
 function Actions({ client, onOpen }: { client: Client; onOpen: (dialog: Dialog) => void }) {
-  const reason = useMay().change("longview", client.id);
+  const reason = usePermissions().change("longview", client.id);
   return (
     <RowMenu
       label={client.label}

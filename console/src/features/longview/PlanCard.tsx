@@ -6,7 +6,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { FormCard, useSending } from "../../ui/form";
 import { notify } from "../../ui/notify";
 import { money } from "../../ui/words";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { plan, subscribe, type Subscription, subscriptions } from "./queries";
 
 export function PlanCard({ clients }: { clients: number }) {
@@ -30,7 +30,7 @@ function Choice({ now, offered, clients }: { now: Subscription["id"] | null; off
   const options = [{ value: "", label: "Longview Free" }, ...offered.map((one) => ({ value: one.id, label: `${one.label}: ${one.clients_included} clients, ${money(one.price.monthly)} a month` }))];
   const room = chosen && chosen.clients_included < clients ? `It includes ${chosen.clients_included} clients; you have ${clients}.` : undefined;
   return (
-    <FormCard quiet title="Plan" lead="A larger plan keeps what is reported for longer, and lets more clients report." sending={sending} submit="Change the plan" held={useMay().create("longview_subscription") ?? room}>
+    <FormCard quiet title="Plan" lead="A larger plan keeps what is reported for longer, and lets more clients report." sending={sending} submit="Change the plan" held={usePermissions().create("longview_subscription") ?? room}>
       <NativeSelect label="Plan" data={options} {...form.getInputProps("longview_subscription")} />
     </FormCard>
   );

@@ -8,7 +8,7 @@ import { Card, Empty, Page, Trouble } from "../../ui/Page";
 import { Tabs } from "../../ui/Tabs";
 import { money } from "../../ui/words";
 import { settings } from "../account/queries";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { enable, enablePlan } from "./queries";
 
 const TABS = [
@@ -22,8 +22,8 @@ const CURL = 'curl -X POST -H "Authorization: Bearer $TOKEN" \\\n  $CROFTER/v4/a
 /** `children` are drawn only once the account is known to have the service: what they ask would be refused otherwise. */
 export function Frame({ lead, actions, children }: { lead?: ReactNode; actions?: ReactNode; children: ReactNode }) {
   const query = useQuery(settings);
-  const barred = useMay().unrestricted();
-  if (query.data?.managed && !barred)
+  const denied = usePermissions().unrestricted();
+  if (query.data?.managed && !denied)
     return (
       <Page title="Managed" lead={lead} actions={actions}>
         <Tabs label="Parts of the managed service" tabs={TABS} />
@@ -32,14 +32,14 @@ export function Frame({ lead, actions, children }: { lead?: ReactNode; actions?:
     );
   return (
     <Page title="Managed">
-      {barred ? <Trouble error={new Error(barred)} /> : query.isError ? <Trouble error={query.error} again={() => void query.refetch()} /> : query.data ? <Offer /> : <Skeleton height={240} radius={10} />}
+      {denied ? <Trouble error={new Error(denied)} /> : query.isError ? <Trouble error={query.error} again={() => void query.refetch()} /> : query.data ? <Offer /> : <Skeleton height={240} radius={10} />}
     </Page>
   );
 }
 
 function Offer() {
   const cache = useQueryClient();
-  const may = useMay();
+  const permissions = usePermissions();
   const plan = useQuery(enablePlan);
   const [asked, setAsked] = useState(false);
   const [problem, setProblem] = useState<unknown>(null);
@@ -63,7 +63,7 @@ function Offer() {
         title="Somebody who watches, day and night"
         command={CURL}
         action={
-          <Disabled reason={may.unrestricted()}>
+          <Disabled reason={permissions.unrestricted()}>
             <Button onClick={() => setAsked(true)}>Enable managed</Button>
           </Disabled>
         }

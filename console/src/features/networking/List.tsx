@@ -15,7 +15,7 @@ import { type Column, Table } from "../../ui/Table";
 import { count } from "../../ui/words";
 import { ChooseInstance } from "../instances/Choose";
 import { chosenInstance, namesOf } from "../instances/queries";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { type Address, addresses, assign, setName, share } from "./queries";
 import { NetworkTabs } from "./Tabs";
 
@@ -64,7 +64,7 @@ export default function List() {
 }
 
 function Actions({ address, onOpen }: { address: Address; onOpen: (dialog: Dialog) => void }) {
-  const change = useMay().change("compute", address.compute_id);
+  const change = usePermissions().change("compute", address.compute_id);
   const four = address.type === "ipv4" ? undefined : "Only IPv4 addresses can go to another instance";
   return (
     <RowMenu

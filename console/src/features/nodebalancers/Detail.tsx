@@ -14,7 +14,7 @@ import { Icon } from "../../ui/Icon";
 import { notify } from "../../ui/notify";
 import { Card, Empty, Page, Trouble } from "../../ui/Page";
 import { Tabs } from "../../ui/Tabs";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import css from "./Balancer.module.css";
 import { ConfigDialog } from "./ConfigDialog";
 import { Ports } from "./Ports";
@@ -55,7 +55,7 @@ export default function Detail() {
 
 function Configs({ id }: { id: number }) {
   const cache = useQueryClient();
-  const change = useMay().change("nodebalancer", id);
+  const change = usePermissions().change("nodebalancer", id);
   const query = useQuery(configs(id));
   const [adding, setAdding] = useState(false);
   const add = (

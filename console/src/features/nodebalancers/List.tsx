@@ -10,7 +10,7 @@ import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
 import type { Column } from "../../ui/Table";
 import { size } from "../../ui/words";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { type Balancer, balancers, remove } from "./queries";
 
 const route = getRouteApi("/nodebalancers");
@@ -19,7 +19,7 @@ const TEXT = "A load balancer has one address and shares what arrives there amon
 
 export default function List() {
   const search = route.useSearch();
-  const may = useMay();
+  const permissions = usePermissions();
   const { show, rowOf, close, done } = useRowDialog<Balancer, "delete">("nodebalancers");
   const actions = useMemo(() => (balancer: Balancer) => <Actions balancer={balancer} onRemove={() => show("delete", balancer)} />, []);
   const doomed = rowOf("delete");
@@ -27,7 +27,7 @@ export default function List() {
     <ListPage
       title="Load balancers"
       noun="load balancer"
-      make={{ to: "/nodebalancers/new", label: "Create load balancer", held: may.create("add_nodebalancers") }}
+      make={{ to: "/nodebalancers/new", label: "Create load balancer", held: permissions.create("add_nodebalancers") }}
       nothing={{ icon: "balance", text: TEXT, command: CURL }}
       columns={COLUMNS}
       query={useQuery(balancers(search))}
@@ -54,7 +54,7 @@ export default function List() {
 }
 
 function Actions({ balancer, onRemove }: { balancer: Balancer; onRemove: () => void }) {
-  const reason = useMay().change("nodebalancer", balancer.id);
+  const reason = usePermissions().change("nodebalancer", balancer.id);
   return <RowMenu label={balancer.label} actions={[{ label: "Delete…", icon: "trash", danger: true, onClick: onRemove, reason }]} />;
 }
 

@@ -11,7 +11,7 @@ import { Disabled } from "../../ui/Disabled";
 import { FormCard, useSending } from "../../ui/form";
 import { Once } from "../../ui/Once";
 import { Card, Page, Trouble } from "../../ui/Page";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import css from "./Detail.module.css";
 import { change, type Client, client, remove, resetSecret, sendThumbnail } from "./queries";
 
@@ -23,7 +23,7 @@ export default function Detail() {
   const query = useQuery(client(id));
   const navigate = useNavigate();
   const cache = useQueryClient();
-  const held = useMay().account();
+  const held = usePermissions().account();
   const [doomed, setDoomed] = useState(false);
   const one = query.data;
   if (!one)

@@ -9,7 +9,7 @@ import { Icon } from "../../ui/Icon";
 import { Empty, Page } from "../../ui/Page";
 import { RowLink } from "../../ui/RowLink";
 import { type Column, Table } from "../../ui/Table";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { type Client, clients } from "./queries";
 
 const route = getRouteApi("/oauth-clients");
@@ -34,7 +34,7 @@ export default function List() {
   const search = route.useSearch();
   const query = useQuery({ ...clients(search), placeholderData: keepPreviousData });
   const create = (
-    <Disabled reason={useMay().account()}>
+    <Disabled reason={usePermissions().account()}>
       <Button component={Link} to="/oauth-clients/new" leftSection={<Icon name="plus" size={16} />}>
         Register an app
       </Button>

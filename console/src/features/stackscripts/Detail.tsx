@@ -13,7 +13,7 @@ import { notify } from "../../ui/notify";
 import { Card, Page, Trouble } from "../../ui/Page";
 import { RowMenu } from "../../ui/RowMenu";
 import { words } from "../../ui/words";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import css from "./StackScript.module.css";
 import { remove, revisions, type StackScript, stackscript } from "./queries";
 
@@ -24,7 +24,7 @@ export default function Detail() {
   const { id } = route.useParams();
   const navigate = useNavigate();
   const cache = useQueryClient();
-  const may = useMay();
+  const permissions = usePermissions();
   const query = useQuery(stackscript(id));
   const [doomed, setDoomed] = useState(false);
   const script = query.data;
@@ -34,7 +34,7 @@ export default function Detail() {
         {query.isError ? <Trouble error={query.error} again={() => void query.refetch()} /> : <Skeleton height={260} radius={10} />}
       </Page>
     );
-  const change = script.mine ? may.change("stackscript", id) : "It belongs to somebody else";
+  const change = script.mine ? permissions.change("stackscript", id) : "It belongs to somebody else";
   return (
     <Page
       title={script.label}
@@ -42,7 +42,7 @@ export default function Detail() {
       lead={script.description || undefined}
       actions={
         <>
-          <Disabled reason={may.create("add_computes")}>
+          <Disabled reason={permissions.create("add_computes")}>
             <Button component={Link} to="/instances/new" search={{ stackscript: id } as never} leftSection={<Icon name="server" size={16} />}>
               Deploy
             </Button>

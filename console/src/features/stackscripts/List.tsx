@@ -9,7 +9,7 @@ import { Empty, Page } from "../../ui/Page";
 import { RowLink } from "../../ui/RowLink";
 import { type Column, Table } from "../../ui/Table";
 import { count } from "../../ui/words";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { type StackScript, stackscripts } from "./queries";
 
 const route = getRouteApi("/stackscripts");
@@ -23,13 +23,13 @@ export default function List() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const query = useQuery({ ...stackscripts(search), placeholderData: keepPreviousData });
-  const may = useMay();
+  const permissions = usePermissions();
   const community = search.kind === "community";
   const kinds = (
     <SegmentedControl aria-label="Whose scripts" data={KINDS} value={community ? "community" : "mine"} onChange={(kind) => void navigate({ search: kind === "community" ? { kind } : {}, replace: true })} />
   );
   const create = (
-    <Disabled reason={may.create("add_stackscripts")}>
+    <Disabled reason={permissions.create("add_stackscripts")}>
       <Button component={Link} to="/stackscripts/new" leftSection={<Icon name="plus" size={16} />}>
         Create StackScript
       </Button>

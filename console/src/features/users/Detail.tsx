@@ -10,7 +10,7 @@ import { Disabled } from "../../ui/Disabled";
 import { Fields, FormCard, useSending } from "../../ui/form";
 import { Card, Empty, Page, Trouble } from "../../ui/Page";
 import { type Column, Table } from "../../ui/Table";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { profile } from "../profile/queries";
 import { GrantsCard } from "./GrantsCard";
 import { change, type Login, logins, remove, type User, user } from "./queries";
@@ -30,7 +30,7 @@ export default function Detail() {
   const you = useQuery(profile).data?.username === name;
   const navigate = useNavigate();
   const cache = useQueryClient();
-  const held = useMay().account();
+  const held = usePermissions().account();
   const [doomed, setDoomed] = useState(false);
   if (query.isError || !query.data)
     return (

@@ -9,7 +9,7 @@ import { Empty, Page } from "../../ui/Page";
 import { RowLink } from "../../ui/RowLink";
 import { type Column, Table } from "../../ui/Table";
 import { count } from "../../ui/words";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { type User, users } from "./queries";
 
 const route = getRouteApi("/users");
@@ -34,9 +34,9 @@ const COLUMNS: Column<User>[] = [
 export default function List() {
   const search = route.useSearch();
   const query = useQuery({ ...users(search), placeholderData: keepPreviousData });
-  const may = useMay();
+  const permissions = usePermissions();
   const invite = (
-    <Disabled reason={may.account()}>
+    <Disabled reason={permissions.account()}>
       <Button component={Link} to="/users/new" leftSection={<Icon name="plus" size={16} />}>
         Invite somebody
       </Button>

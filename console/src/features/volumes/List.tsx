@@ -13,7 +13,7 @@ import { RowMenu } from "../../ui/RowMenu";
 import { Status } from "../../ui/Status";
 import type { Column } from "../../ui/Table";
 import { count } from "../../ui/words";
-import { useMay } from "../profile/may";
+import { usePermissions } from "../profile/permissions";
 import { AttachDialog, CloneDialog, EditDialog, ResizeDialog } from "./Dialogs";
 import { detach, remove, type Volume, volumes } from "./queries";
 
@@ -32,7 +32,7 @@ const DIALOGS = [
 
 export default function List() {
   const search = route.useSearch();
-  const may = useMay();
+  const permissions = usePermissions();
   const { show, rowOf, close, done } = useRowDialog<Volume, Dialog>("volumes");
   const actions = useMemo(() => (volume: Volume) => <Actions volume={volume} onOpen={(dialog) => show(dialog, volume)} />, []);
   const doomed = rowOf("delete");
@@ -41,7 +41,7 @@ export default function List() {
       title="Volumes"
       noun="volume"
       lead={(page) => <Sum all={page.data} results={page.results} />}
-      make={{ to: "/volumes/new", label: "Create volume", held: may.create("add_volumes") }}
+      make={{ to: "/volumes/new", label: "Create volume", held: permissions.create("add_volumes") }}
       nothing={{ icon: "disk", text: TEXT, command: CURL }}
       columns={COLUMNS}
       query={useQuery(volumes(search))}
@@ -79,10 +79,10 @@ function Sum({ all, results }: { all: Volume[]; results: number }) {
 }
 
 function Actions({ volume, onOpen }: { volume: Volume; onOpen: (dialog: Dialog) => void }) {
-  const may = useMay();
+  const permissions = usePermissions();
   const cache = useQueryClient();
   const busy = useProgress("volume", volume.id) !== undefined && "Something is under way";
-  const change = may.change("volume", volume.id);
+  const change = permissions.change("volume", volume.id);
   const free = volume.compute_id === null;
   const letGo = () =>
     detach(volume.id)
@@ -96,9 +96,9 @@ function Actions({ volume, onOpen }: { volume: Volume; onOpen: (dialog: Dialog) 
         { label: "Rename and tag…", icon: "pencil", onClick: () => onOpen("edit"), reason: change },
         free
           ? { label: "Attach…", icon: "link", onClick: () => onOpen("attach"), reason: change ?? busy }
-          : { label: "Detach", icon: "link", onClick: () => void letGo(), reason: change ?? (may.change("compute", volume.compute_id ?? 0) || busy) },
+          : { label: "Detach", icon: "link", onClick: () => void letGo(), reason: change ?? (permissions.change("compute", volume.compute_id ?? 0) || busy) },
         { label: "Resize…", icon: "up", onClick: () => onOpen("resize"), reason: change ?? busy },
-        { label: "Clone…", icon: "copy", onClick: () => onOpen("clone"), reason: may.create("add_volumes") ?? change ?? busy },
+        { label: "Clone…", icon: "copy", onClick: () => onOpen("clone"), reason: permissions.create("add_volumes") ?? change ?? busy },
         { label: "Delete…", icon: "trash", danger: true, onClick: () => onOpen("delete"), reason: change ?? (free ? busy : "It must be detached before it can be deleted") },
       ]}
     />

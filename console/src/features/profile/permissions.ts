@@ -8,10 +8,10 @@ type Grants = Schemas["GrantsView"];
 type Global = Exclude<keyof Grants["global"], "account_access">;
 type Kind = Exclude<keyof Grants, "global">;
 
-export interface May {
-  /** To make something: `may.create("add_computes")`. */
+export interface Permissions {
+  /** To make something: `permissions.create("add_computes")`. */
   create: (grant: Global) => string | undefined;
-  /** To change one object: `may.change("compute", 7)`. */
+  /** To change one object: `permissions.change("compute", 7)`. */
   change: (kind: Kind, id: number) => string | undefined;
   /** To change what belongs to the account itself: billing, users, settings. */
   account: (level?: "read_only" | "read_write") => string | undefined;
@@ -19,13 +19,13 @@ export interface May {
   unrestricted: () => string | undefined;
 }
 
-export function useMay(): May {
+export function usePermissions(): Permissions {
   const restricted = useQuery(profile).data?.restricted === true;
   const { data } = useQuery({ ...grants, enabled: restricted });
-  return mayOf(restricted ? data : null);
+  return permissionsOf(restricted ? data : null);
 }
 
-export function mayOf(given: Grants | null | undefined): May {
+export function permissionsOf(given: Grants | null | undefined): Permissions {
   return {
     create: (grant) => (!given || given.global[grant] ? undefined : `Your grants do not include ${grant.replaceAll("_", " ")}. An unrestricted user of your account can add it.`),
     change: (kind, id) => {
