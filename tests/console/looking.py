@@ -23,7 +23,7 @@ class Looking:
     def __init__(self) -> None:
         self.thorough = False
         """Whether the whole page is looked at each time."""
-        self._saw_rail = False
+        self._saw_navigation = False
 
     def accessible(self, page: Page, *, menu: bool = False) -> None:
         # A menu is drawn at the end of the page, outside of all landmarks.
@@ -39,9 +39,9 @@ class Looking:
             return {"include": ["html"]}
         if page.locator("[role=dialog]").count():
             return {"include": ["[role=dialog]"]}
-        if self._saw_rail:
+        if self._saw_navigation:
             return {"include": ["html"], "exclude": ["nav[aria-label=Main]"]}
-        self._saw_rail = True
+        self._saw_navigation = True
         return {"include": ["html"]}
 
 

@@ -8,7 +8,7 @@ import { instances } from "../features/instances/queries";
 import { Icon } from "../ui/Icon";
 import { StatusDot, toneOf } from "../ui/Status";
 import { words } from "../ui/words";
-import { railOf } from "./rail";
+import { navigationOf } from "./navigation";
 
 const [store, palette] = createSpotlight();
 
@@ -20,7 +20,7 @@ export default function Palette() {
   const [used, setUsed] = useState(() => store.getState().opened); // nobody's instances are asked for before
   const { data } = useQuery({ ...instances(), enabled: used });
   const actions: SpotlightActionData[] = [
-    ...railOf(useRouter().routesByPath).flatMap((group) =>
+    ...navigationOf(useRouter().routesByPath).flatMap((group) =>
       group.entries.map((entry) => ({ id: entry.to, label: entry.label, description: group.label, keywords: entry.keywords, leftSection: <Icon name={entry.icon} />, onClick: () => void navigate({ to: entry.to }) })),
     ),
     { id: "new", label: "Create an instance", leftSection: <Icon name="plus" />, onClick: () => void navigate({ to: "/instances/new" }) },

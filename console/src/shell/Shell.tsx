@@ -17,7 +17,7 @@ import { Banners } from "./Banners";
 import { useColours, useKeptColours } from "./colours";
 import { EventsButton } from "./EventsButton";
 import { LatePalette, openPalette } from "./LatePalette";
-import { railOf } from "./rail";
+import { navigationOf } from "./navigation";
 import css from "./Shell.module.css";
 import { useSettled } from "./settled";
 import { useShortcuts } from "./shortcuts";
@@ -35,7 +35,7 @@ export function Shell() {
       <a className={css.skip} href="#main">
         Skip to the page
       </a>
-      <aside className={css.rail}>
+      <aside className={css.sidebar}>
         <Link to="/" className={css.mark} aria-label="crofter, home">
           <Mark /> <span>crofter</span>
         </Link>
@@ -72,7 +72,7 @@ export function Shell() {
 
 /** Not drawn again with what is around them: each asks the router whether it is the page that is shown. */
 const Entries = memo(function Entries() {
-  const groups = railOf(useRouter().routesByPath);
+  const groups = navigationOf(useRouter().routesByPath);
   return groups.map((group, index) => (
     <div key={group.label || index} className={css.group} role="group" aria-label={group.label || "General"}>
       {group.label && <span className={css.groupName}>{group.label}</span>}
@@ -86,7 +86,7 @@ const Entries = memo(function Entries() {
   ));
 });
 
-/** The rail is longer than many windows: where one is stays in sight. */
+/** The sidebar is longer than many windows: where one is stays in sight. */
 function useShownEntry(): void {
   const place = useLocation({ select: (at) => at.pathname });
   useEffect(() => {

@@ -3,7 +3,7 @@ import { useNavigate, useRouter } from "@tanstack/react-router";
 import { useEffect } from "react";
 
 import { isFree } from "../ui/keys";
-import { railOf } from "./rail";
+import { navigationOf } from "./navigation";
 
 const PATIENCE = 900;
 /** Told to the window when somebody wants to see what is going on. */
@@ -14,7 +14,7 @@ export function useShortcuts(): void {
   const router = useRouter();
   useEffect(() => {
     let led = 0;
-    const places = new Map(railOf(router.routesByPath).flatMap((group) => group.entries.map((entry) => [entry.key, entry.to])));
+    const places = new Map(navigationOf(router.routesByPath).flatMap((group) => group.entries.map((entry) => [entry.key, entry.to])));
     function press(key: KeyboardEvent): void {
       if (!isFree(key)) return;
       const goes = Date.now() - led < PATIENCE;

@@ -4,7 +4,7 @@ import { Link, useRouter } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 
 import { facts } from "../../facts";
-import { railOf } from "../../shell/rail";
+import { navigationOf } from "../../shell/navigation";
 import { Copyable } from "../../ui/Copyable";
 import { Card, Page } from "../../ui/Page";
 import css from "./Help.module.css";
@@ -29,7 +29,7 @@ const description = { queryKey: ["catalogue", "description"], queryFn: async () 
 export default function Help() {
   const router = useRouter();
   const version = useQuery(description).data;
-  const places = railOf(router.routesByPath).flatMap((group) => group.entries.flatMap((entry): [string[], string][] => (entry.key ? [[["g", entry.key], entry.label]] : [])));
+  const places = navigationOf(router.routesByPath).flatMap((group) => group.entries.flatMap((entry): [string[], string][] => (entry.key ? [[["g", entry.key], entry.label]] : [])));
   return (
     <Page title="Help" lead="Everything here can be done with the keyboard, and by the API">
       <div className={css.grid}>

@@ -1,4 +1,4 @@
-/** The pages that the rail leads to, in its order. An entry is shown once a route has its address. */
+/** The pages that the navigation leads to, in its order. An entry is shown once a route has its address. */
 import { facts } from "../facts";
 import type { IconName } from "../ui/Icon";
 
@@ -16,7 +16,7 @@ export interface Group {
   entries: Entry[];
 }
 
-export const RAIL: Group[] = [
+export const NAVIGATION: Group[] = [
   { label: "", entries: [{ to: "/", label: "Home", icon: "home", key: "h" }] },
   {
     label: "Compute",
@@ -65,7 +65,7 @@ export const RAIL: Group[] = [
   },
 ];
 
-/** The rail as far as its pages exist; `known` are the addresses of all routes. */
-export function railOf(known: Record<string, unknown>): Group[] {
-  return RAIL.map((group) => ({ ...group, entries: group.entries.filter((entry) => entry.to in known) })).filter((group) => group.entries.length > 0);
+/** The navigation as far as its pages exist; `known` are the addresses of all routes. */
+export function navigationOf(known: Record<string, unknown>): Group[] {
+  return NAVIGATION.map((group) => ({ ...group, entries: group.entries.filter((entry) => entry.to in known) })).filter((group) => group.entries.length > 0);
 }
