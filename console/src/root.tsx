@@ -3,13 +3,13 @@ import type { QueryClient } from "@tanstack/react-query";
 import { createRootRouteWithContext } from "@tanstack/react-router";
 
 import { Shell } from "./shell/Shell";
-import { Page, Trouble } from "./ui/Page";
+import { ErrorMessage, Page } from "./ui/Page";
 
 export const root = createRootRouteWithContext<{ cache: QueryClient }>()({
   component: Shell,
   notFoundComponent: () => (
     <Page title="Not found">
-      <Trouble error={new Error("There is no page at this address.")} />
+      <ErrorMessage error={new Error("There is no page at this address.")} />
     </Page>
   ),
 });

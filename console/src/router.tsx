@@ -27,7 +27,7 @@ import { routes as transfers } from "./features/transfers/routes";
 import { routes as users } from "./features/users/routes";
 import { routes as volumes } from "./features/volumes/routes";
 import { root } from "./root";
-import { Page, Trouble } from "./ui/Page";
+import { ErrorMessage, Page } from "./ui/Page";
 
 const tree = root.addChildren([
   ...instances,
@@ -66,7 +66,7 @@ export function makeRouter(cache: QueryClient) {
     scrollRestoration: true,
     defaultErrorComponent: ({ error, reset }) => (
       <Page title="Something went wrong">
-        <Trouble error={error} again={reset} />
+        <ErrorMessage error={error} again={reset} />
       </Page>
     ),
   });

@@ -17,10 +17,10 @@ const QUIET = 40_000; // the server says something every 15 seconds; after this 
 const AT_MOST_EVERY = 1_000;
 
 export type LineState = "connecting" | "open" | "broken";
-type Tell = (state: LineState) => void;
-type Told = { event: Event; fresh: boolean } | { state: LineState };
+type StateListener = (state: LineState) => void;
+type Message = { event: Event; fresh: boolean } | { state: LineState };
 
-export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => void): () => void {
+export function follow(cache: QueryClient, onState: StateListener, onEnd: (event: Event) => void): () => void {
   let stopped = false;
   let last = 0;
   let began = 0;
@@ -30,9 +30,9 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
   const leaving = new AbortController();
   let others: BroadcastChannel | null = null;
 
-  function say(state: LineState): void {
-    tell(state);
-    others?.postMessage({ state } satisfies Told);
+  function publish(state: LineState): void {
+    onState(state);
+    others?.postMessage({ state } satisfies Message);
   }
 
   /** What is being fetched for the first time may have been read before the change, and is not begun anew: then once more. */
@@ -76,20 +76,20 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
   }
 
   function take(event: Event, fresh: boolean): void {
-    for (const told of beginning) told.push(event);
+    for (const queue of beginning) queue.push(event);
     keep(event);
     refetch(event);
     if (!isUnderWay(event) && !fresh) onEnd(event);
   }
 
   async function begin(): Promise<void> {
-    const told: Event[] = []; // by another tab meanwhile, and so newer than what is being read
-    beginning.add(told);
-    const recent = await body(api.GET("/account/events", { params: { query: { page_size: 50 } } })).finally(() => beginning.delete(told));
+    const queue: Event[] = []; // by another tab meanwhile, and so newer than what is being read
+    beginning.add(queue);
+    const recent = await body(api.GET("/account/events", { params: { query: { page_size: 50 } } })).finally(() => beginning.delete(queue));
     forget();
     cache.setQueryData(["events", "recent"], recent);
     for (const event of recent.data) note(event);
-    for (const event of told) keep(event);
+    for (const event of queue) keep(event);
     // The stream tells how an event goes on only if it has sent that event: begin before the oldest that is under way.
     const open = recent.data.filter(isUnderWay).map((event) => event.id);
     began = Date.now();
@@ -98,7 +98,7 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
 
   async function listen(): Promise<void> {
     line = new AbortController();
-    let heard = setTimeout(() => line?.abort(), QUIET);
+    let timeout = setTimeout(() => line?.abort(), QUIET);
     const token = await session.token();
     const answer = await fetch(`/v4/account/events/stream?after=${last}`, {
       headers: { Authorization: `Bearer ${token}`, Accept: "text/event-stream" },
@@ -107,20 +107,20 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
     });
     if (answer.status === 401) return session.lost();
     if (!answer.ok || !answer.body) throw new Error(`the stream answered ${answer.status}`);
-    say("open");
+    publish("open");
     const frames = new Frames();
     const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { done, value } = await reader.read();
-      clearTimeout(heard);
+      clearTimeout(timeout);
       if (done) return;
-      heard = setTimeout(() => line?.abort(), QUIET);
+      timeout = setTimeout(() => line?.abort(), QUIET);
       for (const frame of frames.push(value)) {
         const event = JSON.parse(frame.data) as Event;
         if (frame.id) last = Math.max(last, Number(frame.id));
         const fresh = frame.event === "event" && !isUnderWay(event);
         take(event, fresh);
-        others?.postMessage({ event, fresh } satisfies Told);
+        others?.postMessage({ event, fresh } satisfies Message);
       }
     }
   }
@@ -140,7 +140,7 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
         wait = 500;
       } catch {
         if (stopped) return;
-        say("broken");
+        publish("broken");
         wait = Math.min(wait * 2, 15_000);
       }
       await new Promise((resolve) => setTimeout(resolve, wait * (0.5 + Math.random() / 2)));
@@ -148,21 +148,21 @@ export function follow(cache: QueryClient, tell: Tell, onEnd: (event: Event) => 
   }
 
   void (async () => {
-    tell("connecting");
+    onState("connecting");
     const { username } = await body(api.GET("/profile")); // tabs of two users tell each other nothing
     if (stopped) return;
     others = new BroadcastChannel(`crofter.events.${username}`);
-    others.onmessage = ({ data }: MessageEvent<Told>) => {
+    others.onmessage = ({ data }: MessageEvent<Message>) => {
       if ("event" in data) return take(data.event, data.fresh);
-      tell(data.state);
+      onState(data.state);
       if (data.state === "open") void begin().then(fetchAllAgain, () => undefined); // it listens from now on, or again
     };
     await begin();
     fetchAllAgain(); // what this tab has fetched so far it fetched before anybody told it of changes
-    tell("open"); // as far as we know: the tab that listens says otherwise
+    onState("open"); // as far as we know: the tab that listens says otherwise
     await navigator.locks.request(`crofter.stream.${username}`, { signal: leaving.signal }, lead);
   })().catch(() => {
-    if (!stopped) tell("broken");
+    if (!stopped) onState("broken");
   });
 
   return () => {

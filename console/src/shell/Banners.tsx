@@ -13,9 +13,9 @@ import css from "./Banners.module.css";
 export function Banners() {
   const { data } = useQuery(notifications);
   const place = useLocation({ select: (at) => at.pathname.replace(/^\/console/, "") });
-  const said = place.length <= 1 || place === "/notifications"; // by the page itself
+  const shownByPage = place.length <= 1 || place === "/notifications"; // by the page itself
   const [closed, setClosed] = useState<ReadonlySet<string>>(new Set());
-  const shown = said ? [] : (data?.data ?? []).filter((one) => one.severity !== "minor" && !closed.has(nameOf(one)));
+  const shown = shownByPage ? [] : (data?.data ?? []).filter((one) => one.severity !== "minor" && !closed.has(nameOf(one)));
   if (shown.length === 0) return null;
   return (
     <section className={css.banners} aria-label="Notifications">

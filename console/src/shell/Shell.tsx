@@ -16,7 +16,7 @@ import { showTimesIn, words } from "../ui/words";
 import { Banners } from "./Banners";
 import { useColours, useKeptColours } from "./colours";
 import { EventsButton } from "./EventsButton";
-import { LatePalette, openPalette } from "./LatePalette";
+import { LazyPalette, openPalette } from "./LazyPalette";
 import { navigationOf } from "./navigation";
 import css from "./Shell.module.css";
 import { useSettled } from "./settled";
@@ -65,7 +65,7 @@ export function Shell() {
         <Outlet />
       </main>
       <SignInAgain />
-      <LatePalette signedIn={signedIn} />
+      <LazyPalette signedIn={signedIn} />
     </div>
   );
 }
@@ -101,7 +101,7 @@ function useLine(): LineState {
   const cache = useQueryClient();
   const [line, setLine] = useState<LineState>("connecting");
   const [sessions, setSessions] = useState(0);
-  useEffect(() => session.onChange((standing) => standing === "found" && setSessions((before) => before + 1)), []);
+  useEffect(() => session.onChange((state) => state === "found" && setSessions((before) => before + 1)), []);
   useEffect(
     () =>
       follow(cache, setLine, (event) => {
@@ -160,7 +160,7 @@ function Person({ line }: { line: LineState }) {
       <Menu position="top-start">
         <Menu.Target>
           <UnstyledButton className={css.name} aria-label={`${data?.username ?? "You"}: colours and signing out`}>
-            <span className={css.face} data-line={line} aria-hidden="true">
+            <span className={css.avatar} data-line={line} aria-hidden="true">
               {(data?.username ?? "?").charAt(0).toUpperCase()}
             </span>
             <span className={css.who}>

@@ -5,7 +5,7 @@ import { useEffect } from "react";
 import { isFree } from "../ui/keys";
 import { navigationOf } from "./navigation";
 
-const PATIENCE = 900;
+const SEQUENCE_TIMEOUT = 900;
 /** Told to the window when somebody wants to see what is going on. */
 export const SHOW_EVENTS = "crofter.events";
 
@@ -13,13 +13,13 @@ export function useShortcuts(): void {
   const navigate = useNavigate();
   const router = useRouter();
   useEffect(() => {
-    let led = 0;
+    let lastG = 0;
     const places = new Map(navigationOf(router.routesByPath).flatMap((group) => group.entries.map((entry) => [entry.key, entry.to])));
     function press(key: KeyboardEvent): void {
       if (!isFree(key)) return;
-      const goes = Date.now() - led < PATIENCE;
-      led = key.key === "g" ? Date.now() : 0;
-      const place = goes ? places.get(key.key) : undefined;
+      const afterG = Date.now() - lastG < SEQUENCE_TIMEOUT;
+      lastG = key.key === "g" ? Date.now() : 0;
+      const place = afterG ? places.get(key.key) : undefined;
       if (place) void navigate({ to: place });
       else if (key.key === "?" && "/help" in router.routesByPath) void navigate({ to: "/help" as string });
       else if (key.key === "e") dispatchEvent(new CustomEvent(SHOW_EVENTS));

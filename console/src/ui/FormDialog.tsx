@@ -5,7 +5,7 @@ import { type ReactNode, useState } from "react";
 import { Disabled } from "./Disabled";
 import type { Sending } from "./form";
 import css from "./form.module.css";
-import { Trouble } from "./Page";
+import { ErrorMessage } from "./Page";
 
 interface Props {
   title: string;
@@ -40,7 +40,7 @@ export function FormDialog({ title, lead, sending, submit, onClose, children, si
         {lead && <div className="quiet">{lead}</div>}
         {children}
         {confirm !== undefined && <TextInput label={`Type ${confirm} to confirm`} value={typed} onChange={(change) => setTyped(change.currentTarget.value)} autoComplete="off" spellCheck={false} />}
-        {sending.problem !== null && <Trouble error={sending.problem} />}
+        {sending.problem !== null && <ErrorMessage error={sending.problem} />}
         <Group justify="flex-end">
           <Button variant="default" onClick={onClose}>
             {loses ? "Keep it" : "Cancel"}

@@ -80,7 +80,7 @@ export function Empty({ icon, title, children, action, command }: { icon: IconNa
   );
 }
 
-export function Trouble({ error, again }: { error: unknown; again?: () => void }) {
+export function ErrorMessage({ error, again }: { error: unknown; again?: () => void }) {
   const refused = error instanceof Refused ? error : null;
   return (
     <div className={css.trouble} role="alert">

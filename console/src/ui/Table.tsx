@@ -7,7 +7,7 @@ import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { Check } from "./Check";
 import { csv, type CsvValue, download } from "./csv";
 import { Icon } from "./Icon";
-import { Card, Trouble } from "./Page";
+import { Card, ErrorMessage } from "./Page";
 import { useRowKeys } from "./rowKeys";
 import { Rows } from "./Rows";
 import { PAGE_SIZE } from "./search";
@@ -84,7 +84,7 @@ export function Table<T>(props: ListProps<T>) {
   // A row that is no longer shown must not be acted on.
   useEffect(() => setPicked(new Set()), [search.page, search.q]);
 
-  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (query.isError) return <ErrorMessage error={query.error} again={() => void query.refetch()} />;
   const narrowed = Boolean(search.q || props.filtered);
   if (!query.isPending && rows.length === 0 && !narrowed && !search.page) return <Card flush>{props.empty}</Card>;
   const actsOnRows = props.actions !== undefined;

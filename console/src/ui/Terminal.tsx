@@ -25,9 +25,9 @@ const theme = () => ({ background: colour("--card"), foreground: colour("--ink")
 export default function Terminal({ label, path, onOpen, onEnd }: Props) {
   const place = useRef<HTMLDivElement>(null);
   const screen = useRef<Screen | null>(null);
-  const told = useRef({ path, onOpen, onEnd });
+  const handlers = useRef({ path, onOpen, onEnd });
   const scheme = useComputedColorScheme("light");
-  told.current = { path, onOpen, onEnd };
+  handlers.current = { path, onOpen, onEnd };
 
   useEffect(() => {
     const box = place.current;
@@ -42,7 +42,7 @@ export default function Terminal({ label, path, onOpen, onEnd }: Props) {
     const sized = new ResizeObserver(() => fit.fit());
     sized.observe(box);
     screen.current = shown;
-    const leave = join(shown, told);
+    const leave = join(shown, handlers);
     return () => {
       leave();
       sized.disconnect();
@@ -58,7 +58,7 @@ export default function Terminal({ label, path, onOpen, onEnd }: Props) {
 }
 
 /** Connect the screen to the socket; what is returned lets go of it. */
-function join(shown: Screen, told: { readonly current: Pick<Props, "path" | "onOpen" | "onEnd"> }): () => void {
+function join(shown: Screen, handlers: { readonly current: Pick<Props, "path" | "onOpen" | "onEnd"> }): () => void {
   let socket: WebSocket | null = null;
   let left = false;
   const encoder = new TextEncoder();
@@ -67,19 +67,19 @@ function join(shown: Screen, told: { readonly current: Pick<Props, "path" | "onO
     for (let start = 0; start < content.length; start += PIECE) if (socket?.readyState === WebSocket.OPEN) socket.send(content.subarray(start, start + PIECE));
   });
   const connect = async () => {
-    const address = new URL(await told.current.path(), location.href);
+    const address = new URL(await handlers.current.path(), location.href);
     address.protocol = address.protocol.replace("http", "ws");
     if (left) return;
     socket = new WebSocket(address);
     socket.binaryType = "arraybuffer";
     socket.onopen = () => {
-      told.current.onOpen();
+      handlers.current.onOpen();
       shown.focus();
     };
     socket.onmessage = (message) => shown.write(new Uint8Array(message.data as ArrayBuffer));
-    socket.onclose = (closed) => !left && told.current.onEnd(closed.reason || "The connection was lost.");
+    socket.onclose = (closed) => !left && handlers.current.onEnd(closed.reason || "The connection was lost.");
   };
-  connect().catch((error: unknown) => !left && told.current.onEnd(error instanceof Error ? error.message : String(error)));
+  connect().catch((error: unknown) => !left && handlers.current.onEnd(error instanceof Error ? error.message : String(error)));
   return () => {
     left = true;
     socket?.close();

@@ -6,7 +6,7 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { toFields } from "../api/errors";
 import { Disabled } from "./Disabled";
 import css from "./form.module.css";
-import { Card, Page, Trouble } from "./Page";
+import { Card, ErrorMessage, Page } from "./Page";
 
 export interface Sending {
   /** What no field is to blame for. */
@@ -59,7 +59,7 @@ export function FormPage(props: { title: string; lead?: ReactNode; back: { to: s
       <form className={css.form} data-aside={props.aside ? true : undefined} onSubmit={props.sending.onSubmit} noValidate>
         <div className={css.cards}>
           {props.children}
-          {props.sending.problem !== null && <Trouble error={props.sending.problem} />}
+          {props.sending.problem !== null && <ErrorMessage error={props.sending.problem} />}
           {!props.aside && <Submit sending={props.sending}>{props.submit}</Submit>}
         </div>
         {props.aside}
@@ -75,7 +75,7 @@ export function FormCard(props: { title: string; lead?: ReactNode; sending: Send
       <form onSubmit={props.sending.onSubmit} noValidate className={css.fields}>
         {props.lead && <p className="quiet">{props.lead}</p>}
         {props.children}
-        {props.sending.problem !== null && <Trouble error={props.sending.problem} />}
+        {props.sending.problem !== null && <ErrorMessage error={props.sending.problem} />}
         <Submit sending={props.sending} held={props.held} quiet={props.quiet}>
           {props.submit}
         </Submit>

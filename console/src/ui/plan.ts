@@ -23,10 +23,10 @@ export function usePlan<V extends Record<string, unknown>, W>(feature: string, f
   const options = { staleTime: 30_000, placeholderData: keepPreviousData };
   const whole = useQuery({ queryKey: ["plan", feature, asked.wanted], queryFn: ({ signal }) => ask(asked.wanted, signal), ...options });
   const rough = useQuery({ queryKey: ["plan", feature, asked.bare], queryFn: ({ signal }) => ask(asked.bare, signal), ...options, enabled: whole.isError });
-  const blamed: Record<string, string> = whole.isError ? toFields(whole.error, Object.keys(form.values)).fields : {};
+  const fieldErrors: Record<string, string> = whole.isError ? toFields(whole.error, Object.keys(form.values)).fields : {};
   return {
     price: (whole.isError ? rough.data : whole.data)?.price,
     stale: whole.isFetching || rough.isFetching,
-    error: (field) => form.errors[field] ?? (form.isTouched(field) ? blamed[field] : undefined),
+    error: (field) => form.errors[field] ?? (form.isTouched(field) ? fieldErrors[field] : undefined),
   };
 }

@@ -106,6 +106,6 @@ export function day(text: string): string {
 }
 
 export function count(number: number, singular: string, plural = `${singular}s`): string {
-  const said = ENGLISH.test(LANGUAGE) && Number.isInteger(number) && number >= 0 ? grouped(String(number)) : number.toLocaleString(LANGUAGE);
-  return `${said} ${number === 1 ? singular : plural}`;
+  const formatted = ENGLISH.test(LANGUAGE) && Number.isInteger(number) && number >= 0 ? grouped(String(number)) : number.toLocaleString(LANGUAGE);
+  return `${formatted} ${number === 1 ? singular : plural}`;
 }

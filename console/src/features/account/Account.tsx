@@ -10,7 +10,7 @@ import { ConfirmByLabel } from "../../ui/Confirm";
 import { Copyable } from "../../ui/Copyable";
 import { Disabled } from "../../ui/Disabled";
 import { Fields, FormCard, useSending } from "../../ui/form";
-import { Card, Page, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage, Page } from "../../ui/Page";
 import { day, money } from "../../ui/words";
 import { usePermissions } from "../profile/permissions";
 import css from "./Account.module.css";
@@ -26,7 +26,7 @@ export default function Account() {
   if (query.isError)
     return (
       <Page title="Account">
-        <Trouble error={query.error} again={() => void query.refetch()} />
+        <ErrorMessage error={query.error} again={() => void query.refetch()} />
       </Page>
     );
   return (

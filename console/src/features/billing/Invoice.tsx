@@ -2,7 +2,7 @@ import { Skeleton } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { getRouteApi } from "@tanstack/react-router";
 
-import { Card, Page, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage, Page } from "../../ui/Page";
 import { count, day, money, perHour } from "../../ui/words";
 import { account } from "../account/queries";
 import css from "./Billing.module.css";
@@ -20,7 +20,7 @@ export default function InvoicePage() {
   if (query.isError)
     return (
       <Page title="Invoice" back={BACK}>
-        <Trouble error={query.error} again={() => void query.refetch()} />
+        <ErrorMessage error={query.error} again={() => void query.refetch()} />
       </Page>
     );
   if (!one)
@@ -36,7 +36,7 @@ export default function InvoicePage() {
       <div className={css.sheet}>
         <Card flush>
           <Parties date={one.date} id={id} />
-          {lines.isError ? <Trouble error={lines.error} again={() => void lines.refetch()} /> : !lines.data ? <Skeleton height={200} /> : <Lines lines={lines.data.data} />}
+          {lines.isError ? <ErrorMessage error={lines.error} again={() => void lines.refetch()} /> : !lines.data ? <Skeleton height={200} /> : <Lines lines={lines.data.data} />}
           {left > 0 && <p className={css.note}>{count(left, "more line")} in the files</p>}
           <dl className={`${css.totals} figures`}>
             <dt>Net</dt>

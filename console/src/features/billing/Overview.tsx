@@ -4,7 +4,7 @@ import { Link } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { Disabled } from "../../ui/Disabled";
-import { Card, Page, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage, Page } from "../../ui/Page";
 import { RowLink } from "../../ui/RowLink";
 import { count, day, money, perHour, words } from "../../ui/words";
 import { account, cost, instanceCosts } from "../account/queries";
@@ -32,10 +32,10 @@ export default function Overview() {
     >
       <BillingTabs />
       {query.isError ? (
-        <Trouble error={query.error} again={() => void query.refetch()} />
+        <ErrorMessage error={query.error} again={() => void query.refetch()} />
       ) : (
         <>
-          <Standing />
+          <Balances />
           <Month />
         </>
       )}
@@ -44,7 +44,7 @@ export default function Overview() {
   );
 }
 
-function Standing() {
+function Balances() {
   const { data } = useQuery(account);
   if (!data) return <Skeleton height={120} radius={10} />;
   const card = data.credit_card;
@@ -91,7 +91,7 @@ interface Line {
 
 function Month() {
   const { data, error, refetch } = useQuery(cost);
-  if (error) return <Trouble error={error} again={() => void refetch()} />;
+  if (error) return <ErrorMessage error={error} again={() => void refetch()} />;
   if (!data) return <Skeleton height={240} radius={10} />;
   const share = data.forecast ? Math.min(data.month_to_date / data.forecast, 1) : 0;
   return (

@@ -10,7 +10,7 @@ import { Time } from "../../ui/Cell";
 import { ConfirmByLabel } from "../../ui/Confirm";
 import { Disabled } from "../../ui/Disabled";
 import { Fields, FormCard, useSending } from "../../ui/form";
-import { Card, Empty, Page, Trouble } from "../../ui/Page";
+import { Card, Empty, ErrorMessage, Page } from "../../ui/Page";
 import { type Column, Table } from "../../ui/Table";
 import { money } from "../../ui/words";
 import { account } from "../account/queries";
@@ -73,7 +73,7 @@ function Methods() {
   const query = useQuery(methods);
   const cache = useQueryClient();
   const denied = usePermissions().account();
-  const [doomed, setDoomed] = useState<Method | null>(null);
+  const [toRemove, setToRemove] = useState<Method | null>(null);
   const fresh = () => cache.invalidateQueries({ queryKey: ["account"] });
   const choose = async (card: Method) => {
     try {
@@ -83,7 +83,7 @@ function Methods() {
       notifications.show({ title: "Make default", message: (error as Error).message, color: "red.8" });
     }
   };
-  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (query.isError) return <ErrorMessage error={query.error} again={() => void query.refetch()} />;
   const cards = query.data?.data ?? [];
   return (
     <Card title="Cards" flush>
@@ -106,21 +106,21 @@ function Methods() {
               </Disabled>
             )}
             <Disabled reason={denied ?? (card.is_default && "The default card stays: make another one the default first")}>
-              <Button variant="subtle" color="red.8" size="xs" onClick={() => setDoomed(card)} aria-label={`Remove ${card.data.last_four}`}>
+              <Button variant="subtle" color="red.8" size="xs" onClick={() => setToRemove(card)} aria-label={`Remove ${card.data.last_four}`}>
                 Remove
               </Button>
             </Disabled>
           </li>
         ))}
       </ul>
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
-          onClose={() => setDoomed(null)}
+          onClose={() => setToRemove(null)}
           verb="Remove"
-          label={doomed.data.last_four}
-          lost={<p>{nameOfCard(doomed)}. It will not be charged any more.</p>}
+          label={toRemove.data.last_four}
+          lost={<p>{nameOfCard(toRemove)}. It will not be charged any more.</p>}
           onConfirm={async () => {
-            await removeMethod(doomed.id);
+            await removeMethod(toRemove.id);
             await fresh();
           }}
         />

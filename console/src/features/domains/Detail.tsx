@@ -9,7 +9,7 @@ import { Disabled } from "../../ui/Disabled";
 import { FormCard, useSending } from "../../ui/form";
 import { Icon } from "../../ui/Icon";
 import { notify, notifyFailed } from "../../ui/notify";
-import { Card, Empty, Page, Trouble } from "../../ui/Page";
+import { Card, Empty, ErrorMessage, Page } from "../../ui/Page";
 import { RowMenu } from "../../ui/RowMenu";
 import { Status } from "../../ui/Status";
 import { type Column, Table } from "../../ui/Table";
@@ -29,7 +29,7 @@ export default function Detail() {
   if (!found)
     return (
       <Page title="Domain" back={BACK}>
-        {query.isError ? <Trouble error={query.error} again={() => void query.refetch()} /> : <Skeleton height={300} radius={10} />}
+        {query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : <Skeleton height={300} radius={10} />}
       </Page>
     );
   return (
@@ -126,7 +126,7 @@ const COLUMNS: Column<DnsRecord>[] = [
 
 function Zone({ found }: { found: Domain }) {
   const query = useQuery(zoneFile(found.id));
-  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (query.isError) return <ErrorMessage error={query.error} again={() => void query.refetch()} />;
   const text = query.data?.zone_file.join("\n") ?? "";
   return (
     <Card

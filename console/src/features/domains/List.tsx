@@ -30,7 +30,7 @@ export default function List() {
   const { show, rowOf, close, done } = useRowDialog<Domain, Dialog>("domains");
   const actions = useMemo(() => (domain: Domain) => <Actions domain={domain} onOpen={(dialog) => show(dialog, domain)} />, []);
   const cloned = rowOf("clone");
-  const doomed = rowOf("delete");
+  const toRemove = rowOf("delete");
   const importButton = (
     <Disabled reason={held}>
       <Button variant="default" leftSection={<Icon name="download" size={16} />} onClick={() => setImporting(true)}>
@@ -61,12 +61,12 @@ export default function List() {
         />
       )}
       {cloned && <CloneDialog domain={cloned} onClose={close} onDone={(domain) => done(`${domain.domain} was made`)} />}
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
           onClose={close}
           verb="Delete"
-          label={doomed.domain}
-          onConfirm={() => remove(doomed.id).then(() => done(`${doomed.domain} was deleted`))}
+          label={toRemove.domain}
+          onConfirm={() => remove(toRemove.id).then(() => done(`${toRemove.domain} was deleted`))}
           lost={<p>All of its records are gone, and its names are no longer answered for.</p>}
         />
       )}

@@ -8,7 +8,7 @@ import type { Event } from "../../api/client";
 import { isUnderWay } from "../../live/progress";
 import { csv, download } from "../../ui/csv";
 import { Icon } from "../../ui/Icon";
-import { Card, Empty, Page, Trouble } from "../../ui/Page";
+import { Card, Empty, ErrorMessage, Page } from "../../ui/Page";
 import { count, day, words } from "../../ui/words";
 import { EventList } from "./EventList";
 import css from "./Events.module.css";
@@ -22,9 +22,9 @@ const TYPES = ["compute", "disk", "volume", "image", "firewall", "nodebalancer",
 export default function List() {
   const search = route.useSearch();
   const query = useInfiniteQuery(events(search));
-  const told = useQuery(recent).data;
+  const recentEvents = useQuery(recent).data;
   const seen = useMarkSeen();
-  const { under, days, all } = useMemo(() => sorted([...(query.data?.pages.flatMap((page) => page.data) ?? []), ...(told?.data ?? [])], search), [query.data, told, search]);
+  const { under, days, all } = useMemo(() => sorted([...(query.data?.pages.flatMap((page) => page.data) ?? []), ...(recentEvents?.data ?? [])], search), [query.data, recentEvents, search]);
   const newest = all[0];
   const unseen = all.filter((event) => !event.seen).length;
   const line = unseen > 0 ? all.find((event) => event.seen)?.id : undefined;
@@ -45,7 +45,7 @@ export default function List() {
       }
     >
       <Filters search={search} all={all} />
-      {query.isError && <Trouble error={query.error} again={() => void query.refetch()} />}
+      {query.isError && <ErrorMessage error={query.error} again={() => void query.refetch()} />}
       {query.isPending && <Skeleton height={240} radius={10} />}
       {query.isSuccess && all.length === 0 && (
         <Card flush>

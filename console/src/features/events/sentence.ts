@@ -41,7 +41,7 @@ export function sentence(event: Event): Sentence {
   return { before: `${words(noun)} ${was} ${done}${label ? ": " : ""}`, subject: label, after: "" };
 }
 
-export function said(event: Event): string {
+export function sentenceText(event: Event): string {
   const { before, subject, after } = sentence(event);
   return `${before}${subject ?? ""}${after}`;
 }

@@ -5,7 +5,7 @@ import { useNavigate } from "@tanstack/react-router";
 
 import { Fields, useSending } from "../../ui/form";
 import { notify } from "../../ui/notify";
-import { Card, Page, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage, Page } from "../../ui/Page";
 import { ChooseInstances } from "../instances/Choose";
 import { create } from "./queries";
 import { START, toBody } from "./rules";
@@ -36,7 +36,7 @@ export default function Create() {
           </Fields>
         </Card>
         <RulesEditor form={form} at="rules." />
-        {sending.problem !== null && <Trouble error={sending.problem} />}
+        {sending.problem !== null && <ErrorMessage error={sending.problem} />}
         <div>
           <Button type="submit" loading={sending.busy}>
             Create firewall

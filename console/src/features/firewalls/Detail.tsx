@@ -10,7 +10,7 @@ import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
 import { notify, notifyFailed } from "../../ui/notify";
-import { Empty, Page, Trouble } from "../../ui/Page";
+import { Empty, ErrorMessage, Page } from "../../ui/Page";
 import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
 import { Status } from "../../ui/Status";
@@ -35,7 +35,7 @@ export default function Detail() {
   if (!found)
     return (
       <Page title="Firewall" back={BACK} wide>
-        {query.isError ? <Trouble error={query.error} again={() => void query.refetch()} /> : <Skeleton height={300} radius={10} />}
+        {query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : <Skeleton height={300} radius={10} />}
       </Page>
     );
   const status = found.status === "enabled" ? "disabled" : "enabled";
@@ -94,7 +94,7 @@ function RulesForm({ found, change }: { found: Firewall; change: string | undefi
   return (
     <form className={css.stack} onSubmit={sending.onSubmit} noValidate>
       <RulesEditor form={form} readOnly={change !== undefined} />
-      {sending.problem !== null && <Trouble error={sending.problem} />}
+      {sending.problem !== null && <ErrorMessage error={sending.problem} />}
       <div className={css.foot}>
         <Disabled reason={change ?? (dirty ? undefined : "Nothing has been changed")}>
           <Button type="submit" loading={sending.busy}>

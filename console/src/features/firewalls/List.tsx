@@ -29,7 +29,7 @@ export default function List() {
   const { show, rowOf, close, done } = useRowDialog<Firewall, Dialog>("firewalls");
   const actions = useMemo(() => (firewall: Firewall) => <Actions firewall={firewall} onOpen={(dialog) => show(dialog, firewall)} />, []);
   const edited = rowOf("edit");
-  const doomed = rowOf("delete");
+  const toRemove = rowOf("delete");
   return (
     <ListPage
       title="Firewalls"
@@ -43,12 +43,12 @@ export default function List() {
       actions={actions}
     >
       {edited && <EditDialog firewall={edited} onClose={close} onDone={() => done(`${edited.label} was changed`)} />}
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
           onClose={close}
           verb="Delete"
-          label={doomed.label}
-          onConfirm={() => remove(doomed.id).then(() => done(`${doomed.label} was deleted`))}
+          label={toRemove.label}
+          onConfirm={() => remove(toRemove.id).then(() => done(`${toRemove.label} was deleted`))}
           lost={<p>Its rules are gone, and all traffic reaches the instances that it guards.</p>}
         />
       )}

@@ -12,10 +12,10 @@ import css from "./Home.module.css";
 import { maintenance } from "./queries";
 
 export function Attention() {
-  const told = useQuery(notifications).data?.data ?? [];
+  const allNotifications = useQuery(notifications).data?.data ?? [];
   // Announced maintenance is a notification too, without its reason: it is shown once.
   const planned = useQuery(maintenance).data?.data ?? [];
-  const shown = told.filter((one) => !planned.some((work) => work.entity.id === one.entity?.id && one.entity?.type === work.entity.type && /maintenance|reboot|migration/.test(one.type)));
+  const shown = allNotifications.filter((one) => !planned.some((work) => work.entity.id === one.entity?.id && one.entity?.type === work.entity.type && /maintenance|reboot|migration/.test(one.type)));
   if (shown.length + planned.length === 0) return null;
   return (
     <div className={css.attention}>

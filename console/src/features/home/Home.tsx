@@ -9,12 +9,12 @@ import { isUnderWay } from "../../live/progress";
 import { Ago } from "../../ui/Cell";
 import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
-import { Card, Page, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage, Page } from "../../ui/Page";
 import { StatusDot, toneOf } from "../../ui/Status";
 import { count, money, words } from "../../ui/words";
 import { cost, settings } from "../account/queries";
 import { recent, useUnseen } from "../events/queries";
-import { said } from "../events/sentence";
+import { sentenceText } from "../events/sentence";
 import { services } from "../managed/queries";
 import { usePermissions } from "../profile/permissions";
 import { profile } from "../profile/queries";
@@ -64,7 +64,7 @@ function Tile(props: { title: string; to: string; link: string; query: { isPendi
           </Link>
         }
       >
-        {query.isPending ? <Skeleton height={84} radius={8} /> : denied ? <p className={css.denied}>{query.error instanceof Error ? query.error.message : ""} Your grants do not include this.</p> : query.isError ? <Trouble error={query.error} again={() => void query.refetch()} /> : props.children}
+        {query.isPending ? <Skeleton height={84} radius={8} /> : denied ? <p className={css.denied}>{query.error instanceof Error ? query.error.message : ""} Your grants do not include this.</p> : query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : props.children}
       </Card>
     </div>
   );
@@ -187,7 +187,7 @@ function Lately() {
           <li key={event.id}>
             <span className={css.said} data-failed={event.status === "failed" || undefined}>
               {!event.seen && <span className={css.new} role="img" aria-label="Not seen yet" />}
-              {said(event)}
+              {sentenceText(event)}
               {progress(event)}
             </span>
             <span className="quiet">

@@ -8,7 +8,7 @@ import { chosen } from "../../api/errors";
 import { Fields, FormPage, useSending } from "../../ui/form";
 import { Icon } from "../../ui/Icon";
 import { notify } from "../../ui/notify";
-import { Card, Page, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage, Page } from "../../ui/Page";
 import { Bar } from "../../ui/Status";
 import { size } from "../../ui/words";
 import { regions } from "../instances/queries";
@@ -124,7 +124,7 @@ function Sending({ uploadTo, file, label }: { uploadTo: string; file: File; labe
             </Button>
           </div>
         ) : (
-          <Trouble error={problem} again={() => setAttempt(attempt + 1)} />
+          <ErrorMessage error={problem} again={() => setAttempt(attempt + 1)} />
         )}
       </Card>
     </Page>

@@ -12,7 +12,7 @@ import { Disabled } from "../../ui/Disabled";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
-import { Card, Empty, Trouble } from "../../ui/Page";
+import { Card, Empty, ErrorMessage } from "../../ui/Page";
 import { PriceChange } from "../../ui/PriceChange";
 import { type Column, Table } from "../../ui/Table";
 import { size, words } from "../../ui/words";
@@ -49,7 +49,7 @@ function Offer({ subject: { one, held } }: { subject: Subject }) {
       <div className={css.offer}>
         <p>With backups on, the disks are saved every day, without stopping the machine. The last day, the last week and the one before can be brought back, and there is a place for one snapshot of your own.</p>
         <PriceChange price={plan.data?.price} before={paid.data} stale={plan.isFetching} />
-        {plan.isError && <Trouble error={plan.error} />}
+        {plan.isError && <ErrorMessage error={plan.error} />}
         <Disabled reason={held}>
           <Button onClick={() => void turnOn()} loading={busy}>
             Turn backups on
@@ -68,7 +68,7 @@ function Enabled({ subject }: { subject: Subject }) {
   const close = () => setAsked(null);
   const columns = useMemo(() => columnsWith(), []);
   const actions = useMemo(() => (backup: Backup) => <Actions backup={backup} one={one} held={held} onRestore={() => setAsked({ what: "restore", backup })} />, [one, held]);
-  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (query.isError) return <ErrorMessage error={query.error} again={() => void query.refetch()} />;
   if (!query.data) return <Skeleton height={220} radius={10} />;
   const { automatic, snapshot: slot } = query.data;
   const taken = slot.in_progress ?? slot.current;

@@ -7,7 +7,7 @@ import type { Instance, Schemas } from "../../api/client";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import css from "./Disks.module.css";
-import { type Face, Interfaces, toInterfaces } from "./Interfaces";
+import { Interfaces, type NetworkInterface, toInterfaces } from "./Interfaces";
 import { addConfig, type Config, type Disk, kernels, type Slot, SLOTS, updateConfig, volumesOf } from "./diskQueries";
 
 const HELPERS = {
@@ -35,7 +35,7 @@ function valuesOf(config?: Config) {
     virt_mode: (config?.virt_mode ?? "paravirt") as string,
     memory_limit: config?.memory_limit ?? 0,
     helpers: { ...(config?.helpers ?? { distro: true, network: true, modules_dep: true, devtmpfs_automount: true, updatedb_disabled: true }) },
-    interfaces: (config?.interfaces ?? []) as Face[],
+    interfaces: (config?.interfaces ?? []) as NetworkInterface[],
     devices,
   };
 }
@@ -86,7 +86,7 @@ export default function ConfigForm({ one, disks, config, onClose }: { one: Insta
           ))}
         </div>
       </fieldset>
-      <Interfaces region={one.region} faces={form.values.interfaces} onChange={(faces) => form.setFieldValue("interfaces", faces)} errors={form.errors} />
+      <Interfaces region={one.region} interfaces={form.values.interfaces} onChange={(interfaces) => form.setFieldValue("interfaces", interfaces)} errors={form.errors} />
       <fieldset className={css.group}>
         <legend>Helpers</legend>
         {(Object.keys(HELPERS) as (keyof typeof HELPERS)[]).map((name) => (

@@ -76,7 +76,7 @@ function OneConfig({ config, subject, disks, onEdit, onDelete }: { config: Confi
           <h3>{config.label}</h3>
           <p>
             {kernel}, root {config.root_device}, {config.run_level === "default" ? "usual run level" : `run level ${config.run_level}`}
-            {config.interfaces.length > 0 && `, ${config.interfaces.map((face, place) => `eth${place} ${face.purpose === "vlan" ? `VLAN ${face.label}` : "public"}`).join(", ")}`}
+            {config.interfaces.length > 0 && `, ${config.interfaces.map((iface, place) => `eth${place} ${iface.purpose === "vlan" ? `VLAN ${iface.label}` : "public"}`).join(", ")}`}
           </p>
           {config.comments && <p>{config.comments}</p>}
         </div>

@@ -8,7 +8,7 @@ import type { Instance } from "../../api/client";
 import { useProgress } from "../../live/progress";
 import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
-import { Page, Trouble } from "../../ui/Page";
+import { ErrorMessage, Page } from "../../ui/Page";
 import { Status } from "../../ui/Status";
 import { Tabs } from "../../ui/Tabs";
 import { words } from "../../ui/words";
@@ -36,7 +36,7 @@ export default function Detail() {
   if (query.isError && !query.data)
     return (
       <Page title="Instance" back={BACK}>
-        <Trouble error={query.error} again={() => void query.refetch()} />
+        <ErrorMessage error={query.error} again={() => void query.refetch()} />
       </Page>
     );
   if (!query.data)
@@ -54,7 +54,7 @@ function Frame({ one }: { one: Instance }) {
   const event = useProgress("compute", one.id);
   const power = usePower();
   const denied = usePermissions().change("compute", one.id);
-  const [doomed, setDoomed] = useState<Instance | null>(null);
+  const [toRemove, setToRemove] = useState<Instance | null>(null);
   const order = one.status === "offline" ? "boot" : "reboot";
   const rename = async (label: string) => {
     const renamed = await update(one.id, { label });
@@ -79,13 +79,13 @@ function Frame({ one }: { one: Instance }) {
               {words(order)}
             </Button>
           </Disabled>
-          <Power one={one} onRemove={setDoomed} />
+          <Power one={one} onRemove={setToRemove} />
         </>
       }
     >
       <Tabs label={`Parts of ${one.label}`} tabs={TABS.map(([path, label]) => ({ to: `/instances/${one.id}${path}`, label, exact: path === "" }))} />
       <Outlet />
-      {doomed && <DeleteInstance one={one} onClose={() => setDoomed(null)} onGone={() => navigate({ to: "/instances", search: {} })} />}
+      {toRemove && <DeleteInstance one={one} onClose={() => setToRemove(null)} onGone={() => navigate({ to: "/instances", search: {} })} />}
     </Page>
   );
 }

@@ -7,7 +7,7 @@ import type { Instance } from "../../api/client";
 import { ConfirmByLabel } from "../../ui/Confirm";
 import { Disabled } from "../../ui/Disabled";
 import { Icon } from "../../ui/Icon";
-import { Card, Empty, Trouble } from "../../ui/Page";
+import { Card, Empty, ErrorMessage } from "../../ui/Page";
 import { type Column, Table } from "../../ui/Table";
 import { size, words } from "../../ui/words";
 import { Configs } from "./Configs";
@@ -37,7 +37,7 @@ export default function Disks() {
     </Disabled>
   );
   const close = () => setAsked(null);
-  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (query.isError) return <ErrorMessage error={query.error} again={() => void query.refetch()} />;
   return (
     <div className={css.stack}>
       <Card title="Space of the plan" aside={add}>

@@ -8,7 +8,7 @@ import type { Instance } from "../../api/client";
 import { Refused } from "../../api/errors";
 import { FormCard, useSending } from "../../ui/form";
 import { useNow } from "../../ui/now";
-import { Card, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage } from "../../ui/Page";
 import { moment } from "../../ui/words";
 import { type AlertName, ChartOf, CPU, IO, NET4, NET6, PRIVATE } from "./charts";
 import css from "./charts.module.css";
@@ -38,7 +38,7 @@ export default function Graphs() {
           <p className="quiet">{query.error.message} The first figures come a few minutes after the first boot.</p>
         </Card>
       ) : query.error ? (
-        <Trouble error={query.error} again={() => void query.refetch()} />
+        <ErrorMessage error={query.error} again={() => void query.refetch()} />
       ) : (
         <div className={css.pair}>
           {[CPU, IO, NET4, NET6, PRIVATE].map((chart) => (

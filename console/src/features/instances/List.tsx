@@ -35,10 +35,10 @@ export default function List() {
   const catalogue = useQuery(types);
   const legacy = useQuery(legacyTypes);
   const permissions = usePermissions();
-  const [doomed, setDoomed] = useState<Instance | null>(null);
+  const [toRemove, setToRemove] = useState<Instance | null>(null);
   const known = useMemo(() => byName(legacy.data, catalogue.data), [catalogue.data, legacy.data]);
   const columns = useMemo(() => columnsWith((one) => monthly(one, byName(cache.getQueryData(legacyTypes.queryKey), cache.getQueryData(types.queryKey)))), [cache]);
-  const actions = useMemo(() => (one: Instance) => <Power one={one} onRemove={setDoomed} />, []);
+  const actions = useMemo(() => (one: Instance) => <Power one={one} onRemove={setToRemove} />, []);
   const change = useSearchChange<Search>();
   const create = (
     <Disabled reason={permissions.create("add_computes")}>
@@ -85,7 +85,7 @@ export default function List() {
           }
         />
       </Known>
-      {doomed && <DeleteInstance one={doomed} onClose={() => setDoomed(null)} />}
+      {toRemove && <DeleteInstance one={toRemove} onClose={() => setToRemove(null)} />}
     </Page>
   );
 }

@@ -11,7 +11,7 @@ import { Disabled } from "../../ui/Disabled";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
-import { Card, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage } from "../../ui/Page";
 import { PriceChange } from "../../ui/PriceChange";
 import { type Column, Table } from "../../ui/Table";
 import { type Address, addresses, allocate, allocating, balancersOf, firewallsOf, release, setReverse } from "./networkQueries";
@@ -39,7 +39,7 @@ export default function Network() {
   const actions = useMemo(() => (row: Row) => <Remove row={row} held={held} onRemove={setLeaving} />, [held]);
   const rows = useMemo(() => rowsOf(query.data), [query.data]);
   const isPrivate = Boolean(query.data?.ipv4.private.length);
-  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (query.isError) return <ErrorMessage error={query.error} again={() => void query.refetch()} />;
   return (
     <div className={css.stack}>
       <Table
@@ -188,7 +188,7 @@ function Add({ one, isPublic, onClose }: { one: Instance; isPublic: boolean; onC
   return (
     <FormDialog title={isPublic ? "Add a public address" : "Add a private address"} sending={sending} submit="Add address" onClose={onClose} held={plan.isError && "The server would refuse this"}>
       <p>{isPublic ? `One more IPv4 address of ${one.region}, reachable from everywhere.` : `An IPv4 address for traffic among your instances in ${one.region}, which costs nothing.`}</p>
-      {plan.isError ? <Trouble error={plan.error} /> : <PriceChange price={plan.data?.price} before={paid.data} stale={plan.isFetching} />}
+      {plan.isError ? <ErrorMessage error={plan.error} /> : <PriceChange price={plan.data?.price} before={paid.data} stale={plan.isFetching} />}
     </FormDialog>
   );
 }
@@ -197,11 +197,11 @@ function Add({ one, isPublic, onClose }: { one: Instance; isPublic: boolean; onC
 function Around({ one }: { one: Instance }) {
   const guards = useQuery(firewallsOf(one.id)).data?.data ?? [];
   const balancers = useQuery(balancersOf(one.id)).data?.data ?? [];
-  const faces = (useQuery(configs(one.id)).data?.data ?? []).flatMap((config) => config.interfaces.filter((face) => face.purpose === "vlan").map((face) => ({ config, face })));
+  const vlanInterfaces = (useQuery(configs(one.id)).data?.data ?? []).flatMap((config) => config.interfaces.filter((iface) => iface.purpose === "vlan").map((iface) => ({ config, iface })));
   return (
     <div className={css.pair}>
       <Links title="Firewalls" none="No firewall stands in front of it." rows={guards.map((guard) => [guard.id, <Link key={guard.id} to={`/firewalls/${guard.id}` as string}>{guard.label}</Link>])} />
-      <Links title="VLANs" none="It is in no VLAN. Its configurations say which." rows={faces.map(({ config, face }) => [`${config.id} ${face.label}`, `${face.label}${face.ipam_address ? ` as ${face.ipam_address}` : ""}, in ${config.label}`])} />
+      <Links title="VLANs" none="It is in no VLAN. Its configurations say which." rows={vlanInterfaces.map(({ config, iface }) => [`${config.id} ${iface.label}`, `${iface.label}${iface.ipam_address ? ` as ${iface.ipam_address}` : ""}, in ${config.label}`])} />
       {balancers.length > 0 && <Links title="Load balancers" none="" rows={balancers.map((balancer) => [balancer.id, <Link key={balancer.id} to={`/nodebalancers/${balancer.id}` as string}>{balancer.label}</Link>])} />}
     </div>
   );

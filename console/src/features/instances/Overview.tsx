@@ -8,7 +8,7 @@ import { Ago, Tags } from "../../ui/Cell";
 import { Copyable } from "../../ui/Copyable";
 import { useNow } from "../../ui/now";
 import { OneOf } from "../../ui/OneOf";
-import { Card, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage } from "../../ui/Page";
 import { money, perHour, size, words } from "../../ui/words";
 import { ChartOf, CPU, NET4 } from "./charts";
 import css from "./Detail.module.css";
@@ -98,7 +98,7 @@ function Charts({ one }: { one: Instance }) {
       {query.error instanceof Refused && query.error.status === 400 ? (
         <p className="quiet">{query.error.message} The first figures come a few minutes after the first boot.</p>
       ) : query.error ? (
-        <Trouble error={query.error} again={() => void query.refetch()} />
+        <ErrorMessage error={query.error} again={() => void query.refetch()} />
       ) : (
         [CPU, NET4].map((chart) => <ChartOf key={chart.title} chart={chart} seen={query.data?.data} alerts={one.alerts} />)
       )}

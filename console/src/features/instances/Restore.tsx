@@ -6,7 +6,7 @@ import { keepPreviousData, useQuery, useQueryClient } from "@tanstack/react-quer
 import type { Instance } from "../../api/client";
 import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
-import { Trouble } from "../../ui/Page";
+import { ErrorMessage } from "../../ui/Page";
 import { fullTime, size } from "../../ui/words";
 import { type Backup, restore, restoring } from "./backupQueries";
 import { instances } from "./queries";
@@ -39,7 +39,7 @@ export function Restore({ one, backup, onClose }: { one: Instance; backup: Backu
       <Select label="Into" description={`Instances in ${backup.region}`} data={others.map((other) => ({ value: String(other.id), label: other.label }))} allowDeselect={false} {...form.getInputProps("compute_id")} />
       <Checkbox label="Overwrite" description="Its disks and configurations are deleted first. Without this, those of the backup are put beside them." {...form.getInputProps("overwrite", { type: "checkbox" })} />
       {plan.isError ? (
-        <Trouble error={plan.error} />
+        <ErrorMessage error={plan.error} />
       ) : (
         <ul>
           {wanted.overwrite && <li>All disks and configurations of {target.label} are lost.</li>}

@@ -7,7 +7,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import type { Instance, Schemas } from "../../api/client";
 import { Disabled } from "../../ui/Disabled";
 import { useSending } from "../../ui/form";
-import { Card, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage } from "../../ui/Page";
 import css from "./Backups.module.css";
 import { instance, update } from "./queries";
 
@@ -33,9 +33,9 @@ export function Schedule({ one, denied }: { one: Instance; denied: string | unde
   );
   const { day, window } = form.values;
   const same = day === (now.day ?? "Scheduling") && window === (now.window ?? "Scheduling");
-  const said = window === "Scheduling" ? "Every day at a time that suits the server" : `Every day from ${hours(window)}`;
+  const summary = window === "Scheduling" ? "Every day at a time that suits the server" : `Every day from ${hours(window)}`;
   return (
-    <Card title="When" aside={<span className="quiet">{said}{day === "Scheduling" ? "" : `; the weekly one on ${day}`}</span>}>
+    <Card title="When" aside={<span className="quiet">{summary}{day === "Scheduling" ? "" : `; the weekly one on ${day}`}</span>}>
       <ul className={css.week} aria-label="The week">
         {DAYS.map((name) => (
           <li key={name} className={css.day} data-chosen={name === day || undefined}>
@@ -61,7 +61,7 @@ export function Schedule({ one, denied }: { one: Instance; denied: string | unde
           </Button>
         </Disabled>
       </form>
-      {sending.problem !== null && <Trouble error={sending.problem} />}
+      {sending.problem !== null && <ErrorMessage error={sending.problem} />}
     </Card>
   );
 }

@@ -1,5 +1,5 @@
 /** The form that makes an instance, and the call that it stands for. */
-import type { Face } from "./Interfaces";
+import type { NetworkInterface } from "./Interfaces";
 import { toInterfaces } from "./Interfaces";
 import type { Wanted } from "./queries";
 import type { From } from "./routes";
@@ -39,7 +39,7 @@ export type Values = {
   backups_enabled: boolean;
   backup_id: number | null;
   private_ip: boolean;
-  interfaces: Face[];
+  interfaces: NetworkInterface[];
   /** No field of the call: a firewall is told of the instance once it is there. */
   firewall: number | null;
 };

@@ -31,7 +31,7 @@ export default function Clients() {
   const [adding, setAdding] = useState(false);
   const { show, rowOf, close, done } = useRowDialog<Client, Dialog>("longview");
   const actions = useMemo(() => (client: Client) => <Actions client={client} onOpen={(dialog) => show(dialog, client)} />, []);
-  const [installed, renamed, doomed] = [rowOf("install"), rowOf("rename"), rowOf("delete")];
+  const [installed, renamed, toRemove] = [rowOf("install"), rowOf("rename"), rowOf("delete")];
   const add = (
     <Disabled reason={permissions.create("add_longview")}>
       <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setAdding(true)}>
@@ -74,12 +74,12 @@ export default function Clients() {
       )}
       {installed && <Install client={installed} onClose={close} />}
       {renamed && <NameDialog title={`Rename ${renamed.label}`} label={renamed.label} send={(label) => rename(renamed.id, label)} onClose={close} onDone={(client) => done(`It is called ${client.label} now`)} />}
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
           onClose={close}
           verb="Delete"
-          label={doomed.label}
-          onConfirm={() => remove(doomed.id).then(() => done(`${doomed.label} was deleted`))}
+          label={toRemove.label}
+          onConfirm={() => remove(toRemove.id).then(() => done(`${toRemove.label} was deleted`))}
           lost={<p>Its key ends, and what it has reported is gone. The agent stays in the machine until you remove it there.</p>}
         />
       )}

@@ -4,7 +4,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { Copyable } from "../../ui/Copyable";
 import { Facts } from "../../ui/Facts";
-import { Trouble } from "../../ui/Page";
+import { ErrorMessage } from "../../ui/Page";
 import { type Client, client as question } from "./queries";
 
 export function Install({ client, onClose }: { client: Client; onClose: () => void }) {
@@ -13,7 +13,7 @@ export function Install({ client, onClose }: { client: Client; onClose: () => vo
     <Modal opened onClose={onClose} title={`Install the agent of ${client.label}`} size="lg">
       <p className="quiet">As root, in the machine that it is to watch, fetch the installer that your provider names and give it this code.</p>
       {error ? (
-        <Trouble error={error} />
+        <ErrorMessage error={error} />
       ) : data ? (
         <Facts
           rows={[

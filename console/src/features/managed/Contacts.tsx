@@ -40,8 +40,8 @@ export default function Contacts() {
 function List({ onEdit, add }: { onEdit: (contact: Contact) => void; add: React.ReactNode }) {
   const query = useQuery(contacts);
   const cache = useQueryClient();
-  const [doomed, setDoomed] = useState<Contact | null>(null);
-  const actions = useMemo(() => (one: Contact) => <RowMenu label={nameOf(one)} actions={editAndRemove({ "Change…": () => onEdit(one) }, { "Delete…": () => setDoomed(one) })} />, [onEdit]);
+  const [toRemove, setToRemove] = useState<Contact | null>(null);
+  const actions = useMemo(() => (one: Contact) => <RowMenu label={nameOf(one)} actions={editAndRemove({ "Change…": () => onEdit(one) }, { "Delete…": () => setToRemove(one) })} />, [onEdit]);
   return (
     <>
       <Table
@@ -57,14 +57,14 @@ function List({ onEdit, add }: { onEdit: (contact: Contact) => void; add: React.
           </Empty>
         }
       />
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
-          onClose={() => setDoomed(null)}
+          onClose={() => setToRemove(null)}
           verb="Delete"
-          label={nameOf(doomed)}
+          label={nameOf(toRemove)}
           lost={<p>They are not told of outages any more.</p>}
           onConfirm={async () => {
-            await removeContact(doomed.id);
+            await removeContact(toRemove.id);
             await cache.invalidateQueries({ queryKey: ["managed", "contacts"] });
           }}
         />

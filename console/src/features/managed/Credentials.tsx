@@ -43,14 +43,14 @@ function List({ onEdit, add }: { onEdit: (edited: Edited) => void; add: React.Re
   const query = useQuery(credentials);
   const key = useQuery(sshKey).data?.ssh_key;
   const cache = useQueryClient();
-  const [doomed, setDoomed] = useState<Credential | null>(null);
+  const [toRemove, setToRemove] = useState<Credential | null>(null);
   const actions = useMemo(
     () => (one: Credential) => (
       <RowMenu
         label={one.label}
         actions={editAndRemove(
           { "Rename…": () => onEdit({ sort: "label", of: one }), "Replace the secret…": () => onEdit({ sort: "secrets", of: one }) },
-          { "Revoke…": () => setDoomed(one) },
+          { "Revoke…": () => setToRemove(one) },
         )}
       />
     ),
@@ -77,14 +77,14 @@ function List({ onEdit, add }: { onEdit: (edited: Edited) => void; add: React.Re
           <Copyable text={key} what="key" />
         </Card>
       )}
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
-          onClose={() => setDoomed(null)}
+          onClose={() => setToRemove(null)}
           verb="Revoke"
-          label={doomed.label}
+          label={toRemove.label}
           lost={<p>The secret is deleted, and services that name it lose it.</p>}
           onConfirm={async () => {
-            await revokeCredential(doomed.id);
+            await revokeCredential(toRemove.id);
             await cache.invalidateQueries({ queryKey: ["managed"] });
           }}
         />

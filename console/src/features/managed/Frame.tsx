@@ -4,7 +4,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useState } from "react";
 
 import { Disabled } from "../../ui/Disabled";
-import { Card, Empty, Page, Trouble } from "../../ui/Page";
+import { Card, Empty, ErrorMessage, Page } from "../../ui/Page";
 import { Tabs } from "../../ui/Tabs";
 import { money } from "../../ui/words";
 import { settings } from "../account/queries";
@@ -32,7 +32,7 @@ export function Frame({ lead, actions, children }: { lead?: ReactNode; actions?:
     );
   return (
     <Page title="Managed">
-      {denied ? <Trouble error={new Error(denied)} /> : query.isError ? <Trouble error={query.error} again={() => void query.refetch()} /> : query.data ? <Offer /> : <Skeleton height={240} radius={10} />}
+      {denied ? <ErrorMessage error={new Error(denied)} /> : query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : query.data ? <Offer /> : <Skeleton height={240} radius={10} />}
     </Page>
   );
 }
@@ -74,7 +74,7 @@ function Offer() {
         <p>
           Each instance costs more from now on, also those that you make later; for those that you have now it is <strong>{price}</strong>. Only the support staff can end it again.
         </p>
-        {problem !== null && <Trouble error={problem} />}
+        {problem !== null && <ErrorMessage error={problem} />}
         <Group justify="flex-end" mt="lg">
           <Button variant="default" onClick={() => setAsked(false)} data-autofocus>
             Not now

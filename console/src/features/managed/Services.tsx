@@ -7,7 +7,7 @@ import { Ago } from "../../ui/Cell";
 import { ConfirmByLabel } from "../../ui/Confirm";
 import { Icon } from "../../ui/Icon";
 import { useNow } from "../../ui/now";
-import { Card, Empty, Trouble } from "../../ui/Page";
+import { Card, Empty, ErrorMessage } from "../../ui/Page";
 import { RowLink } from "../../ui/RowLink";
 import { RowMenu } from "../../ui/RowMenu";
 import { count } from "../../ui/words";
@@ -38,12 +38,12 @@ export default function Services() {
 
 function Tiles({ onEdit, add }: { onEdit: (service: Service) => void; add: React.ReactNode }) {
   const query = useQuery(services);
-  const told = useQuery(issues).data?.data ?? [];
+  const issueList = useQuery(issues).data?.data ?? [];
   const closed = new Map((useQuery(tickets()).data?.data ?? []).map((ticket) => [ticket.id, ticket.closed]));
-  const [doomed, setDoomed] = useState<Service | null>(null);
+  const [toRemove, setToRemove] = useState<Service | null>(null);
   const cache = useQueryClient();
   const all = query.data?.data ?? [];
-  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (query.isError) return <ErrorMessage error={query.error} again={() => void query.refetch()} />;
   if (query.isPending) return <Skeleton height={160} radius={10} />;
   if (all.length === 0)
     return (
@@ -57,17 +57,17 @@ function Tiles({ onEdit, add }: { onEdit: (service: Service) => void; add: React
     <>
       <ul className={css.tiles}>
         {all.map((service) => (
-          <Tile key={service.id} service={service} told={told.filter((issue) => issue.services.includes(service.id))} closed={closed} onEdit={onEdit} onRemove={setDoomed} />
+          <Tile key={service.id} service={service} issueList={issueList.filter((issue) => issue.services.includes(service.id))} closed={closed} onEdit={onEdit} onRemove={setToRemove} />
         ))}
       </ul>
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
-          onClose={() => setDoomed(null)}
+          onClose={() => setToRemove(null)}
           verb="Delete"
-          label={doomed.label}
+          label={toRemove.label}
           lost={<p>It is not looked at any more, and nobody is told when it fails. Its issues stay.</p>}
           onConfirm={async () => {
-            await removeService(doomed.id);
+            await removeService(toRemove.id);
             await cache.invalidateQueries({ queryKey: ["managed"] });
           }}
         />
@@ -76,8 +76,8 @@ function Tiles({ onEdit, add }: { onEdit: (service: Service) => void; add: React
   );
 }
 
-function Tile(props: { service: Service; told: Issue[]; closed: Map<number, string | null>; onEdit: (service: Service) => void; onRemove: (service: Service) => void }) {
-  const { service, told, closed } = props;
+function Tile(props: { service: Service; issueList: Issue[]; closed: Map<number, string | null>; onEdit: (service: Service) => void; onRemove: (service: Service) => void }) {
+  const { service, issueList, closed } = props;
   const cache = useQueryClient();
   const paused = service.status === "disabled";
   const turn = async () => {
@@ -89,8 +89,8 @@ function Tile(props: { service: Service; told: Issue[]; closed: Map<number, stri
     }
   };
   // What has no closed ticket is still going on, unless the service works again.
-  const outages = told.map((issue): Outage => ({ from: issue.created, to: closed.get(issue.entity.id) ?? (service.status === "problem" ? null : issue.created) }));
-  const latest = [...told].sort((one, other) => other.id - one.id)[0];
+  const outages = issueList.map((issue): Outage => ({ from: issue.created, to: closed.get(issue.entity.id) ?? (service.status === "problem" ? null : issue.created) }));
+  const latest = [...issueList].sort((one, other) => other.id - one.id)[0];
   return (
     <li className={css.tile} data-status={service.status}>
       <div className={css.tileHead}>

@@ -21,8 +21,8 @@ export default function Ranges() {
   const cache = useQueryClient();
   const query = useQuery(ranges);
   const [adding, setAdding] = useState(false);
-  const [doomed, setDoomed] = useState<Range | null>(null);
-  const actions = useMemo(() => (range: Range) => <RowMenu label={range.range} actions={[{ label: "Give up…", icon: "trash", danger: true, onClick: () => setDoomed(range) }]} />, []);
+  const [toRemove, setToRemove] = useState<Range | null>(null);
+  const actions = useMemo(() => (range: Range) => <RowMenu label={range.range} actions={[{ label: "Give up…", icon: "trash", danger: true, onClick: () => setToRemove(range) }]} />, []);
   const done = (message: string) => {
     setAdding(false);
     notify(message);
@@ -50,14 +50,14 @@ export default function Ranges() {
         }
       />
       {adding && <AddDialog onClose={() => setAdding(false)} onDone={() => done("The range is routed")} />}
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
-          onClose={() => setDoomed(null)}
+          onClose={() => setToRemove(null)}
           verb="Give up"
-          label={doomed.range}
+          label={toRemove.range}
           onConfirm={async () => {
-            await removeRange(doomed.range);
-            await done(`${doomed.range} was given up`);
+            await removeRange(toRemove.range);
+            await done(`${toRemove.range} was given up`);
           }}
           lost={<p>Nothing reaches these addresses any more, and somebody else may get them.</p>}
         />

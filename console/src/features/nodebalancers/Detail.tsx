@@ -12,7 +12,7 @@ import { Facts } from "../../ui/Facts";
 import { FormCard, useSending } from "../../ui/form";
 import { Icon } from "../../ui/Icon";
 import { notify } from "../../ui/notify";
-import { Card, Empty, Page, Trouble } from "../../ui/Page";
+import { Card, Empty, ErrorMessage, Page } from "../../ui/Page";
 import { Tabs } from "../../ui/Tabs";
 import { usePermissions } from "../profile/permissions";
 import css from "./Balancer.module.css";
@@ -31,7 +31,7 @@ export default function Detail() {
   if (!found)
     return (
       <Page title="Load balancer" back={BACK} wide>
-        {query.isError ? <Trouble error={query.error} again={() => void query.refetch()} /> : <Skeleton height={300} radius={10} />}
+        {query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : <Skeleton height={300} radius={10} />}
       </Page>
     );
   return (
@@ -65,7 +65,7 @@ function Configs({ id }: { id: number }) {
       </Button>
     </Disabled>
   );
-  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (query.isError) return <ErrorMessage error={query.error} again={() => void query.refetch()} />;
   const found = query.data?.data;
   return (
     <div className={css.stack}>
@@ -107,7 +107,7 @@ function Graphs({ id }: { id: number }) {
         <p className="quiet">{error.message}</p>
       </Card>
     );
-  if (error) return <Trouble error={error} />;
+  if (error) return <ErrorMessage error={error} />;
   if (!seen) return <Skeleton height={420} radius={10} />;
   return (
     <div className={css.stack}>

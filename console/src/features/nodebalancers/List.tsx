@@ -22,7 +22,7 @@ export default function List() {
   const permissions = usePermissions();
   const { show, rowOf, close, done } = useRowDialog<Balancer, "delete">("nodebalancers");
   const actions = useMemo(() => (balancer: Balancer) => <Actions balancer={balancer} onRemove={() => show("delete", balancer)} />, []);
-  const doomed = rowOf("delete");
+  const toRemove = rowOf("delete");
   return (
     <ListPage
       title="Load balancers"
@@ -36,15 +36,15 @@ export default function List() {
       find="Find by name, tag or address"
       actions={actions}
     >
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
           onClose={close}
           verb="Delete"
-          label={doomed.label}
-          onConfirm={() => remove(doomed.id).then(() => done(`${doomed.label} was deleted`))}
+          label={toRemove.label}
+          onConfirm={() => remove(toRemove.id).then(() => done(`${toRemove.label} was deleted`))}
           lost={
             <p>
-              Its configurations and the address <code>{doomed.ipv4}</code> are given up for good. The instances behind it run on. It stops costing money.
+              Its configurations and the address <code>{toRemove.ipv4}</code> are given up for good. The instances behind it run on. It stops costing money.
             </p>
           }
         />

@@ -138,11 +138,11 @@ function RebuildDialog({ id, config, nodes, onClose, onDone }: DialogProps & { n
     },
     onDone,
   );
-  const blamed = Object.entries(form.errors).find(([key]) => key.startsWith("nodes"));
-  const line = blamed && Number(blamed[0].split(".")[1]);
+  const nodesError = Object.entries(form.errors).find(([key]) => key.startsWith("nodes"));
+  const line = nodesError && Number(nodesError[0].split(".")[1]);
   return (
     <FormDialog title={`Nodes of port ${config.port}`} lead="All at once: one node a line, its name and its address. Those that are not named are removed." sending={sending} submit="Replace all nodes" onClose={onClose}>
-      <Textarea label="Nodes" autosize minRows={5} spellCheck={false} data-autofocus {...form.getInputProps("nodes")} error={blamed && `${Number.isInteger(line) ? `Line ${Number(line) + 1}: ` : ""}${String(blamed[1])}`} />
+      <Textarea label="Nodes" autosize minRows={5} spellCheck={false} data-autofocus {...form.getInputProps("nodes")} error={nodesError && `${Number.isInteger(line) ? `Line ${Number(line) + 1}: ` : ""}${String(nodesError[1])}`} />
     </FormDialog>
   );
 }

@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 
 import { NotificationText } from "../../shell/Banners";
 import { Icon } from "../../ui/Icon";
-import { Card, Empty, Page, Trouble } from "../../ui/Page";
+import { Card, Empty, ErrorMessage, Page } from "../../ui/Page";
 import { count, fullTime, words } from "../../ui/words";
 import css from "./List.module.css";
 import { nameOf, type Notification, notifications } from "./queries";
@@ -21,7 +21,7 @@ export default function List() {
   return (
     <Page title="Notifications" lead={query.data && (all.length === 0 ? "What your account should know" : `${count(all.length, "notification")}; each goes when its cause does`)}>
       {query.isError ? (
-        <Trouble error={query.error} again={() => void query.refetch()} />
+        <ErrorMessage error={query.error} again={() => void query.refetch()} />
       ) : query.isPending ? (
         <Skeleton height={160} radius={10} />
       ) : all.length === 0 ? (
@@ -33,7 +33,7 @@ export default function List() {
       ) : (
         <div className={css.groups}>
           {GROUPS.map(([severity, title]) => (
-            <Group key={severity} title={title} told={all.filter((one) => one.severity === severity)} />
+            <Group key={severity} title={title} entries={all.filter((one) => one.severity === severity)} />
           ))}
         </div>
       )}
@@ -41,12 +41,12 @@ export default function List() {
   );
 }
 
-function Group({ title, told }: { title: string; told: Notification[] }) {
-  if (told.length === 0) return null;
+function Group({ title, entries }: { title: string; entries: Notification[] }) {
+  if (entries.length === 0) return null;
   return (
     <Card title={title}>
       <ul className={css.list}>
-        {told.map((one) => (
+        {entries.map((one) => (
           <li key={nameOf(one)} data-severity={one.severity}>
             <Icon name={one.severity === "critical" ? "warn" : "bell"} size={16} />
             <div>

@@ -5,8 +5,8 @@ import { useNavigate } from "@tanstack/react-router";
 import { useState } from "react";
 
 import { Fields, FormPage, useSending } from "../../ui/form";
-import { Once } from "../../ui/Once";
 import { Card } from "../../ui/Page";
+import { SecretDialog } from "../../ui/SecretDialog";
 import { create, resetSecret } from "./queries";
 
 export default function Create() {
@@ -30,7 +30,7 @@ export default function Create() {
           <Checkbox label="It cannot keep a secret" description="It runs in browsers or on phones, and proves itself with PKCE" {...form.getInputProps("public", { type: "checkbox" })} />
         </Fields>
       </Card>
-      <Once title="Secret of the app" what="client secret" secret={secret?.text ?? null} onDone={() => void (secret && leave(secret.id))} />
+      <SecretDialog title="Secret of the app" what="client secret" secret={secret?.text ?? null} onDone={() => void (secret && leave(secret.id))} />
     </FormPage>
   );
 }

@@ -9,8 +9,8 @@ import { ConfirmByLabel } from "../../ui/Confirm";
 import { Copyable } from "../../ui/Copyable";
 import { Disabled } from "../../ui/Disabled";
 import { FormCard, useSending } from "../../ui/form";
-import { Once } from "../../ui/Once";
-import { Card, Page, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage, Page } from "../../ui/Page";
+import { SecretDialog } from "../../ui/SecretDialog";
 import { usePermissions } from "../profile/permissions";
 import css from "./Detail.module.css";
 import { change, type Client, client, remove, resetSecret, sendThumbnail } from "./queries";
@@ -24,12 +24,12 @@ export default function Detail() {
   const navigate = useNavigate();
   const cache = useQueryClient();
   const held = usePermissions().account();
-  const [doomed, setDoomed] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   const one = query.data;
   if (!one)
     return (
       <Page title="OAuth client" back={BACK}>
-        {query.isError ? <Trouble error={query.error} again={() => void query.refetch()} /> : <Skeleton height={160} radius={10} />}
+        {query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : <Skeleton height={160} radius={10} />}
       </Page>
     );
   return (
@@ -39,7 +39,7 @@ export default function Detail() {
       lead={one.public ? "A public client: it keeps no secret" : "A confidential client"}
       actions={
         <Disabled reason={held}>
-          <Button variant="default" onClick={() => setDoomed(true)}>
+          <Button variant="default" onClick={() => setConfirming(true)}>
             Delete
           </Button>
         </Disabled>
@@ -53,8 +53,8 @@ export default function Detail() {
         </div>
       </div>
       <ConfirmByLabel
-        opened={doomed}
-        onClose={() => setDoomed(false)}
+        opened={confirming}
+        onClose={() => setConfirming(false)}
         verb="Delete"
         label={one.label}
         lost={<p>Everybody who has allowed it loses the tokens that it holds.</p>}
@@ -104,7 +104,7 @@ function Identity({ of, held }: { of: Client; held: string | undefined }) {
         lost={<p>The present secret ends at once: the app cannot get tokens until it has the new one.</p>}
         onConfirm={async () => setSecret((await resetSecret(of.id)).secret)}
       />
-      <Once title="Secret of the app" what="client secret" secret={secret} onDone={() => setSecret(null)} />
+      <SecretDialog title="Secret of the app" what="client secret" secret={secret} onDone={() => setSecret(null)} />
     </Card>
   );
 }
@@ -141,7 +141,7 @@ function Picture({ of, held }: { of: Client; held: string | undefined }) {
           </FileButton>
         </div>
       </div>
-      {problem !== null && <Trouble error={problem} />}
+      {problem !== null && <ErrorMessage error={problem} />}
     </Card>
   );
 }

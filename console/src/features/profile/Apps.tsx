@@ -20,10 +20,10 @@ const COLUMNS: Column<App>[] = [
 export default function Apps() {
   const cache = useQueryClient();
   const query = useQuery(apps);
-  const [doomed, setDoomed] = useState<App | null>(null);
+  const [toRemove, setToRemove] = useState<App | null>(null);
   const actions = useMemo(
     () => (app: App) => (
-      <Button variant="subtle" color="red.8" size="compact-sm" onClick={() => setDoomed(app)} aria-label={`Revoke ${app.label}`}>
+      <Button variant="subtle" color="red.8" size="compact-sm" onClick={() => setToRemove(app)} aria-label={`Revoke ${app.label}`}>
         Revoke
       </Button>
     ),
@@ -44,14 +44,14 @@ export default function Apps() {
           </Empty>
         }
       />
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
-          onClose={() => setDoomed(null)}
+          onClose={() => setToRemove(null)}
           verb="Revoke"
-          label={doomed.label}
+          label={toRemove.label}
           lost={<p>All tokens that it holds end at once. It can ask you again.</p>}
           onConfirm={async () => {
-            await revokeApp(doomed.id);
+            await revokeApp(toRemove.id);
             await cache.invalidateQueries({ queryKey: ["profile", "apps"] });
           }}
         />

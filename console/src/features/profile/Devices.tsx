@@ -33,10 +33,10 @@ const LOGINS: Column<Login>[] = [
 export default function Devices() {
   const cache = useQueryClient();
   const trusted = useQuery(devices);
-  const [doomed, setDoomed] = useState<Device | null>(null);
+  const [toRemove, setToRemove] = useState<Device | null>(null);
   const actions = useMemo(
     () => (device: Device) => (
-      <Button variant="subtle" color="red.8" size="compact-sm" onClick={() => setDoomed(device)} aria-label={`Forget ${browserName(device.user_agent)}`}>
+      <Button variant="subtle" color="red.8" size="compact-sm" onClick={() => setToRemove(device)} aria-label={`Forget ${browserName(device.user_agent)}`}>
         Forget
       </Button>
     ),
@@ -82,14 +82,14 @@ export default function Devices() {
           Was one of these not you? <a href="/login/change">Change the password</a>: every other browser is signed out, and none is trusted any more.
         </p>
       </div>
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
-          onClose={() => setDoomed(null)}
+          onClose={() => setToRemove(null)}
           verb="Forget"
-          label={browserName(doomed.user_agent)}
+          label={browserName(toRemove.user_agent)}
           lost={<p>The next sign-in from there takes the second factor again.</p>}
           onConfirm={async () => {
-            await forgetDevice(doomed.id);
+            await forgetDevice(toRemove.id);
             await cache.invalidateQueries({ queryKey: ["profile", "devices"] });
           }}
         />

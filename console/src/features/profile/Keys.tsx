@@ -29,7 +29,7 @@ export default function Keys() {
   const cache = useQueryClient();
   const query = useQuery(sshKeys);
   const [edited, setEdited] = useState<SshKey | "new" | null>(null);
-  const [doomed, setDoomed] = useState<SshKey | null>(null);
+  const [toRemove, setToRemove] = useState<SshKey | null>(null);
   const fresh = () => cache.invalidateQueries({ queryKey: ["profile", "keys"] });
   const actions = useMemo(
     () => (key: SshKey) => (
@@ -37,7 +37,7 @@ export default function Keys() {
         <Button variant="subtle" size="compact-sm" onClick={() => setEdited(key)} aria-label={`Rename ${key.label}`}>
           Rename
         </Button>
-        <Button variant="subtle" color="red.8" size="compact-sm" onClick={() => setDoomed(key)} aria-label={`Delete ${key.label}`}>
+        <Button variant="subtle" color="red.8" size="compact-sm" onClick={() => setToRemove(key)} aria-label={`Delete ${key.label}`}>
           Delete
         </Button>
       </>
@@ -65,14 +65,14 @@ export default function Keys() {
         }
       />
       {edited && <Edit of={edited === "new" ? null : edited} onClose={() => setEdited(null)} onDone={fresh} />}
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
-          onClose={() => setDoomed(null)}
+          onClose={() => setToRemove(null)}
           verb="Delete"
-          label={doomed.label}
+          label={toRemove.label}
           lost={<p>Instances that have it already keep it.</p>}
           onConfirm={async () => {
-            await removeKey(doomed.id);
+            await removeKey(toRemove.id);
             await fresh();
           }}
         />

@@ -9,8 +9,8 @@ import { useSending } from "../../ui/form";
 import { FormDialog } from "../../ui/FormDialog";
 import { Icon } from "../../ui/Icon";
 import { useNow } from "../../ui/now";
-import { Once } from "../../ui/Once";
 import { Empty } from "../../ui/Page";
+import { SecretDialog } from "../../ui/SecretDialog";
 import { type Column, Table } from "../../ui/Table";
 import { Frame } from "./Frame";
 import css from "./Profile.module.css";
@@ -24,7 +24,7 @@ export default function Tokens() {
   const query = useQuery(tokens);
   const [making, setMaking] = useState(false);
   const [renamed, setRenamed] = useState<Token | null>(null);
-  const [doomed, setDoomed] = useState<Token | null>(null);
+  const [toRemove, setToRemove] = useState<Token | null>(null);
   const [secret, setSecret] = useState<string | null>(null);
   const fresh = () => cache.invalidateQueries({ queryKey: ["profile", "tokens"] });
   const actions = useMemo(
@@ -33,7 +33,7 @@ export default function Tokens() {
         <Button variant="subtle" size="compact-sm" onClick={() => setRenamed(token)} aria-label={`Rename ${token.label}`}>
           Rename
         </Button>
-        <Button variant="subtle" color="red.8" size="compact-sm" onClick={() => setDoomed(token)} aria-label={`Revoke ${token.label}`}>
+        <Button variant="subtle" color="red.8" size="compact-sm" onClick={() => setToRemove(token)} aria-label={`Revoke ${token.label}`}>
           Revoke
         </Button>
       </>
@@ -71,19 +71,19 @@ export default function Tokens() {
         />
       )}
       {renamed && <Rename token={renamed} onClose={() => setRenamed(null)} onDone={fresh} />}
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
-          onClose={() => setDoomed(null)}
+          onClose={() => setToRemove(null)}
           verb="Revoke"
-          label={doomed.label}
+          label={toRemove.label}
           lost={<p>Whatever uses it is turned away from the next call on.</p>}
           onConfirm={async () => {
-            await revokeToken(doomed.id);
+            await revokeToken(toRemove.id);
             await fresh();
           }}
         />
       )}
-      <Once title="Your token" what="token" secret={secret} onDone={() => setSecret(null)} />
+      <SecretDialog title="Your token" what="token" secret={secret} onDone={() => setSecret(null)} />
     </Frame>
   );
 }
@@ -106,7 +106,7 @@ const COLUMNS: Column<Token>[] = [
   { key: "expiry", header: "Ends", csv: (token) => token.expiry, cell: (token) => (token.expiry ? <Time time={token.expiry} /> : "never") },
 ];
 
-const LIVES = [
+const LIFETIMES = [
   { value: "30", label: "In 30 days" },
   { value: "90", label: "In 90 days" },
   { value: "365", label: "In a year" },
@@ -124,7 +124,7 @@ function Make({ onClose, onMade }: { onClose: () => void; onMade: (token: string
   return (
     <FormDialog title="Make a token" submit="Make the token" sending={sending} onClose={onClose} size="lg">
       <TextInput label="Name" placeholder="What uses it" data-autofocus {...form.getInputProps("label")} />
-      <Select label="Ends" data={LIVES} allowDeselect={false} {...form.getInputProps("days")} />
+      <Select label="Ends" data={LIFETIMES} allowDeselect={false} {...form.getInputProps("days")} />
       <Checkbox label="Everything that I may do" {...form.getInputProps("everything", { type: "checkbox" })} />
       {!form.values.everything && <Choice levels={form.values.scopes} onChange={(levels) => form.setFieldValue("scopes", levels)} />}
       {form.errors.scopes && <p role="alert">{form.errors.scopes}</p>}

@@ -7,8 +7,8 @@ import { ConfirmByLabel } from "../../ui/Confirm";
 import { Copyable } from "../../ui/Copyable";
 import { useSending } from "../../ui/form";
 import { Icon } from "../../ui/Icon";
-import { Once } from "../../ui/Once";
-import { Card, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage } from "../../ui/Page";
+import { SecretDialog } from "../../ui/SecretDialog";
 import { Frame } from "./Frame";
 import css from "./Profile.module.css";
 import { beginTwoFactor, confirmTwoFactor, endTwoFactor, profile } from "./queries";
@@ -60,13 +60,13 @@ export default function TwoFactor() {
                 </Button>
               )}
             </div>
-            {problem !== null && <Trouble error={problem} />}
+            {problem !== null && <ErrorMessage error={problem} />}
           </div>
         )}
       </Card>
-      <Once title="Two-factor is on" what="scratch code" secret={scratch} onDone={() => setScratch(null)}>
+      <SecretDialog title="Two-factor is on" what="scratch code" secret={scratch} onDone={() => setScratch(null)}>
         If you lose your phone, this code lets you in, once. It is not shown again: keep it where you keep passwords.
-      </Once>
+      </SecretDialog>
       {data && (
         <ConfirmByLabel
           opened={ending}
@@ -101,7 +101,7 @@ function Confirm({ secret, username, onDone }: { secret: string; username: strin
           <Copyable text={secret} what="secret" />
         </p>
         <TextInput label="The code that it shows" inputMode="numeric" autoComplete="one-time-code" maxLength={12} w={180} data-autofocus {...form.getInputProps("tfa_code")} />
-        {sending.problem !== null && <Trouble error={sending.problem} />}
+        {sending.problem !== null && <ErrorMessage error={sending.problem} />}
         <div>
           <Button type="submit" loading={sending.busy}>
             Turn it on

@@ -6,7 +6,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type Colours, useColours } from "../../shell/colours";
 import { Copyable } from "../../ui/Copyable";
 import { FormCard, useSending } from "../../ui/form";
-import { Card, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage } from "../../ui/Page";
 import { useNow } from "../../ui/now";
 import { Frame } from "./Frame";
 import css from "./Profile.module.css";
@@ -24,7 +24,7 @@ export default function You() {
   return (
     <Frame>
       {query.isError ? (
-        <Trouble error={query.error} again={() => void query.refetch()} />
+        <ErrorMessage error={query.error} again={() => void query.refetch()} />
       ) : query.data ? (
         <div className={css.grid}>
           <div className={css.column}>
@@ -32,7 +32,7 @@ export default function You() {
             <Facts you={query.data} />
           </div>
           <div className={css.column}>
-            <Looks you={query.data} />
+            <Appearance you={query.data} />
             <Lish you={query.data} />
           </div>
         </div>
@@ -63,7 +63,7 @@ function Contact({ you }: { you: Profile }) {
   );
 }
 
-function Looks({ you }: { you: Profile }) {
+function Appearance({ you }: { you: Profile }) {
   const saved = useSaved();
   const { chosen, choose } = useColours();
   const form = useForm({ initialValues: { timezone: you.timezone } });

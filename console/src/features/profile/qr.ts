@@ -51,8 +51,8 @@ function codewords(bytes: Uint8Array, shape: (typeof VERSIONS)[number]): number[
   const each = shape.data / shape.blocks;
   const blocks = Array.from({ length: shape.blocks }, (_, at) => data.slice(at * each, (at + 1) * each));
   const fixes = blocks.map((block) => correction(block, shape.ecc));
-  const woven = (parts: number[][], length: number) => Array.from({ length }, (_, at) => parts.map((part) => part[at]!)).flat();
-  return [...woven(blocks, each), ...woven(fixes, shape.ecc)];
+  const interleaved = (parts: number[][], length: number) => Array.from({ length }, (_, at) => parts.map((part) => part[at]!)).flat();
+  return [...interleaved(blocks, each), ...interleaved(fixes, shape.ecc)];
 }
 
 /** Rows of dark (true) and light modules, without the quiet zone around. */

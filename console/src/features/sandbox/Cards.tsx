@@ -5,8 +5,8 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
 
 import { Fields, FormCard, useSending } from "../../ui/form";
-import { Once } from "../../ui/Once";
-import { Card, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage } from "../../ui/Page";
+import { SecretDialog } from "../../ui/SecretDialog";
 import { addFault, clearFaults, deleteSnapshot, type Fault, faults, openAccount, outbox, restoreSnapshot, setTransitions, snapshots, takeSnapshot, type Transitions, transitions } from "./queries";
 import css from "./Sandbox.module.css";
 
@@ -32,7 +32,7 @@ function Editor({ table }: { table: Transitions }) {
   );
 }
 
-const told = ({ id: _id, kind, ...rest }: Fault) => `${kind}: ${Object.entries(rest).map(([name, value]) => `${name} ${String(value)}`).join(", ")}`;
+const describeFault = ({ id: _id, kind, ...rest }: Fault) => `${kind}: ${Object.entries(rest).map(([name, value]) => `${name} ${String(value)}`).join(", ")}`;
 
 export function Faults() {
   const cache = useQueryClient();
@@ -46,7 +46,7 @@ export function Faults() {
         <ul className={css.list}>
           {data.map((fault) => (
             <li key={fault.id}>
-              <span>{told(fault)}</span>
+              <span>{describeFault(fault)}</span>
             </li>
           ))}
           <li>
@@ -84,7 +84,7 @@ export function Accounts() {
         <TextInput label="Password" autoComplete="off" {...form.getInputProps("password")} />
         <Select label="Card" data={["valid", "declined", "none"]} allowDeselect={false} {...form.getInputProps("card")} />
       </Fields>
-      <Once title="The token of its user" what="token" secret={token} onDone={() => setToken(null)} />
+      <SecretDialog title="The token of its user" what="token" secret={token} onDone={() => setToken(null)} />
     </FormCard>
   );
 }
@@ -119,7 +119,7 @@ export function Snapshots() {
           ))}
         </ul>
       )}
-      {problem !== null && <Trouble error={problem} />}
+      {problem !== null && <ErrorMessage error={problem} />}
       <TextInput label="Name of the snapshot" autoComplete="off" {...form.getInputProps("name")} />
     </FormCard>
   );

@@ -7,7 +7,7 @@ import { Refused } from "../../api/errors";
 import { askSandbox, showKey } from "../../api/sandbox";
 import { ConfirmByLabel } from "../../ui/Confirm";
 import { FormCard, useSending } from "../../ui/form";
-import { Card, Page, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage, Page } from "../../ui/Page";
 import { count, moment, words } from "../../ui/words";
 import { Accounts, Faults, Outbox, Snapshots, TransitionsCard } from "./Cards";
 import { advance, freeze, reset, settle, state, thaw, tick } from "./queries";
@@ -30,18 +30,18 @@ export function useMoved() {
 export default function Sandbox() {
   const query = useQuery(state);
   const moved = useMoved();
-  const [doomed, setDoomed] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   return (
     <Page
       title="Sandbox"
       lead="Machines, mail and payments are simulated here, and time can be moved."
       actions={
-        <Button variant="default" onClick={() => setDoomed(true)}>
+        <Button variant="default" onClick={() => setConfirming(true)}>
           Start over
         </Button>
       }
     >
-      {query.isError && (query.error instanceof Refused && query.error.status === 401 ? <Key /> : <Trouble error={query.error} again={() => void query.refetch()} />)}
+      {query.isError && (query.error instanceof Refused && query.error.status === 401 ? <Key /> : <ErrorMessage error={query.error} again={() => void query.refetch()} />)}
       {query.data && <div className={css.grid}>
         <div className={css.column}>
           <Clock />
@@ -69,8 +69,8 @@ export default function Sandbox() {
         </div>
       </div>}
       <ConfirmByLabel
-        opened={doomed}
-        onClose={() => setDoomed(false)}
+        opened={confirming}
+        onClose={() => setConfirming(false)}
         verb="Empty the"
         label="sandbox"
         lost={<p>Every account and all that belongs to it is removed, as at the first start. You will have to sign in again.</p>}
@@ -106,7 +106,7 @@ function Clock() {
   const { data, dataUpdatedAt } = useQuery(state);
   const moved = useMoved();
   const [busy, setBusy] = useState("");
-  const [said, setSaid] = useState("");
+  const [outcome, setOutcome] = useState("");
   const [problem, setProblem] = useState<unknown>(null);
   const [, turn] = useState(0);
   useEffect(() => {
@@ -117,7 +117,7 @@ function Clock() {
     setBusy(name);
     setProblem(null);
     try {
-      setSaid(inWords(await order()));
+      setOutcome(inWords(await order()));
       await moved();
     } catch (error) {
       setProblem(error);
@@ -153,9 +153,9 @@ function Clock() {
         {STEPS.map(([name, seconds]) => button(name, () => advance(seconds)))}
       </div>
       <p className={css.said} role="status">
-        {said || "Moving forward does all that falls due on the way, bills included."}
+        {outcome || "Moving forward does all that falls due on the way, bills included."}
       </p>
-      {problem !== null && <Trouble error={problem} />}
+      {problem !== null && <ErrorMessage error={problem} />}
     </Card>
   );
 }

@@ -10,7 +10,7 @@ import { Disabled } from "../../ui/Disabled";
 import { Facts } from "../../ui/Facts";
 import { Icon } from "../../ui/Icon";
 import { notify } from "../../ui/notify";
-import { Card, Page, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage, Page } from "../../ui/Page";
 import { RowMenu } from "../../ui/RowMenu";
 import { words } from "../../ui/words";
 import { usePermissions } from "../profile/permissions";
@@ -26,12 +26,12 @@ export default function Detail() {
   const cache = useQueryClient();
   const permissions = usePermissions();
   const query = useQuery(stackscript(id));
-  const [doomed, setDoomed] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   const script = query.data;
   if (!script)
     return (
       <Page title="StackScript" back={BACK}>
-        {query.isError ? <Trouble error={query.error} again={() => void query.refetch()} /> : <Skeleton height={260} radius={10} />}
+        {query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : <Skeleton height={260} radius={10} />}
       </Page>
     );
   const change = script.mine ? permissions.change("stackscript", id) : "It belongs to somebody else";
@@ -51,7 +51,7 @@ export default function Detail() {
             label={script.label}
             actions={[
               { label: "Edit", icon: "pencil", onClick: () => void navigate({ to: "/stackscripts/$id/edit", params: { id } }), reason: change },
-              { label: "Delete…", icon: "trash", danger: true, onClick: () => setDoomed(true), reason: change ?? (script.is_public && "A public StackScript cannot be deleted") },
+              { label: "Delete…", icon: "trash", danger: true, onClick: () => setConfirming(true), reason: change ?? (script.is_public && "A public StackScript cannot be deleted") },
             ]}
           />
         </>
@@ -71,9 +71,9 @@ export default function Detail() {
           <Asks script={script} />
         </div>
       </div>
-      {doomed && (
+      {confirming && (
         <ConfirmByLabel
-          onClose={() => setDoomed(false)}
+          onClose={() => setConfirming(false)}
           verb="Delete"
           label={script.label}
           onConfirm={async () => {
@@ -124,7 +124,7 @@ function Asks({ script }: { script: StackScript }) {
   );
 }
 
-const HAPPENED: Record<string, string> = { stackscript_create: "Written", stackscript_update: "Saved", stackscript_revise: "Text revised", stackscript_publicize: "Made public" };
+const EVENT_LABELS: Record<string, string> = { stackscript_create: "Written", stackscript_update: "Saved", stackscript_revise: "Text revised", stackscript_publicize: "Made public" };
 
 function Revisions({ id }: { id: number }) {
   const { data } = useQuery(revisions(id));
@@ -134,7 +134,7 @@ function Revisions({ id }: { id: number }) {
       <ol className={css.history}>
         {data.data.map((event) => (
           <li key={event.id}>
-            <span>{HAPPENED[event.action] ?? words(event.action)}</span>
+            <span>{EVENT_LABELS[event.action] ?? words(event.action)}</span>
             <span className="quiet">
               {event.username ?? "system"}, <Ago time={event.created} />
             </span>

@@ -5,7 +5,7 @@ import { useNavigate, useParams } from "@tanstack/react-router";
 
 import { Fields, FormPage, useSending } from "../../ui/form";
 import { notify } from "../../ui/notify";
-import { Card, Page, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage, Page } from "../../ui/Page";
 import { images } from "../instances/queries";
 import css from "./StackScript.module.css";
 import { create, type StackScript, stackscript, update } from "./queries";
@@ -19,7 +19,7 @@ export default function Edit() {
   if (query.data) return <Editor key={query.data.updated} script={query.data} />;
   return (
     <Page title="StackScript" back={{ to: "/stackscripts", label: "StackScripts" }}>
-      {query.isError ? <Trouble error={query.error} again={() => void query.refetch()} /> : <Skeleton height={400} radius={10} />}
+      {query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : <Skeleton height={400} radius={10} />}
     </Page>
   );
 }

@@ -16,7 +16,7 @@ import { RowMenu } from "../../ui/RowMenu";
 import { type Column, Table } from "../../ui/Table";
 import { count } from "../../ui/words";
 import { profile } from "../profile/queries";
-import { type Carrier, remove, retag, tagged } from "./queries";
+import { remove, retag, tagged, type TaggedItem } from "./queries";
 
 const route = getRouteApi("/tags/$label");
 const BACK = { to: "/tags", label: "Tags" };
@@ -28,19 +28,19 @@ export default function Detail() {
   const cache = useQueryClient();
   const query = useQuery({ ...tagged(label, search), placeholderData: keepPreviousData });
   const reason = useQuery(profile).data?.restricted ? "Only unrestricted users of your account may change tags." : undefined;
-  const [open, setOpen] = useState<Carrier | "delete" | null>(null);
+  const [open, setOpen] = useState<TaggedItem | "delete" | null>(null);
   const actions = useMemo(() => {
-    const takeOff = (carrier: Carrier) =>
-      retag(carrier, carrier.tags.filter((tag) => tag !== label))
+    const takeOff = (item: TaggedItem) =>
+      retag(item, item.tags.filter((tag) => tag !== label))
         .then(() => cache.invalidateQueries())
-        .then(() => notify(`${carrier.name} no longer has ${label}`))
-        .catch((error: unknown) => notifyFailed(carrier.name, error));
-    return (carrier: Carrier) => (
+        .then(() => notify(`${item.name} no longer has ${label}`))
+        .catch((error: unknown) => notifyFailed(item.name, error));
+    return (item: TaggedItem) => (
       <RowMenu
-        label={carrier.name}
+        label={item.name}
         actions={[
-          { label: "Change its tags…", icon: "tag", onClick: () => setOpen(carrier), reason },
-          { label: `Take off ${label}`, icon: "cross", onClick: () => void takeOff(carrier), reason },
+          { label: "Change its tags…", icon: "tag", onClick: () => setOpen(item), reason },
+          { label: `Take off ${label}`, icon: "cross", onClick: () => void takeOff(item), reason },
         ]}
       />
     );
@@ -62,8 +62,8 @@ export default function Detail() {
         name="tagged objects"
         columns={COLUMNS}
         query={query}
-        rowKey={(carrier) => `${carrier.type} ${carrier.id}`}
-        rowLabel={(carrier) => carrier.name}
+        rowKey={(item) => `${item.type} ${item.id}`}
+        rowLabel={(item) => item.name}
         search={search}
         actions={actions}
         empty={
@@ -88,7 +88,7 @@ export default function Detail() {
       )}
       {open && open !== "delete" && (
         <RetagDialog
-          carrier={open}
+          item={open}
           onClose={() => setOpen(null)}
           onDone={() => {
             setOpen(null);
@@ -100,17 +100,17 @@ export default function Detail() {
   );
 }
 
-function RetagDialog({ carrier, onClose, onDone }: { carrier: Carrier; onClose: () => void; onDone: () => unknown }) {
-  const form = useForm({ initialValues: { tags: carrier.tags } });
-  const sending = useSending(form, ({ tags }) => retag(carrier, tags), onDone);
+function RetagDialog({ item, onClose, onDone }: { item: TaggedItem; onClose: () => void; onDone: () => unknown }) {
+  const form = useForm({ initialValues: { tags: item.tags } });
+  const sending = useSending(form, ({ tags }) => retag(item, tags), onDone);
   return (
-    <FormDialog title={`Tags of ${carrier.name}`} sending={sending} submit="Save tags" onClose={onClose}>
+    <FormDialog title={`Tags of ${item.name}`} sending={sending} submit="Save tags" onClose={onClose}>
       <TagsInput label="Tags" placeholder="Enter after each" data-autofocus {...form.getInputProps("tags")} error={Object.entries(form.errors).find(([key]) => key.startsWith("tags"))?.[1]} />
     </FormDialog>
   );
 }
 
-const KINDS: Record<string, { word: string; to: (carrier: Carrier) => string }> = {
+const KINDS: Record<string, { word: string; to: (item: TaggedItem) => string }> = {
   compute: { word: "Instance", to: ({ id }) => `/instances/${id}` },
   domain: { word: "Domain", to: ({ id }) => `/domains/${id}` },
   nodebalancer: { word: "Load balancer", to: ({ id }) => `/nodebalancers/${id}` },
@@ -118,17 +118,17 @@ const KINDS: Record<string, { word: string; to: (carrier: Carrier) => string }> 
   volume: { word: "Volume", to: () => "/volumes" },
 };
 
-const COLUMNS: Column<Carrier>[] = [
+const COLUMNS: Column<TaggedItem>[] = [
   {
     key: "name",
     header: "Name",
-    csv: (carrier) => carrier.name,
-    cell: (carrier) => (
-      <Link to={KINDS[carrier.type]?.to(carrier) ?? "/tags"} search={(carrier.type === "volume" ? { q: carrier.name } : {}) as never}>
-        {carrier.name}
+    csv: (item) => item.name,
+    cell: (item) => (
+      <Link to={KINDS[item.type]?.to(item) ?? "/tags"} search={(item.type === "volume" ? { q: item.name } : {}) as never}>
+        {item.name}
       </Link>
     ),
   },
-  { key: "type", header: "Kind", csv: (carrier) => carrier.type, cell: (carrier) => KINDS[carrier.type]?.word ?? carrier.type },
-  { key: "tags", header: "All its tags", phone: "wide", csv: (carrier) => carrier.tags.join(" "), cell: (carrier) => <Tags tags={carrier.tags} /> },
+  { key: "type", header: "Kind", csv: (item) => item.type, cell: (item) => KINDS[item.type]?.word ?? item.type },
+  { key: "tags", header: "All its tags", phone: "wide", csv: (item) => item.tags.join(" "), cell: (item) => <Tags tags={item.tags} /> },
 ];

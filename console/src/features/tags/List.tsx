@@ -30,9 +30,9 @@ export default function List() {
   const cache = useQueryClient();
   const query = useQuery({ ...tags(search), placeholderData: keepPreviousData });
   const reason = useQuery(profile).data?.restricted ? "Only unrestricted users of your account may make and delete tags." : undefined;
-  const [doomed, setDoomed] = useState<Tag | null>(null);
+  const [toRemove, setToRemove] = useState<Tag | null>(null);
   const [making, setMaking] = useState(false);
-  const actions = useMemo(() => (tag: Tag) => <RowMenu label={tag.label} actions={[{ label: "Delete…", icon: "trash", danger: true, onClick: () => setDoomed(tag), reason }]} />, [reason]);
+  const actions = useMemo(() => (tag: Tag) => <RowMenu label={tag.label} actions={[{ label: "Delete…", icon: "trash", danger: true, onClick: () => setToRemove(tag), reason }]} />, [reason]);
   const add = (
     <Disabled reason={reason}>
       <Button leftSection={<Icon name="plus" size={16} />} onClick={() => setMaking(true)}>
@@ -65,14 +65,14 @@ export default function List() {
           }}
         />
       )}
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
-          onClose={() => setDoomed(null)}
+          onClose={() => setToRemove(null)}
           verb="Delete"
-          label={doomed.label}
+          label={toRemove.label}
           onConfirm={async () => {
-            await remove(doomed.label);
-            notify(`${doomed.label} was deleted`);
+            await remove(toRemove.label);
+            notify(`${toRemove.label} was deleted`);
             await cache.invalidateQueries();
           }}
           lost={<p>It is taken off all that carries it. The objects themselves stay.</p>}

@@ -6,7 +6,7 @@ import { type ListSearch, pageOf } from "../../ui/search";
 
 export type Search = ListSearch;
 /** An object that carries a tag, as far as every kind of them has it. */
-export interface Carrier {
+export interface TaggedItem {
   type: string;
   id: number;
   name: string;
@@ -21,7 +21,7 @@ export const tagged = (label: string, search: Search = {}) =>
     queryKey: ["tags", "one", label, search],
     queryFn: async () => {
       const page = await body(api.GET("/tags/{label}", { params: { path: { label }, query: pageOf(search) } }));
-      return { ...page, data: page.data.map(carrierOf) };
+      return { ...page, data: page.data.map(taggedItemOf) };
     },
   });
 
@@ -33,7 +33,7 @@ export const countOf = (label: string) =>
     staleTime: 60_000,
   });
 
-function carrierOf({ type, data }: Schemas["TaggedObject"]): Carrier {
+function taggedItemOf({ type, data }: Schemas["TaggedObject"]): TaggedItem {
   const seen = data as unknown as { id: number; label?: string; domain?: string; tags?: string[] };
   return { type, id: seen.id, name: seen.label ?? seen.domain ?? String(seen.id), tags: seen.tags ?? [] };
 }
@@ -42,7 +42,7 @@ export const create = (wanted: Schemas["TagCreate"]) => body(api.POST("/tags", {
 export const remove = (label: string) => body(api.DELETE("/tags/{label}", { params: { path: { label } } }));
 
 /** Give one object these tags and no others. */
-export function retag({ type, id }: Carrier, wanted: string[]): Promise<unknown> {
+export function retag({ type, id }: TaggedItem, wanted: string[]): Promise<unknown> {
   const change = { tags: wanted };
   if (type === "compute") return body(api.PUT("/compute/instances/{computeId}", { params: { path: { computeId: id } }, body: change }));
   if (type === "domain") return body(api.PUT("/domains/{domainId}", { params: { path: { domainId: id } }, body: change }));

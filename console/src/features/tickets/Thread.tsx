@@ -11,7 +11,7 @@ import { download } from "../../ui/csv";
 import { Disabled } from "../../ui/Disabled";
 import { FormCard, useSending } from "../../ui/form";
 import { Icon } from "../../ui/Icon";
-import { Card, Page, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage, Page } from "../../ui/Page";
 import { placeOf } from "../../ui/places";
 import { Files } from "./Files";
 import { State } from "./List";
@@ -24,13 +24,13 @@ const BACK = { to: "/tickets", label: "Tickets" };
 export default function Thread() {
   const { id } = route.useParams();
   const query = useQuery(ticket(id));
-  const said = useQuery(replies(id));
+  const answers = useQuery(replies(id));
   const [closing, setClosing] = useState(false);
   const one = query.data;
   if (query.isError)
     return (
       <Page title="Ticket" back={BACK}>
-        <Trouble error={query.error} again={() => void query.refetch()} />
+        <ErrorMessage error={query.error} again={() => void query.refetch()} />
       </Page>
     );
   if (!one)
@@ -65,11 +65,11 @@ export default function Thread() {
           <Message who={one.opened_by} when={one.opened} text={one.description}>
             <Attachments ticket={one} />
           </Message>
-          {(said.data?.data ?? []).map((answer) => (
+          {(answers.data?.data ?? []).map((answer) => (
             <Message key={answer.id} who={answer.created_by} when={answer.created} text={answer.description} staff={answer.from_compute} />
           ))}
         </ol>
-        {said.isError && <Trouble error={said.error} again={() => void said.refetch()} />}
+        {answers.isError && <ErrorMessage error={answers.error} again={() => void answers.refetch()} />}
         {isOpen(one) ? <Answer id={id} /> : <Card><p className={css.closed}><Icon name="check" size={16} /> Closed {one.closed && <Ago time={one.closed} />}. <Link to="/tickets/new">Open another one</Link> if there is more.</p></Card>}
       </div>
       {closing && <Closing ticket={one} onDone={() => setClosing(false)} />}
@@ -81,7 +81,7 @@ export default function Thread() {
 function Message({ who, when, text, staff = false, children }: { who: string; when: string; text: string; staff?: boolean; children?: ReactNode }) {
   return (
     <li className={css.message} data-staff={staff || undefined}>
-      <span className={css.face} aria-hidden="true">
+      <span className={css.avatar} aria-hidden="true">
         {who.charAt(0).toUpperCase()}
       </span>
       <div className={css.bubble}>
@@ -168,7 +168,7 @@ function Closing({ ticket, onDone }: { ticket: Ticket; onDone: () => void }) {
   return (
     <Modal opened onClose={onDone} title="Close this ticket?">
       <p>Nothing can be written to it afterwards. It stays in the list of closed tickets.</p>
-      {problem !== null && <Trouble error={problem} />}
+      {problem !== null && <ErrorMessage error={problem} />}
       <Group justify="flex-end" mt="lg">
         <Button variant="default" onClick={onDone} data-autofocus>
           Keep it open

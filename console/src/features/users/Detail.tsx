@@ -8,7 +8,7 @@ import { Time } from "../../ui/Cell";
 import { ConfirmByLabel } from "../../ui/Confirm";
 import { Disabled } from "../../ui/Disabled";
 import { Fields, FormCard, useSending } from "../../ui/form";
-import { Card, Empty, Page, Trouble } from "../../ui/Page";
+import { Card, Empty, ErrorMessage, Page } from "../../ui/Page";
 import { type Column, Table } from "../../ui/Table";
 import { usePermissions } from "../profile/permissions";
 import { profile } from "../profile/queries";
@@ -31,16 +31,16 @@ export default function Detail() {
   const navigate = useNavigate();
   const cache = useQueryClient();
   const held = usePermissions().account();
-  const [doomed, setDoomed] = useState(false);
+  const [confirming, setConfirming] = useState(false);
   if (query.isError || !query.data)
     return (
       <Page title={name} back={BACK}>
-        {query.isError ? <Trouble error={query.error} again={() => void query.refetch()} /> : <Skeleton height={160} radius={10} />}
+        {query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : <Skeleton height={160} radius={10} />}
       </Page>
     );
   const remover = (
     <Disabled reason={held ?? (you && "You cannot delete yourself.")}>
-      <Button variant="default" onClick={() => setDoomed(true)}>
+      <Button variant="default" onClick={() => setConfirming(true)}>
         Delete
       </Button>
     </Disabled>
@@ -53,8 +53,8 @@ export default function Detail() {
         <Logins name={name} />
       </div>
       <ConfirmByLabel
-        opened={doomed}
-        onClose={() => setDoomed(false)}
+        opened={confirming}
+        onClose={() => setConfirming(false)}
         verb="Delete"
         label={name}
         lost={<p>Their tokens, keys and sessions end at once. What they have made stays.</p>}

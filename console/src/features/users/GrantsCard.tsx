@@ -5,7 +5,7 @@ import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { Fragment, useState } from "react";
 
 import { Disabled } from "../../ui/Disabled";
-import { Card, Trouble } from "../../ui/Page";
+import { Card, ErrorMessage } from "../../ui/Page";
 import { count } from "../../ui/words";
 import { type Change, grant, type Grants, grantsOf } from "./queries";
 import css from "./Users.module.css";
@@ -43,7 +43,7 @@ const LEVELS: [Level, string][] = [
 
 export function GrantsCard({ name, held }: { name: string; held: string | undefined }) {
   const query = useQuery(grantsOf(name));
-  if (query.isError) return <Trouble error={query.error} again={() => void query.refetch()} />;
+  if (query.isError) return <ErrorMessage error={query.error} again={() => void query.refetch()} />;
   if (!query.data) return <Skeleton height={200} radius={10} />;
   return <Matrix name={name} given={query.data} held={held} />;
 }
@@ -136,7 +136,7 @@ function Matrix({ name, given, held }: { name: string; given: Grants; held: stri
           ))}
         </table>
       )}
-      {problem !== null && <Trouble error={problem} />}
+      {problem !== null && <ErrorMessage error={problem} />}
       <div className={css.save}>
         <Disabled reason={held ?? (changes === 0 && "Nothing is changed yet.")}>
           <Button onClick={() => void save()} loading={busy}>

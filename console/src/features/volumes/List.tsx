@@ -35,7 +35,7 @@ export default function List() {
   const permissions = usePermissions();
   const { show, rowOf, close, done } = useRowDialog<Volume, Dialog>("volumes");
   const actions = useMemo(() => (volume: Volume) => <Actions volume={volume} onOpen={(dialog) => show(dialog, volume)} />, []);
-  const doomed = rowOf("delete");
+  const toRemove = rowOf("delete");
   return (
     <ListPage
       title="Volumes"
@@ -49,17 +49,17 @@ export default function List() {
       search={search}
       actions={actions}
     >
-      {DIALOGS.map(([name, Dialog, told]) => {
+      {DIALOGS.map(([name, Dialog, outcome]) => {
         const volume = rowOf(name);
-        return volume && <Dialog key={name} volume={volume} onClose={close} onDone={() => done(`${volume.label} ${told}`)} />;
+        return volume && <Dialog key={name} volume={volume} onClose={close} onDone={() => done(`${volume.label} ${outcome}`)} />;
       })}
-      {doomed && (
+      {toRemove && (
         <ConfirmByLabel
           onClose={close}
           verb="Delete"
-          label={doomed.label}
-          onConfirm={() => remove(doomed.id).then(() => done(`${doomed.label} was deleted`))}
-          lost={<p>All {doomed.size} GB that are on it are given up for good. It stops costing money.</p>}
+          label={toRemove.label}
+          onConfirm={() => remove(toRemove.id).then(() => done(`${toRemove.label} was deleted`))}
+          lost={<p>All {toRemove.size} GB that are on it are given up for good. It stops costing money.</p>}
         />
       )}
     </ListPage>
@@ -84,7 +84,7 @@ function Actions({ volume, onOpen }: { volume: Volume; onOpen: (dialog: Dialog) 
   const busy = useProgress("volume", volume.id) !== undefined && "Something is under way";
   const change = permissions.change("volume", volume.id);
   const free = volume.compute_id === null;
-  const letGo = () =>
+  const onDetach = () =>
     detach(volume.id)
       .then(() => notify(`${volume.label} is being detached`))
       .then(() => cache.invalidateQueries({ queryKey: ["volumes"] }))
@@ -96,7 +96,7 @@ function Actions({ volume, onOpen }: { volume: Volume; onOpen: (dialog: Dialog) 
         { label: "Rename and tag…", icon: "pencil", onClick: () => onOpen("edit"), reason: change },
         free
           ? { label: "Attach…", icon: "link", onClick: () => onOpen("attach"), reason: change ?? busy }
-          : { label: "Detach", icon: "link", onClick: () => void letGo(), reason: change ?? (permissions.change("compute", volume.compute_id ?? 0) || busy) },
+          : { label: "Detach", icon: "link", onClick: () => void onDetach(), reason: change ?? (permissions.change("compute", volume.compute_id ?? 0) || busy) },
         { label: "Resize…", icon: "up", onClick: () => onOpen("resize"), reason: change ?? busy },
         { label: "Clone…", icon: "copy", onClick: () => onOpen("clone"), reason: permissions.create("add_volumes") ?? change ?? busy },
         { label: "Delete…", icon: "trash", danger: true, onClick: () => onOpen("delete"), reason: change ?? (free ? busy : "It must be detached before it can be deleted") },

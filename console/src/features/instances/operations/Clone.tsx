@@ -9,13 +9,13 @@ import { toFields } from "../../../api/errors";
 import { useSending } from "../../../ui/form";
 import { FormDialog } from "../../../ui/FormDialog";
 import { PriceChange } from "../../../ui/PriceChange";
-import { Trouble } from "../../../ui/Page";
+import { ErrorMessage } from "../../../ui/Page";
 import { money } from "../../../ui/words";
 import { RegionField } from "../Deploy";
 import { clone, cloning } from "../operationQueries";
 import { instances, types } from "../queries";
 import css from "../Settings.module.css";
-import { type Asked, useBegun } from "./done";
+import { type DialogProps, useBegun } from "./done";
 
 const START = { region: "", type: "", label: "", compute_id: "", backups_enabled: false, private_ip: false };
 
@@ -25,7 +25,7 @@ function toBody(values: typeof START, isNew: boolean): Schemas["Clone"] {
   return { region, type, backups_enabled, private_ip, ...(label ? { label } : {}) };
 }
 
-export default function Clone({ one, onClose }: Asked) {
+export default function Clone({ one, onClose }: DialogProps) {
   const [into, setInto] = useState("new");
   const isNew = into === "new";
   const form = useForm({ initialValues: { ...START, region: one.region, type: one.type, backups_enabled: one.backups.enabled } });
@@ -35,8 +35,8 @@ export default function Clone({ one, onClose }: Asked) {
   const [asked] = useDebouncedValue(wanted, 250);
   const isWhole = isNew || form.values.compute_id !== "";
   const plan = useQuery({ ...cloning(one.id, asked), placeholderData: keepPreviousData, enabled: isWhole });
-  const blamed = plan.isError ? toFields(plan.error, Object.keys(START)) : { fields: {}, rest: [] };
-  const said = (field: keyof typeof START) => form.errors[field] ?? (blamed.fields as Record<string, string>)[field];
+  const planErrors = plan.isError ? toFields(plan.error, Object.keys(START)) : { fields: {}, rest: [] };
+  const errorOf = (field: keyof typeof START) => form.errors[field] ?? (planErrors.fields as Record<string, string>)[field];
   const sending = useSending(form, () => clone(one.id, wanted), useBegun(onClose, `${one.label} is being cloned`));
   return (
     <FormDialog title={`Clone ${one.label}`} size="lg" sending={sending} submit="Clone" onClose={onClose} held={isWhole ? plan.isError && "The server would refuse this" : "Choose an instance to clone into"}>
@@ -52,9 +52,9 @@ export default function Clone({ one, onClose }: Asked) {
       {isNew ? (
         <>
           <div className={css.pairs}>
-            <TextInput label="Name" placeholder="Chosen for you, if left empty" autoComplete="off" {...form.getInputProps("label")} error={said("label")} />
-            <RegionField {...form.getInputProps("region")} error={said("region")} />
-            <Select label="Plan" searchable allowDeselect={false} data={offered.map((type) => ({ value: type.id, label: `${type.label}, ${money(type.price.monthly)} a month` }))} {...form.getInputProps("type")} error={said("type")} />
+            <TextInput label="Name" placeholder="Chosen for you, if left empty" autoComplete="off" {...form.getInputProps("label")} error={errorOf("label")} />
+            <RegionField {...form.getInputProps("region")} error={errorOf("region")} />
+            <Select label="Plan" searchable allowDeselect={false} data={offered.map((type) => ({ value: type.id, label: `${type.label}, ${money(type.price.monthly)} a month` }))} {...form.getInputProps("type")} error={errorOf("type")} />
           </div>
           <Checkbox label="Backups" {...form.getInputProps("backups_enabled", { type: "checkbox" })} />
           <Checkbox label="Private address" {...form.getInputProps("private_ip", { type: "checkbox" })} />
@@ -67,10 +67,10 @@ export default function Clone({ one, onClose }: Asked) {
           data={others.map((other) => ({ value: String(other.id), label: `${other.label} (${other.region})` }))}
           {...form.getInputProps("compute_id")}
           value={form.values.compute_id || null}
-          error={said("compute_id")}
+          error={errorOf("compute_id")}
         />
       )}
-      {blamed.rest.length > 0 ? <Trouble error={plan.error} /> : <PriceChange price={plan.data?.price} stale={plan.isFetching} />}
+      {planErrors.rest.length > 0 ? <ErrorMessage error={plan.error} /> : <PriceChange price={plan.data?.price} stale={plan.isFetching} />}
     </FormDialog>
   );
 }

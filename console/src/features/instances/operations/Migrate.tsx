@@ -4,15 +4,15 @@ import { useQuery } from "@tanstack/react-query";
 
 import { useSending } from "../../../ui/form";
 import { FormDialog } from "../../../ui/FormDialog";
-import { Trouble } from "../../../ui/Page";
+import { ErrorMessage } from "../../../ui/Page";
 import { PriceChange } from "../../../ui/PriceChange";
 import { RegionField } from "../Deploy";
 import { migrate, migrating } from "../operationQueries";
 import { cost } from "../queries";
 import css from "../Settings.module.css";
-import { type Asked, useBegun } from "./done";
+import { type DialogProps, useBegun } from "./done";
 
-export default function Migrate({ one, onClose }: Asked) {
+export default function Migrate({ one, onClose }: DialogProps) {
   const form = useForm({ initialValues: { region: "", upgrade: false } });
   const { region, upgrade } = form.values;
   const wanted = upgrade ? { region, upgrade } : { region };
@@ -30,7 +30,7 @@ export default function Migrate({ one, onClose }: Asked) {
         <li>{one.status === "running" ? "It is shut down, and booted when it has arrived." : "It stays off."}</li>
         {one.backups.enabled && <li>Backups made so far stay in {one.region}.</li>}
       </ul>
-      {plan.isError ? <Trouble error={plan.error} /> : region !== "" && <PriceChange price={plan.data?.price} before={paid.data} stale={plan.isFetching} />}
+      {plan.isError ? <ErrorMessage error={plan.error} /> : region !== "" && <PriceChange price={plan.data?.price} before={paid.data} stale={plan.isFetching} />}
     </FormDialog>
   );
 }

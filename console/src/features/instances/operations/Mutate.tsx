@@ -4,14 +4,14 @@ import { useQuery } from "@tanstack/react-query";
 
 import { useSending } from "../../../ui/form";
 import { FormDialog } from "../../../ui/FormDialog";
-import { Trouble } from "../../../ui/Page";
+import { ErrorMessage } from "../../../ui/Page";
 import { PriceChange } from "../../../ui/PriceChange";
 import { size } from "../../../ui/words";
 import { mutate, mutating } from "../operationQueries";
 import { cost, legacyTypes, types } from "../queries";
-import { type Asked, useBegun } from "./done";
+import { type DialogProps, useBegun } from "./done";
 
-export default function Mutate({ one, onClose }: Asked) {
+export default function Mutate({ one, onClose }: DialogProps) {
   const form = useForm({ initialValues: { allow_auto_disk_resize: true } });
   const plan = useQuery(mutating(one.id));
   const paid = useQuery(cost(one.id));
@@ -26,7 +26,7 @@ export default function Mutate({ one, onClose }: Asked) {
         </p>
       )}
       <Checkbox label="Let the disk grow with the plan" {...form.getInputProps("allow_auto_disk_resize", { type: "checkbox" })} />
-      {plan.isError ? <Trouble error={plan.error} /> : <PriceChange price={plan.data?.price} before={paid.data} stale={plan.isFetching} />}
+      {plan.isError ? <ErrorMessage error={plan.error} /> : <PriceChange price={plan.data?.price} before={paid.data} stale={plan.isFetching} />}
     </FormDialog>
   );
 }

@@ -4,9 +4,9 @@ import { useSending } from "../../../ui/form";
 import { FormDialog } from "../../../ui/FormDialog";
 import { RootPassword } from "../Deploy";
 import { resetPassword } from "../operationQueries";
-import { type Asked, useBegun } from "./done";
+import { type DialogProps, useBegun } from "./done";
 
-export default function Password({ one, onClose }: Asked) {
+export default function Password({ one, onClose }: DialogProps) {
   const form = useForm({ initialValues: { root_pass: "" } });
   const sending = useSending(form, ({ root_pass }) => resetPassword(one.id, root_pass), useBegun(onClose, "The root password is being set"));
   return (

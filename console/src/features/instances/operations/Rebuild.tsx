@@ -7,9 +7,9 @@ import { size } from "../../../ui/words";
 import { ImageField, KeysField, PeopleField, Questions, RootPassword, ScriptField, useImagesOf } from "../Deploy";
 import { rebuild } from "../operationQueries";
 import css from "../Settings.module.css";
-import { type Asked, useBegun } from "./done";
+import { type DialogProps, useBegun } from "./done";
 
-export default function Rebuild({ one, onClose }: Asked) {
+export default function Rebuild({ one, onClose }: DialogProps) {
   const form = useForm({
     initialValues: {
       image: one.image ?? "compute/debian12",

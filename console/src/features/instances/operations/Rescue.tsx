@@ -8,12 +8,12 @@ import { FormDialog } from "../../../ui/FormDialog";
 import { rescue } from "../operationQueries";
 import css from "../Settings.module.css";
 import { disks, SLOTS, volumesOf } from "../diskQueries";
-import { type Asked, useBegun } from "./done";
+import { type DialogProps, useBegun } from "./done";
 
 /** The last slot is the rescue system's own. */
 const OFFERED = SLOTS.slice(0, 7);
 
-export default function Rescue({ one, onClose }: Asked) {
+export default function Rescue({ one, onClose }: DialogProps) {
   const known = useQuery(disks(one.id)).data?.data ?? [];
   const volumes = useQuery(volumesOf(one.id)).data?.data ?? [];
   const form = useForm({ initialValues: { devices: null as Record<string, string> | null } });

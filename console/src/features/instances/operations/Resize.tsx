@@ -5,14 +5,14 @@ import { useState } from "react";
 
 import { useSending } from "../../../ui/form";
 import { FormDialog } from "../../../ui/FormDialog";
-import { Trouble } from "../../../ui/Page";
+import { ErrorMessage } from "../../../ui/Page";
 import { PriceChange } from "../../../ui/PriceChange";
 import { resize, resizing } from "../operationQueries";
 import { Plans, Sorts, useSort } from "../Plans";
 import { cost } from "../queries";
-import { type Asked, useBegun } from "./done";
+import { type DialogProps, useBegun } from "./done";
 
-export default function Resize({ one, onClose }: Asked) {
+export default function Resize({ one, onClose }: DialogProps) {
   const form = useForm({ initialValues: { type: one.type, allow_auto_disk_resize: true } });
   const [sort, setSort] = useState<string | null>(null);
   const own = useSort(one.type);
@@ -23,7 +23,7 @@ export default function Resize({ one, onClose }: Asked) {
   const refused = !isSame && plan.isError;
   return (
     <FormDialog title={`Resize ${one.label}`} size="xl" sending={sending} submit="Resize" onClose={onClose} held={isSame ? "This is its plan already" : refused && "The server would refuse this"}>
-      {refused ? <Trouble error={plan.error} /> : <PriceChange price={isSame ? { hourly: 0, monthly: 0 } : plan.data?.price} before={paid.data} stale={plan.isFetching} />}
+      {refused ? <ErrorMessage error={plan.error} /> : <PriceChange price={isSame ? { hourly: 0, monthly: 0 } : plan.data?.price} before={paid.data} stale={plan.isFetching} />}
       <Sorts value={sort ?? own} onChange={setSort} />
       <Plans sort={sort ?? own} value={form.values.type} onChange={(type) => form.setFieldValue("type", type)} now={one.type} />
       <Checkbox label="Let the disk grow or shrink with the plan" description="If there is one disk besides swap" {...form.getInputProps("allow_auto_disk_resize", { type: "checkbox" })} />

@@ -4,17 +4,17 @@ import { useQueryClient } from "@tanstack/react-query";
 
 import type { Instance } from "../../../api/client";
 
-export interface Asked {
+export interface DialogProps {
   one: Instance;
   onClose: () => void;
 }
 
 /** Close, say what has begun, and look at instances again; the events tell the rest. */
-export function useBegun(onClose: () => void, said: string): () => Promise<void> {
+export function useBegun(onClose: () => void, message: string): () => Promise<void> {
   const cache = useQueryClient();
   return async () => {
     onClose();
-    notifications.show({ message: said, color: "croft" });
+    notifications.show({ message, color: "croft" });
     await cache.invalidateQueries({ queryKey: ["instances"] });
   };
 }

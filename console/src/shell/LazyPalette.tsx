@@ -11,7 +11,7 @@ export function openPalette(): void {
   void import("./Palette").then(({ open }) => open());
 }
 
-export function LatePalette({ signedIn }: { signedIn: boolean }) {
+export function LazyPalette({ signedIn }: { signedIn: boolean }) {
   const [wanted, setWanted] = useState(false);
   const settled = useSettled(signedIn);
   const there = wanted || settled;

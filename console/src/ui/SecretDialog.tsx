@@ -3,9 +3,9 @@ import { Button, CopyButton, Group, Modal } from "@mantine/core";
 import type { ReactNode } from "react";
 
 import { Icon } from "./Icon";
-import css from "./Once.module.css";
+import css from "./SecretDialog.module.css";
 
-export function Once({ title, what, secret, onDone, children }: { title: string; what: string; secret: string | null; onDone: () => void; children?: ReactNode }) {
+export function SecretDialog({ title, what, secret, onDone, children }: { title: string; what: string; secret: string | null; onDone: () => void; children?: ReactNode }) {
   return (
     <Modal opened={secret !== null} onClose={onDone} title={title} withCloseButton={false} closeOnClickOutside={false} closeOnEscape={false}>
       <p>{children ?? `This is the only time that the ${what} is shown. Keep it where you keep passwords.`}</p>
