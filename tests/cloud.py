@@ -13,7 +13,7 @@ import httpx2
 import uvicorn
 import uvloop
 
-from crofter import assembly
+from crofter import assembly, cli
 from crofter.catalogue import files
 from crofter.config import load
 from crofter.db import deadlines, pool, postgres, sqlite
@@ -39,6 +39,8 @@ pool.WAIT_SECONDS = 20.0
 probe_client.SLOW = 2.9
 # Every reset reads the catalogue, and most of the time it takes goes into its TOML, which is the same each time.
 files.parsed = lru_cache(files.parsed)
+# So does the description of all commands, for those that tests run in their own process.
+cli.parser = lru_cache(cli.parser)
 
 
 def inspect() -> list[str]:
