@@ -147,7 +147,7 @@ def test_what_is_under_way_stops_at_its_next_checkpoint(bench: Benches, alice: A
     def notice(work: StepContext) -> None:
         seen.append(work.cancelled)
         application.write(lambda ctx: cancel(ctx, work.id), alice)
-        work._looked = 0.0
+        work._look_at = 0.0
         seen.append(work.cancelled)
         work.then(lambda ctx: ran.append("kept"))
 

@@ -42,7 +42,8 @@ class StepContext:
         self._step = operation.step_at(row.cursor) or operation.steps[0]
         self._cursor = row.cursor
         self._cancelled = row.cancel
-        self._told = self._looked = 0.0
+        self._report_at = self._look_at = 0.0
+        """Machine time from which on progress may be written, and the operation looked at, again."""
 
     @property
     def step(self) -> Step:
@@ -73,9 +74,9 @@ class StepContext:
         self, percent: float, rate: str | None = None, remaining: float | None = None, *, at_most: int = 100
     ) -> None:
         """Tell the user how far this step is. May be called often; written once a second."""
-        if self.event_id is None or self.account_id is None or time.monotonic() - self._told < PROGRESS_EVERY:
+        if self.event_id is None or self.account_id is None or time.monotonic() < self._report_at:
             return
-        self._told = self._looked = time.monotonic()
+        self._report_at = self._look_at = time.monotonic() + PROGRESS_EVERY
         reached = min(at_most, self.operation.percent(self._step, max(0.0, min(100.0, percent))))
         with (
             suppress(Unavailable, TransactionConflict),
@@ -88,8 +89,8 @@ class StepContext:
     @property
     def cancelled(self) -> bool:
         """Whether the user wants this to stop. Long steps look, and return early; the checkpoint does the rest."""
-        if not self._cancelled and time.monotonic() - self._looked >= PROGRESS_EVERY:
-            self._looked = time.monotonic()
+        if not self._cancelled and time.monotonic() >= self._look_at:
+            self._look_at = time.monotonic() + PROGRESS_EVERY
             with self.runtime.database.read() as db:
                 seen = queue.look(db, self.id)
             self._cancelled = seen is None or seen.epoch != self.epoch or seen.cancel

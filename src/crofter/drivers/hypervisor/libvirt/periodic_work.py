@@ -48,7 +48,7 @@ class PeriodicWork:
         self._power_sync = power_sync
         self._sampling = sampling
         self._owner = owner
-        self._sampled = self._tidied = 0.0
+        self._sample_at = self._tidy_at = 0.0
         self._sync_rounds, self._tidy_rounds = Rounds("looked at"), Rounds("tidied")
 
     def run(self) -> float:
@@ -57,11 +57,11 @@ class PeriodicWork:
             return EVERY
         self.sync_power(EVERY)
         now = time.monotonic()
-        if now - self._sampled >= SAMPLE_EVERY and self._has_lease():
-            self._sampled = now
+        if now >= self._sample_at and self._has_lease():
+            self._sample_at = now + SAMPLE_EVERY
             self._sampling.take_all()
-        if now - self._tidied >= TIDY_EVERY and self._has_lease():
-            self._tidied = now
+        if now >= self._tidy_at and self._has_lease():
+            self._tidy_at = now + TIDY_EVERY
             self.tidy()
         return EVERY
 
