@@ -20,7 +20,7 @@ from crofter.operations import JOBS
 from crofter.resources.instances import store as instances
 from crofter.resources.instances import sweeping
 from crofter.resources.maintenance import rules as maintenance
-from tests.drivers.fake_libvirt.bench import filled, write_down
+from tests.drivers.fake_libvirt.harness import filled, write_down
 from tests.drivers.fake_libvirt.host import FakeHost, World
 from tests.drivers.fake_libvirt.machines import FakeDomain, work_on
 from tests.drivers.fake_libvirt.module import virt

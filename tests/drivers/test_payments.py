@@ -6,9 +6,9 @@ import pytest
 
 from crofter.db import Database
 from crofter.drivers.payments import Card, SimulatedGateway
-from tests.drivers.payments_bench import SimulatedBank
 from tests.drivers.payments_contract import CHECKS
 from tests.drivers.payments_defects import DEFECTS
+from tests.drivers.payments_harness import SimulatedBank
 
 GOOD = "4111111111111111"
 

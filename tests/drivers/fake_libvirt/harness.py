@@ -33,7 +33,7 @@ PATIENCE = 20.0
 """Real seconds within which any job ends here, on however busy a machine."""
 
 
-class FakeBench:
+class FakeHarness:
     regions = ("us-east", "eu-west")
     counts_traffic = False
     is_exact = False
