@@ -37,7 +37,7 @@ def test_a_list_tells_what_is_on_hosts_and_not_what_should_be(fake_case: DriverC
 
 
 def _folder(harness: FakeHarness, path: str) -> dict[str, File]:
-    return harness.world.folders[f"{path}/{harness.hand.hosts_client.names.installation}"]
+    return harness.fleet.folders[f"{path}/{harness.hand.hosts_client.names.installation}"]
 
 
 def test_a_backup_of_nothing_but_swap_has_no_file_and_is_there(fake_case: DriverCase) -> None:

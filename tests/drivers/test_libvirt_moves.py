@@ -78,7 +78,7 @@ def test_a_machine_that_has_arrived_has_left_although_it_cannot_be_defined_anew(
     move.target.hooks["defineXML"] = refuse
     fake_case.done(move.call)
     assert (move.where(), move.running_on()) == ((move.to, "on"), [move.to])
-    left = [name for path, files in move.source.world.folders.items() if f"/{move.number}/" in path for name in files]
+    left = [name for path, files in move.source.fleet.folders.items() if f"/{move.number}/" in path for name in files]
     assert [name for name in left if not name.startswith("file-")] == []
 
 

@@ -168,6 +168,6 @@ def test_a_host_is_added_with_vlans_only_if_its_libvirt_can_tag_ports(
     monkeypatch.setattr(Connection, "getLibVersion", lambda _: version)
     wanted: dict[str, Any] = dict.fromkeys(("pool", "volumes", "forward", "memory", "disk", "resolvers"))
     wanted |= {"region": "us-east", "network": "bridge:br0", "vlans": "100-199", "allow_emulation": False}
-    wanted["uri"] = fake_harness.world.uri(fake_case.host())
+    wanted["uri"] = fake_harness.fleet.uri(fake_case.host())
     with nullcontext() if taken else pytest.raises(ValueError, match="libvirt 11"):
         assert hosts._read(cast("Any", None), wanted, 1).tags == range(100, 200)

@@ -93,8 +93,8 @@ def test_pumping_from_many_sides_makes_each_occurrence_once(harness: HarnessFact
         schedule = Schedule(f"n{number}", NOTE, "every 60", Named(), "all")
         application.write(partial(schedules.ensure, schedules=[schedule]))
     at(application, NOON + 10 * MINUTE)
-    worlds = [make_runtime(database) for _ in range(4)]
-    for runtime in worlds:
+    runtimes = [make_runtime(database) for _ in range(4)]
+    for runtime in runtimes:
         runtime.operations = application.worker.operations
         runtime.clock.setting = application.runtime.clock.setting
     made: list[int] = []
@@ -102,7 +102,7 @@ def test_pumping_from_many_sides_makes_each_occurrence_once(harness: HarnessFact
     def pump(runtime: Runtime) -> None:
         made.append(schedules.enqueue_due(runtime))
 
-    threads = [threading.Thread(target=pump, args=(runtime,)) for runtime in worlds]
+    threads = [threading.Thread(target=pump, args=(runtime,)) for runtime in runtimes]
     for thread in threads:
         thread.start()
     for thread in threads:
