@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from crofter.db import open_database
 from crofter.drivers.hypervisor import Seed
-from crofter.drivers.hypervisor.ledger.things import digest
+from crofter.drivers.hypervisor.ledger.entries import digest
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
 from tests.databases import PostgresServer
 from tests.drivers.harness import DriverCase

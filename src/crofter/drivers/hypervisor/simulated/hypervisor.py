@@ -23,10 +23,10 @@ from crofter.drivers.hypervisor.ledger import (
     volume_plans,
 )
 from crofter.drivers.hypervisor.ledger.conditions import Transition, Transitions
+from crofter.drivers.hypervisor.ledger.entries import Backup, Disk, Domain, Image, Volume, Wiring
 from crofter.drivers.hypervisor.ledger.fleet import Fleet
 from crofter.drivers.hypervisor.ledger.ledger import FAULTS, Ledger, VolumeAt
 from crofter.drivers.hypervisor.ledger.performing import Task, perform
-from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Volume, Wiring
 from crofter.drivers.hypervisor.ledger.transactions import Transactions
 from crofter.drivers.hypervisor.reports import (
     Change,
