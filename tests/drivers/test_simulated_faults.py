@@ -42,12 +42,12 @@ def test_a_region_can_be_away_and_come_back(case: DriverCase, simulated: Simulat
 
 
 @pytest.mark.both
-def test_mending_undoes_every_fault(case: DriverCase, simulated: SimulatedHypervisor) -> None:
+def test_clearing_undoes_every_fault(case: DriverCase, simulated: SimulatedHypervisor) -> None:
     machine = case.machine(on=True)
     simulated.faults.maintenance(machine.domain.host, begins=True)
     simulated.faults.unreachable(case.host(), begins=True)
     simulated.faults.outage(case.other_region, begins=True)
-    simulated.faults.mend()
+    simulated.faults.clear()
     assert {host.state for host in simulated.hosts()} == {"up"}
     assert simulated.observe(machine.domain).power == "on"
 

@@ -109,7 +109,7 @@ class LibvirtHypervisor:
     def declare_lost(self, host: int) -> None:
         Maintenance(self.hosts_client, self._power_sync).declare_lost(host)
 
-    def tend(self) -> float:
+    def run_periodic_work(self) -> float:
         try:
             return self._periodic_work.run()
         except DriverError:

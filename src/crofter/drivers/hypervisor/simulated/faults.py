@@ -83,7 +83,7 @@ class Faults:
             regions = ledger.conditions.outages | {region} if begins else ledger.conditions.outages - {region}
             conditions.save(ledger.db, replace(ledger.conditions, outages=regions))
 
-    def mend(self) -> None:
+    def clear(self) -> None:
         """Every host and region is well again."""
         for host in sorted(self.conditions().maintenance):
             self.maintenance(host, begins=False)

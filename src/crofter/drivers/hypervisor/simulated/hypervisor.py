@@ -78,7 +78,7 @@ class SimulatedHypervisor:
         self._transactions = Transactions(database, clock, Fleet(regions, hosts_per_region), self.ledger_class)
         self.faults = Faults(self._transactions)
 
-    def tend(self) -> float:
+    def run_periodic_work(self) -> float:
         return inf  # it tells of changes at once, and computes what it would have sampled
 
     def close(self) -> None:
