@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.drivers.real import short_folder, why_not
-from tests.drivers.real_world import OPTIONS, PASSWORD, World, answers
+from tests.drivers.real_cloud import OPTIONS, PASSWORD, RealCloud, answers
 
 from bench.report import DOCS, machine
 from bench.table import Verdict, render
@@ -60,16 +60,16 @@ only one. Measure again on a machine that does nothing else.
 class Plain:
     """What the interface does for an instance, by calls of libvirt alone and by QEMU alone."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
-        host = next(iter(world.daemons.regions))
-        self._connection = virt.open(world.daemons.uri(host))
+    def __init__(self, real_cloud: RealCloud) -> None:
+        self._world = real_cloud
+        host = next(iter(real_cloud.daemons.regions))
+        self._connection = virt.open(real_cloud.daemons.uri(host))
         name = next(pool.name() for pool in self._connection.listAllStoragePools() if "volumes" not in pool.name())
         self._pool = self._connection.storagePoolLookupByName(name)
-        self._folder = next(world.daemons.pool(host).glob("*/"))
-        self._media = Media(world.folder / "data" / "media")
+        self._folder = next(real_cloud.daemons.pool(host).glob("*/"))
+        self._media = Media(real_cloud.folder / "data" / "media")
         self._platform = read_platform(self._connection)
-        self.port = world.forward(host) + PLAIN
+        self.port = real_cloud.forward(host) + PLAIN
 
     def create(self) -> None:
         self._copy()
@@ -156,9 +156,9 @@ class Plain:
         return MachineXml("bench-plain", str(uuid.uuid4()), 0, self._platform, MEMORY, 1, drives, self._kernel(), cards)
 
 
-def until_ssh(world: World, port: int, begin: Callable[[], Any]) -> float:
+def until_ssh(real_cloud: RealCloud, port: int, begin: Callable[[], Any]) -> float:
     """Seconds from the beginning until a command was run inside the guest."""
-    words = ["ssh", *(f"-o{option}" for option in OPTIONS), "-p", str(port), "-i", str(world.key)]
+    words = ["ssh", *(f"-o{option}" for option in OPTIONS), "-p", str(port), "-i", str(real_cloud.key)]
     command = [*words, "-oBatchMode=yes", "root@127.0.0.1", "true"]
     began = time.monotonic()
     begin()
@@ -171,8 +171,8 @@ def until_ssh(world: World, port: int, begin: Callable[[], Any]) -> float:
 class Interface:
     """An instance as anybody makes one."""
 
-    def __init__(self, world: World) -> None:
-        self._world = world
+    def __init__(self, real_cloud: RealCloud) -> None:
+        self._world = real_cloud
         self._count = 0
 
     @property
@@ -208,37 +208,37 @@ class Interface:
 def measure(rounds: int) -> dict[str, list[float]]:
     """Seconds of each turn, by what was done and how."""
     times: dict[str, list[float]] = {}
-    world = World(short_folder(), ("us-east",), 1)
+    real_cloud = RealCloud(short_folder(), ("us-east",), 1)
     try:
-        world.open()
-        through = Interface(world)
-        until_ssh(world, through.port, through.create)  # brings images and kernels to the host; not counted
+        real_cloud.open()
+        through = Interface(real_cloud)
+        until_ssh(real_cloud, through.port, through.create)  # brings images and kernels to the host; not counted
         through.remove()
-        plain = Plain(world)
+        plain = Plain(real_cloud)
         for _ in range(rounds):
-            for name, seconds in (*_turn_of_plain(world, plain), *_turn_of_interface(world, through)):
+            for name, seconds in (*_turn_of_plain(real_cloud, plain), *_turn_of_interface(real_cloud, through)):
                 times.setdefault(name, []).append(seconds)
                 print(f"{name:<24}{seconds:>8.1f} s", file=sys.stderr, flush=True)
     finally:
-        world.close()
+        real_cloud.close()
     return times
 
 
-def _turn_of_plain(world: World, plain: Plain) -> Iterator[tuple[str, float]]:
-    yield "create, plain libvirt", until_ssh(world, plain.port, plain.create)
+def _turn_of_plain(real_cloud: RealCloud, plain: Plain) -> Iterator[tuple[str, float]]:
+    yield "create, plain libvirt", until_ssh(real_cloud, plain.port, plain.create)
     plain.off()
-    yield "boot, plain libvirt", until_ssh(world, plain.port, plain.boot)
+    yield "boot, plain libvirt", until_ssh(real_cloud, plain.port, plain.boot)
     plain.off()
     with plain.qemu():
-        yield "boot, plain QEMU", until_ssh(world, plain.port, lambda: None)
+        yield "boot, plain QEMU", until_ssh(real_cloud, plain.port, lambda: None)
     plain.remove()
 
 
-def _turn_of_interface(world: World, through: Interface) -> Iterator[tuple[str, float]]:
+def _turn_of_interface(real_cloud: RealCloud, through: Interface) -> Iterator[tuple[str, float]]:
     port = through.port
-    yield "create, interface", until_ssh(world, port, through.create)
+    yield "create, interface", until_ssh(real_cloud, port, through.create)
     through.off()
-    yield "boot, interface", until_ssh(world, port, through.boot)
+    yield "boot, interface", until_ssh(real_cloud, port, through.boot)
     through.remove()
 
 

@@ -6,7 +6,7 @@ import re
 
 _METAPHORS = (
     "h[o]uses?|r[o]oms?|c[o]rridors?|d[o]wnstairs|doors?|lanes?|grips?|pulses?|dice|desks?|shelf|shelves|crews?"
-    "|lookouts?|deeds?|towns?"
+    "|lookouts?|deeds?|towns?|yards?|purses?|farewells?|heeded"
 )
 """Some are written so that a search for the word does not end here."""
 

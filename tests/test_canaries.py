@@ -178,7 +178,7 @@ def _goes_wrong(application: Application) -> None:
     for table in INSERTED:
         application.store.run([application.store.break_inserts(table)])
         statuses = [send().status_code for send in application.again]
-        application.store.run([application.store.mend_inserts(table)])
+        application.store.run([application.store.restore_inserts(table)])
         assert 500 in statuses, table
 
 

@@ -9,7 +9,7 @@ from tools import coverage
 from crofter.edge import unplanned
 from crofter.registry import ENDPOINTS
 from tests.cloud import Cloud
-from tests.told import errors
+from tests.observed import errors
 
 FAMILY = coverage.family(ENDPOINTS)
 UNPLANNED = {"Kubernetes", "Object storage"}

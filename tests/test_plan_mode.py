@@ -10,9 +10,9 @@ from httpx2 import Client, Response
 from crofter.db import Session
 from crofter.registry import ENDPOINTS
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.planner import NEEDS_MORE, PLAN, Planner
 from tests.resources.money import CARD, done, instance, rows, stand_at
-from tests.told import errors
 
 MARK = "clock_mark"
 """What time it is by the machine, which the process writes down every few seconds."""

@@ -14,7 +14,7 @@ from httpx2 import Client, Response
 from crofter import __version__, clock
 from tests.cloud import ADMIN, Cloud
 from tests.edge.answers import request, send
-from tests.told import errors
+from tests.observed import errors
 
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
 CALLS = {

@@ -14,8 +14,8 @@ from httpx2 import Client, Response
 from crofter.db import snapshots
 from tests.cloud import Cloud
 from tests.databases import PostgresServer
+from tests.observed import errors
 from tests.served import serving
-from tests.told import errors
 
 SNAPSHOTS = "/_sandbox/snapshots"
 SEEN = (

@@ -194,6 +194,20 @@ def test_names_are_the_words_of_the_field() -> None:
     assert {name: words for name, words in named.items() if words} == {}
 
 
+def paths_of_our_own(paths: list[str]) -> list[str]:
+    """Files and folders that are called by one of the words."""
+    return [path for path in paths if metaphors(path.replace("/", " "))]
+
+
+def test_files_and_folders_are_the_words_of_the_field() -> None:
+    planted = ["src/desk.py", "tests/front_door/test_it.py", "console/src/Purse.tsx", "src/desktop.py"]
+    assert paths_of_our_own(planted) == planted[:3]
+    console = [file for file in (ROOT / "console" / "src").rglob("*") if file.is_file()]
+    assert len(console) > 50
+    paths = [file.relative_to(ROOT).as_posix() for file in (*all_python(), *console)]
+    assert paths_of_our_own(paths) == []
+
+
 # Time and chance
 
 

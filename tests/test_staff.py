@@ -17,8 +17,8 @@ from crofter.drivers.hypervisor import DiskRef, DiskSpec, Empty, Order
 from crofter.resources.instances import hypervisor_client
 from crofter.resources.instances.store import instance
 from tests.cloud import Cloud
+from tests.observed import actions, mails
 from tests.resources.compute import deploy
-from tests.told import actions, mails
 
 
 @pytest.fixture

@@ -24,7 +24,7 @@ from tests.year.checks import (
     violated,
     what_was_billed,
 )
-from tests.year.clouds import Killed, Shaky
+from tests.year.clouds import KilledServer, RestartingServer
 from tests.year.fingerprint import fingerprint
 from tests.year.life import Year
 
@@ -69,7 +69,7 @@ def _progress_is_always_told() -> Iterator[None]:
 def test_after_a_year_every_invoice_is_what_the_events_come_to(
     folders: Callable[[str], Path], accounts: int, days: int, actions: int, bills: int
 ) -> None:
-    application = Shaky(folders("year"), SEED)
+    application = RestartingServer(folders("year"), SEED)
     try:
         year = Year(application, SEED, accounts)
         year.run(days, actions)
@@ -86,7 +86,7 @@ def test_after_a_year_every_invoice_is_what_the_events_come_to(
 @pytest.mark.soak
 def test_a_year_in_a_process_that_is_killed_again_and_again(folders: Callable[[str], Path]) -> None:
     folder = folders("killed")
-    killed = Killed(folder, SEED)
+    killed = KilledServer(folder, SEED)
     year = Year(killed, SEED, 6)
     year.run(200, 2)
     killed.close()
@@ -109,7 +109,7 @@ def test_the_same_seed_makes_the_same_year_to_the_last_byte(
 ) -> None:
     prints = []
     for name in ("one", "again"):
-        application = Shaky(folders(name), 7)
+        application = RestartingServer(folders(name), 7)
         try:
             Year(application, 7, accounts).run(days, actions)
             prints.append(fingerprint(application.cloud))
@@ -143,7 +143,7 @@ class Lived(NamedTuple):
 
 def live(place: Path | str) -> Lived:
     """Some weeks of three accounts, in which whatever can be billed is."""
-    application = Shaky(place, 26, cuts=False)
+    application = RestartingServer(place, 26, cuts=False)
     try:
         year = Year(application, 26, 3)
         year.run(45, 2)

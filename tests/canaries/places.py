@@ -45,7 +45,7 @@ class SqliteStore:
         words = complaint(table)
         return f"CREATE TRIGGER {words} BEFORE INSERT ON {table} BEGIN SELECT RAISE(ABORT, '{words}'); END"
 
-    def mend_inserts(self, table: str) -> str:
+    def restore_inserts(self, table: str) -> str:
         return f"DROP TRIGGER {complaint(table)}"
 
     def meanwhile(self) -> Iterator[tuple[str, bytes]]:
@@ -89,7 +89,7 @@ class PostgresStore:
     def break_inserts(self, table: str) -> str:
         return f"ALTER TABLE {table} ADD CONSTRAINT {complaint(table)} CHECK (false) NOT VALID"
 
-    def mend_inserts(self, table: str) -> str:
+    def restore_inserts(self, table: str) -> str:
         return f"ALTER TABLE {table} DROP CONSTRAINT {complaint(table)}"
 
     def meanwhile(self) -> Iterator[tuple[str, bytes]]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from tests.drivers.libvirt_fleet import Daemons
-from tests.drivers.real_world import World
+from tests.drivers.real_cloud import RealCloud
 
 FOLDERS = {
     "run": "/run/libvirt",
@@ -195,7 +195,7 @@ class Outside:
             service.wait()
 
 
-class BridgedWorld(World):
+class BridgedCloud(RealCloud):
     """One host whose machines are on a bridge, and whose region has addresses of its own."""
 
     daemons: BridgedDaemons

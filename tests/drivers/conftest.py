@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.register_assert_rewrite("tests.drivers.bench", "tests.drivers.checks", "tests.drivers.payments_contract")
+pytest.register_assert_rewrite("tests.drivers.harness", "tests.drivers.checks", "tests.drivers.payments_contract")
 
 from crofter.db import Database, open_database  # noqa: E402 - what is imported first would not be rewritten
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor  # noqa: E402
 from tests.databases import PostgresServer  # noqa: E402
-from tests.drivers.bench import Yard  # noqa: E402
+from tests.drivers.harness import DriverCase  # noqa: E402
 from tests.drivers.lives import create_store  # noqa: E402
-from tests.drivers.simulated_bench import SimulatedBench  # noqa: E402
+from tests.drivers.simulated_harness import SimulatedHarness  # noqa: E402
 
 if TYPE_CHECKING:
-    from tests.drivers.fake_libvirt.bench import FakeBench
+    from tests.drivers.fake_libvirt.harness import FakeHarness
 
 
 @pytest.fixture(scope="module")
@@ -39,34 +39,34 @@ def postgres_store(postgres_server: PostgresServer) -> Iterator[Database]:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def bench(request: pytest.FixtureRequest) -> SimulatedBench:
-    """An empty world on each database. One database per module: a bench empties it, which is quicker."""
-    return SimulatedBench(request.getfixturevalue("sqlite_store" if request.param == "sqlite" else "postgres_store"))
+def harness(request: pytest.FixtureRequest) -> SimulatedHarness:
+    """An empty world on each database. One database per module: a harness empties it, which is quicker."""
+    return SimulatedHarness(request.getfixturevalue("sqlite_store" if request.param == "sqlite" else "postgres_store"))
 
 
 @pytest.fixture
-def yard(bench: SimulatedBench) -> Yard:
-    return Yard(bench)
+def case(harness: SimulatedHarness) -> DriverCase:
+    return DriverCase(harness)
 
 
 @pytest.fixture
-def simulated(bench: SimulatedBench) -> SimulatedHypervisor:
-    return bench.start()
+def simulated(harness: SimulatedHarness) -> SimulatedHypervisor:
+    return harness.start()
 
 
 @pytest.fixture
-def fake_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeBench]:
+def fake_harness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeHarness]:
     """The libvirt driver, on hosts in memory."""
-    from tests.drivers.fake_libvirt.bench import FakeBench
+    from tests.drivers.fake_libvirt.harness import FakeHarness
 
     opened = open_database(None, None)
     create_store(opened)
-    bench = FakeBench(opened, tmp_path, monkeypatch)
-    yield bench
-    bench.close()
+    harness = FakeHarness(opened, tmp_path, monkeypatch)
+    yield harness
+    harness.close()
     opened.close()
 
 
 @pytest.fixture
-def fake_yard(fake_bench: FakeBench) -> Yard:
-    return Yard(fake_bench)
+def fake_case(fake_harness: FakeHarness) -> DriverCase:
+    return DriverCase(fake_harness)

@@ -6,11 +6,11 @@ import inspect
 from collections.abc import Callable
 from functools import partial
 
-from tests.drivers.bench import Yard
 from tests.drivers.checks import disks, fencing, fleet, images, power, repeating, serial, volumes
+from tests.drivers.harness import DriverCase
 from tests.drivers.verbs import VERBS
 
-Check = Callable[[Yard], None]
+Check = Callable[[DriverCase], None]
 
 
 def _checks() -> dict[str, Check]:

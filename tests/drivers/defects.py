@@ -32,10 +32,10 @@ from crofter.drivers.hypervisor import (
     VolumeRef,
     VolumeSource,
 )
+from crofter.drivers.hypervisor.ledger.entries import D, Disk, Domain, Entry, Image, Volume
 from crofter.drivers.hypervisor.ledger.ledger import Ledger
 from crofter.drivers.hypervisor.ledger.performing import Task, perform
 from crofter.drivers.hypervisor.ledger.plans import Plan, single_effect
-from crofter.drivers.hypervisor.ledger.things import D, Disk, Domain, Image, Thing, Volume
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor
 from crofter.drivers.hypervisor.simulated.guest import SimulatedSerialPort
 
@@ -44,45 +44,45 @@ _fresh = itertools.count()
 
 
 class _Restarts(Ledger):
-    def take(self, document: type[D], known: Thing[D], order: Order, *, anew: bool) -> Thing[D]:
+    def take(self, document: type[D], known: Entry[D], order: Order, *, anew: bool) -> Entry[D]:
         return super().take(document, known, order, anew=True)
 
 
 class _Unfenced(Ledger):
-    def admit(self, document: type[D], known: Thing[D] | None, order: Order) -> None:
+    def admit(self, document: type[D], known: Entry[D] | None, order: Order) -> None:
         """Everybody may."""
 
 
 class _KnowsNoFollowers(Ledger):
-    def admit(self, document: type[D], known: Thing[D] | None, order: Order) -> None:
+    def admit(self, document: type[D], known: Entry[D] | None, order: Order) -> None:
         if known is not None and known.operation == order.operation:
             super().admit(document, known, order)
 
 
 class _SeesNoUse(Ledger):
-    def user(self, disk: Thing[Disk]) -> Thing[Domain] | None:
+    def user(self, disk: Entry[Disk]) -> Entry[Domain] | None:
         return None
 
 
 class _SeesNoVolumeInUse(Ledger):
-    def volume_user(self, volume: Thing[Volume]) -> Thing[Domain] | None:
+    def volume_user(self, volume: Entry[Volume]) -> Entry[Domain] | None:
         return None
 
 
 class _ForgetsTheDead(Ledger):
-    def find(self, document: type[D], number: int) -> Thing[D] | None:
-        thing = super().find(document, number)
-        return None if thing is None or thing.doc is None else thing
+    def find(self, document: type[D], number: int) -> Entry[D] | None:
+        entry = super().find(document, number)
+        return None if entry is None or entry.doc is None else entry
 
 
 class _HoldsNothing(Ledger):
     def lock_hosts(self, hosts: Iterable[int]) -> None:
         """Leaves time for another one to look before either writes."""
 
-    def find(self, document: type[D], number: int) -> Thing[D] | None:
-        thing = super().find(document, number)
+    def find(self, document: type[D], number: int) -> Entry[D] | None:
+        entry = super().find(document, number)
         time.sleep(0.05)
-        return thing
+        return entry
 
 
 def _number(driver: SimulatedHypervisor) -> int:
@@ -142,8 +142,8 @@ class DeploysTheCatalogue(SimulatedHypervisor):
 
 class KeepsNoBytes(SimulatedHypervisor):
     def ensure_image(self, ref: ImageRef, source: ImageSource, order: Order) -> Progress:
-        def plan(_ledger: Ledger, thing: Thing[Image], _ends: int) -> Plan:
-            return single_effect(Image, replace(thing, doc=Image(1, 1, "")), Image(1, 1, "", ready=True))
+        def plan(_ledger: Ledger, entry: Entry[Image], _ends: int) -> Plan:
+            return single_effect(Image, replace(entry, doc=Image(1, 1, "")), Image(1, 1, "", ready=True))
 
         return perform(self._transactions, Task("image", Image, ref, order, plan, creates=True))
 
@@ -155,9 +155,9 @@ class ListsNoImages(SimulatedHypervisor):
 
 class ShrinksAnything(SimulatedHypervisor):
     def ensure_size(self, ref: DiskRef, size: int, order: Order) -> Progress:
-        def plan(_ledger: Ledger, thing: Thing[Disk], _ends: int) -> Plan:
-            assert thing.doc is not None
-            return single_effect(Disk, thing, replace(thing.doc, size=size))
+        def plan(_ledger: Ledger, entry: Entry[Disk], _ends: int) -> Plan:
+            assert entry.doc is not None
+            return single_effect(Disk, entry, replace(entry.doc, size=size))
 
         return perform(self._transactions, Task("size", Disk, ref, order, plan))
 
@@ -169,9 +169,9 @@ class CopiesNoVolume(SimulatedHypervisor):
 
 class ShrinksVolumes(SimulatedHypervisor):
     def ensure_grown(self, ref: VolumeRef, size: int, order: Order) -> Progress:
-        def plan(_ledger: Ledger, thing: Thing[Volume], _ends: int) -> Plan:
-            assert thing.doc is not None
-            return single_effect(Volume, thing, replace(thing.doc, size=size))
+        def plan(_ledger: Ledger, entry: Entry[Volume], _ends: int) -> Plan:
+            assert entry.doc is not None
+            return single_effect(Volume, entry, replace(entry.doc, size=size))
 
         return perform(self._transactions, Task("grown", Volume, self._stored(ref), order, plan))
 

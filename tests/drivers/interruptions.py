@@ -9,13 +9,13 @@ from typing import Any, Literal
 import pytest
 
 from crofter.drivers.hypervisor.libvirt import tables
-from tests.drivers.bench import Yard
 from tests.drivers.fake_libvirt.module import Fault, virt
+from tests.drivers.harness import DriverCase
 from tests.drivers.verbs import VERBS, Ordered, network
 
 from crofter.drivers.hypervisor.libvirt import connections  # isort: skip - once the binding is there
 
-Setup = Callable[[Yard], Ordered]
+Setup = Callable[[DriverCase], Ordered]
 How = Literal["dies", "fails"]
 JOBS = "hypervisor job"
 """How the threads of jobs are called. Only their calls count."""
@@ -118,12 +118,12 @@ def points(count: int, most: int) -> Iterator[int]:
         yield from sorted({1 + place * (count - 1) // (most - 1) for place in range(most)})
 
 
-def dies(yard: Yard, interrupter: Interrupter, verb: Setup, at: int) -> bool:
+def dies(case: DriverCase, interrupter: Interrupter, verb: Setup, at: int) -> bool:
     """A process ends at a call of the verb's job, another one goes on, and all is as it should be.
 
     Whether the job has come that far.
     """
-    ordered, order, doomed = verb(yard), yard.order(), yard.bench.start()
+    ordered, order, doomed = verb(case), case.order(), case.harness.start()
     performer = doomed._performer  # type: ignore[attr-defined]
     performer._beating = True  # it gives no sign of life
     interrupter.arm(at, "dies")
@@ -134,31 +134,31 @@ def dies(yard: Yard, interrupter: Interrupter, verb: Setup, at: int) -> bool:
         thread.join(PATIENCE)
     happened = interrupter.has_happened
     interrupter.disarm()
-    with yard.bench.database.write() as db:  # type: ignore[attr-defined]
+    with case.harness.database.write() as db:  # type: ignore[attr-defined]
         db.update(tables.job, {"operation": order.operation}, beat=0)
-    yard.done(lambda: ordered.call(yard.driver, order))
+    case.done(lambda: ordered.call(case.driver, order))
     assert ordered.holds(), f"it does not hold after a death at call {at}"
     return happened
 
 
-def fails(yard: Yard, interrupter: Interrupter, verb: Setup, at: int) -> bool:
+def fails(case: DriverCase, interrupter: Interrupter, verb: Setup, at: int) -> bool:
     """A call of the verb's job fails: then the work has failed, or was done all the same; and all can be removed."""
-    ordered, order = verb(yard), yard.order()
+    ordered, order = verb(case), case.order()
     interrupter.arm(at, "fails")
-    ended = yard.finish(lambda: ordered.call(yard.driver, order))
+    ended = case.finish(lambda: ordered.call(case.driver, order))
     happened = interrupter.has_happened
     interrupter.disarm()
     assert ended.failure is not None or ordered.holds(), f"it does not hold after a failure at call {at}"
     return happened
 
 
-def remove_all(yard: Yard) -> None:
+def remove_all(case: DriverCase) -> None:
     """And nothing is left, of these or of what jobs had made for themselves."""
-    driver: Any = yard.driver
+    driver: Any = case.driver
     listed = driver.list()
     for kind in (listed.domains, listed.disks, listed.backups, listed.images, listed.volumes):
         for ref in kind:
-            yard.remove(ref)
+            case.remove(ref)
     driver._periodic_work.tidy()
     for entry in driver.hosts():
         client = driver.hosts_client.client(entry.id)
@@ -177,16 +177,16 @@ EACH_VERB = pytest.mark.parametrize("verb", AT_HOSTS, ids=lambda verb: verb.__na
 EACH_HOW = pytest.mark.parametrize("how", HOWS)
 
 
-def calls_of(yard: Yard, interrupter: Interrupter, verb: Setup) -> int:
+def calls_of(case: DriverCase, interrupter: Interrupter, verb: Setup) -> int:
     """How many calls the verb's job makes if nothing happens."""
-    assert not fails(yard, interrupter, verb, MOST)
-    remove_all(yard)
+    assert not fails(case, interrupter, verb, MOST)
+    remove_all(case)
     return len(interrupter.calls)
 
 
-def interrupted(yard: Yard, interrupter: Interrupter, verb: Setup, how: str, most: int) -> None:
-    count = calls_of(yard, interrupter, verb)
+def interrupted(case: DriverCase, interrupter: Interrupter, verb: Setup, how: str, most: int) -> None:
+    count = calls_of(case, interrupter, verb)
     assert count > 0
     for point in points(count, most):
-        HOWS[how](yard, interrupter, verb, point)
-        remove_all(yard)
+        HOWS[how](case, interrupter, verb, point)
+        remove_all(case)

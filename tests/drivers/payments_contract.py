@@ -10,7 +10,7 @@ import pytest
 
 from crofter.drivers.payments import Card, Gateway, InDoubt, Outcome
 from tests.at_once import at_once
-from tests.drivers.payments_bench import Bank
+from tests.drivers.payments_harness import Bank
 
 Check = Callable[[Bank], None]
 _numbers = itertools.count(1)

@@ -6,7 +6,7 @@ import itertools
 from typing import ClassVar
 
 from crofter.drivers.payments import Card, InDoubt, KeptCard, Outcome, Staged
-from tests.drivers.payments_bench import Wired
+from tests.drivers.payments_harness import Wired
 
 _again = itertools.count()
 

@@ -23,9 +23,9 @@ from crofter.drivers.hypervisor import (
     Unreachable,
 )
 from crofter.drivers.hypervisor.ledger import tables as shared
+from crofter.drivers.hypervisor.ledger.entries import Disk, Domain
 from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
 from crofter.drivers.hypervisor.ledger.performing import Task, perform
-from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import planning, tables
 from crofter.drivers.hypervisor.libvirt.host_ledger import HostLedger, Store
 from crofter.drivers.hypervisor.libvirt.media import Media

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.drivers.bench import Yard
 from tests.drivers.contract import CHECKS
-from tests.drivers.fake_libvirt.bench import FakeBench
+from tests.drivers.fake_libvirt.harness import FakeHarness
+from tests.drivers.harness import DriverCase
 
 LOOK_IN_BETWEEN = (
     "a_deletion_in_the_middle_of_a_move_leaves_nothing_anywhere",
@@ -28,7 +28,7 @@ NOT_HERE = "_console"
 
 
 @pytest.mark.parametrize("check", [check for check in CHECKS if NOT_HERE not in check])
-def test_the_libvirt_driver_keeps_the_contract(fake_yard: Yard, fake_bench: FakeBench, check: str) -> None:
+def test_the_libvirt_driver_keeps_the_contract(fake_case: DriverCase, fake_harness: FakeHarness, check: str) -> None:
     if check in LOOK_IN_BETWEEN:
-        fake_bench.hold_jobs()
-    CHECKS[check](fake_yard)
+        fake_harness.hold_jobs()
+    CHECKS[check](fake_case)

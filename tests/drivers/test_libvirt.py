@@ -14,8 +14,8 @@ import pytest
 from crofter.cli import host_certificates
 from crofter.db import Database, open_database
 from crofter.drivers.hypervisor.libvirt import tables
-from tests.drivers.bench import Yard
 from tests.drivers.contract import CHECKS
+from tests.drivers.harness import DriverCase
 from tests.drivers.interruptions import EACH_HOW, EACH_VERB, Setup, interrupted, interrupting
 from tests.drivers.lives import create_store
 from tests.drivers.real import MEDIA, short_folder, why_not
@@ -33,15 +33,15 @@ QUICK = (
 if why_not() is None:
     from crofter.drivers.hypervisor.libvirt import machine_jobs, migration
     from crofter.drivers.hypervisor.libvirt.binding import virt
-    from tests.drivers.libvirt_bench import LibvirtBench
     from tests.drivers.libvirt_fleet import Daemons, import_tiny
+    from tests.drivers.libvirt_harness import LibvirtHarness
 
 
 @pytest.fixture(scope="module")
 def daemons() -> Iterator[Daemons]:
     import_tiny(MEDIA)
     folder = short_folder()
-    running = Daemons(folder, LibvirtBench.regions, 2)
+    running = Daemons(folder, LibvirtHarness.regions, 2)
     try:
         yield running
     finally:
@@ -57,27 +57,27 @@ def store() -> Iterator[Database]:
 
 
 @pytest.fixture
-def yard(store: Database, daemons: Daemons, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
+def case(store: Database, daemons: Daemons, monkeypatch: pytest.MonkeyPatch) -> Iterator[DriverCase]:
     daemons.write_down(store)
     # Volumes are in a folder of this machine that all daemons have. libvirt cannot know that they share it.
     monkeypatch.setattr(migration, "FLAGS", migration.FLAGS | virt.VIR_MIGRATE_UNSAFE)
-    yield Yard(LibvirtBench(store, daemons))
+    yield DriverCase(LibvirtHarness(store, daemons))
     daemons.clear()
 
 
 @pytest.mark.parametrize(
     "check", [check if check in QUICK else pytest.param(check, marks=pytest.mark.soak) for check in CHECKS]
 )
-def test_the_libvirt_driver_keeps_the_contract(yard: Yard, check: str) -> None:
-    CHECKS[check](yard)
+def test_the_libvirt_driver_keeps_the_contract(case: DriverCase, check: str) -> None:
+    CHECKS[check](case)
 
 
 @pytest.mark.soak
 def test_a_worker_that_stands_still_before_it_starts_a_machine_starts_none_that_was_switched_off(
-    yard: Yard, monkeypatch: pytest.MonkeyPatch
+    case: DriverCase, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between its last look at the ledger and libvirt's call any time may pass, as when a process is stopped."""
-    machine, boot = yard.machine(), yard.order("boot")
+    machine, boot = case.machine(), case.order("boot")
     reached, go_on = threading.Event(), threading.Event()
     defined = machine_jobs.put_definition
 
@@ -94,21 +94,21 @@ def test_a_worker_that_stands_still_before_it_starts_a_machine_starts_none_that_
             return getattr(self._domain, name)
 
     monkeypatch.setattr(machine_jobs, "put_definition", lambda *parts: Slow(defined(*parts)))
-    late = yard.bench.start()
+    late = case.harness.start()
     late.ensure_running(machine.domain, boot)
     assert reached.wait(30)
-    with yard.bench.database.write() as db:  # type: ignore[attr-defined]
+    with case.harness.database.write() as db:  # type: ignore[attr-defined]
         db.update(tables.job, {"verb": "running"}, beat=0)  # its process is taken for dead
-    yard.shut_down(machine.domain)
+    case.shut_down(machine.domain)
     go_on.set()
     ends = time.monotonic() + 20
-    while yard.driver.observe(machine.domain).busy and time.monotonic() < ends:
+    while case.driver.observe(machine.domain).busy and time.monotonic() < ends:
         time.sleep(0.1)
     time.sleep(2)
     host = late.hosts_client.client(machine.domain.host)  # type: ignore[attr-defined]
     assert not host.domain(machine.domain.id).isActive(), "it was started and destroyed, and never ran"
-    assert yard.power(machine.domain) == "off"
-    assert yard.driver.changes(0) == ()
+    assert case.power(machine.domain) == "off"
+    assert case.driver.changes(0) == ()
 
 
 @pytest.mark.soak
@@ -117,22 +117,22 @@ def test_a_machine_that_leaves_for_another_host_is_encrypted(
 ) -> None:
     host_certificates.make(tmp_path / "own", "127.0.0.1", tmp_path / "host")
     import_tiny(MEDIA)
-    daemons = Daemons(short_folder(), LibvirtBench.regions, 2, certificates=tmp_path / "host" / "qemu")
+    daemons = Daemons(short_folder(), LibvirtHarness.regions, 2, certificates=tmp_path / "host" / "qemu")
     try:
         daemons.write_down(store)
         monkeypatch.setattr(migration, "is_encrypted", lambda _: True)
-        yard = Yard(LibvirtBench(store, daemons))
-        machine, first, second = yard.machine(on=True), yard.order(), yard.order()
-        to = yard.host(avoid=machine.domain.host)
+        case = DriverCase(LibvirtHarness(store, daemons))
+        machine, first, second = case.machine(on=True), case.order(), case.order()
+        to = case.host(avoid=machine.domain.host)
         missing = daemons.certificates(to).rename(tmp_path / "missing")
-        ended = yard.finish(lambda: yard.driver.ensure_moved(machine.domain, to, machine.disks, first, live=True))
+        ended = case.finish(lambda: case.driver.ensure_moved(machine.domain, to, machine.disks, first, live=True))
         assert ended.failure is not None, "nothing goes over the line in the clear"
-        seen = yard.driver.observe(machine.domain)
+        seen = case.driver.observe(machine.domain)
         assert (seen.ref, seen.power) == (machine.domain, "on")
-        assert yard.driver.list(to).domains == ()
+        assert case.driver.list(to).domains == ()
         missing.rename(daemons.certificates(to))
-        yard.done(lambda: yard.driver.ensure_moved(machine.domain, to, machine.disks, second, live=True))
-        assert yard.driver.observe(machine.domain).ref.host == daemons.host_of(f"-i-{machine.domain.id}") == to
+        case.done(lambda: case.driver.ensure_moved(machine.domain, to, machine.disks, second, live=True))
+        assert case.driver.observe(machine.domain).ref.host == daemons.host_of(f"-i-{machine.domain.id}") == to
     finally:
         daemons.stop()
 
@@ -140,19 +140,21 @@ def test_a_machine_that_leaves_for_another_host_is_encrypted(
 @pytest.mark.soak
 @EACH_VERB
 @EACH_HOW
-def test_a_job_on_real_hosts_is_interrupted(yard: Yard, verb: Setup, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_job_on_real_hosts_is_interrupted(
+    case: DriverCase, verb: Setup, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At two of its calls. All of them, on hosts in memory, are in test_libvirt_interruptions.py."""
-    interrupted(yard, interrupting(monkeypatch), verb, how, int(os.environ.get("CROFTER_TEST_INTERRUPTIONS", "2")))
+    interrupted(case, interrupting(monkeypatch), verb, how, int(os.environ.get("CROFTER_TEST_INTERRUPTIONS", "2")))
 
 
 @pytest.mark.soak
-def test_what_a_dead_process_has_left_on_hosts_is_cleared_away(yard: Yard) -> None:
-    driver: Any = yard.bench.start()
-    kept = yard.empty_disk(yard.host())
+def test_what_a_dead_process_has_left_on_hosts_is_cleared_away(case: DriverCase) -> None:
+    driver: Any = case.harness.start()
+    kept = case.empty_disk(case.host())
     host = driver.hosts_client.client(kept.host)
     host.send_bytes("tmp4711-script", b"a password hash")
     host.send_bytes("file-0123456789abcdef", b"a kernel of last year")
-    other = driver.hosts_client.client(yard.host(yard.other_region))
+    other = driver.hosts_client.client(case.host(case.other_region))
     other.send_bytes(f"d{kept.id}.qcow2", b"moved away from here")
     driver._periodic_work.tidy()
     assert [name for name in host.listed() if not name.startswith("file-")] == [f"d{kept.id}.qcow2"]

@@ -24,9 +24,9 @@ from crofter.drivers.hypervisor import (
 )
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.libvirt.samples import PAGE
-from tests.drivers.bench import Yard
-from tests.drivers.fake_libvirt.bench import PATIENCE, FakeBench
+from tests.drivers.fake_libvirt.harness import PATIENCE, FakeHarness
 from tests.drivers.fake_libvirt.module import Fault, virt
+from tests.drivers.harness import DriverCase
 
 from crofter.drivers.hypervisor.libvirt import connections, host, sampling  # isort: skip - once the binding is there
 
@@ -36,45 +36,47 @@ MINUTE = 60_000
 # ---- silent hosts ---------------------------------------------------------------------------------------------------
 
 
-def test_a_silent_host_does_not_keep_the_others_from_being_looked_at(fake_yard: Yard, fake_bench: FakeBench) -> None:
-    silent, other = fake_yard.machine(on=True), fake_yard.machine(fake_yard.host(fake_yard.other_region), on=True)
+def test_a_silent_host_does_not_keep_the_others_from_being_looked_at(
+    fake_case: DriverCase, fake_harness: FakeHarness
+) -> None:
+    silent, other = fake_case.machine(on=True), fake_case.machine(fake_case.host(fake_case.other_region), on=True)
     asked, answers = threading.Event(), threading.Event()
 
     def keep_silent(_name: str) -> None:
         asked.set()
         assert answers.wait(PATIENCE)
 
-    fake_bench.host(silent.domain.host).hooks["getAllDomainStats"] = keep_silent
-    fake_bench.kill(other.domain)
-    driver = fake_bench.start()
+    fake_harness.host(silent.domain.host).hooks["getAllDomainStats"] = keep_silent
+    fake_harness.kill(other.domain)
+    driver = fake_harness.start()
     driver._periodic_work.sync_power(0.2)
     assert asked.wait(PATIENCE)
     while not driver.changes(0):
         driver._periodic_work.sync_power(0.2)
     assert [change.ref for change in driver.changes(0)] == [other.domain]
-    assert len(fake_bench.host(silent.domain.host).called("getAllDomainStats")) == 1, "nobody asks it a second time"
+    assert len(fake_harness.host(silent.domain.host).called("getAllDomainStats")) == 1, "nobody asks it a second time"
     answers.set()
 
 
-def test_a_host_is_asked_once_for_all_of_its_machines(fake_yard: Yard, fake_bench: FakeBench) -> None:
-    first = fake_yard.machine(on=True)
-    second = fake_yard.machine(first.domain.host, on=True)
-    fake_bench.kill(first.domain)
-    fake_bench.shut_down_inside(second.domain)
-    asked = fake_bench.host(first.domain.host)
+def test_a_host_is_asked_once_for_all_of_its_machines(fake_case: DriverCase, fake_harness: FakeHarness) -> None:
+    first = fake_case.machine(on=True)
+    second = fake_case.machine(first.domain.host, on=True)
+    fake_harness.kill(first.domain)
+    fake_harness.shut_down_inside(second.domain)
+    asked = fake_harness.host(first.domain.host)
     asked.calls.clear()
-    fake_bench.hand._periodic_work.sync_power()
-    assert [change.reason for change in fake_bench.hand.changes(0)] == ["crashed", "guest"]
+    fake_harness.hand._periodic_work.sync_power()
+    assert [change.reason for change in fake_harness.hand.changes(0)] == ["crashed", "guest"]
     assert asked.called("getAllDomainStats") == [""]
     assert asked.called("lookupByName") == []
 
 
-def test_asking_for_news_asks_no_host(fake_yard: Yard, fake_bench: FakeBench) -> None:
-    machine = fake_yard.machine(on=True)
-    fake_bench.kill(machine.domain)
-    asked = fake_bench.host(machine.domain.host)
+def test_asking_for_news_asks_no_host(fake_case: DriverCase, fake_harness: FakeHarness) -> None:
+    machine = fake_case.machine(on=True)
+    fake_harness.kill(machine.domain)
+    asked = fake_harness.host(machine.domain.host)
     asked.calls.clear()
-    assert fake_bench.hand.changes(0) == ()
+    assert fake_harness.hand.changes(0) == ()
     assert asked.calls == []
 
 
@@ -107,28 +109,28 @@ def _late() -> None:
 # ---- what machines use ----------------------------------------------------------------------------------------------
 
 
-def samples(bench: FakeBench, domain: int, moments: list[int]) -> None:
-    with bench.database.write() as db:
+def samples(harness: FakeHarness, domain: int, moments: list[int]) -> None:
+    with harness.database.write() as db:
         for at in moments:
             grown = dict.fromkeys(sampling.MEASURES, 1)
             db.insert(tables.sample, domain=domain, at=at, since=0, counters=grown, grown=grown)
 
 
-def test_each_sample_counts_once_and_in_its_own_point(fake_yard: Yard, fake_bench: FakeBench) -> None:
-    machine, now = fake_yard.machine(), fake_bench.clock.now()
+def test_each_sample_counts_once_and_in_its_own_point(fake_case: DriverCase, fake_harness: FakeHarness) -> None:
+    machine, now = fake_case.machine(), fake_harness.clock.now()
     start = now - 200 * MINUTE
-    samples(fake_bench, machine.domain.id, [start, start + 1, start + 60 * MINUTE, start + 60 * MINUTE + 1, now])
-    points = fake_bench.hand.history(machine.domain, start, now, 60 * MINUTE)
+    samples(fake_harness, machine.domain.id, [start, start + 1, start + 60 * MINUTE, start + 60 * MINUTE + 1, now])
+    points = fake_harness.hand.history(machine.domain, start, now, 60 * MINUTE)
     assert [point.cpu for point in points] == [2, 1, 0, 1], "a sample is of the time before it"
     assert [point.start for point in points] == [start + place * 60 * MINUTE for place in range(4)]
     assert points[-1].stop == now
 
 
 def test_a_month_is_added_up_in_one_pass(
-    fake_yard: Yard, fake_bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+    fake_case: DriverCase, fake_harness: FakeHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine, now = fake_yard.machine(), fake_bench.clock.now()
-    samples(fake_bench, machine.domain.id, [now - place * MINUTE for place in range(PAGE + 100)])
+    machine, now = fake_case.machine(), fake_harness.clock.now()
+    samples(fake_harness, machine.domain.id, [now - place * MINUTE for place in range(PAGE + 100)])
     added, add = [], sampling._sum
 
     def count(counters: Any, grown: Any) -> Any:
@@ -136,23 +138,23 @@ def test_a_month_is_added_up_in_one_pass(
         return add(counters, grown)
 
     monkeypatch.setattr(sampling, "_sum", count)
-    points = fake_bench.hand.history(machine.domain, now - 30 * 24 * HOUR, now, 2 * HOUR)
+    points = fake_harness.hand.history(machine.domain, now - 30 * 24 * HOUR, now, 2 * HOUR)
     assert len(points) == 360
     assert sum(point.cpu for point in points) == len(added) == PAGE + 100
     with pytest.raises(Unreachable):
-        fake_bench.hand.history(machine.domain, now - 30 * 24 * HOUR, now, 2 * HOUR, timeout=1e-9)
+        fake_harness.hand.history(machine.domain, now - 30 * 24 * HOUR, now, 2 * HOUR, timeout=1e-9)
 
 
 # ---- files of the operator ------------------------------------------------------------------------------------------
 
 
 def test_two_processes_that_bring_the_same_file_do_not_spoil_each_other(
-    fake_yard: Yard, fake_bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+    fake_case: DriverCase, fake_harness: FakeHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    number, file = fake_yard.host(), fake_bench.hand.hosts_client.media.helper.kernel
-    slow, quick = (fake_bench.start().hosts_client.client(number) for _ in range(2))
+    number, file = fake_case.host(), fake_harness.hand.hosts_client.media.helper.kernel
+    slow, quick = (fake_harness.start().hosts_client.client(number) for _ in range(2))
     reached, go_on = threading.Event(), threading.Event()
-    hooks = fake_bench.host(number).hooks
+    hooks = fake_harness.host(number).hooks
 
     def wait(_name: str) -> None:
         del hooks["send"]
@@ -172,45 +174,45 @@ def test_two_processes_that_bring_the_same_file_do_not_spoil_each_other(
     assert slow.listed() == [file.name], "nothing is left of either part"
 
 
-def test_an_upload_that_fails_leaves_no_part(fake_yard: Yard, fake_bench: FakeBench) -> None:
-    number, file = fake_yard.host(), fake_bench.hand.hosts_client.media.helper.kernel
-    client = fake_bench.hand.hosts_client.client(number)
+def test_an_upload_that_fails_leaves_no_part(fake_case: DriverCase, fake_harness: FakeHarness) -> None:
+    number, file = fake_case.host(), fake_harness.hand.hosts_client.media.helper.kernel
+    client = fake_harness.hand.hosts_client.client(number)
 
     def fail(_name: str) -> None:
         raise Fault("OPERATION_FAILED", "no space left on device")
 
-    fake_bench.host(number).hooks["send"] = fail
+    fake_harness.host(number).hooks["send"] = fail
     with pytest.raises(Fault):
         client.have(file)
     assert client.listed() == []
 
 
 def test_parts_of_uploads_stay_while_a_job_may_be_at_them_and_not_for_ever(
-    fake_yard: Yard, fake_bench: FakeBench
+    fake_case: DriverCase, fake_harness: FakeHarness
 ) -> None:
-    number = fake_yard.host()
-    client, now = fake_bench.hand.hosts_client.client(number), machine_now()
+    number = fake_case.host()
+    client, now = fake_harness.hand.hosts_client.client(number), machine_now()
     fresh = f"part{now}-0123456789ab-file-x"
     for name in (fresh, f"part{now - 24 * HOUR}-0123456789ab-file-x", "tmp4711-abc-script"):
         client.send_bytes(name, b"in part")
     job = {"operation": 1, "kind": "disk", "thing": 1, "step": "s", "verb": "disk", "changes": [], "reads": []}
-    with fake_bench.database.write() as db:
+    with fake_harness.database.write() as db:
         db.insert(tables.job, **job, owner="o", begun=now, beat=now, expected=1, state="running")
-    fake_bench.hand._periodic_work.tidy()
+    fake_harness.hand._periodic_work.tidy()
     assert client.listed() == [fresh]
-    with fake_bench.database.write() as db:
+    with fake_harness.database.write() as db:
         db.delete(tables.job, operation=1)
-    fake_bench.hand._periodic_work.tidy()
+    fake_harness.hand._periodic_work.tidy()
     assert client.listed() == []
 
 
 @pytest.mark.parametrize("moment", ["storagePoolDefineXML", "create pool"])
 def test_two_who_need_a_folder_for_the_first_time_both_get_it(
-    fake_yard: Yard, fake_bench: FakeBench, moment: str
+    fake_case: DriverCase, fake_harness: FakeHarness, moment: str
 ) -> None:
-    number = fake_yard.host()
-    slow, quick = (fake_bench.start().hosts_client.client(number) for _ in range(2))
-    hooks = fake_bench.host(number).hooks
+    number = fake_case.host()
+    slow, quick = (fake_harness.start().hosts_client.client(number) for _ in range(2))
+    hooks = fake_harness.host(number).hooks
 
     def overtake(_name: str) -> None:
         del hooks[moment]
@@ -224,39 +226,39 @@ def test_two_who_need_a_folder_for_the_first_time_both_get_it(
 # ---- full hosts -----------------------------------------------------------------------------------------------------
 
 SIZE = 4000
-Demand = Callable[[Yard, int, Order], Any]
+Demand = Callable[[DriverCase, int, Order], Any]
 
 
-def _resize(yard: Yard, number: int, order: Order) -> Any:
-    disk = yard.empty_disk(number, SIZE, "raw")
-    return lambda: yard.driver.ensure_size(disk, SIZE + 1001, order)
+def _resize(case: DriverCase, number: int, order: Order) -> Any:
+    disk = case.empty_disk(number, SIZE, "raw")
+    return lambda: case.driver.ensure_size(disk, SIZE + 1001, order)
 
 
-def _save(yard: Yard, number: int, order: Order) -> Any:
-    disk = yard.empty_disk(number, SIZE, "raw")
-    return lambda: yard.driver.ensure_backup(BackupRef(number, yard.number()), (disk,), order)
+def _save(case: DriverCase, number: int, order: Order) -> Any:
+    disk = case.empty_disk(number, SIZE, "raw")
+    return lambda: case.driver.ensure_backup(BackupRef(number, case.number()), (disk,), order)
 
 
-def _image(yard: Yard, number: int, order: Order) -> Any:
-    disk = yard.empty_disk(yard.host(yard.other_region), SIZE, "raw")
-    return lambda: yard.driver.ensure_image(ImageRef(number, yard.number()), FromDisk(disk), order)
+def _image(case: DriverCase, number: int, order: Order) -> Any:
+    disk = case.empty_disk(case.host(case.other_region), SIZE, "raw")
+    return lambda: case.driver.ensure_image(ImageRef(number, case.number()), FromDisk(disk), order)
 
 
-def _make(yard: Yard, number: int, order: Order) -> Any:
-    return lambda: yard.driver.ensure_disk(DiskRef(number, yard.number()), DiskSpec(5001), Empty(), order)
+def _make(case: DriverCase, number: int, order: Order) -> Any:
+    return lambda: case.driver.ensure_disk(DiskRef(number, case.number()), DiskSpec(5001), Empty(), order)
 
 
-def _move(yard: Yard, number: int, order: Order) -> Any:
-    machine = yard.machine(yard.host(yard.other_region))
-    return lambda: yard.driver.ensure_moved(machine.domain, number, machine.disks, order)
+def _move(case: DriverCase, number: int, order: Order) -> Any:
+    machine = case.machine(case.host(case.other_region))
+    return lambda: case.driver.ensure_moved(machine.domain, number, machine.disks, order)
 
 
-def _define(yard: Yard, number: int, order: Order) -> Any:
-    return lambda: yard.driver.ensure_domain(DomainRef(number, yard.number()), DomainSpec(1, 1001), order)
+def _define(case: DriverCase, number: int, order: Order) -> Any:
+    return lambda: case.driver.ensure_domain(DomainRef(number, case.number()), DomainSpec(1, 1001), order)
 
 
-def _limited(bench: FakeBench, number: int, **limits: int) -> None:
-    with bench.database.write() as db:
+def _limited(harness: FakeHarness, number: int, **limits: int) -> None:
+    with harness.database.write() as db:
         db.update(tables.host, {"id": number}, **limits)
 
 
@@ -273,37 +275,41 @@ def _limited(bench: FakeBench, number: int, **limits: int) -> None:
     ],
 )
 def test_nothing_is_promised_that_a_host_does_not_have(
-    fake_yard: Yard, fake_bench: FakeBench, demand: Demand, limits: dict[str, int]
+    fake_case: DriverCase, fake_harness: FakeHarness, demand: Demand, limits: dict[str, int]
 ) -> None:
-    number, order = fake_yard.host(), fake_yard.order()
-    call = demand(fake_yard, number, order)
-    _limited(fake_bench, number, **limits)
+    number, order = fake_case.host(), fake_case.order()
+    call = demand(fake_case, number, order)
+    _limited(fake_harness, number, **limits)
     with pytest.raises(Refused, match="has no"):
         call()
 
 
-def test_images_and_backups_take_up_space(fake_yard: Yard, fake_bench: FakeBench) -> None:
-    number = fake_yard.host()
-    disk = fake_yard.empty_disk(number, SIZE, "raw")
-    fake_yard.image(disk)
-    _limited(fake_bench, number, disk=2 * SIZE + 100)
-    ref, order = DiskRef(number, fake_yard.number()), fake_yard.order()
+def test_images_and_backups_take_up_space(fake_case: DriverCase, fake_harness: FakeHarness) -> None:
+    number = fake_case.host()
+    disk = fake_case.empty_disk(number, SIZE, "raw")
+    fake_case.image(disk)
+    _limited(fake_harness, number, disk=2 * SIZE + 100)
+    ref, order = DiskRef(number, fake_case.number()), fake_case.order()
     with pytest.raises(Refused):
-        fake_yard.driver.ensure_disk(ref, DiskSpec(101, "raw"), Empty(), order)
-    fake_yard.done(lambda: fake_yard.driver.ensure_disk(ref, DiskSpec(100, "raw"), Empty(), order))
+        fake_case.driver.ensure_disk(ref, DiskSpec(101, "raw"), Empty(), order)
+    fake_case.done(lambda: fake_case.driver.ensure_disk(ref, DiskSpec(100, "raw"), Empty(), order))
 
 
-def test_a_machine_that_grows_no_larger_is_let_be_on_a_full_host(fake_yard: Yard, fake_bench: FakeBench) -> None:
-    machine, order = fake_yard.machine(), fake_yard.order()
-    _limited(fake_bench, machine.domain.host, memory=1, disk=1)
+def test_a_machine_that_grows_no_larger_is_let_be_on_a_full_host(
+    fake_case: DriverCase, fake_harness: FakeHarness
+) -> None:
+    machine, order = fake_case.machine(), fake_case.order()
+    _limited(fake_harness, machine.domain.host, memory=1, disk=1)
     smaller = DomainSpec(1, machine.spec.memory, machine.spec.devices)
-    fake_yard.done(lambda: fake_yard.driver.ensure_domain(machine.domain, smaller, order))
+    fake_case.done(lambda: fake_case.driver.ensure_domain(machine.domain, smaller, order))
 
 
-def test_no_machine_is_placed_on_a_host_without_space_for_a_disk(fake_yard: Yard, fake_bench: FakeBench) -> None:
-    own = [host.id for host in fake_yard.driver.hosts() if host.region == fake_yard.region]
-    _limited(fake_bench, own[0], disk=0)
-    assert {fake_yard.driver.place(fake_yard.region, number, DomainSpec(1, 1024)) for number in range(8)} == {own[1]}
-    _limited(fake_bench, own[1], disk=0)
+def test_no_machine_is_placed_on_a_host_without_space_for_a_disk(
+    fake_case: DriverCase, fake_harness: FakeHarness
+) -> None:
+    own = [host.id for host in fake_case.driver.hosts() if host.region == fake_case.region]
+    _limited(fake_harness, own[0], disk=0)
+    assert {fake_case.driver.place(fake_case.region, number, DomainSpec(1, 1024)) for number in range(8)} == {own[1]}
+    _limited(fake_harness, own[1], disk=0)
     with pytest.raises(Unreachable):
-        fake_yard.driver.place(fake_yard.region, 1, DomainSpec(1, 1024))
+        fake_case.driver.place(fake_case.region, 1, DomainSpec(1, 1024))

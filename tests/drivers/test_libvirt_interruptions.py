@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tests.drivers.bench import Yard
-from tests.drivers.fake_libvirt.bench import FakeBench
+from tests.drivers.fake_libvirt.harness import FakeHarness
+from tests.drivers.harness import DriverCase
 from tests.drivers.interruptions import (
     EACH_HOW,
     EACH_VERB,
@@ -22,38 +22,42 @@ from tests.drivers.verbs import disk
 
 
 @pytest.fixture
-def interrupter(fake_yard: Yard, monkeypatch: pytest.MonkeyPatch) -> Interrupter:
+def interrupter(fake_case: DriverCase, monkeypatch: pytest.MonkeyPatch) -> Interrupter:
     return interrupting(monkeypatch)
 
 
 @EACH_VERB
 @EACH_HOW
-def test_a_job_is_interrupted_half_way(fake_yard: Yard, interrupter: Interrupter, verb: Setup, how: str) -> None:
-    interrupted(fake_yard, interrupter, verb, how, 1)
+def test_a_job_is_interrupted_half_way(fake_case: DriverCase, interrupter: Interrupter, verb: Setup, how: str) -> None:
+    interrupted(fake_case, interrupter, verb, how, 1)
 
 
 @pytest.mark.soak
 @EACH_VERB
 @EACH_HOW
-def test_a_job_is_interrupted_at_every_call(fake_yard: Yard, interrupter: Interrupter, verb: Setup, how: str) -> None:
-    interrupted(fake_yard, interrupter, verb, how, MOST)
+def test_a_job_is_interrupted_at_every_call(
+    fake_case: DriverCase, interrupter: Interrupter, verb: Setup, how: str
+) -> None:
+    interrupted(fake_case, interrupter, verb, how, MOST)
 
 
 def test_a_job_that_is_not_begun_again_is_seen_here(
-    fake_yard: Yard, fake_bench: FakeBench, interrupter: Interrupter, monkeypatch: pytest.MonkeyPatch
+    fake_case: DriverCase, fake_harness: FakeHarness, interrupter: Interrupter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A driver that takes the work of the dead for done."""
     monkeypatch.setattr(
-        type(fake_bench.hand._performer), "_taken_over", lambda self, ledger, task, begun: (None, False)
+        type(fake_harness.hand._performer), "_taken_over", lambda self, ledger, task, begun: (None, False)
     )
     with pytest.raises(AssertionError):
-        dies(fake_yard, interrupter, disk, 2)
+        dies(fake_case, interrupter, disk, 2)
 
 
-def test_what_is_left_behind_is_seen_here(fake_yard: Yard, fake_bench: FakeBench, interrupter: Interrupter) -> None:
-    fake_bench.hand.hosts_client.client(fake_yard.host()).send_bytes("d4711.qcow2", b"of nobody")
+def test_what_is_left_behind_is_seen_here(
+    fake_case: DriverCase, fake_harness: FakeHarness, interrupter: Interrupter
+) -> None:
+    fake_harness.hand.hosts_client.client(fake_case.host()).send_bytes("d4711.qcow2", b"of nobody")
     with pytest.raises(AssertionError):
-        remove_all(fake_yard)
+        remove_all(fake_case)
 
 
 def test_points_are_spread_from_the_first_to_the_last() -> None:

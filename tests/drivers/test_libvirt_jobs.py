@@ -12,20 +12,20 @@ from crofter.db import Database
 from crofter.drivers.hypervisor import DiskRef, DiskSpec, Empty, Order, Progress
 from crofter.drivers.hypervisor.errors import Unreachable
 from crofter.drivers.hypervisor.libvirt import host_ledger, tables
-from tests.drivers.bench import IMAGE, Yard
-from tests.drivers.fake_libvirt.bench import PATIENCE, FakeBench
+from tests.drivers.fake_libvirt.harness import PATIENCE, FakeHarness
 from tests.drivers.fake_libvirt.module import Fault
+from tests.drivers.harness import IMAGE, DriverCase
 
 
 class Job:
     """A disk that is being made, and the hold on its copy."""
 
-    def __init__(self, yard: Yard, bench: FakeBench) -> None:
-        self.ref, self.order, self.bench = DiskRef(yard.host(), yard.number()), yard.order(), bench
+    def __init__(self, case: DriverCase, harness: FakeHarness) -> None:
+        self.ref, self.order, self.harness = DiskRef(case.host(), case.number()), case.order(), harness
         self.reached = [threading.Event(), threading.Event()]
         self.go_on = [threading.Event(), threading.Event()]
         self._copies = 0
-        bench.host(self.ref.host).hooks["createXMLFrom"] = self._hold
+        harness.host(self.ref.host).hooks["createXMLFrom"] = self._hold
 
     def _hold(self, name: str) -> None:
         if name != f"d{self.ref.id}.qcow2" or self._copies >= len(self.go_on):
@@ -44,22 +44,22 @@ class Job:
         return progress
 
     def rows(self) -> list[Any]:
-        with self.bench.hand._store.reading() as ledger:
+        with self.harness.hand._store.reading() as ledger:
             return ledger.jobs()
 
     def seems_dead(self) -> None:
-        with self.bench.database.write() as db:
+        with self.harness.database.write() as db:
             db.update(tables.job, {"thing": self.ref.id}, beat=0)
 
 
 @pytest.fixture
-def job(fake_yard: Yard, fake_bench: FakeBench) -> Job:
-    return Job(fake_yard, fake_bench)
+def job(fake_case: DriverCase, fake_harness: FakeHarness) -> Job:
+    return Job(fake_case, fake_harness)
 
 
-def test_a_late_job_does_not_delete_what_its_successor_has_made(job: Job, fake_bench: FakeBench) -> None:
-    late, successor = fake_bench.start(), fake_bench.start()
-    hooks = fake_bench.host(job.ref.host).hooks
+def test_a_late_job_does_not_delete_what_its_successor_has_made(job: Job, fake_harness: FakeHarness) -> None:
+    late, successor = fake_harness.start(), fake_harness.start()
+    hooks = fake_harness.host(job.ref.host).hooks
     hooks["after createXMLFrom"] = hooks.pop("createXMLFrom")  # it has copied, and stands still before it looks again
     late._performer._beating = True  # and gives no sign of life, however long this takes
     job.call(late)
@@ -74,12 +74,12 @@ def test_a_late_job_does_not_delete_what_its_successor_has_made(job: Job, fake_b
     job.go_on[0].set()
     for thread in threads:
         thread.join(PATIENCE)
-    assert fake_bench.file(job.ref).content, "it is still there"
+    assert fake_harness.file(job.ref).content, "it is still there"
     assert job.call(successor).done
 
 
-def test_a_late_job_does_not_delete_the_row_of_its_successor(job: Job, fake_bench: FakeBench) -> None:
-    late, successor = fake_bench.start(), fake_bench.start()
+def test_a_late_job_does_not_delete_the_row_of_its_successor(job: Job, fake_harness: FakeHarness) -> None:
+    late, successor = fake_harness.start(), fake_harness.start()
     late._performer._beating = True  # and so gives no sign of life
     job.call(late)
     assert job.reached[0].wait(PATIENCE)
@@ -92,12 +92,12 @@ def test_a_late_job_does_not_delete_the_row_of_its_successor(job: Job, fake_benc
         thread.join(PATIENCE)
     assert [row.owner for row in job.rows()] == [successor._performer.owner]
     job.go_on[1].set()
-    fake_bench.wait(PATIENCE)
+    fake_harness.wait(PATIENCE)
     assert job.call(successor).done
 
 
-def test_a_process_does_not_take_its_own_job_over(job: Job, fake_bench: FakeBench) -> None:
-    driver = fake_bench.start()
+def test_a_process_does_not_take_its_own_job_over(job: Job, fake_harness: FakeHarness) -> None:
+    driver = fake_harness.start()
     job.call(driver)
     assert job.reached[0].wait(PATIENCE)
     job.seems_dead()
@@ -105,15 +105,15 @@ def test_a_process_does_not_take_its_own_job_over(job: Job, fake_bench: FakeBenc
     assert job.copies == 1
     assert job.rows()[0].beat > 0, "it has given a sign of life"
     job.go_on[0].set()
-    fake_bench.wait(PATIENCE)
+    fake_harness.wait(PATIENCE)
     assert job.call(driver).done
     assert job.copies == 1
 
 
 def test_a_job_that_goes_back_and_forth_is_begun_again_only_when_the_old_thread_is_over(
-    job: Job, fake_bench: FakeBench
+    job: Job, fake_harness: FakeHarness
 ) -> None:
-    first, second = fake_bench.start(), fake_bench.start()
+    first, second = fake_harness.start(), fake_harness.start()
     first._performer._beating = second._performer._beating = True  # and so give no signs of life
     job.call(first)
     assert job.reached[0].wait(PATIENCE)
@@ -128,15 +128,15 @@ def test_a_job_that_goes_back_and_forth_is_begun_again_only_when_the_old_thread_
     for thread in old:
         thread.join(PATIENCE)
     job.go_on[1].set()
-    fake_bench.wait(PATIENCE)
+    fake_harness.wait(PATIENCE)
     assert job.call(first).done
 
 
-def test_signs_of_life_are_given_only_for_jobs_that_are_at_work(job: Job, fake_bench: FakeBench) -> None:
-    driver = fake_bench.start()
+def test_signs_of_life_are_given_only_for_jobs_that_are_at_work(job: Job, fake_harness: FakeHarness) -> None:
+    driver = fake_harness.start()
     job.call(driver)
     assert job.reached[0].wait(PATIENCE)
-    with fake_bench.database.write() as db:
+    with fake_harness.database.write() as db:
         values = {name: getattr(job.rows()[0], name) for name in ("kind", "step", "changes", "reads", "begun", "state")}
         stray = db.insert(
             tables.job, **values, operation=99, verb="gone", thing=99, owner=driver._performer.owner, beat=7, expected=1
@@ -146,10 +146,10 @@ def test_signs_of_life_are_given_only_for_jobs_that_are_at_work(job: Job, fake_b
     job.go_on[0].set()
 
 
-def test_a_job_whose_host_is_lost_comes_to_an_end(fake_yard: Yard, fake_bench: FakeBench) -> None:
-    yard, ref = fake_yard, fake_yard.empty_disk(fake_yard.host())
-    spare, order, gone = DiskRef(ref.host, yard.number()), yard.order(), yard.order("gone")
-    host, driver, is_off = fake_bench.host(ref.host), yard.driver, threading.Event()
+def test_a_job_whose_host_is_lost_comes_to_an_end(fake_case: DriverCase, fake_harness: FakeHarness) -> None:
+    case, ref = fake_case, fake_case.empty_disk(fake_case.host())
+    spare, order, gone = DiskRef(ref.host, case.number()), case.order(), case.order("gone")
+    host, driver, is_off = fake_harness.host(ref.host), case.driver, threading.Event()
 
     def await_the_end(_name: str) -> None:
         assert is_off.wait(PATIENCE)
@@ -162,16 +162,16 @@ def test_a_job_whose_host_is_lost_comes_to_an_end(fake_yard: Yard, fake_bench: F
     host.plugged = False
     is_off.set()
     driver.declare_lost(ref.host)  # type: ignore[attr-defined]
-    fake_bench.wait(PATIENCE)
+    fake_harness.wait(PATIENCE)
     assert driver.ensure_disk(spare, DiskSpec(100, "raw"), Empty(), order).failure is not None
     assert driver.ensure_gone(ref, gone).done
     assert driver.observe(ref).presence == driver.observe(spare).presence == "absent"
 
 
 def test_a_job_waits_for_a_host_that_goes_away_before_its_turn(
-    fake_yard: Yard, fake_bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+    fake_case: DriverCase, fake_harness: FakeHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver, ref, order = fake_bench.start(), DiskRef(fake_yard.host(), fake_yard.number()), fake_yard.order()
+    driver, ref, order = fake_harness.start(), DiskRef(fake_case.host(), fake_case.number()), fake_case.order()
     near, asked = driver.hosts_client.near, 0
 
     def away_at_first(number: int) -> Any:
@@ -183,14 +183,14 @@ def test_a_job_waits_for_a_host_that_goes_away_before_its_turn(
         return near(number)
 
     monkeypatch.setattr(driver.hosts_client, "near", away_at_first)
-    fake_yard.done(lambda: driver.ensure_disk(ref, DiskSpec(100, "raw"), Empty(), order))
+    fake_case.done(lambda: driver.ensure_disk(ref, DiskSpec(100, "raw"), Empty(), order))
     assert asked == 2
 
 
 def test_a_job_waits_for_the_store_before_it_begins(
-    fake_yard: Yard, fake_bench: FakeBench, monkeypatch: pytest.MonkeyPatch
+    fake_case: DriverCase, fake_harness: FakeHarness, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    driver, ref, order = fake_bench.start(), DiskRef(fake_yard.host(), fake_yard.number()), fake_yard.order()
+    driver, ref, order = fake_harness.start(), DiskRef(fake_case.host(), fake_case.number()), fake_case.order()
     look, asked = driver._performer._await_others, 0
 
     def away_at_first(number: int) -> None:
@@ -201,49 +201,49 @@ def test_a_job_waits_for_the_store_before_it_begins(
         look(number)
 
     monkeypatch.setattr(driver._performer, "_await_others", away_at_first)
-    fake_yard.done(lambda: driver.ensure_disk(ref, DiskSpec(100, "raw"), Empty(), order))
+    fake_case.done(lambda: driver.ensure_disk(ref, DiskSpec(100, "raw"), Empty(), order))
     assert asked == 2
 
 
-def test_a_job_waits_until_a_copy_for_a_dead_process_is_over(fake_yard: Yard, fake_bench: FakeBench) -> None:
+def test_a_job_waits_until_a_copy_for_a_dead_process_is_over(fake_case: DriverCase, fake_harness: FakeHarness) -> None:
     """The daemon goes on copying for it, and lets nobody delete the volume meanwhile."""
-    ref, order = DiskRef(fake_yard.host(), fake_yard.number()), fake_yard.order()
+    ref, order = DiskRef(fake_case.host(), fake_case.number()), fake_case.order()
     spec, tried = DiskSpec(100, "raw"), []
-    fake_yard.done(lambda: fake_yard.driver.ensure_disk(ref, spec, Empty(), order))
-    file, again = fake_bench.file(ref), fake_yard.order()
+    fake_case.done(lambda: fake_case.driver.ensure_disk(ref, spec, Empty(), order))
+    file, again = fake_harness.file(ref), fake_case.order()
     file.building = True
 
     def over_at_the_second_try(name: str) -> None:
         tried.append(name)
         file.building = len(tried) < 2
 
-    fake_bench.host(ref.host).hooks["delete"] = over_at_the_second_try
-    fake_yard.done(lambda: fake_yard.driver.ensure_gone(ref, again))
+    fake_harness.host(ref.host).hooks["delete"] = over_at_the_second_try
+    fake_case.done(lambda: fake_case.driver.ensure_gone(ref, again))
     assert len(tried) == 2
 
 
-def test_a_helper_system_of_another_process_is_let_be(fake_yard: Yard, fake_bench: FakeBench) -> None:
+def test_a_helper_system_of_another_process_is_let_be(fake_case: DriverCase, fake_harness: FakeHarness) -> None:
     """Two processes work on one disk in turn: the late one takes neither the files of the other nor its machine."""
-    late, ref = fake_bench.start(), DiskRef(fake_yard.host(), fake_yard.number())
+    late, ref = fake_harness.start(), DiskRef(fake_case.host(), fake_case.number())
     order, spec = Order(77, "disk", 1, "disk_create"), DiskSpec(100)
     seen: list[str] = []
-    fake_bench.host(ref.host).hooks["upload"] = seen.append
-    with fake_bench.stalled(late, 2):
+    fake_harness.host(ref.host).hooks["upload"] = seen.append
+    with fake_harness.stalled(late, 2):
         late.ensure_disk(ref, spec, Empty(), order)
-        fake_yard.done(lambda: fake_yard.driver.ensure_disk(ref, spec, Empty(), order))
+        fake_case.done(lambda: fake_case.driver.ensure_disk(ref, spec, Empty(), order))
     scripts = [name for name in seen if name.endswith("-script")]
     assert len(scripts) == len(set(scripts)) == 2
-    assert fake_bench.file(ref).filesystem == 100 << 20
+    assert fake_harness.file(ref).filesystem == 100 << 20
 
 
-def test_what_libvirt_refuses_for_good_fails_at_once(fake_yard: Yard, fake_bench: FakeBench) -> None:
-    ref, order = DiskRef(fake_yard.host(), fake_yard.number()), fake_yard.order()
+def test_what_libvirt_refuses_for_good_fails_at_once(fake_case: DriverCase, fake_harness: FakeHarness) -> None:
+    ref, order = DiskRef(fake_case.host(), fake_case.number()), fake_case.order()
 
     def refuse(_name: str) -> None:
         raise Fault("OPERATION_FAILED", "no space left in /pool/secret")
 
-    fake_bench.host(ref.host).hooks["createXML"] = refuse
-    ended = fake_yard.finish(lambda: fake_yard.driver.ensure_disk(ref, DiskSpec(100, "raw"), Empty(), order))
+    fake_harness.host(ref.host).hooks["createXML"] = refuse
+    ended = fake_case.finish(lambda: fake_case.driver.ensure_disk(ref, DiskSpec(100, "raw"), Empty(), order))
     assert ended.failure == "The host could not do this.", "and no word of a host's folders"
 
 

@@ -20,8 +20,8 @@ from crofter.operations import JOBS
 from crofter.resources.instances import store as instances
 from crofter.resources.instances import sweeping
 from crofter.resources.maintenance import rules as maintenance
-from tests.drivers.fake_libvirt.bench import filled, write_down
-from tests.drivers.fake_libvirt.host import FakeHost, World
+from tests.drivers.fake_libvirt.harness import filled, write_down
+from tests.drivers.fake_libvirt.host import FakeFleet, FakeHost
 from tests.drivers.fake_libvirt.machines import FakeDomain, work_on
 from tests.drivers.fake_libvirt.module import virt
 from tests.drivers.fake_libvirt.storage import File
@@ -46,17 +46,17 @@ class FakeHosts:
     patience = 60.0
 
     def __init__(self, folder: Path, patch: pytest.MonkeyPatch) -> None:
-        self.world = World()
+        self.fleet = FakeFleet()
         self.media = filled(folder, IMAGES)
-        patch.setattr(virt, "open", self.world.open)
+        patch.setattr(virt, "open", self.fleet.open)
         patch.setattr(performing, "QUICK", 0.3)  # most jobs are over by then, and nobody has to ask again
         patch.setattr(maintenance, "LASTS", 0)  # it would count as under way for an hour
         patch.setattr(blank, "TOOLS", ("no-such-tool",))
         patch.setattr(scripts, "crypted", lambda password: f"not really crypted: {password}")
 
     def write_down(self, database: Database) -> None:
-        write_down(self.world, database, REGIONS)
-        for host in self.world.hosts.values():
+        write_down(self.fleet, database, REGIONS)
+        for host in self.fleet.hosts.values():
             host.helper = _help
 
     def picture(self, driver: LibvirtHypervisor) -> Any:
@@ -68,19 +68,19 @@ class FakeHosts:
 
         files = {
             anonymous(f"{folder}/{name}"): (file.capacity, file.filesystem, file.cut, _content(file))
-            for folder, listed in self.world.folders.items()
+            for folder, listed in self.fleet.folders.items()
             for name, file in listed.items()
             if not name.startswith(THE_OPERATORS)
         }
         machines = {
             f"{uri.rpartition('/')[2]} {anonymous(domain.name)}": _state(domain, anonymous)
-            for uri, host in self.world.hosts.items()
+            for uri, host in self.fleet.hosts.items()
             for domain in host.domains.values()
         }
         return {"files": files, "machines": machines}
 
     def kill(self, machine: Machine) -> None:
-        (domain,) = (domain for host in self.world.hosts.values() for domain in _of(host, machine.id))
+        (domain,) = (domain for host in self.fleet.hosts.values() for domain in _of(host, machine.id))
         domain.go_off(virt.VIR_DOMAIN_SHUTOFF_CRASHED)
 
 

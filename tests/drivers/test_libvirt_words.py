@@ -33,7 +33,7 @@ from crofter.drivers.hypervisor.libvirt.password_hash import crypted
 from crofter.drivers.hypervisor.libvirt.swap_header import swap_header
 from crofter.drivers.hypervisor.regional import RegionalHypervisor
 from crofter.resources.instances.ips.store import slaac
-from tests.drivers.simulated_bench import SimulatedBench
+from tests.drivers.simulated_harness import SimulatedHarness
 
 HOSTILE = '\'; reboot; echo "$(id)" </root> & `x`\n'
 ARM = Platform("aarch64", kvm=False)
@@ -176,7 +176,7 @@ def test_the_servers_certificate_is_made_anew_before_it_ends(tmp_path: Path, mon
 
 
 def test_each_region_has_its_own_driver_and_nothing_is_copied_between_them(sqlite_store: Database) -> None:
-    simulated, real = SimulatedBench(sqlite_store).start(), SimulatedBench(sqlite_store).start()
+    simulated, real = SimulatedHarness(sqlite_store).start(), SimulatedHarness(sqlite_store).start()
     driver = RegionalHypervisor(simulated, real, frozenset(("eu-west",)))
     here, there = (driver.place(region, 1, DomainSpec(1, 1024)) for region in ("us-east", "eu-west"))
     order = Order(1, "disk", 1, "disk_create")

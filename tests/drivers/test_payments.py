@@ -6,9 +6,9 @@ import pytest
 
 from crofter.db import Database
 from crofter.drivers.payments import Card, SimulatedGateway
-from tests.drivers.payments_bench import SimulatedBank
 from tests.drivers.payments_contract import CHECKS
 from tests.drivers.payments_defects import DEFECTS
+from tests.drivers.payments_harness import SimulatedBank
 
 GOOD = "4111111111111111"
 
@@ -59,5 +59,5 @@ def test_the_next_charges_of_a_customer_can_be_told_to_fail(database: Database) 
     assert gateway.charge("other", "dave", card, 500).paid
     assert [gateway.charge(f"key-{number}", "carol", card, 500).paid for number in range(3)] == [False, False, True]
     gateway.decline_next("carol", 5)
-    gateway.mend()
+    gateway.clear_faults()
     assert gateway.charge("key-9", "carol", card, 500).paid

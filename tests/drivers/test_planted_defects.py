@@ -6,10 +6,10 @@ import pytest
 
 from crofter.db import Database
 from crofter.drivers.hypervisor import Stale, Unreachable
-from tests.drivers.bench import Yard
 from tests.drivers.contract import CHECKS
 from tests.drivers.defects import DEFECTS, RACING
-from tests.drivers.simulated_bench import SimulatedBench
+from tests.drivers.harness import DriverCase
+from tests.drivers.simulated_harness import SimulatedHarness
 
 CAUGHT = (AssertionError, pytest.fail.Exception)
 """What a check says when it has seen something wrong; any other error would be luck."""
@@ -19,15 +19,15 @@ CAUGHT = (AssertionError, pytest.fail.Exception)
 def test_the_suite_catches_a_driver_that(sqlite_store: Database, defect: str) -> None:
     driver, check = DEFECTS[defect]
     with pytest.raises(CAUGHT):
-        CHECKS[check](Yard(SimulatedBench(sqlite_store, driver)))
-    CHECKS[check](Yard(SimulatedBench(sqlite_store)))
+        CHECKS[check](DriverCase(SimulatedHarness(sqlite_store, driver)))
+    CHECKS[check](DriverCase(SimulatedHarness(sqlite_store)))
 
 
 def test_the_suite_catches_a_driver_that_does_not_lock(postgres_store: Database) -> None:
     def caught() -> bool:
-        yard = Yard(SimulatedBench(postgres_store, RACING))
+        case = DriverCase(SimulatedHarness(postgres_store, RACING))
         try:
-            CHECKS["each_verb_ordered_by_two_threads_at_once_is_done_once: running"](yard)
+            CHECKS["each_verb_ordered_by_two_threads_at_once_is_done_once: running"](case)
         except (*CAUGHT, Stale, Unreachable):  # one of two who order the same is told that another was first
             return True
         return False

@@ -10,7 +10,7 @@ from crofter.clock import DAY, HOUR, MINUTE
 from crofter.drivers.hypervisor.contract import SERIAL_BUFFER, SERIAL_PIECE
 from crofter.drivers.hypervisor.libvirt.serial_port import WOULD_BLOCK, LibvirtSerialPort
 from crofter.drivers.hypervisor.simulated.guest import Guest, SimulatedSerialPort, uptime
-from tests.drivers.simulated_bench import NOON
+from tests.drivers.simulated_harness import NOON
 
 
 def said(guest: Guest, typed: bytes) -> str:

@@ -14,12 +14,12 @@ from msgspec.structs import replace
 
 from crofter.db import open_database
 from crofter.drivers.hypervisor import Seed
-from crofter.drivers.hypervisor.ledger.things import digest
+from crofter.drivers.hypervisor.ledger.entries import digest
 from crofter.drivers.hypervisor.simulated import SimulatedHypervisor, Transition
 from tests.databases import PostgresServer
-from tests.drivers.bench import Yard
+from tests.drivers.harness import DriverCase
 from tests.drivers.lives import create_store, life, open_driver
-from tests.drivers.simulated_bench import SimulatedBench
+from tests.drivers.simulated_harness import SimulatedHarness
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
@@ -83,19 +83,19 @@ def _finish(driver: SimulatedHypervisor, last: int, fence: int) -> None:
         assert seen.content == digest("seed", digest("empty", "ext4"), f"{number}:seed", (), None), "written twice"
 
 
-def test_a_process_whose_clock_is_behind_still_goes_on_with_the_operation(bench: SimulatedBench) -> None:
-    yard = Yard(bench)
-    machine, order = yard.machine(), yard.order("size")
-    yard.done(lambda: yard.driver.ensure_size(machine.root, 6000, order))
-    bench.wait(-0.05)
+def test_a_process_whose_clock_is_behind_still_goes_on_with_the_operation(harness: SimulatedHarness) -> None:
+    case = DriverCase(harness)
+    machine, order = case.machine(), case.order("size")
+    case.done(lambda: case.driver.ensure_size(machine.root, 6000, order))
+    harness.wait(-0.05)
     boot, seed = replace(order, step="boot", fence=2), replace(order, step="seed", fence=2)
     for call in (
-        lambda: yard.driver.ensure_size(machine.root, 6000, replace(order, fence=2)),
-        lambda: yard.driver.ensure_seed(machine.root, Seed(password="a-long-pass-phrase"), seed),
-        lambda: yard.driver.ensure_running(machine.domain, boot),
+        lambda: case.driver.ensure_size(machine.root, 6000, replace(order, fence=2)),
+        lambda: case.driver.ensure_seed(machine.root, Seed(password="a-long-pass-phrase"), seed),
+        lambda: case.driver.ensure_running(machine.domain, boot),
     ):
-        yard.done(call)
-    assert yard.power(machine.domain) == "on"
+        case.done(call)
+    assert case.power(machine.domain) == "on"
 
 
 def test_killed_at_any_moment_it_goes_on_where_it_was(address: str, spawn: Spawn) -> None:

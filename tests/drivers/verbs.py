@@ -26,7 +26,7 @@ from crofter.drivers.hypervisor import (
     Seed,
     VolumeRef,
 )
-from tests.drivers.bench import IMAGE, Yard
+from tests.drivers.harness import IMAGE, DriverCase
 
 Call = Callable[[Hypervisor, Order], Progress]
 
@@ -38,204 +38,204 @@ class Ordered(Struct, frozen=True):
     holds: Callable[[], bool]
 
 
-def domain(yard: Yard) -> Ordered:
-    machine = yard.machine()
+def domain(case: DriverCase) -> Ordered:
+    machine = case.machine()
     spec = replace(machine.spec, memory=4096)
     return Ordered(
         lambda driver, order: driver.ensure_domain(machine.domain, spec, order),
-        lambda: yard.driver.observe(machine.domain).spec == spec,
+        lambda: case.driver.observe(machine.domain).spec == spec,
     )
 
 
-def network(yard: Yard) -> Ordered:
-    machine = yard.machine()
+def network(case: DriverCase) -> Ordered:
+    machine = case.machine()
     wanted = Network(("203.0.113.7/24",), (Rule("outbound", "DROP", "TCP", "25"),))
     return Ordered(
         lambda driver, order: driver.ensure_network(machine.domain, wanted, order),
-        lambda: yard.driver.observe(machine.domain).power == "off",
+        lambda: case.driver.observe(machine.domain).power == "off",
     )
 
 
-def running(yard: Yard) -> Ordered:
-    machine = yard.machine()
+def running(case: DriverCase) -> Ordered:
+    machine = case.machine()
     return Ordered(
         lambda driver, order: driver.ensure_running(machine.domain, order),
-        lambda: yard.driver.observe(machine.domain).active == machine.spec,
+        lambda: case.driver.observe(machine.domain).active == machine.spec,
     )
 
 
-def off(yard: Yard) -> Ordered:
-    machine = yard.machine(on=True)
+def off(case: DriverCase) -> Ordered:
+    machine = case.machine(on=True)
     return Ordered(
         lambda driver, order: driver.ensure_off(machine.domain, order, grace=30),
-        lambda: yard.driver.observe(machine.domain).reason == "ours",
+        lambda: case.driver.observe(machine.domain).reason == "ours",
     )
 
 
-def moved(yard: Yard) -> Ordered:
-    machine = yard.machine()
-    to = yard.host(yard.other_region)
+def moved(case: DriverCase) -> Ordered:
+    machine = case.machine()
+    to = case.host(case.other_region)
     return Ordered(
         lambda driver, order: driver.ensure_moved(machine.domain, to, machine.disks, order),
-        lambda: {yard.driver.observe(ref).ref.host for ref in machine.disks} == {to},
+        lambda: {case.driver.observe(ref).ref.host for ref in machine.disks} == {to},
     )
 
 
-def moved_live(yard: Yard) -> Ordered:
-    machine = yard.machine(on=True)
-    to = yard.host(avoid=machine.domain.host)
+def moved_live(case: DriverCase) -> Ordered:
+    machine = case.machine(on=True)
+    to = case.host(avoid=machine.domain.host)
     return Ordered(
         lambda driver, order: driver.ensure_moved(machine.domain, to, machine.disks, order, live=True),
-        lambda: [yard.driver.observe(machine.root).ref.host, yard.driver.observe(machine.domain).ref.host] == [to, to],
+        lambda: [case.driver.observe(machine.root).ref.host, case.driver.observe(machine.domain).ref.host] == [to, to],
     )
 
 
-def disk(yard: Yard) -> Ordered:
-    ref = DiskRef(yard.host(), yard.number())
+def disk(case: DriverCase) -> Ordered:
+    ref = DiskRef(case.host(), case.number())
     return Ordered(
         lambda driver, order: driver.ensure_disk(ref, DiskSpec(4000), IMAGE, order),
-        lambda: yard.driver.observe(ref).presence == "ready",
+        lambda: case.driver.observe(ref).presence == "ready",
     )
 
 
-def disk_from_disk(yard: Yard) -> Ordered:
-    source = yard.image_disk(yard.host())
-    ref = DiskRef(source.host, yard.number())
+def disk_from_disk(case: DriverCase) -> Ordered:
+    source = case.image_disk(case.host())
+    ref = DiskRef(source.host, case.number())
     return Ordered(
         lambda driver, order: driver.ensure_disk(ref, DiskSpec(4000), FromDisk(source), order),
-        lambda: yard.bench.content(ref) == yard.bench.content(source),
+        lambda: case.harness.content(ref) == case.harness.content(source),
     )
 
 
-def disk_from_backup(yard: Yard) -> Ordered:
-    machine = yard.machine()
-    backup = yard.backup(machine)
-    ref = DiskRef(machine.domain.host, yard.number())
+def disk_from_backup(case: DriverCase) -> Ordered:
+    machine = case.machine()
+    backup = case.backup(machine)
+    ref = DiskRef(machine.domain.host, case.number())
     source = FromBackup(backup, machine.root.id)
     return Ordered(
         lambda driver, order: driver.ensure_disk(ref, DiskSpec(4000), source, order),
-        lambda: yard.bench.content(ref) == yard.bench.content(machine.root),
+        lambda: case.harness.content(ref) == case.harness.content(machine.root),
     )
 
 
-def size(yard: Yard) -> Ordered:
-    ref = yard.image_disk(yard.host())
+def size(case: DriverCase) -> Ordered:
+    ref = case.image_disk(case.host())
     return Ordered(
         lambda driver, order: driver.ensure_size(ref, 6000, order),
-        lambda: yard.driver.observe(ref).size == 6000,
+        lambda: case.driver.observe(ref).size == 6000,
     )
 
 
-def seed(yard: Yard) -> Ordered:
-    ref = yard.image_disk(yard.host())
-    before = yard.bench.content(ref)
+def seed(case: DriverCase) -> Ordered:
+    ref = case.image_disk(case.host())
+    before = case.harness.content(ref)
     written = Seed(password="a-long-pass-phrase", keys=("ssh-ed25519 AAAA alice",), hostname="web")
     return Ordered(
         lambda driver, order: driver.ensure_seed(ref, written, order),
-        lambda: yard.bench.content(ref) != before,
+        lambda: case.harness.content(ref) != before,
     )
 
 
-def backup(yard: Yard) -> Ordered:
-    machine = yard.machine(on=True)
-    ref = BackupRef(machine.domain.host, yard.number())
+def backup(case: DriverCase) -> Ordered:
+    machine = case.machine(on=True)
+    ref = BackupRef(machine.domain.host, case.number())
     return Ordered(
         lambda driver, order: driver.ensure_backup(ref, machine.disks, order),
-        lambda: [saved.disk for saved in yard.driver.observe(ref).disks] == [disk.id for disk in machine.disks],
+        lambda: [saved.disk for saved in case.driver.observe(ref).disks] == [disk.id for disk in machine.disks],
     )
 
 
-def volume(yard: Yard) -> Ordered:
-    ref = VolumeRef(yard.region, yard.number())
+def volume(case: DriverCase) -> Ordered:
+    ref = VolumeRef(case.region, case.number())
     return Ordered(
         lambda driver, order: driver.ensure_volume(ref, 20, Empty(), order),
-        lambda: yard.driver.observe(ref).presence == "ready",
+        lambda: case.driver.observe(ref).presence == "ready",
     )
 
 
-def image(yard: Yard) -> Ordered:
-    machine = yard.machine(on=True)
-    ref = ImageRef(yard.host(yard.other_region), yard.number())
+def image(case: DriverCase) -> Ordered:
+    machine = case.machine(on=True)
+    ref = ImageRef(case.host(case.other_region), case.number())
     return Ordered(
         lambda driver, order: driver.ensure_image(ref, FromDisk(machine.root), order),
-        lambda: yard.driver.observe(ref).presence == "ready",
+        lambda: case.driver.observe(ref).presence == "ready",
     )
 
 
-def volume_from_volume(yard: Yard) -> Ordered:
-    source, ref = yard.volume(), VolumeRef(yard.region, yard.number())
+def volume_from_volume(case: DriverCase) -> Ordered:
+    source, ref = case.volume(), VolumeRef(case.region, case.number())
     return Ordered(
         lambda driver, order: driver.ensure_volume(ref, 20, FromVolume(source), order),
-        lambda: yard.bench.content(ref) == yard.bench.content(source),
+        lambda: case.harness.content(ref) == case.harness.content(source),
     )
 
 
-def disk_from_image(yard: Yard) -> Ordered:
-    source = yard.image_disk(yard.host())
-    kept = yard.image(source)
-    ref = DiskRef(yard.host(yard.other_region), yard.number())
+def disk_from_image(case: DriverCase) -> Ordered:
+    source = case.image_disk(case.host())
+    kept = case.image(source)
+    ref = DiskRef(case.host(case.other_region), case.number())
     return Ordered(
         lambda driver, order: driver.ensure_disk(
             ref, DiskSpec(4000), FromImage(f"private/{kept.id}", 4000, kept), order
         ),
-        lambda: yard.bench.content(ref) == yard.bench.content(source),
+        lambda: case.harness.content(ref) == case.harness.content(source),
     )
 
 
-def grown(yard: Yard) -> Ordered:
-    ref = yard.volume()
+def grown(case: DriverCase) -> Ordered:
+    ref = case.volume()
     return Ordered(
         lambda driver, order: driver.ensure_grown(ref, 30, order),
-        lambda: yard.driver.observe(ref).size == 30,
+        lambda: case.driver.observe(ref).size == 30,
     )
 
 
-def attached(yard: Yard) -> Ordered:
-    machine, ref = yard.machine(on=True), yard.volume()
+def attached(case: DriverCase) -> Ordered:
+    machine, ref = case.machine(on=True), case.volume()
     return Ordered(
         lambda driver, order: driver.ensure_attached(machine.domain, ref, order),
-        lambda: yard.driver.observe(ref).user == machine.domain.id,
+        lambda: case.driver.observe(ref).user == machine.domain.id,
     )
 
 
-def detached(yard: Yard) -> Ordered:
-    machine, ref = yard.machine(on=True), yard.volume()
-    yard.attach(machine.domain, ref)
+def detached(case: DriverCase) -> Ordered:
+    machine, ref = case.machine(on=True), case.volume()
+    case.attach(machine.domain, ref)
     return Ordered(
         lambda driver, order: driver.ensure_detached(machine.domain, ref, order),
-        lambda: yard.driver.observe(ref).user is None,
+        lambda: case.driver.observe(ref).user is None,
     )
 
 
-def _gone(yard: Yard, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef) -> Ordered:
+def _gone(case: DriverCase, ref: DomainRef | DiskRef | BackupRef | VolumeRef | ImageRef) -> Ordered:
     def holds() -> bool:
-        listed = yard.driver.list()
+        listed = case.driver.list()
         return ref not in (*listed.domains, *listed.disks, *listed.backups, *listed.volumes, *listed.images)
 
     return Ordered(lambda driver, order: driver.ensure_gone(ref, order), holds)
 
 
-def domain_gone(yard: Yard) -> Ordered:
-    return _gone(yard, yard.machine(on=True).domain)
+def domain_gone(case: DriverCase) -> Ordered:
+    return _gone(case, case.machine(on=True).domain)
 
 
-def disk_gone(yard: Yard) -> Ordered:
-    return _gone(yard, yard.image_disk(yard.host()))
+def disk_gone(case: DriverCase) -> Ordered:
+    return _gone(case, case.image_disk(case.host()))
 
 
-def backup_gone(yard: Yard) -> Ordered:
-    return _gone(yard, yard.backup(yard.machine()))
+def backup_gone(case: DriverCase) -> Ordered:
+    return _gone(case, case.backup(case.machine()))
 
 
-def volume_gone(yard: Yard) -> Ordered:
-    return _gone(yard, yard.volume())
+def volume_gone(case: DriverCase) -> Ordered:
+    return _gone(case, case.volume())
 
 
-def image_gone(yard: Yard) -> Ordered:
-    return _gone(yard, yard.image(yard.image_disk(yard.host())))
+def image_gone(case: DriverCase) -> Ordered:
+    return _gone(case, case.image(case.image_disk(case.host())))
 
 
-VERBS: tuple[Callable[[Yard], Ordered], ...] = (
+VERBS: tuple[Callable[[DriverCase], Ordered], ...] = (
     domain,
     network,
     running,

@@ -20,7 +20,7 @@ from crofter.events import event
 from tests.cloud import Cloud
 from tests.edge import filter_model as model
 from tests.edge.test_paging import account_of
-from tests.told import errors
+from tests.observed import errors
 
 ACTIONS = ("tag_create", "tag_delete", "compute_boot", "compute_reboot", "disk_resize")
 TYPES = ("tag", "compute", "disk", None)

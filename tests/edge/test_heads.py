@@ -10,7 +10,7 @@ import pytest
 from crofter.edge.protocol import MAX_FIELDS, MAX_HEAD
 from tests.cloud import ADMIN, Cloud
 from tests.edge.answers import CLOSED, Raw, connect, receive, request
-from tests.told import errors
+from tests.observed import errors
 
 GET = b"GET /v4/regions HTTP/1.1\r\nHost: x\r\n"
 CHUNKED = (

@@ -12,7 +12,7 @@ from httpx2 import Client, Response
 from crofter.edge import idempotency
 from tests.at_once import at_once
 from tests.cloud import Cloud
-from tests.told import errors
+from tests.observed import errors
 
 DAY = 24 * 3600
 

@@ -13,7 +13,7 @@ from crofter.edge import limits as limiting
 from crofter.registry import ENDPOINTS
 from tests.cloud import Cloud
 from tests.edge.answers import request, send
-from tests.told import errors
+from tests.observed import errors
 
 GENERAL, WINDOW = 5, 120
 

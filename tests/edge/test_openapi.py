@@ -24,7 +24,7 @@ from crofter.edge.planning import PlanView
 from crofter.registry import ENDPOINTS
 from tests.cloud import Cloud
 from tests.document import DOCUMENT
-from tests.told import errors
+from tests.observed import errors
 
 SCHEMAS: dict[str, dict[str, Any]] = DOCUMENT["components"]["schemas"]
 OPERATIONS = {operation["operationId"]: operation for _, _, operation in openapi.operations(DOCUMENT)}

@@ -10,7 +10,7 @@ from httpx2 import Client, Response
 
 from tests.cloud import Cloud
 from tests.edge.people import restricted
-from tests.told import errors
+from tests.observed import errors
 
 BAD_BODY = {"content": b"{", "headers": {"Content-Type": "application/json"}}
 

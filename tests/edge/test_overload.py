@@ -14,8 +14,8 @@ from crofter.edge import protocol
 from crofter.edge.protocol import BoundedProtocol
 from tests.cloud import ADMIN, Cloud
 from tests.edge.answers import CLOSED, connect, receive, request
+from tests.observed import errors
 from tests.resources.followers import eventually
-from tests.told import errors
 
 SHORT = 1.0
 """Long enough for whoever is honest, on a machine that has other things to do."""

@@ -11,7 +11,7 @@ from crofter.db import collections
 from crofter.db.tally import Tally
 from crofter.resources.tags.store import tag
 from tests.cloud import Cloud
-from tests.told import errors
+from tests.observed import errors
 
 
 def labels(client: Client, **asked: object) -> list[str]:

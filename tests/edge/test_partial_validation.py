@@ -8,8 +8,8 @@ import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
+from tests.observed import Reasons, errors
 from tests.resources.money import rows
-from tests.told import Reasons, errors
 
 TYPE, REGION = "A valid plan type by that ID was not found", "region is not valid"
 

@@ -7,7 +7,7 @@ from httpx2 import Client
 
 from tests.cloud import Cloud
 from tests.edge.answers import FIXED, request, send
-from tests.told import errors
+from tests.observed import errors
 
 ALWAYS = {
     "content-type": "application/json",

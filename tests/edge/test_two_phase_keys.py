@@ -26,9 +26,9 @@ from crofter.results import TwoPhaseWrite
 from tests.at_once import at_once
 from tests.cloud import Cloud
 from tests.drivers.dns_servers import stranger
+from tests.observed import actions, errors
 from tests.resources.money import CARD, books_are_in_order, instance, stand_at
 from tests.resources.test_domain_import import answer as zone_answer
-from tests.told import actions, errors
 
 ACROSS = 8
 METHODS = "/v4/account/payment-methods"

@@ -15,8 +15,8 @@ from crofter.edge import protocol, sending
 from crofter.edge.protocol import BoundedProtocol
 from tests.cloud import ADMIN, Cloud
 from tests.edge.answers import connect, receive, request
+from tests.observed import errors
 from tests.resources.followers import eventually
-from tests.told import errors
 
 PEERS = ("127.0.0.81", "127.0.0.82", "127.0.0.83")
 EACH = 40

@@ -36,7 +36,7 @@ def _anything(column: Column[Any]) -> Any:
     return next((value for kind, value in kinds if isinstance(column.type, evaluate(kind))), "2026-01-01T00:00:00")
 
 
-class Bench:
+class EngineHarness:
     """A worker and its time traveller, with whatever queues the test wants running in the background."""
 
     def __init__(
@@ -63,12 +63,12 @@ class Bench:
 
 
 @pytest.fixture
-def bench(runtime: Runtime) -> Iterator[Callable[..., Bench]]:
-    """``bench(OPERATION, …, queues={"std": 2})``: without queues, only the time traveller does anything."""
-    made: list[Bench] = []
+def harness(runtime: Runtime) -> Iterator[Callable[..., EngineHarness]]:
+    """``harness(OPERATION, …, queues={"std": 2})``: without queues, only the time traveller does anything."""
+    made: list[EngineHarness] = []
 
-    def make(*operations: Operation, pool_sizes: dict[str, int] | None = None, **settings: Any) -> Bench:
-        made.append(Bench(runtime, operations, pool_sizes or {}, **settings))
+    def make(*operations: Operation, pool_sizes: dict[str, int] | None = None, **settings: Any) -> EngineHarness:
+        made.append(EngineHarness(runtime, operations, pool_sizes or {}, **settings))
         return made[-1]
 
     yield make

@@ -15,13 +15,13 @@ from crofter.db.sql import bindparam, func, select
 from crofter.engine import Operation, Sleep, StepContext, enqueue, queue, tx_step
 from crofter.errors import Unavailable
 from tests.engine import defects
-from tests.engine.conftest import Bench
+from tests.engine.conftest import EngineHarness
 from tests.engine.traced_operations import Nothing, effect, leave
 
 Landing = Callable[[], None]
 Fate = Callable[[Any], Landing | None]
 """What becomes of a commit at once, and what once somebody has looked for it."""
-Benches = Callable[..., Bench]
+HarnessFactory = Callable[..., EngineHarness]
 
 
 def forgotten(transaction: Any) -> None:
@@ -93,11 +93,13 @@ class Faulty:
 _EFFECTS = query(select(func.count()).select_from(effect).where(effect.c.step == bindparam("step")))
 
 
-def run_with(fate: Fate, runtime: Runtime, bench: Benches, kind: Callable[[Faulty], Operation]) -> Bench:
+def run_with(
+    fate: Fate, runtime: Runtime, harness: HarnessFactory, kind: Callable[[Faulty], Operation]
+) -> EngineHarness:
     faulty = Faulty(runtime.database, fate)
     runtime.database = faulty
     operation = kind(faulty)
-    application = bench(operation)
+    application = harness(operation)
     application.write(lambda ctx: ctx.db.raw("CREATE TABLE IF NOT EXISTS effect (op BIGINT, step TEXT, pid INT)"))
     application.write(lambda ctx: enqueue(ctx, operation, Nothing(), key="k"))
     application.time_travel.settle()
@@ -107,7 +109,7 @@ def run_with(fate: Fate, runtime: Runtime, bench: Benches, kind: Callable[[Fault
     return application
 
 
-def effects(application: Bench, name: str) -> int:
+def effects(application: EngineHarness, name: str) -> int:
     with application.runtime.database.read() as db:
         return int(db.value(_EFFECTS, step=name))
 
@@ -148,30 +150,34 @@ def one_step(faulty: Faulty) -> Operation:
 
 
 @pytest.mark.parametrize("fate", [forgotten, unheard, late])
-def test_a_step_whose_commit_is_in_doubt_takes_effect_once(runtime: Runtime, bench: Benches, fate: Fate) -> None:
-    application = run_with(fate, runtime, bench, two_steps)
+def test_a_step_whose_commit_is_in_doubt_takes_effect_once(
+    runtime: Runtime, harness: HarnessFactory, fate: Fate
+) -> None:
+    application = run_with(fate, runtime, harness, two_steps)
     assert (effects(application, "first"), effects(application, "second")) == (1, 1)
     assert application.states() == ["done"]
     assert application.worker.metrics["unavailable"] >= 1
 
 
 @pytest.mark.parametrize("fate", [forgotten, unheard, late])
-def test_a_sleep_whose_commit_is_in_doubt_is_slept_once(runtime: Runtime, bench: Benches, fate: Fate) -> None:
-    application = run_with(fate, runtime, bench, sleeper)
+def test_a_sleep_whose_commit_is_in_doubt_is_slept_once(runtime: Runtime, harness: HarnessFactory, fate: Fate) -> None:
+    application = run_with(fate, runtime, harness, sleeper)
     assert effects(application, "sleep_once") == 2
     assert application.states() == ["done"]
 
 
 @pytest.mark.parametrize("fate", [forgotten, unheard, late])
-def test_an_end_in_doubt_of_an_operation_that_leaves_no_row(runtime: Runtime, bench: Benches, fate: Fate) -> None:
-    application = run_with(fate, runtime, bench, one_step)
+def test_an_end_in_doubt_of_an_operation_that_leaves_no_row(
+    runtime: Runtime, harness: HarnessFactory, fate: Fate
+) -> None:
+    application = run_with(fate, runtime, harness, one_step)
     assert effects(application, "only") == 1
     assert application.states() == []
 
 
 def test_without_the_cursor_in_the_fence_a_late_commit_counts_twice(
-    runtime: Runtime, bench: Benches, monkeypatch: pytest.MonkeyPatch
+    runtime: Runtime, harness: HarnessFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(queue, "FENCE", queue.FENCE)  # so that it is put back afterwards
     defects.no_cursor_in_fence(runtime.database)
-    assert effects(run_with(late, runtime, bench, two_steps), "first") == 2
+    assert effects(run_with(late, runtime, harness, two_steps), "first") == 2

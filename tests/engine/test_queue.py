@@ -13,10 +13,10 @@ from crofter.engine import Operation, Sleep, StepContext, admit, cancel, enqueue
 from crofter.engine.metrics import depth
 from crofter.errors import Busy
 from crofter.events import Author
-from tests.engine.conftest import Bench
+from tests.engine.conftest import EngineHarness
 from tests.engine.traced_operations import Nothing
 
-Benches = Callable[..., Bench]
+HarnessFactory = Callable[..., EngineHarness]
 ran: list[str] = []
 
 
@@ -43,12 +43,12 @@ LONG = Operation(kind="t.long", args=Nothing, steps=(linger,))
 EVERYTHING = (QUICK, FUSSY, LONG)
 
 
-def put(application: Bench, kind: Operation = QUICK, actor: Actor | None = None, **how: Any) -> Any:
+def put(application: EngineHarness, kind: Operation = QUICK, actor: Actor | None = None, **how: Any) -> Any:
     return application.write(lambda ctx: enqueue(ctx, kind, Nothing(), **how), actor)
 
 
-def test_an_operation_exists_only_if_its_request_commits(bench: Benches) -> None:
-    application = bench(*EVERYTHING)
+def test_an_operation_exists_only_if_its_request_commits(harness: HarnessFactory) -> None:
+    application = harness(*EVERYTHING)
     with pytest.raises(ZeroDivisionError):
         application.write(lambda ctx: (enqueue(ctx, QUICK, Nothing()), 1 // 0))
     assert application.states() == []
@@ -56,8 +56,8 @@ def test_an_operation_exists_only_if_its_request_commits(bench: Benches) -> None
     assert application.states() == ["queued"]
 
 
-def test_the_same_dedup_is_taken_once_even_after_it_ended(bench: Benches) -> None:
-    application = bench(*EVERYTHING)
+def test_the_same_dedup_is_taken_once_even_after_it_ended(harness: HarnessFactory) -> None:
+    application = harness(*EVERYTHING)
     assert put(application, dedup="backup:1@monday") is not None
     assert put(application, dedup="backup:1@monday") is None
     application.time_travel.drain()
@@ -66,8 +66,10 @@ def test_the_same_dedup_is_taken_once_even_after_it_ended(bench: Benches) -> Non
     assert application.states() == ["done", "queued"]
 
 
-def test_an_operation_that_will_not_queue_is_refused_while_its_key_is_busy(bench: Benches, alice: Actor) -> None:
-    application = bench(*EVERYTHING)
+def test_an_operation_that_will_not_queue_is_refused_while_its_key_is_busy(
+    harness: HarnessFactory, alice: Actor
+) -> None:
+    application = harness(*EVERYTHING)
     put(application, FUSSY, alice, key="instance:1")
     with pytest.raises(Busy):
         put(application, FUSSY, alice, key="instance:1")
@@ -77,9 +79,9 @@ def test_an_operation_that_will_not_queue_is_refused_while_its_key_is_busy(bench
 
 
 def test_a_key_is_busy_while_its_operation_sleeps_and_free_while_one_waits_for_tomorrow(
-    bench: Benches, alice: Actor
+    harness: HarnessFactory, alice: Actor
 ) -> None:
-    application = bench(*EVERYTHING)
+    application = harness(*EVERYTHING)
     put(application, LONG, alice, key="a")
     put(application, QUICK, alice, key="b", due=application.runtime.clock.now() + DAY)
     application.time_travel.drain()
@@ -88,8 +90,8 @@ def test_a_key_is_busy_while_its_operation_sleeps_and_free_while_one_waits_for_t
     application.write(lambda ctx: admit(ctx, "b"), alice)
 
 
-def test_one_key_is_served_in_order_and_the_future_does_not_block_it(bench: Benches) -> None:
-    application = bench(*EVERYTHING)
+def test_one_key_is_served_in_order_and_the_future_does_not_block_it(harness: HarnessFactory) -> None:
+    application = harness(*EVERYTHING)
     application.time_travel.freeze()
     put(application, LONG, key="k")
     later = put(application, QUICK, key="k", due=application.runtime.clock.now() + HOUR)
@@ -102,8 +104,8 @@ def test_one_key_is_served_in_order_and_the_future_does_not_block_it(bench: Benc
     assert application.operation(later, "state") == ("done",)
 
 
-def test_the_author_is_the_caller_unless_another_is_named(bench: Benches, alice: Actor) -> None:
-    application = bench(*EVERYTHING)
+def test_the_author_is_the_caller_unless_another_is_named(harness: HarnessFactory, alice: Actor) -> None:
+    application = harness(*EVERYTHING)
     own = put(application, QUICK, alice)
     named = put(application, QUICK, alice, author=Author(alice.account_id, None, "lassie"))
     nobody = put(application)
@@ -115,12 +117,12 @@ def test_the_author_is_the_caller_unless_another_is_named(bench: Benches, alice:
 # ---- cancelling -----------------------------------------------------------------------------------------------------
 
 
-def test_what_is_queued_is_cancelled_at_once_and_its_resource_is_told(bench: Benches, alice: Actor) -> None:
+def test_what_is_queued_is_cancelled_at_once_and_its_resource_is_told(harness: HarnessFactory, alice: Actor) -> None:
     told: list[str] = []
     kind = Operation(
         kind="t.told", args=Nothing, steps=(run,), failed=lambda ctx, work, reason: told.append(reason), erased=("x",)
     )
-    application = bench(kind)
+    application = harness(kind)
     op_id = put(application, kind, alice, key="k")
     assert application.write(lambda ctx: cancel(ctx, op_id), alice)
     assert application.operation(op_id, "state") == ("cancelled",)
@@ -129,8 +131,8 @@ def test_what_is_queued_is_cancelled_at_once_and_its_resource_is_told(bench: Ben
     assert application.time_travel.drain() == 0
 
 
-def test_what_sleeps_is_woken_to_be_cancelled(bench: Benches, alice: Actor) -> None:
-    application = bench(*EVERYTHING)
+def test_what_sleeps_is_woken_to_be_cancelled(harness: HarnessFactory, alice: Actor) -> None:
+    application = harness(*EVERYTHING)
     application.time_travel.freeze()
     op_id = put(application, LONG, alice, key="k")
     application.time_travel.drain()
@@ -140,7 +142,7 @@ def test_what_sleeps_is_woken_to_be_cancelled(bench: Benches, alice: Actor) -> N
     assert ran == ["k 0"]
 
 
-def test_what_is_under_way_stops_at_its_next_checkpoint(bench: Benches, alice: Actor) -> None:
+def test_what_is_under_way_stops_at_its_next_checkpoint(harness: HarnessFactory, alice: Actor) -> None:
     seen: list[bool] = []
 
     @step()
@@ -152,7 +154,7 @@ def test_what_is_under_way_stops_at_its_next_checkpoint(bench: Benches, alice: A
         work.then(lambda ctx: ran.append("kept"))
 
     kind = Operation(kind="t.notice", args=Nothing, steps=(notice, run))
-    application = bench(kind)
+    application = harness(kind)
     op_id = put(application, kind, alice, key="k")
     assert application.time_travel.drain() == 1
     assert seen == [False, True]
@@ -160,13 +162,13 @@ def test_what_is_under_way_stops_at_its_next_checkpoint(bench: Benches, alice: A
     assert application.operation(op_id, "state") == ("cancelled",)
 
 
-def test_a_last_step_that_is_done_is_done(bench: Benches, alice: Actor) -> None:
+def test_a_last_step_that_is_done_is_done(harness: HarnessFactory, alice: Actor) -> None:
     @step()
     def finish(work: StepContext) -> None:
         application.write(lambda ctx: cancel(ctx, work.id), alice)
 
     kind = Operation(kind="t.finish", args=Nothing, steps=(finish,))
-    application = bench(kind)
+    application = harness(kind)
     op_id = put(application, kind, alice)
     application.time_travel.drain()
     assert application.operation(op_id, "state") == ("done",)
@@ -175,8 +177,8 @@ def test_a_last_step_that_is_done_is_done(bench: Benches, alice: Actor) -> None:
 # ---- looking after the table ----------------------------------------------------------------------------------------
 
 
-def test_old_operations_are_forgotten_and_live_ones_are_not(bench: Benches) -> None:
-    application = bench(*EVERYTHING)
+def test_old_operations_are_forgotten_and_live_ones_are_not(harness: HarnessFactory) -> None:
+    application = harness(*EVERYTHING)
     for _ in range(5):
         put(application)
     application.time_travel.drain()
@@ -188,8 +190,8 @@ def test_old_operations_are_forgotten_and_live_ones_are_not(bench: Benches) -> N
     assert application.states() == ["queued"]
 
 
-def test_the_depth_of_each_queue_can_be_read(bench: Benches) -> None:
-    application = bench(*EVERYTHING)
+def test_the_depth_of_each_queue_can_be_read(harness: HarnessFactory) -> None:
+    application = harness(*EVERYTHING)
     application.time_travel.freeze()
     put(application, LONG, key="k")
     application.time_travel.drain()

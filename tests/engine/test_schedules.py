@@ -14,11 +14,11 @@ from crofter.context import Context, Runtime
 from crofter.db import Database
 from crofter.engine import Operation, Schedule, StepContext, schedules, timekeeping, tx_step
 from crofter.engine.schedules import following, occurrences
-from tests.engine.conftest import Bench
+from tests.engine.conftest import EngineHarness
 from tests.engine.storms import until
 from tests.engine.traced_operations import make_runtime
 
-Benches = Callable[..., Bench]
+HarnessFactory = Callable[..., EngineHarness]
 NOON = parse("2026-11-15T12:00:00")
 ran: list[str] = []
 
@@ -40,7 +40,7 @@ def note(ctx: Context, work: StepContext) -> None:
 NOTE = Operation(kind="t.note", args=Named, steps=(note,))
 
 
-def at(application: Bench, moment: int) -> None:
+def at(application: EngineHarness, moment: int) -> None:
     timekeeping.put(application.runtime, Setting("frozen", 0, moment))
 
 
@@ -77,8 +77,8 @@ def test_which_missed_occurrences_are_made_up_for() -> None:
 
 
 @pytest.mark.parametrize(("catchup", "made"), [("all", 3), ("last", 1), ("none", 0)])
-def test_a_service_that_was_down_catches_up(bench: Benches, catchup: schedules.Catchup, made: int) -> None:
-    application = bench(NOTE)
+def test_a_service_that_was_down_catches_up(harness: HarnessFactory, catchup: schedules.Catchup, made: int) -> None:
+    application = harness(NOTE)
     at(application, NOON)
     application.write(lambda ctx: schedules.add(ctx, "n", NOTE, Named(), "daily 06:00", catchup=catchup))
     at(application, NOON + 3 * DAY)
@@ -86,15 +86,15 @@ def test_a_service_that_was_down_catches_up(bench: Benches, catchup: schedules.C
     assert ran == [f"x of 2026-11-{day}T06:00:00" for day in (16, 17, 18)][3 - made :]
 
 
-def test_pumping_from_many_sides_makes_each_occurrence_once(bench: Benches, database: Database) -> None:
-    application = bench(NOTE)
+def test_pumping_from_many_sides_makes_each_occurrence_once(harness: HarnessFactory, database: Database) -> None:
+    application = harness(NOTE)
     at(application, NOON)
     for number in range(8):
         schedule = Schedule(f"n{number}", NOTE, "every 60", Named(), "all")
         application.write(partial(schedules.ensure, schedules=[schedule]))
     at(application, NOON + 10 * MINUTE)
-    worlds = [make_runtime(database) for _ in range(4)]
-    for runtime in worlds:
+    runtimes = [make_runtime(database) for _ in range(4)]
+    for runtime in runtimes:
         runtime.operations = application.worker.operations
         runtime.clock.setting = application.runtime.clock.setting
     made: list[int] = []
@@ -102,7 +102,7 @@ def test_pumping_from_many_sides_makes_each_occurrence_once(bench: Benches, data
     def pump(runtime: Runtime) -> None:
         made.append(schedules.enqueue_due(runtime))
 
-    threads = [threading.Thread(target=pump, args=(runtime,)) for runtime in worlds]
+    threads = [threading.Thread(target=pump, args=(runtime,)) for runtime in runtimes]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -110,8 +110,8 @@ def test_pumping_from_many_sides_makes_each_occurrence_once(bench: Benches, data
     assert sum(made) == len(application.states()) == 80
 
 
-def test_without_moving_the_schedule_in_the_same_transaction_dedup_still_holds(bench: Benches) -> None:
-    application = bench(NOTE)
+def test_without_moving_the_schedule_in_the_same_transaction_dedup_still_holds(harness: HarnessFactory) -> None:
+    application = harness(NOTE)
     at(application, NOON)
     application.write(lambda ctx: schedules.add(ctx, "n", NOTE, Named(), "every 60"))
     at(application, NOON + MINUTE)
@@ -121,8 +121,8 @@ def test_without_moving_the_schedule_in_the_same_transaction_dedup_still_holds(b
     assert len(application.states()) == 1
 
 
-def test_a_changed_rule_starts_afresh_and_an_unchanged_one_keeps_its_time(bench: Benches) -> None:
-    application = bench(NOTE)
+def test_a_changed_rule_starts_afresh_and_an_unchanged_one_keeps_its_time(harness: HarnessFactory) -> None:
+    application = harness(NOTE)
     at(application, NOON)
     application.write(lambda ctx: schedules.ensure(ctx, [Schedule("n", NOTE, "every 3600", Named("old"))]))
     at(application, NOON + 30 * MINUTE)
@@ -136,9 +136,9 @@ def test_a_changed_rule_starts_afresh_and_an_unchanged_one_keeps_its_time(bench:
     assert application.time_travel.advance(2 * 86400)[1] == 0
 
 
-def test_a_schedule_waits_its_turn_on_its_key_or_gives_way(bench: Benches) -> None:
+def test_a_schedule_waits_its_turn_on_its_key_or_gives_way(harness: HarnessFactory) -> None:
     shy = Operation(kind="t.shy", args=Named, steps=(note,), admission="reject")
-    application = bench(NOTE, shy)
+    application = harness(NOTE, shy)
     at(application, NOON)
     application.write(lambda ctx: schedules.add(ctx, "a", NOTE, Named("a"), "every 60", key="k"))
     application.write(lambda ctx: schedules.add(ctx, "b", shy, Named("b"), "every 60", key="k"))
@@ -146,7 +146,7 @@ def test_a_schedule_waits_its_turn_on_its_key_or_gives_way(bench: Benches) -> No
     assert ran == ["a of 2026-11-15T12:01:00"]
 
 
-def test_chores_run_by_themselves_while_the_clock_runs(bench: Benches) -> None:
-    application = bench(NOTE, pool_sizes={"std": 1}, poll=0.02)
+def test_chores_run_by_themselves_while_the_clock_runs(harness: HarnessFactory) -> None:
+    application = harness(NOTE, pool_sizes={"std": 1}, poll=0.02)
     application.write(lambda ctx: schedules.add(ctx, "n", NOTE, Named(), "every 0.05"))
     until(lambda: len(ran) >= 2, "two occurrences")

@@ -17,7 +17,7 @@ from crofter.db.sql import bindparam, select
 from crofter.engine import Failed, Operation, Sleep, StepContext, enqueue, step, tx_step
 from crofter.engine.endings import NEUTRAL
 from crofter.events import Author
-from tests.engine.conftest import Bench
+from tests.engine.conftest import EngineHarness
 
 
 class Named(Struct, frozen=True):
@@ -33,12 +33,12 @@ _EVENT = query(
 )
 
 
-def event(bench: Bench, event_id: int) -> tuple[Any, ...]:
-    with bench.runtime.database.read() as db:
+def event(harness: EngineHarness, event_id: int) -> tuple[Any, ...]:
+    with harness.runtime.database.read() as db:
         return db.one(_EVENT, id=event_id)
 
 
-def start(bench: Bench, kind: Operation, actor: Actor, args: Named | None = None) -> tuple[int, int]:
+def start(harness: EngineHarness, kind: Operation, actor: Actor, args: Named | None = None) -> tuple[int, int]:
     """As a request would: an event, and the operation that drives it."""
 
     def write(ctx: Context) -> tuple[int, int]:
@@ -48,11 +48,11 @@ def start(bench: Bench, kind: Operation, actor: Actor, args: Named | None = None
         assert op_id is not None
         return op_id, event_id
 
-    ids: tuple[int, int] = bench.write(write, actor)
+    ids: tuple[int, int] = harness.write(write, actor)
     return ids
 
 
-def test_steps_run_in_order_and_the_event_follows(bench: Callable[..., Bench], alice: Actor) -> None:
+def test_steps_run_in_order_and_the_event_follows(harness: Callable[..., EngineHarness], alice: Actor) -> None:
     seen: list[Any] = []
 
     @step(weight=30)
@@ -70,7 +70,7 @@ def test_steps_run_in_order_and_the_event_follows(bench: Callable[..., Bench], a
         seen.append(event(application, event_id)[:2])
 
     kind = Operation(kind="t.order", args=Named, steps=(fetch, write, finish))
-    application = bench(kind)
+    application = harness(kind)
     op_id, event_id = start(application, kind, alice, Named("web"))
     assert event(application, event_id)[:2] == ("scheduled", None)
     assert application.time_travel.drain() == 1
@@ -85,7 +85,7 @@ def test_steps_run_in_order_and_the_event_follows(bench: Callable[..., Bench], a
 
 
 def test_a_failed_attempt_is_repeated_later_and_leaves_nothing_behind(
-    bench: Callable[..., Bench], alice: Actor
+    harness: Callable[..., EngineHarness], alice: Actor
 ) -> None:
     moments: list[int] = []
     notes: list[dict[str, Any]] = []
@@ -102,7 +102,7 @@ def test_a_failed_attempt_is_repeated_later_and_leaves_nothing_behind(
         work.writes.clear()
 
     kind = Operation(kind="t.stumble", args=Named, steps=(stumble,))
-    application = bench(kind)
+    application = harness(kind)
     application.time_travel.freeze()
     _, event_id = start(application, kind, alice)
     application.time_travel.settle()
@@ -113,14 +113,14 @@ def test_a_failed_attempt_is_repeated_later_and_leaves_nothing_behind(
 
 
 def test_after_the_last_retry_it_fails_and_the_user_reads_nothing_of_ours(
-    bench: Callable[..., Bench], alice: Actor
+    harness: Callable[..., EngineHarness], alice: Actor
 ) -> None:
     @tx_step(retries=2)
     def break_down(ctx: Context, work: StepContext) -> None:
         raise RuntimeError("host 10.0.0.7 is on fire")
 
     kind = Operation(kind="t.break", args=Named, steps=(break_down,))
-    application = bench(kind)
+    application = harness(kind)
     op_id, event_id = start(application, kind, alice)
     application.time_travel.settle()
     assert event(application, event_id)[:3] == ("failed", 0, NEUTRAL)
@@ -129,7 +129,9 @@ def test_after_the_last_retry_it_fails_and_the_user_reads_nothing_of_ours(
     assert error == "break_down: RuntimeError: host 10.0.0.7 is on fire"
 
 
-def test_what_cannot_succeed_fails_at_once_with_its_own_words(bench: Callable[..., Bench], alice: Actor) -> None:
+def test_what_cannot_succeed_fails_at_once_with_its_own_words(
+    harness: Callable[..., EngineHarness], alice: Actor
+) -> None:
     told: list[str] = []
 
     @step(weight=50)
@@ -146,7 +148,7 @@ def test_what_cannot_succeed_fails_at_once_with_its_own_words(bench: Callable[..
         events.record(ctx, "told_in_the_same_transaction")
 
     kind = Operation(kind="t.refuse", args=Named, steps=(prepare, refuse), failed=failed)
-    application = bench(kind)
+    application = harness(kind)
     _, event_id = start(application, kind, alice)
     application.time_travel.drain()
     assert told == ["The disk is in use. {'prepared': 1}"]
@@ -155,7 +157,7 @@ def test_what_cannot_succeed_fails_at_once_with_its_own_words(bench: Callable[..
     assert finished is not None
 
 
-def test_an_operation_ends_even_if_its_failed_hook_raises(bench: Callable[..., Bench], alice: Actor) -> None:
+def test_an_operation_ends_even_if_its_failed_hook_raises(harness: Callable[..., EngineHarness], alice: Actor) -> None:
     @step()
     def refuse(work: StepContext) -> None:
         raise Failed("No.")
@@ -165,7 +167,7 @@ def test_an_operation_ends_even_if_its_failed_hook_raises(bench: Callable[..., B
         raise RuntimeError("the hook is broken too")
 
     kind = Operation(kind="t.hook", args=Named, steps=(refuse,), failed=failed)
-    application = bench(kind)
+    application = harness(kind)
     op_id, event_id = start(application, kind, alice)
     application.time_travel.drain()
     assert event(application, event_id)[0] == "failed"
@@ -174,7 +176,9 @@ def test_an_operation_ends_even_if_its_failed_hook_raises(bench: Callable[..., B
         assert events.EVENTS.total(db, alice.account_id) == 1
 
 
-def test_sleep_is_durable_keeps_the_key_and_runs_the_same_step_again(bench: Callable[..., Bench], alice: Actor) -> None:
+def test_sleep_is_durable_keeps_the_key_and_runs_the_same_step_again(
+    harness: Callable[..., EngineHarness], alice: Actor
+) -> None:
     order: list[str] = []
 
     @step()
@@ -184,7 +188,7 @@ def test_sleep_is_durable_keeps_the_key_and_runs_the_same_step_again(bench: Call
         return Sleep(10) if work.vars["looks"] < 3 else None
 
     kind = Operation(kind="t.boot", args=Named, steps=(boot,))
-    application = bench(kind)
+    application = harness(kind)
     application.time_travel.freeze()
     start(application, kind, alice, Named("a"))
     start(application, kind, alice, Named("b"))
@@ -195,7 +199,9 @@ def test_sleep_is_durable_keeps_the_key_and_runs_the_same_step_again(bench: Call
     assert ended == 2
 
 
-def test_writes_handed_over_commit_with_the_checkpoint_or_not_at_all(bench: Callable[..., Bench], alice: Actor) -> None:
+def test_writes_handed_over_commit_with_the_checkpoint_or_not_at_all(
+    harness: Callable[..., EngineHarness], alice: Actor
+) -> None:
     tries: list[int] = []
 
     def write(ctx: Context) -> None:
@@ -212,7 +218,7 @@ def test_writes_handed_over_commit_with_the_checkpoint_or_not_at_all(bench: Call
             work.then(stumble)
 
     kind = Operation(kind="t.then", args=Named, steps=(call,))
-    application = bench(kind)
+    application = harness(kind)
     start(application, kind, alice)
     application.time_travel.settle()
     with application.runtime.database.read() as db:
@@ -220,7 +226,7 @@ def test_writes_handed_over_commit_with_the_checkpoint_or_not_at_all(bench: Call
     assert len(tries) == 2
 
 
-def test_the_done_hook_belongs_to_the_last_step(bench: Callable[..., Bench], alice: Actor) -> None:
+def test_the_done_hook_belongs_to_the_last_step(harness: Callable[..., EngineHarness], alice: Actor) -> None:
     calls: list[str] = []
 
     @tx_step(retries=1)
@@ -233,14 +239,14 @@ def test_the_done_hook_belongs_to_the_last_step(bench: Callable[..., Bench], ali
             raise RuntimeError("not yet")
 
     kind = Operation(kind="t.done", args=Named, steps=(only,), done=done)
-    application = bench(kind)
+    application = harness(kind)
     op_id, _ = start(application, kind, alice)
     application.time_travel.settle()
     assert calls == ["step", "done", "step", "done"]
     assert application.operation(op_id, "state") == ("done",)
 
 
-def test_secrets_are_forgotten_when_it_ends(bench: Callable[..., Bench], alice: Actor) -> None:
+def test_secrets_are_forgotten_when_it_ends(harness: Callable[..., EngineHarness], alice: Actor) -> None:
     seen: list[str | None] = []
 
     @step()
@@ -248,7 +254,7 @@ def test_secrets_are_forgotten_when_it_ends(bench: Callable[..., Bench], alice: 
         seen.append(work.args.secret)
 
     kind = Operation(kind="t.secret", args=Named, steps=(use,), erased=("secret",))
-    application = bench(kind)
+    application = harness(kind)
     op_id, _ = start(application, kind, alice, Named("web", "sealed"))
     assert "sealed" in str(application.operation(op_id, "input"))
     application.time_travel.drain()
@@ -256,12 +262,14 @@ def test_secrets_are_forgotten_when_it_ends(bench: Callable[..., Bench], alice: 
     assert application.operation(op_id, "input") == ({"name": "web"},)
 
 
-def test_an_operation_that_is_not_kept_leaves_only_its_event(bench: Callable[..., Bench], alice: Actor) -> None:
+def test_an_operation_that_is_not_kept_leaves_only_its_event(
+    harness: Callable[..., EngineHarness], alice: Actor
+) -> None:
     @tx_step()
     def probe(ctx: Context, work: StepContext) -> None: ...
 
     kind = Operation(kind="t.probe", args=Named, steps=(probe,), keep=False)
-    application = bench(kind)
+    application = harness(kind)
     op_id, event_id = start(application, kind, alice)
     assert application.time_travel.drain() == 0  # not one of those that people wait for
     assert application.worker.metrics["scheduled"] == 1
@@ -270,7 +278,7 @@ def test_an_operation_that_is_not_kept_leaves_only_its_event(bench: Callable[...
 
 
 def test_progress_within_a_step_is_weighed_and_never_goes_back(
-    bench: Callable[..., Bench], alice: Actor, monkeypatch: Any
+    harness: Callable[..., EngineHarness], alice: Actor, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr("crofter.engine.step_context.PROGRESS_EVERY", 0.0)
     seen: list[Any] = []
@@ -285,14 +293,14 @@ def test_progress_within_a_step_is_weighed_and_never_goes_back(
             seen.append(event(application, event_id)[1])
 
     kind = Operation(kind="t.copy", args=Named, steps=(prepare, copy))
-    application = bench(kind)
+    application = harness(kind)
     _, event_id = start(application, kind, alice)
     application.time_travel.drain()
     assert seen == [20, 60, 60, 99]
 
 
 def test_progress_is_written_once_in_a_while(
-    bench: Callable[..., Bench], alice: Actor, monkeypatch: pytest.MonkeyPatch
+    harness: Callable[..., EngineHarness], alice: Actor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("crofter.engine.step_context.PROGRESS_EVERY", math.inf)
     seen: set[int] = set()
@@ -304,13 +312,13 @@ def test_progress_is_written_once_in_a_while(
             seen.add(event(application, event_id)[1])
 
     kind = Operation(kind="t.throttled", args=Named, steps=(copy,))
-    application = bench(kind)
+    application = harness(kind)
     _, event_id = start(application, kind, alice)
     application.time_travel.drain()
     assert seen == {30}
 
 
-def test_a_renamed_step_is_found_by_its_former_name(bench: Callable[..., Bench], alice: Actor) -> None:
+def test_a_renamed_step_is_found_by_its_former_name(harness: Callable[..., EngineHarness], alice: Actor) -> None:
     ran: list[str] = []
 
     @step()
@@ -324,17 +332,17 @@ def test_a_renamed_step_is_found_by_its_former_name(bench: Callable[..., Bench],
 
     before = Operation(kind="t.rename", args=Named, steps=(wipe,))
     after = Operation(kind="t.rename", args=Named, steps=(erase,), aliases={"wipe": "erase"})
-    old = bench(before)
+    old = harness(before)
     op_id, event_id = start(old, before, alice)
     old.time_travel.drain()
     old.worker.stop()
-    new = bench(after)
+    new = harness(after)
     new.time_travel.settle()
     assert ran == [f"op{op_id}.erase"]
     assert event(new, event_id)[:2] == ("finished", 100)
 
 
-def test_an_older_version_is_finished_by_its_own_steps(bench: Callable[..., Bench], alice: Actor) -> None:
+def test_an_older_version_is_finished_by_its_own_steps(harness: Callable[..., EngineHarness], alice: Actor) -> None:
     ran: list[int] = []
 
     @step()
@@ -342,49 +350,49 @@ def test_an_older_version_is_finished_by_its_own_steps(bench: Callable[..., Benc
         ran.append(work.operation.version)
 
     versions = [Operation(kind="t.version", args=Named, steps=(note_version,), version=number) for number in (1, 2)]
-    application = bench(*versions)
+    application = harness(*versions)
     for kind in versions:
         start(application, kind, alice)
     application.time_travel.drain()
     assert ran == [1, 2]
 
 
-def test_work_of_newer_code_is_left_to_who_knows_it(bench: Callable[..., Bench], alice: Actor) -> None:
+def test_work_of_newer_code_is_left_to_who_knows_it(harness: Callable[..., EngineHarness], alice: Actor) -> None:
     @step()
     def do_nothing(work: StepContext) -> None: ...
 
     unknown = Operation(kind="t.unknown", args=Named, steps=(do_nothing,))
-    application = bench()
+    application = harness()
     op_id, _ = start(application, unknown, alice)
     application.time_travel.drain()
     assert application.operation(op_id, "state", "attempt", "crashes") == ("waiting", 0, 0)
     application.worker.stop()
-    newer = bench(unknown)
+    newer = harness(unknown)
     newer.time_travel.settle()
     assert newer.operation(op_id, "state") == ("done",)
 
 
-def test_arguments_that_cannot_be_read_fail_the_operation(bench: Callable[..., Bench], alice: Actor) -> None:
+def test_arguments_that_cannot_be_read_fail_the_operation(harness: Callable[..., EngineHarness], alice: Actor) -> None:
     class Other(Struct):
         size: int
 
     @step()
     def do_nothing(work: StepContext) -> None: ...
 
-    application = bench(Operation(kind="t.args", args=Other, steps=(do_nothing,)))
+    application = harness(Operation(kind="t.args", args=Other, steps=(do_nothing,)))
     op_id, event_id = start(application, Operation(kind="t.args", args=Named, steps=(do_nothing,)), alice)
     application.time_travel.drain()
     assert application.operation(op_id, "state") == ("failed",)
     assert event(application, event_id)[2] == NEUTRAL
 
 
-def test_an_exit_inside_a_step_is_a_failure_like_any_other(bench: Callable[..., Bench], alice: Actor) -> None:
+def test_an_exit_inside_a_step_is_a_failure_like_any_other(harness: Callable[..., EngineHarness], alice: Actor) -> None:
     @step(retries=0)
     def leave(work: StepContext) -> None:
         raise SystemExit(1)
 
     kind = Operation(kind="t.exit", args=Named, steps=(leave,))
-    application = bench(kind)
+    application = harness(kind)
     op_id, _ = start(application, kind, alice)
     application.time_travel.drain()
     assert application.operation(op_id, "state") == ("failed",)

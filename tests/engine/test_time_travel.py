@@ -15,10 +15,10 @@ from crofter.db import Database
 from crofter.engine import Operation, Sleep, StepContext, enqueue, queue, schedules, step, timekeeping, tx_step
 from crofter.engine.time_travel import TimeTravel
 from crofter.engine.worker import Worker
-from tests.engine.conftest import Bench
+from tests.engine.conftest import EngineHarness
 from tests.engine.traced_operations import Nothing, make_runtime
 
-Benches = Callable[..., Bench]
+HarnessFactory = Callable[..., EngineHarness]
 seen: list[tuple[str, str]] = []
 
 
@@ -40,18 +40,18 @@ HAPPEN = Operation(kind="t.happen", args=Named, steps=(happen,))
 START = "2026-11-15T12:00:00"
 
 
-def at_noon(application: Bench) -> None:
+def at_noon(application: EngineHarness) -> None:
     timekeeping.put(application.runtime, Setting("frozen", 0, parse(START)))
 
 
-def put(application: Bench, name: str, after: float = 0, kind: Operation = HAPPEN, **how: Any) -> int:
+def put(application: EngineHarness, name: str, after: float = 0, kind: Operation = HAPPEN, **how: Any) -> int:
     due = application.runtime.clock.now() + round(after * SECOND)
     operation_id: int = application.write(lambda ctx: enqueue(ctx, kind, Named(name), due=due, **how))
     return operation_id
 
 
-def test_everything_happens_at_its_own_moment_and_in_order(bench: Benches) -> None:
-    application = bench(HAPPEN)
+def test_everything_happens_at_its_own_moment_and_in_order(harness: HarnessFactory) -> None:
+    application = harness(HAPPEN)
     at_noon(application)
     put(application, "third", 90)
     put(application, "first")
@@ -68,22 +68,22 @@ def test_everything_happens_at_its_own_moment_and_in_order(bench: Benches) -> No
     assert application.runtime.clock.now() == now
 
 
-def test_what_happens_may_cause_more_to_happen_on_the_way(bench: Benches) -> None:
+def test_what_happens_may_cause_more_to_happen_on_the_way(harness: HarnessFactory) -> None:
     @tx_step()
     def spread(ctx: Context, work: StepContext) -> None:
         seen.append(("spread", ctx.moment))
         enqueue(ctx, SPREAD, Nothing(), due=ctx.now + 10 * SECOND)
 
     SPREAD = Operation(kind="t.spread", args=Nothing, steps=(spread,))  # noqa: N806
-    application = bench(SPREAD)
+    application = harness(SPREAD)
     at_noon(application)
     application.write(lambda ctx: enqueue(ctx, SPREAD, Nothing()))
     assert application.time_travel.advance(30)[1] == 4
     assert [moment[-2:] for _, moment in seen] == ["00", "10", "20", "30"]
 
 
-def test_a_running_clock_runs_on_from_where_it_was_moved_to(bench: Benches) -> None:
-    application = bench(HAPPEN)
+def test_a_running_clock_runs_on_from_where_it_was_moved_to(harness: HarnessFactory) -> None:
+    application = harness(HAPPEN)
     before = application.runtime.clock.now()
     now, _ = application.time_travel.advance(3600)
     assert now >= before + HOUR
@@ -93,8 +93,8 @@ def test_a_running_clock_runs_on_from_where_it_was_moved_to(bench: Benches) -> N
         assert timekeeping.now(application.runtime, db) >= now
 
 
-def test_time_never_goes_back_however_short_the_advance(bench: Benches) -> None:
-    application = bench(HAPPEN)
+def test_time_never_goes_back_however_short_the_advance(harness: HarnessFactory) -> None:
+    application = harness(HAPPEN)
     moments = [application.runtime.clock.now()]
     for _ in range(5):
         moments.append(application.time_travel.advance(0.001)[0])
@@ -102,20 +102,20 @@ def test_time_never_goes_back_however_short_the_advance(bench: Benches) -> None:
     assert moments == sorted(moments)
 
 
-def test_the_clock_that_all_share_is_not_ahead_of_that_of_its_machine(bench: Benches) -> None:
-    application = bench(HAPPEN)
+def test_the_clock_that_all_share_is_not_ahead_of_that_of_its_machine(harness: HarnessFactory) -> None:
+    application = harness(HAPPEN)
     with application.runtime.database.read() as db:
         assert [moment for moment in range(200) if timekeeping.machine(db) > machine_now()] == []
 
 
-def test_settling_stops_when_nothing_is_under_way(bench: Benches) -> None:
+def test_settling_stops_when_nothing_is_under_way(harness: HarnessFactory) -> None:
     @step()
     def boot(work: StepContext) -> Sleep | None:
         work.vars["looks"] = work.vars.get("looks", 0) + 1
         return Sleep(2) if work.vars["looks"] <= 3 else None
 
     slow = Operation(kind="t.slow", args=Named, steps=(boot,))
-    application = bench(slow, HAPPEN)
+    application = harness(slow, HAPPEN)
     at_noon(application)
     put(application, "boot", kind=slow, key="k")
     put(application, "behind it", key="k")
@@ -127,33 +127,33 @@ def test_settling_stops_when_nothing_is_under_way(bench: Benches) -> None:
     assert application.time_travel.settle() == (now, 0)
 
 
-def test_settling_goes_no_further_than_its_limit(bench: Benches) -> None:
+def test_settling_goes_no_further_than_its_limit(harness: HarnessFactory) -> None:
     @step()
     def for_ever(work: StepContext) -> Sleep:
         return Sleep(100)
 
     endless = Operation(kind="t.endless", args=Named, steps=(for_ever,))
-    application = bench(endless)
+    application = harness(endless)
     at_noon(application)
     put(application, "endless", kind=endless)
     now, count = application.time_travel.settle(limit_seconds=250)
     assert (now - parse(START), count) == (200 * SECOND, 0)
 
 
-def test_a_step_that_polls_without_waiting_does_not_hold_time_up(bench: Benches) -> None:
+def test_a_step_that_polls_without_waiting_does_not_hold_time_up(harness: HarnessFactory) -> None:
     @step()
     def poll(work: StepContext) -> Sleep | None:
         work.vars["looks"] = work.vars.get("looks", 0) + 1
         return Sleep(0) if work.vars["looks"] < 50 else None
 
     impatient = Operation(kind="t.impatient", args=Named, steps=(poll,))
-    application = bench(impatient)
+    application = harness(impatient)
     at_noon(application)
     put(application, "poll", kind=impatient)
     assert application.time_travel.settle() == (parse(START) + 49, 1)
 
 
-def test_the_background_is_silent_while_time_is_moved(bench: Benches) -> None:
+def test_the_background_is_silent_while_time_is_moved(harness: HarnessFactory) -> None:
     threads: set[str] = set()
 
     @step()
@@ -161,16 +161,16 @@ def test_the_background_is_silent_while_time_is_moved(bench: Benches) -> None:
         threads.add(threading.current_thread().name)
 
     kind = Operation(kind="t.where", args=Named, steps=(where,))
-    application = bench(kind, pool_sizes={"std": 3}, poll=0.01)
+    application = harness(kind, pool_sizes={"std": 3}, poll=0.01)
     for minutes in range(20):
         put(application, "x", 60 * (minutes + 1), kind=kind)
     assert application.time_travel.advance(1200)[1] == 20
     assert threads == {"time-travel"}
 
 
-def test_a_month_goes_by(bench: Benches) -> None:
+def test_a_month_goes_by(harness: HarnessFactory) -> None:
     """31 days of daily backups, an invoice on the first, a transfer that expires: each once, at its own hour."""
-    application = bench(HAPPEN)
+    application = harness(HAPPEN)
     at_noon(application)
 
     def plan(ctx: Context) -> None:
@@ -195,8 +195,8 @@ def test_a_month_goes_by(bench: Benches) -> None:
     assert [moment for _, moment in seen] == sorted(moment for _, moment in seen)
 
 
-def test_the_setting_outlives_the_process(bench: Benches, database: Database) -> None:
-    application = bench(HAPPEN)
+def test_the_setting_outlives_the_process(harness: HarnessFactory, database: Database) -> None:
+    application = harness(HAPPEN)
     at_noon(application)
     application.time_travel.advance(100)
     application.worker.stop()
@@ -210,9 +210,9 @@ def test_the_setting_outlives_the_process(bench: Benches, database: Database) ->
     worker.stop()
 
 
-def test_the_service_can_be_rearranged_while_all_stands_still(bench: Benches) -> None:
+def test_the_service_can_be_rearranged_while_all_stands_still(harness: HarnessFactory) -> None:
     """As the sandbox's reset does: even the workers' own rows and the clock may go."""
-    application = bench(HAPPEN, pool_sizes={"std": 2}, poll=0.01)
+    application = harness(HAPPEN, pool_sizes={"std": 2}, poll=0.01)
     application.time_travel.advance(1000)
     with application.time_travel.standstill():
         application.write(lambda ctx: [ctx.db.raw(f"DELETE FROM {name}") for name in ("operation", "worker", "meta")])
@@ -223,16 +223,18 @@ def test_the_service_can_be_rearranged_while_all_stands_still(bench: Benches) ->
     assert [name for name, _ in seen] == ["after"]
 
 
-def test_a_short_way_is_stopped_on_for_all_that_is_scheduled(bench: Benches) -> None:
-    application = bench(HAPPEN)
+def test_a_short_way_is_stopped_on_for_all_that_is_scheduled(harness: HarnessFactory) -> None:
+    application = harness(HAPPEN)
     at_noon(application)
     application.write(lambda ctx: schedules.add(ctx, "look", HAPPEN, Named("look"), "every 60", catchup="none"))
     application.time_travel.advance(3600)
     assert seen == [("look", text(parse(START) + minute * 60 * SECOND)) for minute in range(1, 61)]
 
 
-def test_a_long_way_is_stopped_on_for_what_may_be_missed_only_where_something_has_happened(bench: Benches) -> None:
-    application = bench(HAPPEN)
+def test_a_long_way_is_stopped_on_for_what_may_be_missed_only_where_something_has_happened(
+    harness: HarnessFactory,
+) -> None:
+    application = harness(HAPPEN)
     at_noon(application)
     application.write(lambda ctx: schedules.add(ctx, "look", HAPPEN, Named("look"), "every 60", catchup="none"))
     application.write(lambda ctx: schedules.add(ctx, "clean", HAPPEN, Named("clean"), "daily 06:00"))
@@ -269,9 +271,9 @@ class RealWork:
         return Operation(kind="t.real", args=Nothing, steps=(wait,))
 
 
-def test_work_in_real_time_goes_on_while_the_clock_stands(bench: Benches) -> None:
+def test_work_in_real_time_goes_on_while_the_clock_stands(harness: HarnessFactory) -> None:
     real = RealWork(4)
-    application = bench(real.operation, pool_sizes={"std": 1}, poll=0.05)
+    application = harness(real.operation, pool_sizes={"std": 1}, poll=0.05)
     application.worker.stands_with_clock = False
     at_noon(application)
     application.write(lambda ctx: enqueue(ctx, real.operation, Nothing()))
@@ -282,9 +284,9 @@ def test_work_in_real_time_goes_on_while_the_clock_stands(bench: Benches) -> Non
     assert real.moments == [parse(START)] * 4
 
 
-def test_settling_waits_for_work_in_real_time_and_spends_no_service_time_on_it(bench: Benches) -> None:
+def test_settling_waits_for_work_in_real_time_and_spends_no_service_time_on_it(harness: HarnessFactory) -> None:
     real = RealWork(4)
-    application = bench(real.operation)
+    application = harness(real.operation)
     at_noon(application)
     application.write(lambda ctx: enqueue(ctx, real.operation, Nothing()))
     assert application.time_travel.settle(60) == (parse(START), 1)
@@ -292,10 +294,10 @@ def test_settling_waits_for_work_in_real_time_and_spends_no_service_time_on_it(b
 
 
 @pytest.mark.parametrize("mode", ["frozen", "real"])
-def test_a_traveller_is_alone_whatever_the_clock_did_before(bench: Benches, mode: str) -> None:
+def test_a_traveller_is_alone_whatever_the_clock_did_before(harness: HarnessFactory, mode: str) -> None:
     """Also where real machines go on working while time stands, and what they need is taken up."""
-    application = bench(HAPPEN)
-    other = bench(HAPPEN, pool_sizes={"std": 1}, poll=0.02)
+    application = harness(HAPPEN)
+    other = harness(HAPPEN, pool_sizes={"std": 1}, poll=0.02)
     other.worker.stands_with_clock = False
     if mode == "frozen":
         at_noon(application)
@@ -312,10 +314,10 @@ def test_a_traveller_is_alone_whatever_the_clock_did_before(bench: Benches, mode
 
 
 def test_a_traveller_waits_for_a_claim_that_has_read_the_clock_before(
-    bench: Benches, monkeypatch: pytest.MonkeyPatch
+    harness: HarnessFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What another process claims is under way before the traveller begins, or stays where it is."""
-    application, other = bench(HAPPEN), bench(HAPPEN, pool_sizes={"std": 1})
+    application, other = harness(HAPPEN), harness(HAPPEN, pool_sizes={"std": 1})
     has_read, goes_on, stands = threading.Event(), threading.Event(), threading.Event()
     claimed: list[Any] = []
     claim = queue.claim
@@ -344,9 +346,9 @@ def test_a_traveller_waits_for_a_claim_that_has_read_the_clock_before(
     assert (claimed, stood_meanwhile, stands.is_set()) == ([None], False, True)
 
 
-def test_a_clock_that_was_read_before_it_was_first_set_is_not_taken_for_a_newer_one(bench: Benches) -> None:
+def test_a_clock_that_was_read_before_it_was_first_set_is_not_taken_for_a_newer_one(harness: HarnessFactory) -> None:
     """A thread reads that nobody has set it, and goes on only when somebody has."""
-    application = bench(HAPPEN)
+    application = harness(HAPPEN)
     runtime = application.runtime
     at_noon(application)
     timekeeping._adopt(runtime, None)

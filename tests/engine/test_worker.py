@@ -10,21 +10,21 @@ from typing import Any
 from crofter.context import Context
 from crofter.engine import Operation, Sleep, StepContext, enqueue, step, tx_step
 from crofter.engine.tables import worker as workers
-from tests.engine.conftest import Bench
+from tests.engine.conftest import EngineHarness
 from tests.engine.storms import until
 from tests.engine.traced_operations import Nothing
 
-Benches = Callable[..., Bench]
+HarnessFactory = Callable[..., EngineHarness]
 PATIENT = {"poll": 600.0}
 """A worker that would not look by itself before the test is long over: what happens, happens by a hint."""
 
 
-def put(application: Bench, kind: Operation, **how: Any) -> int:
+def put(application: EngineHarness, kind: Operation, **how: Any) -> int:
     operation_id: int = application.write(lambda ctx: enqueue(ctx, kind, Nothing(), **how))
     return operation_id
 
 
-def ended(application: Bench, op_id: int) -> bool:
+def ended(application: EngineHarness, op_id: int) -> bool:
     return bool(application.operation(op_id, "state")[0] in ("done", "failed", "cancelled"))
 
 
@@ -52,29 +52,29 @@ class Gate:
         self.operation = Operation(kind="t.gate", args=Nothing, steps=(wait, quick))
 
 
-def test_a_commit_wakes_the_worker(bench: Benches) -> None:
-    application = bench(QUICK, pool_sizes={"std": 2}, **PATIENT)
+def test_a_commit_wakes_the_worker(harness: HarnessFactory) -> None:
+    application = harness(QUICK, pool_sizes={"std": 2}, **PATIENT)
     for _ in range(3):
         op_id = put(application, QUICK, key="k")
         until(partial(ended, application, op_id), "the operation")
 
 
-def test_a_short_sleep_is_not_held_up_by_a_long_poll(bench: Benches) -> None:
+def test_a_short_sleep_is_not_held_up_by_a_long_poll(harness: HarnessFactory) -> None:
     @step()
     def nap(work: StepContext) -> Sleep | None:
         work.vars["naps"] = work.vars.get("naps", 0) + 1
         return Sleep(0.02) if work.vars["naps"] < 3 else None
 
     kind = Operation(kind="t.nap", args=Nothing, steps=(nap,))
-    application = bench(kind, pool_sizes={"std": 2}, **PATIENT)
+    application = harness(kind, pool_sizes={"std": 2}, **PATIENT)
     op_id = put(application, kind)
     until(lambda: ended(application, op_id), "the operation")
 
 
-def test_the_next_of_a_key_starts_when_the_first_ends_whatever_its_queue(bench: Benches) -> None:
+def test_the_next_of_a_key_starts_when_the_first_ends_whatever_its_queue(harness: HarnessFactory) -> None:
     gate = Gate()
     other = Operation(kind="t.other", args=Nothing, steps=(quick,), queue="bulk")
-    application = bench(gate.operation, other, pool_sizes={"std": 2, "bulk": 1}, **PATIENT)
+    application = harness(gate.operation, other, pool_sizes={"std": 2, "bulk": 1}, **PATIENT)
     put(application, gate.operation, key="k")
     gate.entered.acquire()
     op_id = put(application, other, key="k")
@@ -82,9 +82,9 @@ def test_the_next_of_a_key_starts_when_the_first_ends_whatever_its_queue(bench: 
     until(lambda: ended(application, op_id), "the second operation")
 
 
-def test_nothing_moves_under_a_frozen_clock_but_by_the_time_travel(bench: Benches) -> None:
+def test_nothing_moves_under_a_frozen_clock_but_by_the_time_travel(harness: HarnessFactory) -> None:
     gate = Gate()
-    application = bench(QUICK, gate.operation, pool_sizes={"std": 2}, poll=0.01)
+    application = harness(QUICK, gate.operation, pool_sizes={"std": 2}, poll=0.01)
     held = put(application, gate.operation)
     gate.entered.acquire()
     freezing = threading.Thread(target=application.time_travel.freeze)
@@ -103,9 +103,9 @@ def test_nothing_moves_under_a_frozen_clock_but_by_the_time_travel(bench: Benche
     until(lambda: ended(application, later), "the thaw")
 
 
-def test_a_pause_waits_for_a_checkpoint_and_a_resume_goes_on(bench: Benches) -> None:
+def test_a_pause_waits_for_a_checkpoint_and_a_resume_goes_on(harness: HarnessFactory) -> None:
     gate = Gate()
-    application = bench(gate.operation, pool_sizes={"std": 1}, **PATIENT)
+    application = harness(gate.operation, pool_sizes={"std": 1}, **PATIENT)
     op_id = put(application, gate.operation)
     gate.entered.acquire()
     pausing = threading.Thread(target=application.worker.pause)
@@ -120,9 +120,9 @@ def test_a_pause_waits_for_a_checkpoint_and_a_resume_goes_on(bench: Benches) -> 
     assert gate.visits == 1
 
 
-def test_a_step_that_hangs_is_given_up_and_its_thread_never_writes_again(bench: Benches) -> None:
+def test_a_step_that_hangs_is_given_up_and_its_thread_never_writes_again(harness: HarnessFactory) -> None:
     gate = Gate(deadline=0.05, retries=1)
-    application = bench(gate.operation, QUICK, pool_sizes={"std": 1}, poll=0.05)
+    application = harness(gate.operation, QUICK, pool_sizes={"std": 1}, poll=0.05)
     op_id = put(application, gate.operation)
     until(lambda: ended(application, op_id), "the second attempt to hang too")
     state, error, epoch = application.operation(op_id, "state", "error", "epoch")
@@ -136,9 +136,9 @@ def test_a_step_that_hangs_is_given_up_and_its_thread_never_writes_again(bench: 
     until(lambda: ended(application, after), "the queue")
 
 
-def test_a_step_that_hangs_does_not_hang_the_time_travel(bench: Benches) -> None:
+def test_a_step_that_hangs_does_not_hang_the_time_travel(harness: HarnessFactory) -> None:
     gate = Gate(deadline=0.05, retries=1)
-    application = bench(gate.operation, QUICK)
+    application = harness(gate.operation, QUICK)
     op_id = put(application, gate.operation)
     assert application.time_travel.settle()[1] == 1
     assert application.operation(op_id, "state") == ("failed",)
@@ -147,24 +147,24 @@ def test_a_step_that_hangs_does_not_hang_the_time_travel(bench: Benches) -> None
     gate.open.set()
 
 
-def test_a_stop_hands_back_what_it_cannot_finish_and_counts_no_crash(bench: Benches) -> None:
+def test_a_stop_hands_back_what_it_cannot_finish_and_counts_no_crash(harness: HarnessFactory) -> None:
     gate = Gate()
-    first = bench(gate.operation, pool_sizes={"std": 1})
+    first = harness(gate.operation, pool_sizes={"std": 1})
     op_id = put(first, gate.operation, key="k")
     gate.entered.acquire()
     first.worker.stop(grace=0)
     assert first.operation(op_id, "state", "owner", "crashes") == ("waiting", None, 0)
     gate.open.set()
-    second = bench(gate.operation, pool_sizes={"std": 1})
+    second = harness(gate.operation, pool_sizes={"std": 1})
     until(lambda: ended(second, op_id), "the successor")
     assert second.operation(op_id, "state", "crashes") == ("done", 0)
     with second.runtime.database.read() as db:
         assert len(db.raw("SELECT id FROM worker").fetchall()) == 1
 
 
-def test_a_stop_lets_a_step_finish_within_its_grace(bench: Benches) -> None:
+def test_a_stop_lets_a_step_finish_within_its_grace(harness: HarnessFactory) -> None:
     gate = Gate()
-    application = bench(gate.operation, pool_sizes={"std": 1})
+    application = harness(gate.operation, pool_sizes={"std": 1})
     op_id = put(application, gate.operation)
     gate.entered.acquire()
     stopping = threading.Thread(target=application.worker.stop, args=(60.0,))
@@ -176,8 +176,8 @@ def test_a_stop_lets_a_step_finish_within_its_grace(bench: Benches) -> None:
     assert gate.visits == 1
 
 
-def test_a_worker_that_was_buried_signs_in_again(bench: Benches) -> None:
-    application = bench(QUICK, pool_sizes={"std": 1}, **PATIENT)
+def test_a_worker_that_was_buried_signs_in_again(harness: HarnessFactory) -> None:
+    application = harness(QUICK, pool_sizes={"std": 1}, **PATIENT)
     before = application.worker.heartbeat.id
     application.write(lambda ctx: ctx.db.delete(workers, id=before))
     op_id = put(application, QUICK)
@@ -185,8 +185,8 @@ def test_a_worker_that_was_buried_signs_in_again(bench: Benches) -> None:
     assert application.worker.heartbeat.id != before
 
 
-def test_a_claim_whose_commit_went_unheard_is_found_again(bench: Benches) -> None:
-    application = bench(QUICK, lease=0.1)
+def test_a_claim_whose_commit_went_unheard_is_found_again(harness: HarnessFactory) -> None:
+    application = harness(QUICK, lease=0.1)
     op_id = put(application, QUICK)
     run, _ = application.worker.claim()
     assert run is not None
@@ -196,10 +196,10 @@ def test_a_claim_whose_commit_went_unheard_is_found_again(bench: Benches) -> Non
     assert application.operation(op_id, "state", "crashes") == ("done", 1)
 
 
-def test_each_queue_has_its_own_threads(bench: Benches) -> None:
+def test_each_queue_has_its_own_threads(harness: HarnessFactory) -> None:
     gate = Gate()
     slow = Operation(kind="t.slow", args=Nothing, steps=gate.operation.steps, queue="bulk")
-    application = bench(slow, QUICK, pool_sizes={"std": 1, "bulk": 1})
+    application = harness(slow, QUICK, pool_sizes={"std": 1, "bulk": 1})
     put(application, slow)
     gate.entered.acquire()
     put(application, slow)

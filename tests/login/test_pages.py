@@ -23,7 +23,7 @@ from tests.login.browser import browser, window
 from tests.login.conftest import App, make_app
 from tests.login.test_mail import certificate
 from tests.login.visitor import PASSWORD, Visitor
-from tests.told import mails
+from tests.observed import mails
 
 NEW = "a-harbour-full-of-quiet-boats"
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.cloud import Cloud
 from tests.login.visitor import PASSWORD, Visitor, leap
-from tests.told import mails
+from tests.observed import mails
 
 NEW = "a-harbour-full-of-quiet-boats"
 

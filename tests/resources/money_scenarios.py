@@ -11,6 +11,7 @@ from httpx2 import Client
 from crofter.drivers.payments import InDoubt, Outcome, SimulatedGateway
 from crofter.engine import Step
 from tests.cloud import Cloud
+from tests.observed import actions, mails
 from tests.resources.money import (
     books_are_in_order,
     done,
@@ -23,7 +24,6 @@ from tests.resources.money import (
     until,
 )
 from tests.sweep import PLANTED
-from tests.told import actions, mails
 
 EVENING, MIDNIGHT, NIGHT = "2027-03-31T20:00:00", "2027-04-01T00:00:10", "2027-03-11T02:00:00"
 TRANSFERS = "/v4/account/service-transfers"

@@ -14,10 +14,10 @@ from crofter.resources.billing import invoices
 from crofter.resources.closing import rules as closing
 from crofter.resources.instances import delete as deletion
 from tests.cloud import Cloud
+from tests.observed import actions, errors, mails
 from tests.resources.money import stand_at
 from tests.resources.stock import Stock
 from tests.sweep import planted
-from tests.told import actions, errors, mails
 
 FIELDS = {
     "active_promotions",

@@ -11,8 +11,8 @@ from httpx2 import Client, Response
 
 from crofter.drivers.payments import InDoubt, Outcome, SimulatedGateway
 from tests.cloud import Cloud
+from tests.observed import actions, errors
 from tests.resources.money import CARD, stand_at
-from tests.told import actions, errors
 
 DECLINED = "4000000000000002"
 

@@ -9,6 +9,7 @@ import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
+from tests.observed import actions, errors, mails
 from tests.resources.money import (
     books_are_in_order,
     done,
@@ -18,7 +19,6 @@ from tests.resources.money import (
     stand_at,
     until,
 )
-from tests.told import actions, errors, mails
 
 MARCH = "2027-03-01T00:00:00"
 LATE_MARCH = "2027-03-29T00:00:00"

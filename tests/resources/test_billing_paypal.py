@@ -10,8 +10,8 @@ from httpx2 import Client, Response
 
 from tests.at_once import at_once
 from tests.cloud import Cloud
+from tests.observed import actions, errors
 from tests.resources.money import books_are_in_order, done, rows
-from tests.told import actions, errors
 
 STAGE, EXECUTE = "/v4/account/payments/paypal", "/v4/account/payments/paypal/execute"
 BODY = {"usd": "20.00", "redirect_url": "https://example.com/back", "cancel_url": "https://example.com/no"}

@@ -10,6 +10,7 @@ from httpx2 import Client
 from crofter.drivers.hypervisor import DomainRef
 from crofter.resources.instances import hypervisor_client
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.resources.compute import (
     act,
     configs,
@@ -23,7 +24,6 @@ from tests.resources.compute import (
     refused,
     status,
 )
-from tests.told import errors
 
 URL = "/v4/compute/instances"
 SLOTS = ("sda", "sdb", "sdc", "sdd", "sde", "sdf", "sdg", "sdh")

@@ -11,6 +11,7 @@ from httpx2 import Client
 from crofter.drivers.hypervisor import DiskRef
 from crofter.resources.instances import hypervisor_client
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.resources.compute import (
     IMAGE,
     PASSWORD,
@@ -26,7 +27,6 @@ from tests.resources.compute import (
     status,
     transitions,
 )
-from tests.told import errors
 
 URL = "/v4/compute/instances"
 POWERED_OFF = "Compute must be powered off in order to reset root password."

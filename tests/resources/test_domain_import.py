@@ -20,8 +20,8 @@ from crofter.drivers.dns import Zone, ZoneFiles, transfer
 from crofter.drivers.probes.addresses import Refused
 from tests.cloud import Cloud
 from tests.drivers.dns_servers import BINARIES, Behaviour, RealServer, binary, framed, stranger
+from tests.observed import actions, errors
 from tests.resources.test_domains import DOMAINS, create
-from tests.told import actions, errors
 
 SOA = ("example.org.", 300, "IN", "SOA", "ns.example.net. first\\.last.example.org. 7 10 20 30 40")
 RECORDS = (

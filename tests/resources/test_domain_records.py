@@ -8,8 +8,8 @@ import pytest
 from httpx2 import Client, Response
 
 from crofter.resources.domains.records import rules
+from tests.observed import errors
 from tests.resources.test_domains import DOMAINS, create
-from tests.told import errors
 
 UNUSED = {"priority": 0, "weight": 0, "port": 0, "service": None, "protocol": None, "tag": None, "ttl_sec": 0}
 CNAMES = [(None, "Record conflict - CNAMES must be unique")]

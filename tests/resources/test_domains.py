@@ -9,8 +9,8 @@ from httpx2 import Client, Response
 
 from crofter.resources.domains import operations
 from tests.cloud import Cloud
+from tests.observed import actions, errors
 from tests.resources.compute import create as create_instance
-from tests.told import actions, errors
 
 DOMAINS = "/v4/domains"
 MASTER = {"type": "master", "domain": "example.org", "soa_email": "admin@example.org"}

@@ -12,7 +12,7 @@ from crofter.kinds import Entity
 from crofter.resources.users import store as users
 from tests.cloud import Cloud
 from tests.edge.people import restricted
-from tests.told import errors
+from tests.observed import errors
 
 DAY = 24 * 3600
 FIELDS = [

@@ -9,7 +9,7 @@ import pytest
 from httpx2 import Client
 
 from crofter.drivers.hypervisor import Network, Rule
-from crofter.drivers.hypervisor.ledger.things import Wiring
+from crofter.drivers.hypervisor.ledger.entries import Wiring
 from crofter.engine import Sleep
 from crofter.resources.firewalls import operations
 from crofter.resources.firewalls.operations import apply_some
@@ -33,10 +33,10 @@ def network(cloud: Cloud, instance_id: int) -> Network:
     """What its host lets through to a machine, and from it."""
     hypervisor: Any = cloud.runtime.hypervisor
     with hypervisor._transactions.reading() as ledger:
-        thing = ledger.find(Wiring, instance_id)
-        assert thing is not None
-        assert thing.doc is not None
-        return thing.doc.network  # type: ignore[no-any-return]
+        entry = ledger.find(Wiring, instance_id)
+        assert entry is not None
+        assert entry.doc is not None
+        return entry.doc.network  # type: ignore[no-any-return]
 
 
 def filter_of(cloud: Cloud, instance_id: int) -> tuple[Rule, ...]:

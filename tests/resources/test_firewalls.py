@@ -10,7 +10,7 @@ import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
-from tests.told import errors
+from tests.observed import errors
 
 PATH = "/v4/networking/firewalls"
 POLICIES = {"inbound_policy": "DROP", "outbound_policy": "ACCEPT"}

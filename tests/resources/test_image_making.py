@@ -10,8 +10,8 @@ from httpx2 import Client
 from crofter.resources.instances import sweeping
 from crofter.resources.instances.capture import rules
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.sweep import violations
-from tests.told import errors
 
 INSTANCE = {"type": "g6-nanode-1", "region": "us-east"}
 PASSWORD = "a-long-Winding-r0ad"

@@ -16,8 +16,8 @@ from httpx2 import Client
 from crofter.edge import streamed
 from crofter.resources.instances.capture import checks, receiving
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.sweep import violations
-from tests.told import errors
 
 NEW = {"label": "sent", "region": "us-east", "description": "a system"}
 FILE = gzip.compress(b"system" * 100_000)

@@ -9,6 +9,7 @@ from httpx2 import Client
 
 from tests.cloud import Cloud
 from tests.edge.people import restricted
+from tests.observed import errors
 from tests.resources.compute import (
     BUSY,
     UNAUTHORIZED,
@@ -25,7 +26,6 @@ from tests.resources.compute import (
     transitions,
     view,
 )
-from tests.told import errors
 
 URL = "/v4/compute/instances"
 ONTO_ITSELF = "A Compute cannot be cloned onto itself"

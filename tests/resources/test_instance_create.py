@@ -10,6 +10,7 @@ from httpx2 import Client
 from crofter import ssh
 from tests.cloud import Cloud
 from tests.edge.people import restricted
+from tests.observed import errors
 from tests.resources.compute import (
     IMAGE,
     PASSWORD,
@@ -27,7 +28,6 @@ from tests.resources.compute import (
     transitions,
     view,
 )
-from tests.told import errors
 
 URL = "/v4/compute/instances"
 NO_TYPE = "A valid plan type by that ID was not found"

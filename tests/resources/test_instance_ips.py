@@ -16,8 +16,8 @@ from crofter.resources.instances.ips import blocks
 from crofter.resources.instances.ips.blocks import address_block
 from tests.at_once import at_once
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.resources.compute import act, create, deploy, entity, events, last, refused, view
-from tests.told import errors
 
 URL = "/v4/compute/instances"
 JUSTIFY = (

@@ -12,6 +12,7 @@ from crofter.db import collections
 from crofter.db.collections import FEW
 from tests.cloud import Cloud
 from tests.edge.people import restricted
+from tests.observed import errors
 from tests.resources.compute import (
     NOT_FOUND,
     UNAUTHORIZED,
@@ -25,7 +26,6 @@ from tests.resources.compute import (
     status,
     view,
 )
-from tests.told import errors
 
 URL = "/v4/compute/instances"
 

@@ -9,8 +9,8 @@ import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.resources.money import books_are_in_order, invoices, items, rows, stand_at, until
-from tests.told import errors
 
 CLIENTS, PLAN = "/v4/longview/clients", "/v4/longview/plan"
 SUBSCRIPTIONS = "/v4/longview/subscriptions"

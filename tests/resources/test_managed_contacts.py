@@ -6,7 +6,7 @@ import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
-from tests.told import errors
+from tests.observed import errors
 
 PATH = "/v4/managed/contacts"
 

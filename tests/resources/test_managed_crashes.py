@@ -10,11 +10,11 @@ from httpx2 import Client
 from crofter.engine import Step
 from crofter.resources.managed.services import rounds
 from tests.cloud import Cloud
+from tests.observed import actions, mails
 from tests.resources.monitoring import PATH, dora, issues, server, status, tickets, watch
 from tests.resources.servers import Server
 from tests.served import serving
 from tests.sweep import planted
-from tests.told import actions, mails
 
 __all__ = ["dora", "server"]
 

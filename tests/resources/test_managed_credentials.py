@@ -11,7 +11,7 @@ from crofter import audit
 from crofter.context import Context
 from crofter.resources.managed.credentials import rules
 from tests.cloud import Cloud
-from tests.told import errors
+from tests.observed import errors
 
 PATH = "/v4/managed/credentials"
 

@@ -18,10 +18,10 @@ from crofter.resources.managed.enabling import disable
 from crofter.resources.managed.services import rounds
 from crofter.resources.support import staff
 from tests.cloud import Cloud
+from tests.observed import actions, mails
 from tests.resources.followers import eventually
 from tests.resources.monitoring import PATH, dora, force, issues, server, status, tickets, watch
 from tests.resources.servers import Server, certificate
-from tests.told import actions, mails
 
 __all__ = ["dora", "server"]
 

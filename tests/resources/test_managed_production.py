@@ -10,8 +10,8 @@ import pytest
 from crofter.config import load
 from crofter.resources.managed.services import policy
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.resources.compute import refused
-from tests.told import errors
 
 PATH = "/v4/managed/services"
 NETWORKS = "us-east=192.168.128.0/17 us-east=10.1.0.0/16 eu-west=10.2.0.0/16"

@@ -8,11 +8,11 @@ import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
+from tests.observed import actions, errors
 from tests.resources.compute import IMAGE, PASSWORD, create, deploy
 from tests.resources.money import stand_at
 from tests.resources.monitoring import PATH, dora, force, issues, server, status, tickets, watch
 from tests.resources.servers import Server
-from tests.told import actions, errors
 
 __all__ = ["dora", "server"]
 

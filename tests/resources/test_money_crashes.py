@@ -10,6 +10,7 @@ from crofter import operations
 from crofter.engine import Operation, Step
 from crofter.resources.billing.payments import UNDER_WAY
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.resources.money import done
 from tests.resources.money_scenarios import (
     SCENARIOS,
@@ -23,7 +24,6 @@ from tests.resources.money_scenarios import (
     use,
 )
 from tests.sweep import planted
-from tests.told import errors
 
 API_MODULES = ("crofter.resources.billing.", "crofter.resources.transfers.")
 POINTS: list[tuple[Operation, Step]] = [

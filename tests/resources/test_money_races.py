@@ -12,8 +12,8 @@ from crofter.resources.billing.payments import UNDER_WAY
 from crofter.resources.transfers.rules import NOT_PENDING
 from tests.at_once import at_once
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.resources.money import CARD, books_are_in_order, done, instance, payers, rows, stand_at
-from tests.told import errors
 
 ROUNDS = [pytest.param(3, id="few"), pytest.param(60, id="many", marks=pytest.mark.soak)]
 ACROSS = 4

@@ -11,8 +11,8 @@ from httpx2 import Client, Response
 from crofter.db.tally import BLOCK_BITS, exact
 from crofter.resources.instances.ips import rules as instance_ips
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.resources.compute import BUSY, NOT_FOUND, act, create, deploy, entity, events, last, listed, refused, view
-from tests.told import errors
 
 URL = "/v4/networking/ips"
 INSTANCES = "/v4/compute/instances"

@@ -10,9 +10,9 @@ from httpx2 import Client, Response
 
 from tests.at_once import at_once
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.resources.compute import NOT_FOUND, act, configs, create, deploy, entity, last, listed, refused, view
 from tests.resources.test_networking import INSTANCES, assign, restricted, share, told_to_host
-from tests.told import errors
 
 URL = "/v4/networking/ipv6/ranges"
 VLANS = "/v4beta/networking/vlans"

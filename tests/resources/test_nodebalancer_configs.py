@@ -13,6 +13,7 @@ from httpx2 import Client
 
 from crofter.resources.nodebalancers.configs import rules
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.resources.balancing import (
     BALANCERS,
     add,
@@ -24,7 +25,6 @@ from tests.resources.balancing import (
     nodes,
 )
 from tests.resources.compute import entity, events, last, listed, refused
-from tests.told import errors
 
 TAKEN = "Port must be unique among the configs of a NodeBalancer"
 HIDDEN = "<REDACTED>"

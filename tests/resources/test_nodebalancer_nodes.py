@@ -9,10 +9,10 @@ from httpx2 import Client
 
 from crofter.resources.nodebalancers.nodes import rules
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.resources.balancing import BALANCERS, add, backend, balancer, configs, nodes, restricted
 from tests.resources.compute import IMAGE, PASSWORD, act, entity, events, last, listed, refused, view
 from tests.resources.compute import INSTANCES as URL
-from tests.told import errors
 
 NOT_OURS = "Must be the private address of a Compute in the region of the NodeBalancer"
 TAKEN = "Address must be unique among the nodes of a config"

@@ -8,9 +8,9 @@ import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.resources.balancing import BALANCERS, backend, balancer, configs, nodes, restricted
 from tests.resources.compute import create, entity, events, last, listed, refused
-from tests.told import errors
 
 PLAN = {"Prefer": "plan"}
 TAKEN = "Label must be unique among your NodeBalancers"

@@ -19,9 +19,9 @@ from crofter.db.sql import select
 from crofter.drivers.pictures import image_cleaner
 from crofter.resources.oauth.store import client as clients
 from tests.cloud import Cloud
+from tests.observed import actions, errors
 from tests.pictures import picture
 from tests.resources.test_profile_tokens import authorise
-from tests.told import actions, errors
 
 CALLBACK = "https://planner.example/oauth/callback"
 PATH = "/v4/account/oauth-clients"

@@ -11,7 +11,7 @@ from crofter import clock, ssh
 from crofter.resources.logins.store import device
 from crofter.resources.users.store import BY_USERNAME
 from tests.cloud import Cloud
-from tests.told import actions, errors
+from tests.observed import actions, errors
 
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGfeUOdIeUkKK4zEYS1tJtHg0whT5IDj7xp1EnRzkVGz alice@home"
 

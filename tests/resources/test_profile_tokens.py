@@ -16,8 +16,8 @@ from crofter.resources.oauth.store import authorization, client
 from crofter.resources.users.access import authenticate
 from crofter.resources.users.store import BY_USERNAME, token
 from tests.cloud import Cloud
+from tests.observed import actions, errors
 from tests.tokens import has_checksum
-from tests.told import actions, errors
 
 
 @pytest.mark.both

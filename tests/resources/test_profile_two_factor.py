@@ -11,8 +11,8 @@ from crofter.db.sql import select
 from crofter.resources.profile.two_factor.store import accepts
 from crofter.resources.users.store import BY_USERNAME, user
 from tests.cloud import Cloud
+from tests.observed import actions, errors
 from tests.resources.test_profile import trust
-from tests.told import actions, errors
 
 
 def code(cloud: Cloud, secret: str, steps: int = 0) -> str:

@@ -10,8 +10,8 @@ import pytest
 from httpx2 import Client
 
 from tests.cloud import Cloud
+from tests.observed import errors
 from tests.resources.stock import Stock
-from tests.told import errors
 
 PATH = "/v4/compute/stackscripts"
 SCRIPT = """#!/bin/sh

@@ -12,8 +12,8 @@ from httpx2 import Client
 from crofter.context import Context
 from crofter.resources.support import staff as support_staff
 from tests.cloud import Cloud
+from tests.observed import actions, errors, mails
 from tests.resources.stock import Stock
-from tests.told import actions, errors, mails
 
 PATH = "/v4/support/tickets"
 WORDS = {"summary": "Help", "description": "It does not work."}

@@ -20,8 +20,8 @@ from crofter.errors import Invalid
 from crofter.resources.support import files
 from tests.cloud import Cloud
 from tests.login.browser import browser
+from tests.observed import errors
 from tests.pictures import picture
-from tests.told import errors
 
 PATH = "/v4/support/tickets/1/attachments"
 EICAR = b"X5O!P%@AP[4\\PZX54(P^)7CC)7}$" + b"EICAR-STANDARD-ANTIVIRUS-TEST-FILE!$H+H*"

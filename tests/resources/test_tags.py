@@ -8,7 +8,7 @@ import pytest
 from httpx2 import Client, Response
 
 from tests.cloud import Cloud
-from tests.told import errors
+from tests.observed import errors
 
 
 @pytest.mark.both

@@ -9,9 +9,9 @@ from httpx2 import Client, Response
 
 from crofter import clock
 from tests.cloud import Cloud
+from tests.observed import errors, mails
 from tests.resources.money import books_are_in_order, done, instance, rows, stand_at
 from tests.resources.stock import Stock
-from tests.told import errors, mails
 
 NAMES = ("service-transfers", "entity-transfers")
 ROOT = "correct-horse-battery"

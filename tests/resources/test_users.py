@@ -10,8 +10,8 @@ from httpx2 import Client
 from crofter import registry
 from crofter.resources.users.grants.shapes import KINDS
 from tests.cloud import Cloud
+from tests.observed import actions, errors, mails
 from tests.resources.stock import Stock
-from tests.told import actions, errors, mails
 
 NOBODY = {"errors": [{"reason": "Unauthorized"}]}
 

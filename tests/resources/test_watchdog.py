@@ -151,7 +151,7 @@ def test_maintenance_while_an_instance_is_made(cloud: Cloud, alice: Client) -> N
     assert status(alice, own) in ("running", "offline")
 
 
-def test_mending_everything_brings_hosts_and_regions_back(cloud: Cloud, alice: Client) -> None:
+def test_clearing_everything_brings_hosts_and_regions_back(cloud: Cloud, alice: Client) -> None:
     own = deploy(cloud, alice)
     cloud.fault("host_maintenance", compute_id=own)
     cloud.fault("region_outage", region="us-west")

@@ -19,7 +19,7 @@ PARALLEL = "ip"
 """What one object has several of at a time; of everything else it has one."""
 
 
-class Looked(NamedTuple):
+class ComparedInvoices(NamedTuple):
     """The server, and the invoices of each account by date: those that it made, and those that it should have made."""
 
     cloud: Cloud
@@ -36,27 +36,27 @@ class Looked(NamedTuple):
 
 def everything_is_as_it_should_be(cloud: Cloud, log: Log) -> int:
     """How many invoices were looked at."""
-    looked = _look(cloud, log)
+    compared = _look(cloud, log)
     for check in CHECKS:
-        check(looked)
-    return sum(len(made) for made in looked.found.values())
+        check(compared)
+    return sum(len(made) for made in compared.found.values())
 
 
 def violated(cloud: Cloud, log: Log) -> set[str]:
     """The names of the checks that find something wrong."""
-    looked = _look(cloud, log)
-    return {check.__name__ for check in CHECKS if not _holds(check, looked)}
+    compared = _look(cloud, log)
+    return {check.__name__ for check in CHECKS if not _holds(check, compared)}
 
 
-def _holds(check: Callable[[Looked], None], looked: Looked) -> bool:
+def _holds(check: Callable[[ComparedInvoices], None], compared: ComparedInvoices) -> bool:
     try:
-        check(looked)
+        check(compared)
     except AssertionError:
         return False
     return True
 
 
-def _look(cloud: Cloud, log: Log) -> Looked:
+def _look(cloud: Cloud, log: Log) -> ComparedInvoices:
     told, now = story(log), cloud.runtime.clock.now()
     stored_bills: dict[int, dict[int, tuple[int, Bill]]] = {}
     wanted: dict[int, dict[int, Bill]] = {}
@@ -65,7 +65,7 @@ def _look(cloud: Cloud, log: Log) -> Looked:
         stored_bills[account] = {bill.date: (number, bill) for number, bill in stored}
         assert len(stored_bills[account]) == len(stored), "two invoices of one account have the same date"
         wanted[account] = {bill.date: bill for bill in bills(told, log, account, now)}
-    return Looked(cloud, stored_bills, wanted)
+    return ComparedInvoices(cloud, stored_bills, wanted)
 
 
 def _stored(cloud: Cloud, account: int) -> Iterator[tuple[int, Bill]]:
@@ -78,13 +78,13 @@ def _stored(cloud: Cloud, account: int) -> Iterator[tuple[int, Bill]]:
 # ---- against the story ----------------------------------------------------------------------------------------------
 
 
-def invoices_are_made_when_they_should_be(looked: Looked) -> None:
-    for account, made in looked.found.items():
-        assert sorted(made) == sorted(looked.wanted[account]), account
+def invoices_are_made_when_they_should_be(compared: ComparedInvoices) -> None:
+    for account, made in compared.found.items():
+        assert sorted(made) == sorted(compared.wanted[account]), account
 
 
-def invoices_have_the_lines_that_the_story_comes_to(looked: Looked) -> None:
-    for number, bill, wanted in looked.both():
+def invoices_have_the_lines_that_the_story_comes_to(compared: ComparedInvoices) -> None:
+    for number, bill, wanted in compared.both():
         surplus, missing = Counter(bill.lines) - Counter(wanted.lines), Counter(wanted.lines) - Counter(bill.lines)
         assert (surplus, missing) == (Counter(), Counter()), (number, bill.date, surplus, missing)
 
@@ -92,15 +92,15 @@ def invoices_have_the_lines_that_the_story_comes_to(looked: Looked) -> None:
 # ---- in itself ------------------------------------------------------------------------------------------------------
 
 
-def the_books_are_in_order(looked: Looked) -> None:
-    money.books_are_in_order(looked.cloud)
-    assert rows(looked.cloud, "SELECT 1 FROM invoice_item WHERE total <> amount + tax") == []
-    assert rows(looked.cloud, "SELECT 1 FROM invoice WHERE subtotal < 0 OR tax < 0") == []
-    assert rows(looked.cloud, "SELECT 1 FROM charge WHERE status = 'pending'") == []
+def the_books_are_in_order(compared: ComparedInvoices) -> None:
+    money.books_are_in_order(compared.cloud)
+    assert rows(compared.cloud, "SELECT 1 FROM invoice_item WHERE total <> amount + tax") == []
+    assert rows(compared.cloud, "SELECT 1 FROM invoice WHERE subtotal < 0 OR tax < 0") == []
+    assert rows(compared.cloud, "SELECT 1 FROM charge WHERE status = 'pending'") == []
 
 
-def the_ledger_has_each_leg_to_the_micro_dollar(looked: Looked) -> None:
-    for number, bill in (numbered for made in looked.found.values() for numbered in made.values()):
+def the_ledger_has_each_leg_to_the_micro_dollar(compared: ComparedInvoices) -> None:
+    for number, bill in (numbered for made in compared.found.values() for numbered in made.values()):
         credit = -sum(line.amount for line in bill.lines if line.what == "credit")
         legs = {
             "owed": bill.subtotal + bill.tax,
@@ -108,23 +108,23 @@ def the_ledger_has_each_leg_to_the_micro_dollar(looked: Looked) -> None:
             "promotion": credit,
             "tax": -bill.tax,
         }
-        entries: Any = rows(looked.cloud, f"SELECT book, amount FROM ledger WHERE entry = 'invoice:{number}'")
+        entries: Any = rows(compared.cloud, f"SELECT book, amount FROM ledger WHERE entry = 'invoice:{number}'")
         stored = dict(entries)
         assert stored == {book: amount for book, amount in legs.items() if amount}, number
 
 
-def all_that_is_there_costs_its_owner(looked: Looked) -> None:
+def all_that_is_there_costs_its_owner(compared: ComparedInvoices) -> None:
     """And nothing else does."""
-    alive = rows(looked.cloud, "SELECT id, account_id FROM instance")
-    running = rows(looked.cloud, "SELECT object_id, account_id FROM meter WHERE what = 'compute' AND ended IS NULL")
+    alive = rows(compared.cloud, "SELECT id, account_id FROM instance")
+    running = rows(compared.cloud, "SELECT object_id, account_id FROM meter WHERE what = 'compute' AND ended IS NULL")
     assert sorted(map(tuple, running)) == sorted(map(tuple, alive))
 
 
-def no_hour_of_an_object_is_metered_twice(looked: Looked) -> None:
+def no_hour_of_an_object_is_metered_twice(compared: ComparedInvoices) -> None:
     """One meter ends before the next one begins; if they are one after the other, so do the hours that it has begun."""
     known: dict[tuple[object, ...], list[tuple[int, int, int | None]]] = {}
     columns = "id, coalesce(chain, id), what, object_id, began, ended"
-    for _, chain, what, number, began, ended in rows(looked.cloud, f"SELECT {columns} FROM meter ORDER BY id"):
+    for _, chain, what, number, began, ended in rows(compared.cloud, f"SELECT {columns} FROM meter ORDER BY id"):
         if ended is None or ended > began:  # one that ended before its first hour began is nothing
             known.setdefault((what, number, chain if what == PARALLEL else 0), []).append((chain, began, ended))
     for thing, meters in known.items():
@@ -134,7 +134,7 @@ def no_hour_of_an_object_is_metered_twice(looked: Looked) -> None:
             assert begins >= (began + hours if following == chain else ended), thing
 
 
-CHECKS: tuple[Callable[[Looked], None], ...] = (
+CHECKS: tuple[Callable[[ComparedInvoices], None], ...] = (
     invoices_are_made_when_they_should_be,
     invoices_have_the_lines_that_the_story_comes_to,
     the_ledger_has_each_leg_to_the_micro_dollar,

@@ -45,7 +45,7 @@ def sent(number: int, start: int, stop: int) -> int:
     return (HEAVY if number % 3 == 0 else LIGHT) * max(0, stop // HOUR - start // HOUR)
 
 
-class Loud(SimulatedHypervisor):
+class PredictableTraffic(SimulatedHypervisor):
     """Machines whose traffic anybody can reckon."""
 
     def history(
@@ -55,7 +55,7 @@ class Loud(SimulatedHypervisor):
         return (Usage(start, stop, ipv4_out=sent(ref.id, start, stop)),)
 
 
-class Trouble(SimulatedGateway):
+class FailingGateway(SimulatedGateway):
     """A gateway in a bad year: answers get lost on either way, and workers die on either side of a charge."""
 
     def __init__(self, gateway: SimulatedGateway, seed: int, seen: Counter[str]) -> None:
@@ -75,7 +75,7 @@ class Trouble(SimulatedGateway):
         return outcome
 
 
-class Power:
+class FailingCommits:
     """Fails at a chosen commit of whoever moves the clock: just before it, or just after."""
 
     def __init__(self, cloud: Cloud) -> None:
@@ -104,7 +104,7 @@ class Power:
         self._end(error, session)
 
 
-class Shaky:
+class RestartingServer:
     """A server in this process. The same seed makes the same server, mishaps and all."""
 
     def __init__(self, place: Path | str, seed: int, *, cuts: bool = True) -> None:
@@ -120,11 +120,11 @@ class Shaky:
         self.cloud = Cloud(**self._settings, seed=self._seed, secret_key="5a" * 32)
         runtime = self.cloud.runtime
         assert isinstance(runtime.payments, SimulatedGateway)
-        runtime.payments = Trouble(runtime.payments, self._rng.randrange(2**32), self.seen)
+        runtime.payments = FailingGateway(runtime.payments, self._rng.randrange(2**32), self.seen)
         with self.cloud.runtime.database.read() as db:
             slugs = regions.slugs(db)
-        runtime.hypervisor = Loud(runtime.database, runtime.clock, slugs)
-        self._power = Power(self.cloud) if self._cuts else None
+        runtime.hypervisor = PredictableTraffic(runtime.database, runtime.clock, slugs)
+        self._power = FailingCommits(self.cloud) if self._cuts else None
         self._clients: dict[str, Client] = {}
 
     def now(self) -> int:
@@ -187,7 +187,7 @@ def _stand_still(place: Path | str) -> None:
     database.close()
 
 
-class Killed:
+class KilledServer:
     """A server in a process of its own, which is killed while it moves its clock."""
 
     def __init__(self, folder: Path, seed: int) -> None:

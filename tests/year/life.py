@@ -11,7 +11,7 @@ from httpx2 import Client, Response
 
 from crofter.clock import DAY, HOUR
 from tests.resources.money import CARD
-from tests.year.clouds import BEGINNING, Killed, Shaky
+from tests.year.clouds import BEGINNING, KilledServer, RestartingServer
 
 PLANS = ("g6-nanode-1", "g6-standard-1", "g6-standard-2", "g6-standard-6", "g6-dedicated-8")
 COUNTRIES = ("", "DE", "AU", "US", "GB")
@@ -38,7 +38,7 @@ class Event(NamedTuple):
     entity: str | None
 
 
-class Made(NamedTuple):
+class ResourceChange(NamedTuple):
     """Of volumes and load balancers: what was made, changed or deleted, and when."""
 
     at: int
@@ -62,12 +62,12 @@ class Log:
     """How each transfer ended, and when: no event tells of its completion."""
     countries: dict[int, str] = field(default_factory=dict)
     redeemed: dict[int, int] = field(default_factory=dict)
-    made: list[Made] = field(default_factory=list)
+    made: list[ResourceChange] = field(default_factory=list)
     loud: bool = True
     """Whether the traffic of each instance is known beforehand; otherwise none of it is beyond the plans."""
     _open: int = 0
 
-    def read(self, application: Shaky | Killed) -> None:
+    def read(self, application: RestartingServer | KilledServer) -> None:
         columns = "id, account_id, action, status, created, finished, entity_id"
         for row in application.rows(f"SELECT {columns} FROM event WHERE id >= {self._open} ORDER BY id"):
             self.events[row[0]] = Event(*row)
@@ -78,11 +78,11 @@ class Log:
 class Year:
     """Accounts that create, resize, back up, transfer and delete; in a server that dies on them now and then."""
 
-    def __init__(self, application: Shaky | Killed, seed: int, accounts: int) -> None:
+    def __init__(self, application: RestartingServer | KilledServer, seed: int, accounts: int) -> None:
         self.application = application
         self.rng = random.Random(seed)
         self.done: Counter[str] = Counter()
-        self.log = Log(loud=isinstance(application, Shaky))
+        self.log = Log(loud=isinstance(application, RestartingServer))
         self._began: dict[int, list[int]] = {}
         """When each instance, and what hangs on it, began to cost money."""
         opened = [
@@ -224,7 +224,7 @@ class Year:
             return self._make(at, owner, "nodebalancer", 1, {"region": "us-east"})
         return self._remove(owner, "nodebalancers", mine)
 
-    def _still_there(self, what: str, account: int) -> Made | None:
+    def _still_there(self, what: str, account: int) -> ResourceChange | None:
         last = {fact.number: fact for fact in self.log.made if (fact.what, fact.account) == (what, account)}
         return next((fact for fact in last.values() if fact.size), None)
 
@@ -232,10 +232,10 @@ class Year:
         now = self.application.now()
         answer = owner.post(f"/v4/{what}s", json={"label": f"{what}-{len(self.log.made)}", **body})
         if answer.status_code == 200:
-            self.log.made.append(Made(now, self.numbers[at], what, answer.json()["id"], size))
+            self.log.made.append(ResourceChange(now, self.numbers[at], what, answer.json()["id"], size))
         return answer
 
-    def _grow(self, owner: Client, mine: Made, size: int) -> Response | None:
+    def _grow(self, owner: Client, mine: ResourceChange, size: int) -> Response | None:
         if self._ends_soon(mine):
             return None
         answer = owner.post(f"/v4/volumes/{mine.number}/resize", json={"size": size})
@@ -244,7 +244,7 @@ class Year:
             self.log.made.append(mine._replace(at=self.application.now(), size=size))
         return answer
 
-    def _remove(self, owner: Client, collection: str, mine: Made) -> Response | None:
+    def _remove(self, owner: Client, collection: str, mine: ResourceChange) -> Response | None:
         if self._ends_soon(mine):
             return None
         now = self.application.now()
@@ -253,6 +253,6 @@ class Year:
             self.log.made.append(mine._replace(at=now, size=0))
         return answer
 
-    def _ends_soon(self, mine: Made) -> bool:
+    def _ends_soon(self, mine: ResourceChange) -> bool:
         began = [fact.at for fact in self.log.made if (fact.what, fact.number) == (mine.what, mine.number)]
         return any((self.application.now() - moment) % HOUR >= HOUR - SOON for moment in (0, *began))

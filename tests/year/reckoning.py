@@ -11,7 +11,7 @@ from typing import NamedTuple
 from crofter.clock import DAY, HOUR
 from tests.year.clouds import BEGINNING, GIGABYTE
 from tests.year.life import CODE, Log
-from tests.year.story import PROMOTIONS, TAXES, TYPES, Story, Stretch, first_of, micros, month
+from tests.year.story import PROMOTIONS, TAXES, TYPES, PricedPeriod, Story, first_of, micros, month
 
 CENT = 10_000
 THRESHOLD = 50_000_000
@@ -71,7 +71,7 @@ def line_of(what: str, label: str, unit_price: int, quantity: int, amount: int, 
 def bills(told: Story, log: Log, account: int, until: int) -> list[Bill]:
     """Every invoice of an account: on the first of a month, and at three in the morning when much has come together."""
     hours = sorted(_hours([stretch for stretch in told.every if stretch.account == account], until))
-    purse = Purse(log.redeemed.get(account))
+    credit = PromotionCredit(log.redeemed.get(account))
     open_: dict[tuple[int, str], list[int]] = {}
     done, made = 0, []
     for date, of_month in _dates(until):
@@ -88,7 +88,7 @@ def bills(told: Story, log: Log, account: int, until: int) -> list[Bill]:
         if not due and not gigabytes:
             continue
         rate = Decimal(TAXES.get(log.countries[account], {"percent": 0})["percent"]) / 100
-        made.append(_bill(told, date, open_, gigabytes, rate, purse))
+        made.append(_bill(told, date, open_, gigabytes, rate, credit))
         open_ = {}
     return made
 
@@ -104,7 +104,7 @@ def _dates(until: int) -> Iterator[tuple[int, bool]]:
         day += DAY
 
 
-def _hours(stretches: list[Stretch], until: int) -> Iterator[tuple[int, int, int]]:
+def _hours(stretches: list[PricedPeriod], until: int) -> Iterator[tuple[int, int, int]]:
     """Each hour that has begun: when, of which stretch, and what it adds before the month is paid for."""
     spent: Counter[tuple[int, str]] = Counter()
     caps: dict[tuple[int, str], int] = {}
@@ -135,7 +135,7 @@ def _overage(told: Story, account: int, date: int) -> int:
     return max(0, used // GIGABYTE - given // (edge - first))
 
 
-class Purse:
+class PromotionCredit:
     """What is left of a promotion."""
 
     def __init__(self, redeemed: int | None) -> None:
@@ -155,7 +155,12 @@ class Purse:
 
 
 def _bill(
-    told: Story, date: int, open_: dict[tuple[int, str], list[int]], gigabytes: int, rate: Decimal, purse: Purse
+    told: Story,
+    date: int,
+    open_: dict[tuple[int, str], list[int]],
+    gigabytes: int,
+    rate: Decimal,
+    credit: PromotionCredit,
 ) -> Bill:
     stretches = {id(stretch): stretch for stretch in told.every}
     lines = []
@@ -167,7 +172,7 @@ def _bill(
     if gigabytes:
         amount = gigabytes * GIGABYTE_OF_TRAFFIC
         lines.append(Line("transfer", 0, GIGABYTE_OF_TRAFFIC, gigabytes, amount, cents(amount * rate)))
-    paid = purse.pay(date, sum(line.amount for line in lines))
+    paid = credit.pay(date, sum(line.amount for line in lines))
     if paid:
         relief = min(cents(paid * rate), sum(line.tax for line in lines))
         lines.append(Line("credit", 0, -paid, 1, -paid, -relief))

@@ -104,7 +104,7 @@ def _moves(log: Log) -> Iterator[Fact]:
 
 
 @dataclass
-class Stretch:
+class PricedPeriod:
     """One thing at one price for one account."""
 
     account: int
@@ -127,13 +127,13 @@ class Stretch:
 class Story:
     """All stretches of a year, and the traffic of instances when they left somebody."""
 
-    every: list[Stretch] = field(default_factory=list)
+    every: list[PricedPeriod] = field(default_factory=list)
     managed: set[int] = field(default_factory=set)
     placed: set[int] = field(default_factory=set)
     left: Counter[tuple[int, str]] = field(default_factory=Counter)
     plan: dict[int, str] = field(default_factory=dict)
 
-    def running(self, what: str | None, number: int) -> list[Stretch]:
+    def running(self, what: str | None, number: int) -> list[PricedPeriod]:
         return [
             stretch
             for stretch in self.every
@@ -141,9 +141,9 @@ class Story:
         ]
 
     def start(self, account: int, what: str, number: int, price: tuple[int, int], at: int, gives: int = 0) -> None:
-        self.every.append(Stretch(account, what, number, price, at, at, len(self.every), gives))
+        self.every.append(PricedPeriod(account, what, number, price, at, at, len(self.every), gives))
 
-    def follow(self, old: Stretch, at: int, **changes: Any) -> None:
+    def follow(self, old: PricedPeriod, at: int, **changes: Any) -> None:
         """The hour that has begun is paid as it began."""
         old.ended = at
         self.every.append(replace(old, made=at, began=old.next_hour(at), ended=None, **changes))

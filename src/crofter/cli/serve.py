@@ -220,9 +220,9 @@ def _metrics(settings: Settings, place: int = 0) -> MetricsServer | None:
 
 def _work(start: Start) -> int:
     settings = start.settings
-    heeded = {signal.SIGINT, signal.SIGTERM} | ({signal.SIGHUP} if reloading.hold_back() else set())
+    handled_signals = {signal.SIGINT, signal.SIGTERM} | ({signal.SIGHUP} if reloading.hold_back() else set())
     # Held back before any thread starts, so that none of them dies of what this one waits for.
-    signal.pthread_sigmask(signal.SIG_BLOCK, heeded)
+    signal.pthread_sigmask(signal.SIG_BLOCK, handled_signals)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # one that is ignored is not waited for either
     metrics = _metrics(settings)
     application = _built(settings)
@@ -235,7 +235,7 @@ def _work(start: Start) -> int:
     start.keep(application.first_login)
     if start.kept is not None:
         print(f"  {start.kept}", flush=True)
-    while signal.sigwait(heeded) == signal.SIGHUP:
+    while signal.sigwait(handled_signals) == signal.SIGHUP:
         reloading.reload(start.read_settings, None)
     stopping.end_within(stopping.MOST_SECONDS)
     for action in application.app.parts.on_stop:

@@ -17,7 +17,7 @@ SHORTEST, LONGEST = 0.5, 10.0
 """Seconds from an end to the next start: they double each time, for what ends so soon mostly ends so again."""
 STEADY_SECONDS = 60.0
 """Who has lived so long has not died of its start, and its place counts as new."""
-_HEEDED = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
+_HANDLED_SIGNALS = {signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP}
 
 
 class Place:
@@ -61,14 +61,16 @@ class Workers:
 
     def run(self) -> int:
         """Until a signal has stopped them all."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, _HEEDED)  # they are asked for, in one place, and none gets lost
+        signal.pthread_sigmask(
+            signal.SIG_BLOCK, _HANDLED_SIGNALS
+        )  # they are asked for, in one place, and none gets lost
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # one that is ignored is not waited for either
         while True:
             self._start_due()
             running = any(place.process is not None for place in self._places)
             if self._stopping and not running:
                 return 0
-            self._heed()
+            self._wait_for_signal()
 
     def _start_due(self) -> None:
         now = time.monotonic()
@@ -83,7 +85,7 @@ class Workers:
             code = 1
             try:
                 signal.signal(signal.SIGHUP, signal.SIG_IGN)  # until it knows what to do about one
-                signal.pthread_sigmask(signal.SIG_UNBLOCK, _HEEDED)
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, _HANDLED_SIGNALS)
                 code = self._serve(first=first, place=place)
             except Exception as error:
                 print(f"crofter: {error}", file=sys.stderr)
@@ -91,11 +93,11 @@ class Workers:
                 os._exit(code)
         return process
 
-    def _heed(self) -> None:
+    def _wait_for_signal(self) -> None:
         """Wait for a signal, or for the time of the next start."""
         waiting = [place.start_at for place in self._places if place.process is None and not self._stopping]
         seconds = max(min(waiting) - time.monotonic(), 0.0) if waiting else STEADY_SECONDS
-        told = signal.sigtimedwait(_HEEDED, seconds)
+        told = signal.sigtimedwait(_HANDLED_SIGNALS, seconds)
         if told is not None and told.si_signo in self._stops:
             self._stopping = True
             self._pass_on(signal.SIGTERM)

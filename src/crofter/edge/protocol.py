@@ -24,7 +24,7 @@ MAX_PIPELINED = 16
 UPLOADS = (b"multipart/", b"image/")
 
 
-def _farewell(status: bytes, reason: str) -> bytes:
+def _closing_response(status: bytes, reason: str) -> bytes:
     """An answer in the interface's form to what never became a request; the connection ends with it."""
     body = body_of([Reason(reason)])
     return b"HTTP/1.1 %s\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: %d\r\n\r\n%s" % (
@@ -34,10 +34,10 @@ def _farewell(status: bytes, reason: str) -> bytes:
     )
 
 
-_TOO_LATE = _farewell(b"408 Request Timeout", "Request took too long to arrive")
-_TOO_MUCH = _farewell(b"431 Request Header Fields Too Large", "Request headers are too large")
-_TOO_MANY = _farewell(b"429 Too Many Requests", "Too many requests are waiting on this connection")
-_NO_REQUEST = _farewell(b"400 Bad Request", "Invalid HTTP request")
+_TOO_LATE = _closing_response(b"408 Request Timeout", "Request took too long to arrive")
+_TOO_MUCH = _closing_response(b"431 Request Header Fields Too Large", "Request headers are too large")
+_TOO_MANY = _closing_response(b"429 Too Many Requests", "Too many requests are waiting on this connection")
+_NO_REQUEST = _closing_response(b"400 Bad Request", "Invalid HTTP request")
 
 
 class BoundedProtocol(WriteWatch, HttpToolsProtocol):

@@ -9,175 +9,175 @@ from msgspec.structs import replace
 
 from crofter.drivers.hypervisor import Device, DomainSpec, Empty, FromVolume, Progress, Refused, VolumeRef
 from tests.at_once import at_once
-from tests.drivers.bench import Machine, Yard
+from tests.drivers.harness import DriverCase, Machine
 
 
-def _with_volume(yard: Yard, machine: Machine, volume: VolumeRef) -> DomainSpec:
+def _with_volume(case: DriverCase, machine: Machine, volume: VolumeRef) -> DomainSpec:
     """Define a machine so that it boots with a volume."""
     spec = replace(machine.spec, devices=(*machine.spec.devices, Device("sdc", volume=volume.id)))
-    order = yard.order("define")
-    yard.done(lambda: yard.driver.ensure_domain(machine.domain, spec, order))
+    order = case.order("define")
+    case.done(lambda: case.driver.ensure_domain(machine.domain, spec, order))
     return spec
 
 
-def _detach(yard: Yard, machine: Machine, volume: VolumeRef) -> None:
-    order = yard.order("detach", action="volume_detach")
-    yard.done(lambda: yard.driver.ensure_detached(machine.domain, volume, order))
+def _detach(case: DriverCase, machine: Machine, volume: VolumeRef) -> None:
+    order = case.order("detach", action="volume_detach")
+    case.done(lambda: case.driver.ensure_detached(machine.domain, volume, order))
 
 
-def a_volume_is_being_made_until_it_is_ready(yard: Yard) -> None:
-    machine = yard.machine(on=True)
-    ref, order = VolumeRef(yard.region, yard.number()), yard.order(action="volume_create")
-    assert yard.driver.observe(ref).presence == "absent"
-    begun = yard.driver.ensure_volume(ref, 20, Empty(), order)
-    if not begun.done and not yard.driver.real_time:  # a real host makes an empty one before anybody can look
-        assert yard.driver.observe(ref).presence == "making"
+def a_volume_is_being_made_until_it_is_ready(case: DriverCase) -> None:
+    machine = case.machine(on=True)
+    ref, order = VolumeRef(case.region, case.number()), case.order(action="volume_create")
+    assert case.driver.observe(ref).presence == "absent"
+    begun = case.driver.ensure_volume(ref, 20, Empty(), order)
+    if not begun.done and not case.driver.real_time:  # a real host makes an empty one before anybody can look
+        assert case.driver.observe(ref).presence == "making"
         with pytest.raises(Refused):
-            yard.driver.ensure_attached(machine.domain, ref, yard.order())
-    yard.done(lambda: yard.driver.ensure_volume(ref, 20, Empty(), order))
-    seen = yard.driver.observe(ref)
+            case.driver.ensure_attached(machine.domain, ref, case.order())
+    case.done(lambda: case.driver.ensure_volume(ref, 20, Empty(), order))
+    seen = case.driver.observe(ref)
     assert (seen.presence, seen.size, seen.user) == ("ready", 20, None)
     with pytest.raises(Refused):
-        yard.driver.ensure_volume(ref, 30, Empty(), yard.order())
+        case.driver.ensure_volume(ref, 30, Empty(), case.order())
 
 
-def a_volume_is_plugged_into_one_machine_only(yard: Yard) -> None:
-    first, second, volume = yard.machine(on=True), yard.machine(on=True), yard.volume()
-    yard.attach(first.domain, volume)
-    assert yard.driver.observe(first.domain).volumes == (volume.id,)
+def a_volume_is_plugged_into_one_machine_only(case: DriverCase) -> None:
+    first, second, volume = case.machine(on=True), case.machine(on=True), case.volume()
+    case.attach(first.domain, volume)
+    assert case.driver.observe(first.domain).volumes == (volume.id,)
     with pytest.raises(Refused):
-        yard.driver.ensure_attached(second.domain, volume, yard.order())
-    assert yard.driver.observe(volume).user == first.domain.id
-    assert yard.driver.observe(second.domain).volumes == ()
+        case.driver.ensure_attached(second.domain, volume, case.order())
+    assert case.driver.observe(volume).user == first.domain.id
+    assert case.driver.observe(second.domain).volumes == ()
 
 
-def a_volume_is_taken_from_the_moment_its_plugging_begins(yard: Yard) -> None:
-    first, second, volume = yard.machine(on=True), yard.machine(on=True), yard.volume()
-    if not yard.driver.ensure_attached(first.domain, volume, yard.order()).done:
+def a_volume_is_taken_from_the_moment_its_plugging_begins(case: DriverCase) -> None:
+    first, second, volume = case.machine(on=True), case.machine(on=True), case.volume()
+    if not case.driver.ensure_attached(first.domain, volume, case.order()).done:
         with pytest.raises(Refused):
-            yard.driver.ensure_attached(second.domain, volume, yard.order())
+            case.driver.ensure_attached(second.domain, volume, case.order())
         with pytest.raises(Refused):
-            yard.driver.ensure_gone(volume, yard.order())
+            case.driver.ensure_gone(volume, case.order())
 
 
-def of_two_machines_that_want_a_volume_at_once_one_has_it(yard: Yard) -> None:
-    machines, volume = (yard.machine(on=True), yard.machine(on=True)), yard.volume()
-    orders = [yard.order(), yard.order()]
+def of_two_machines_that_want_a_volume_at_once_one_has_it(case: DriverCase) -> None:
+    machines, volume = (case.machine(on=True), case.machine(on=True)), case.volume()
+    orders = [case.order(), case.order()]
 
     def ask(number: int) -> Progress | None:
         try:
-            return yard.bench.start().ensure_attached(machines[number].domain, volume, orders[number])
+            return case.harness.start().ensure_attached(machines[number].domain, volume, orders[number])
         except Refused:
             return None
 
     answers = at_once(partial(ask, 0), partial(ask, 1))
     assert len([answer for answer in answers if answer is not None]) == 1
-    yard.bench.wait(30)
-    assert [yard.driver.observe(machine.domain).volumes for machine in machines].count((volume.id,)) == 1
+    case.harness.wait(30)
+    assert [case.driver.observe(machine.domain).volumes for machine in machines].count((volume.id,)) == 1
 
 
-def a_machine_boots_with_the_volumes_of_its_definition(yard: Yard) -> None:
-    machine, volume = yard.machine(), yard.volume()
-    spec = _with_volume(yard, machine, volume)
-    assert yard.driver.observe(volume).user is None
-    yard.boot(machine.domain)
-    seen = yard.driver.observe(machine.domain)
-    assert (seen.active, seen.volumes, yard.driver.observe(volume).user) == (spec, (volume.id,), machine.domain.id)
+def a_machine_boots_with_the_volumes_of_its_definition(case: DriverCase) -> None:
+    machine, volume = case.machine(), case.volume()
+    spec = _with_volume(case, machine, volume)
+    assert case.driver.observe(volume).user is None
+    case.boot(machine.domain)
+    seen = case.driver.observe(machine.domain)
+    assert (seen.active, seen.volumes, case.driver.observe(volume).user) == (spec, (volume.id,), machine.domain.id)
 
 
-def a_machine_does_not_boot_with_a_volume_that_another_one_has(yard: Yard) -> None:
-    holder, machine, volume = yard.machine(on=True), yard.machine(), yard.volume()
-    yard.attach(holder.domain, volume)
-    _with_volume(yard, machine, volume)
+def a_machine_does_not_boot_with_a_volume_that_another_one_has(case: DriverCase) -> None:
+    holder, machine, volume = case.machine(on=True), case.machine(), case.volume()
+    case.attach(holder.domain, volume)
+    _with_volume(case, machine, volume)
     with pytest.raises(Refused):
-        yard.driver.ensure_running(machine.domain, yard.order())
-    assert yard.power(machine.domain) == "off"
-    _detach(yard, holder, volume)
-    yard.boot(machine.domain)
+        case.driver.ensure_running(machine.domain, case.order())
+    assert case.power(machine.domain) == "off"
+    _detach(case, holder, volume)
+    case.boot(machine.domain)
 
 
-def a_machine_does_not_boot_with_a_volume_of_another_region(yard: Yard) -> None:
-    machine, volume = yard.machine(), yard.volume(yard.other_region)
-    _with_volume(yard, machine, volume)
+def a_machine_does_not_boot_with_a_volume_of_another_region(case: DriverCase) -> None:
+    machine, volume = case.machine(), case.volume(case.other_region)
+    _with_volume(case, machine, volume)
     with pytest.raises(Refused):
-        yard.driver.ensure_running(machine.domain, yard.order())
+        case.driver.ensure_running(machine.domain, case.order())
     with pytest.raises(Refused):
-        yard.driver.ensure_attached(machine.domain, VolumeRef(yard.region, volume.id), yard.order())
+        case.driver.ensure_attached(machine.domain, VolumeRef(case.region, volume.id), case.order())
 
 
-def a_machine_that_goes_off_lets_its_volumes_go(yard: Yard) -> None:
-    machine, other, volume = yard.machine(on=True), yard.machine(on=True), yard.volume()
-    yard.attach(machine.domain, volume)
-    yard.bench.kill(machine.domain)
-    assert yard.driver.observe(machine.domain).volumes == ()
-    yard.attach(other.domain, volume)
-    yard.boot(machine.domain)
-    assert yard.driver.observe(machine.domain).volumes == (), "it was plugged in, and not defined"
+def a_machine_that_goes_off_lets_its_volumes_go(case: DriverCase) -> None:
+    machine, other, volume = case.machine(on=True), case.machine(on=True), case.volume()
+    case.attach(machine.domain, volume)
+    case.harness.kill(machine.domain)
+    assert case.driver.observe(machine.domain).volumes == ()
+    case.attach(other.domain, volume)
+    case.boot(machine.domain)
+    assert case.driver.observe(machine.domain).volumes == (), "it was plugged in, and not defined"
 
 
-def a_machine_that_is_off_has_nothing_plugged_in(yard: Yard) -> None:
-    machine, volume = yard.machine(), yard.volume()
-    yard.attach(machine.domain, volume)
-    assert yard.driver.observe(volume).user is None
-    _detach(yard, machine, volume)
+def a_machine_that_is_off_has_nothing_plugged_in(case: DriverCase) -> None:
+    machine, volume = case.machine(), case.volume()
+    case.attach(machine.domain, volume)
+    assert case.driver.observe(volume).user is None
+    _detach(case, machine, volume)
 
 
-def a_detached_volume_can_go_elsewhere(yard: Yard) -> None:
-    machine, other, volume = yard.machine(on=True), yard.machine(on=True), yard.volume()
-    yard.attach(machine.domain, volume)
-    _detach(yard, machine, volume)
-    assert yard.driver.observe(machine.domain).volumes == ()
-    yard.attach(other.domain, volume)
+def a_detached_volume_can_go_elsewhere(case: DriverCase) -> None:
+    machine, other, volume = case.machine(on=True), case.machine(on=True), case.volume()
+    case.attach(machine.domain, volume)
+    _detach(case, machine, volume)
+    assert case.driver.observe(machine.domain).volumes == ()
+    case.attach(other.domain, volume)
 
 
-def a_volume_in_use_is_not_deleted(yard: Yard) -> None:
-    machine, volume = yard.machine(on=True), yard.volume()
-    yard.attach(machine.domain, volume)
+def a_volume_in_use_is_not_deleted(case: DriverCase) -> None:
+    machine, volume = case.machine(on=True), case.volume()
+    case.attach(machine.domain, volume)
     with pytest.raises(Refused):
-        yard.driver.ensure_gone(volume, yard.order())
-    assert yard.driver.observe(volume).presence == "ready"
-    yard.remove(machine.domain)
-    yard.remove(volume)
-    assert yard.driver.observe(volume).presence == "absent"
+        case.driver.ensure_gone(volume, case.order())
+    assert case.driver.observe(volume).presence == "ready"
+    case.remove(machine.domain)
+    case.remove(volume)
+    assert case.driver.observe(volume).presence == "absent"
     with pytest.raises(Refused):
-        yard.driver.ensure_volume(volume, 20, Empty(), yard.order())
+        case.driver.ensure_volume(volume, 20, Empty(), case.order())
 
 
-def a_volume_grows_in_use_and_never_shrinks(yard: Yard) -> None:
-    machine, volume, order = yard.machine(on=True), yard.volume(), yard.order(action="volume_resize")
-    yard.driver.ensure_grown(volume, 30, order)
-    yard.attach(machine.domain, volume)  # plugged in while it grows, and still so when it has grown
-    yard.done(lambda: yard.driver.ensure_grown(volume, 30, order))
-    seen = yard.driver.observe(volume)
+def a_volume_grows_in_use_and_never_shrinks(case: DriverCase) -> None:
+    machine, volume, order = case.machine(on=True), case.volume(), case.order(action="volume_resize")
+    case.driver.ensure_grown(volume, 30, order)
+    case.attach(machine.domain, volume)  # plugged in while it grows, and still so when it has grown
+    case.done(lambda: case.driver.ensure_grown(volume, 30, order))
+    seen = case.driver.observe(volume)
     assert (seen.size, seen.user) == (30, machine.domain.id)
     with pytest.raises(Refused):
-        yard.driver.ensure_grown(volume, 29, yard.order())
-    assert yard.driver.observe(volume).size == 30
+        case.driver.ensure_grown(volume, 29, case.order())
+    assert case.driver.observe(volume).size == 30
 
 
-def a_copied_volume_is_as_large_as_the_first_at_least(yard: Yard) -> None:
-    machine, source = yard.machine(on=True), yard.volume()
-    yard.attach(machine.domain, source)
+def a_copied_volume_is_as_large_as_the_first_at_least(case: DriverCase) -> None:
+    machine, source = case.machine(on=True), case.volume()
+    case.attach(machine.domain, source)
     with pytest.raises(Refused):
-        yard.driver.ensure_volume(VolumeRef(yard.region, yard.number()), 19, FromVolume(source), yard.order())
-    copy, order = VolumeRef(yard.region, yard.number()), yard.order(action="volume_clone")
-    yard.done(lambda: yard.driver.ensure_volume(copy, 20, FromVolume(source), order))
-    assert yard.driver.observe(copy).user is None
-    assert yard.bench.content(copy) == yard.bench.content(source)
-    missing = FromVolume(VolumeRef(yard.region, yard.number()))
+        case.driver.ensure_volume(VolumeRef(case.region, case.number()), 19, FromVolume(source), case.order())
+    copy, order = VolumeRef(case.region, case.number()), case.order(action="volume_clone")
+    case.done(lambda: case.driver.ensure_volume(copy, 20, FromVolume(source), order))
+    assert case.driver.observe(copy).user is None
+    assert case.harness.content(copy) == case.harness.content(source)
+    missing = FromVolume(VolumeRef(case.region, case.number()))
     with pytest.raises(Refused):
-        yard.driver.ensure_volume(VolumeRef(yard.region, yard.number()), 20, missing, yard.order())
+        case.driver.ensure_volume(VolumeRef(case.region, case.number()), 20, missing, case.order())
 
 
-def a_volume_outlives_a_host(yard: Yard) -> None:
-    machine, volume = yard.machine(on=True), yard.volume()
-    yard.attach(machine.domain, volume)
-    yard.bench.unplug(machine.domain.host)
-    assert yard.driver.observe(volume).presence == "ready"
-    yard.bench.plug(machine.domain.host)
+def a_volume_outlives_a_host(case: DriverCase) -> None:
+    machine, volume = case.machine(on=True), case.volume()
+    case.attach(machine.domain, volume)
+    case.harness.unplug(machine.domain.host)
+    assert case.driver.observe(volume).presence == "ready"
+    case.harness.plug(machine.domain.host)
 
 
-def a_list_finds_volumes_that_no_machine_has(yard: Yard) -> None:
-    volumes = {yard.volume(), yard.volume(yard.other_region)}
-    assert set(yard.driver.list().volumes) == volumes
-    assert yard.driver.list(yard.host()).volumes == ()
+def a_list_finds_volumes_that_no_machine_has(case: DriverCase) -> None:
+    volumes = {case.volume(), case.volume(case.other_region)}
+    assert set(case.driver.list().volumes) == volumes
+    assert case.driver.list(case.host()).volumes == ()

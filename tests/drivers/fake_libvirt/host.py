@@ -14,14 +14,14 @@ from tests.drivers.fake_libvirt.storage import File, Folder, Pool, Stream
 from tests.resources.followers import eventually
 
 ARCHITECTURE = "x86_64"
-_worlds = count(1)
+_fleets = count(1)
 
 
-class World:
+class FakeFleet:
     """All hosts of a test. Addresses are never used twice: the driver keeps connections for as long as it lives."""
 
     def __init__(self) -> None:
-        self.number = next(_worlds)
+        self.number = next(_fleets)
         self.hosts: dict[str, FakeHost] = {}
         self.folders: dict[str, Folder] = {}
         """By path. Hosts of a region have their volumes in the same one."""
@@ -77,8 +77,8 @@ class Network:
 
 
 class FakeHost:
-    def __init__(self, world: World) -> None:
-        self.world = world
+    def __init__(self, fleet: FakeFleet) -> None:
+        self.fleet = fleet
         self.plugged = True
         self.pools: dict[str, Pool] = {}
         self.domains: dict[str, FakeDomain] = {}

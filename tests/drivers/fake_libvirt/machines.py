@@ -154,7 +154,7 @@ class DomainRef:
 
     def blockResize(self, target: str, size: int, _flags: int) -> None:  # noqa: N802
         path = dict(self._on("blockResize").drives())[target]
-        self._host.world.file(path).capacity = size
+        self._host.fleet.file(path).capacity = size
 
     # ---- copies of a running machine --------------------------------------------------------------------------------
 
@@ -177,10 +177,10 @@ class DomainRef:
             element = disk.find("target")
             if element is not None:
                 folder, _, name = element.get("file", "").rpartition("/")
-                kept = self._host.world.folders.setdefault(folder, {})
+                kept = self._host.fleet.folders.setdefault(folder, {})
                 if name in kept:
                     raise Fault("OPERATION_FAILED", f"{name} is there already")
-                kept[name] = self._host.world.file(files[disk.get("name", "")]).copy()
+                kept[name] = self._host.fleet.file(files[disk.get("name", "")]).copy()
         domain.copying = virt.VIR_DOMAIN_JOB_UNBOUNDED
 
     def jobInfo(self) -> list[int]:  # noqa: N802
@@ -242,13 +242,13 @@ class DomainRef:
 
     def _copied(self, domain: FakeDomain, coming: FakeDomain, parameters: dict[str, Any]) -> list[tuple[File, File]]:
         """What is copied where. All that the other QEMU opens must be there before it starts."""
-        world, there = self._host.world, dict(coming.drives())
+        fleet, there = self._host.fleet, dict(coming.drives())
         chosen = parameters.get(virt.VIR_MIGRATE_PARAM_MIGRATE_DISKS, ())
         opened = [*there.values(), *(_text(coming, part) for part in ("os/kernel", "os/initrd"))]
         for path in filter(None, opened):
-            if not world.has(path):
+            if not fleet.has(path):
                 raise Fault("INTERNAL_ERROR", f"Could not open '{path}'")
-        pairs = [(world.file(path), world.file(there[name])) for name, path in domain.drives() if name in chosen]
+        pairs = [(fleet.file(path), fleet.file(there[name])) for name, path in domain.drives() if name in chosen]
         if any(here.capacity != copy.capacity for here, copy in pairs):
             raise Fault("INTERNAL_ERROR", "Source and target image have different sizes")
         if any(there[name] != path for name, path in domain.drives() if name not in chosen):
@@ -276,7 +276,7 @@ def answer_file(host: FakeHost, described: str) -> File:
 
 def _disks_of_helper(host: FakeHost, described: str) -> list[File]:
     disks = {disk.findtext("serial"): _file(disk) for disk in ElementTree.fromstring(described).iter("disk")}
-    return [host.world.file(disks[slot]) for slot in ("sda", "sdb", "sdc")]
+    return [host.fleet.file(disks[slot]) for slot in ("sda", "sdb", "sdc")]
 
 
 def work_on(subject: File, script: str) -> str:

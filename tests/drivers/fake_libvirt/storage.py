@@ -42,7 +42,7 @@ class Pool:
 
     @property
     def folder(self) -> Folder:
-        return self.host.world.folders.setdefault(self.path, {})
+        return self.host.fleet.folders.setdefault(self.path, {})
 
     def isActive(self) -> bool:  # noqa: N802 - libvirt's names, here and below
         return self._active

@@ -102,7 +102,7 @@ class Hypervisor(Protocol):
     real_time: bool
     """Whether any of its machines are real, so that neither they nor work on them stand still with the clock."""
 
-    def tend(self) -> float:
+    def run_periodic_work(self) -> float:
         """Its own periodic work: notice what changed, take samples, clear up after processes that died.
 
         Called again after so many real seconds; never, if they are infinite. Raises nothing.

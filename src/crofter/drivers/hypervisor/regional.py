@@ -70,8 +70,8 @@ class RegionalHypervisor:
             raise Refused("One of the two regions has real hosts, and the other one simulated ones.")
         return driver
 
-    def tend(self) -> float:
-        return self._real.tend()
+    def run_periodic_work(self) -> float:
+        return self._real.run_periodic_work()
 
     def close(self) -> None:
         self._real.close()

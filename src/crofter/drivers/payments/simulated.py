@@ -137,7 +137,7 @@ class SimulatedGateway:
             if not db.update(decline, {"customer": customer}, times=times):
                 db.insert(decline, customer=customer, times=times)
 
-    def mend(self) -> None:
+    def clear_faults(self) -> None:
         with self._database.write() as db:
             db.raw("DELETE FROM simulated_decline")
 

@@ -54,10 +54,10 @@ def _decline(runtime: Runtime, body: CardDeclined) -> None:
     gateway.decline_next(body.euuid, body.times)
 
 
-def _mend(runtime: Runtime) -> None:
+def _clear(runtime: Runtime) -> None:
     gateway = runtime.payments
     if isinstance(gateway, SimulatedGateway):
-        gateway.mend()
+        gateway.clear_faults()
 
 
-CARD_DECLINED = FaultKind("card_declined", CardDeclined, _decline, clear=_mend, same=("euuid",))
+CARD_DECLINED = FaultKind("card_declined", CardDeclined, _decline, clear=_clear, same=("euuid",))

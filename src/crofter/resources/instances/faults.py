@@ -60,10 +60,10 @@ def _host(begins: bool) -> Any:
     return change
 
 
-def _mend_hosts(runtime: Runtime) -> None:
+def _clear_hosts(runtime: Runtime) -> None:
     driver = _simulated(runtime)
     hosts = sorted(driver.faults.conditions().maintenance)
-    driver.faults.mend()
+    driver.faults.clear()
     watchdog.attend(runtime)
     for host in hosts:
         watchdog.look_at_host(runtime, host)
@@ -81,7 +81,7 @@ def _region(begins: bool) -> Any:
     return change
 
 
-def _mend_regions(runtime: Runtime) -> None:
+def _clear_regions(runtime: Runtime) -> None:
     driver = _simulated(runtime)
     for slug in sorted(driver.faults.conditions().outages):
         driver.faults.outage(slug, begins=False)
@@ -97,9 +97,9 @@ def _migration_pending(runtime: Runtime, body: OfInstance) -> None:
 
 FAULTS = (
     FaultKind("power_off", OfInstance, _power_off),
-    FaultKind("host_maintenance", OfInstance, _host(True), clear=_mend_hosts, same=("compute_id",)),
+    FaultKind("host_maintenance", OfInstance, _host(True), clear=_clear_hosts, same=("compute_id",)),
     FaultKind("host_back", OfInstance, _host(False), ends=("host_maintenance",)),
-    FaultKind("region_outage", OfRegion, _region(True), clear=_mend_regions, same=("region",)),
+    FaultKind("region_outage", OfRegion, _region(True), clear=_clear_regions, same=("region",)),
     FaultKind("region_back", OfRegion, _region(False), ends=("region_outage",)),
     FaultKind("migration_pending", OfInstance, _migration_pending),
 )

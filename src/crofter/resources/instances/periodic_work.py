@@ -33,7 +33,7 @@ class PeriodicWorkThread:
         pause = 0.0
         while not self._stopping.wait(min(pause, LONGEST)):
             try:
-                pause = hypervisor_client.hypervisor(self._runtime).tend()
+                pause = hypervisor_client.hypervisor(self._runtime).run_periodic_work()
                 watchdog.attend(self._runtime)
             except Exception:
                 log.exception("the periodic work on hosts broke off")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from crofter.db import Row, query
 from crofter.db.sql import bindparam, select
 from crofter.drivers.hypervisor.ledger import tables
+from crofter.drivers.hypervisor.ledger.entries import Domain, Entry
 from crofter.drivers.hypervisor.ledger.ledger import Ledger
-from crofter.drivers.hypervisor.ledger.things import Domain, Thing
 from crofter.drivers.hypervisor.reports import Change, Power, Reason
 from crofter.drivers.hypervisor.specs import DomainRef
 
@@ -30,12 +30,12 @@ _AFTER = query(
 )
 
 
-def tell(ledger: Ledger, thing: Thing[Domain], doc: Domain) -> None:
+def tell(ledger: Ledger, entry: Entry[Domain], doc: Domain) -> None:
     """That it is on or off now, and why, whether or not that is news."""
     ledger.db.insert(
         tables.change,
-        domain=thing.id,
-        host=thing.host,
+        domain=entry.id,
+        host=entry.host,
         power="on" if doc.on else "off",
         reason=doc.reason,
         at=ledger.now,

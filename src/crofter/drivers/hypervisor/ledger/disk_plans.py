@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Absent, Refused
 from crofter.drivers.hypervisor.ledger import image_plans
+from crofter.drivers.hypervisor.ledger.entries import Backup, Disk, Entry, digest, fresh_disk
 from crofter.drivers.hypervisor.ledger.ledger import Ledger
 from crofter.drivers.hypervisor.ledger.plans import Effect, Plan, Planner, already, single_effect
-from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Thing, digest, fresh_disk
 from crofter.drivers.hypervisor.reports import SavedDisk
 from crofter.drivers.hypervisor.specs import (
     DiskRef,
@@ -24,15 +24,15 @@ from crofter.drivers.hypervisor.specs import (
 
 
 def make(spec: DiskSpec, source: Source) -> Planner[Disk]:
-    def plan(ledger: Ledger, thing: Thing[Disk], _ends: int) -> Plan:
-        old = thing.doc
+    def plan(ledger: Ledger, entry: Entry[Disk], _ends: int) -> Plan:
+        old = entry.doc
         if old is not None and old.ready:
             if (old.size, old.filesystem) != (spec.size, spec.filesystem):
-                raise Refused(f"Disk {thing.id} exists already, and is another one.")
-            return already(Disk, thing)
+                raise Refused(f"Disk {entry.id} exists already, and is another one.")
+            return already(Disk, entry)
         new = _copied(ledger, spec, source)
         amount = 0 if isinstance(source, Empty) else spec.size
-        return Plan((Effect(Disk, replace(thing, doc=new), replace(new, ready=True)),), amount)
+        return Plan((Effect(Disk, replace(entry, doc=new), replace(new, ready=True)),), amount)
 
     return plan
 
@@ -79,41 +79,41 @@ def _fits(spec: DiskSpec, needed: int) -> None:
 
 
 def resize(size: int) -> Planner[Disk]:
-    def plan(ledger: Ledger, thing: Thing[Disk], _ends: int) -> Plan:
-        disk = _free(ledger, thing)
+    def plan(ledger: Ledger, entry: Entry[Disk], _ends: int) -> Plan:
+        disk = _free(ledger, entry)
         if size == disk.size:
-            return already(Disk, thing)
+            return already(Disk, entry)
         if size < max(disk.used, 1):
             raise Refused(f"The files on the disk need {disk.used} MB.")
-        return single_effect(Disk, thing, replace(disk, size=size), amount=max(disk.size, size))
+        return single_effect(Disk, entry, replace(disk, size=size), amount=max(disk.size, size))
 
     return plan
 
 
 def seed(written: Seed, token: str) -> Planner[Disk]:
-    def plan(ledger: Ledger, thing: Thing[Disk], _ends: int) -> Plan:
-        disk = _free(ledger, thing)
+    def plan(ledger: Ledger, entry: Entry[Disk], _ends: int) -> Plan:
+        disk = _free(ledger, entry)
         if disk.filesystem in ("swap", "initrd"):
             raise Refused("There is no system on the disk.")
         # The bytes change, and nothing is kept from which a password could be guessed.
         content = digest("seed", disk.content, token, written.keys, written.hostname)
-        return single_effect(Disk, thing, replace(disk, content=content))
+        return single_effect(Disk, entry, replace(disk, content=content))
 
     return plan
 
 
-def _free(ledger: Ledger, thing: Thing[Disk]) -> Disk:
-    if thing.doc is None or not thing.doc.ready:
-        raise Refused(f"Disk {thing.id} is not ready.")
-    if ledger.user(thing) is not None:
-        raise Refused(f"Disk {thing.id} is in use.")
-    return thing.doc
+def _free(ledger: Ledger, entry: Entry[Disk]) -> Disk:
+    if entry.doc is None or not entry.doc.ready:
+        raise Refused(f"Disk {entry.id} is not ready.")
+    if ledger.user(entry) is not None:
+        raise Refused(f"Disk {entry.id} is in use.")
+    return entry.doc
 
 
 def save(refs: tuple[DiskRef, ...]) -> Planner[Backup]:
-    def plan(ledger: Ledger, thing: Thing[Backup], _ends: int) -> Plan:
-        if thing.doc is not None and thing.doc.ready:
-            return already(Backup, thing)
+    def plan(ledger: Ledger, entry: Entry[Backup], _ends: int) -> Plan:
+        if entry.doc is not None and entry.doc.ready:
+            return already(Backup, entry)
         saved = []
         for ref in refs:
             disk = ledger.get(Disk, ref).doc
@@ -121,19 +121,19 @@ def save(refs: tuple[DiskRef, ...]) -> Planner[Backup]:
                 raise Refused(f"Disk {ref.id} is not ready.")
             saved.append(SavedDisk(ref.id, disk.size, disk.used, disk.filesystem, disk.content, disk.image))
         backup = Backup(tuple(saved))
-        effect = Effect(Backup, replace(thing, doc=backup), replace(backup, ready=True))
+        effect = Effect(Backup, replace(entry, doc=backup), replace(backup, ready=True))
         return Plan((effect,), amount=sum(disk.used for disk in saved))
 
     return plan
 
 
-def remove(ledger: Ledger, thing: Thing[Disk], _ends: int) -> Plan:
-    if thing.doc is None:
-        return already(Disk, thing)
-    if (user := ledger.user(thing)) is not None:
+def remove(ledger: Ledger, entry: Entry[Disk], _ends: int) -> Plan:
+    if entry.doc is None:
+        return already(Disk, entry)
+    if (user := ledger.user(entry)) is not None:
         raise Refused(f"The disk is in use by machine {user.id}.")
-    return single_effect(Disk, thing, None)
+    return single_effect(Disk, entry, None)
 
 
-def remove_backup(_ledger: Ledger, thing: Thing[Backup], _ends: int) -> Plan:
-    return already(Backup, thing) if thing.doc is None else single_effect(Backup, thing, None)
+def remove_backup(_ledger: Ledger, entry: Entry[Backup], _ends: int) -> Plan:
+    return already(Backup, entry) if entry.doc is None else single_effect(Backup, entry, None)

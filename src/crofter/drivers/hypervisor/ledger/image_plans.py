@@ -7,18 +7,18 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Refused
+from crofter.drivers.hypervisor.ledger.entries import Disk, Entry, Image, digest
 from crofter.drivers.hypervisor.ledger.ledger import Ledger
 from crofter.drivers.hypervisor.ledger.plans import Effect, Plan, Planner, already, single_effect
-from crofter.drivers.hypervisor.ledger.things import Disk, Image, Thing, digest
 from crofter.drivers.hypervisor.specs import FromDisk, FromUpload, ImageRef, ImageSource
 
 
 def make(source: ImageSource) -> Planner[Image]:
-    def plan(ledger: Ledger, thing: Thing[Image], _ends: int) -> Plan:
-        if thing.doc is not None and thing.doc.ready:
-            return already(Image, thing)
+    def plan(ledger: Ledger, entry: Entry[Image], _ends: int) -> Plan:
+        if entry.doc is not None and entry.doc.ready:
+            return already(Image, entry)
         new = _of_disk(ledger, source) if isinstance(source, FromDisk) else _of_file(source)
-        effect = Effect(Image, replace(thing, doc=new), replace(new, ready=True))
+        effect = Effect(Image, replace(entry, doc=new), replace(new, ready=True))
         return Plan((effect,), amount=new.used)
 
     return plan
@@ -45,6 +45,6 @@ def ready(ledger: Ledger, ref: ImageRef) -> Image:
     return image
 
 
-def remove(_ledger: Ledger, thing: Thing[Image], _ends: int) -> Plan:
+def remove(_ledger: Ledger, entry: Entry[Image], _ends: int) -> Plan:
     # Written down even if it was never there: a late creation must not bring it back.
-    return already(Image, thing) if thing.doc is None else single_effect(Image, thing, None)
+    return already(Image, entry) if entry.doc is None else single_effect(Image, entry, None)

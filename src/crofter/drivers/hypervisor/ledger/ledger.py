@@ -15,9 +15,9 @@ from crofter.db.sql import and_, bindparam, delete, exists, func, or_, select, t
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.errors import Absent, Stale, Unreachable
 from crofter.drivers.hypervisor.ledger import conditions, read_counts, tables
+from crofter.drivers.hypervisor.ledger.entries import D, Disk, Domain, Entry, Volume
 from crofter.drivers.hypervisor.ledger.fleet import Fleet
 from crofter.drivers.hypervisor.ledger.read_counts import UNTIL_READ
-from crofter.drivers.hypervisor.ledger.things import D, Disk, Domain, Thing, Volume
 from crofter.drivers.hypervisor.reports import Progress
 from crofter.drivers.hypervisor.specs import Ref
 
@@ -26,10 +26,10 @@ LOCKS = 0x51D
 FAULTS = 0
 """Held by whoever makes faults, in the place of a host's number."""
 
-_things = tables.thing.c
+_entries = tables.thing.c
 _work = tables.work.c
-_NAMES = [name for name in _things.keys() if name != "kind"]  # noqa: SIM118 - columns are no dictionary
-_COLUMNS = [_things[name] for name in _NAMES]
+_NAMES = [name for name in _entries.keys() if name != "kind"]  # noqa: SIM118 - columns are no dictionary
+_COLUMNS = [_entries[name] for name in _NAMES]
 
 
 class VolumeAt(Ref, frozen=True):
@@ -90,11 +90,13 @@ class Timing(NamedTuple):
     reached: int | None = None
 
 
-_OF_KIND = select(*_COLUMNS).where(_things.kind == bindparam("kind"))
-_ONE = query(_OF_KIND.where(_things.id == bindparam("id")), Record)
-_ALL = query(_OF_KIND.order_by(_things.id), Record)
+_OF_KIND = select(*_COLUMNS).where(_entries.kind == bindparam("kind"))
+_ONE = query(_OF_KIND.where(_entries.id == bindparam("id")), Record)
+_ALL = query(_OF_KIND.order_by(_entries.id), Record)
 _ON_HOST = query(
-    _OF_KIND.where(or_(_things.host == bindparam("host"), _things.heading == bindparam("host"))).order_by(_things.id),
+    _OF_KIND.where(or_(_entries.host == bindparam("host"), _entries.heading == bindparam("host"))).order_by(
+        _entries.id
+    ),
     Record,
 )
 _ON_THING = (
@@ -114,7 +116,7 @@ _SAVE: Query[Any] = query(
         f"INSERT INTO hypervisor_thing (kind, id, {', '.join(_SAVED)})"
         f" VALUES (:kind, :id, {', '.join(f':{name}' for name in _SAVED)})"
         f" ON CONFLICT (kind, id) DO UPDATE SET {', '.join(f'{name} = excluded.{name}' for name in _SAVED)}"
-    ).bindparams(*(bindparam(name, type_=_things[name].type) for name in ("doc", "becomes")))
+    ).bindparams(*(bindparam(name, type_=_entries[name].type) for name in ("doc", "becomes")))
 )
 _SERVED = query(select(func.count()).select_from(tables.work).where(*_ON_THING))
 _FIRST = query(select(func.min(_work.begun)).where(_work.operation == bindparam("operation")))
@@ -126,8 +128,8 @@ _OLD_WORK = query(delete(tables.work).where(_work.ends < bindparam("before")))
 _OLD_CHANGES = query(delete(tables.change).where(tables.change.c.at < bindparam("before")))
 _LONG_GONE = query(
     delete(tables.thing).where(
-        or_(_things.doc.is_(None), and_(_things.becomes.is_(None), _things.due < bindparam("before"))),
-        ~exists().where(_work.operation == _things.operation, _work.kind == _things.kind, _work.id == _things.id),
+        or_(_entries.doc.is_(None), and_(_entries.becomes.is_(None), _entries.due < bindparam("before"))),
+        ~exists().where(_work.operation == _entries.operation, _work.kind == _entries.kind, _work.id == _entries.id),
     )
 )
 
@@ -174,49 +176,49 @@ class Ledger:
             self._conditions = conditions.load(self.db)
         return self._conditions
 
-    def find(self, document: type[D], number: int) -> Thing[D] | None:
+    def find(self, document: type[D], number: int) -> Entry[D] | None:
         """The thing as it is now; gone ones too."""
         record = self.db.maybe(_ONE, kind=document.kind, id=number)
-        return None if record is None else _thing(document, record).at(self.now)
+        return None if record is None else _entry(document, record).at(self.now)
 
-    def get(self, document: type[D], ref: Ref) -> Thing[D]:
+    def get(self, document: type[D], ref: Ref) -> Entry[D]:
         """The thing on the host where it was put, or Absent; NotYet while its own operation is still at it."""
-        thing = self.find(document, ref.id)
-        if thing is None or thing.doc is None or thing.host != ref.host:
+        entry = self.find(document, ref.id)
+        if entry is None or entry.doc is None or entry.host != ref.host:
             raise Absent(f"There is no {document.kind} {ref.id} on host {ref.host}.")
         self.fleet.must_reach(self.conditions, ref.host)
-        if thing.due is not None and thing.operation == self.serving:
-            raise NotYet(thing.due)
-        return thing
+        if entry.due is not None and entry.operation == self.serving:
+            raise NotYet(entry.due)
+        return entry
 
-    def all(self, document: type[D], host: int | None = None) -> list[Thing[D]]:
+    def all(self, document: type[D], host: int | None = None) -> list[Entry[D]]:
         """What is there, in order of number."""
         if host is None:
             records = self.db.all(_ALL, kind=document.kind)
         else:
             records = self.db.all(_ON_HOST, kind=document.kind, host=host)
-        things = [_thing(document, record).at(self.now) for record in records]
-        return [thing for thing in things if thing.doc is not None and host in (None, thing.host)]
+        entries = [_entry(document, record).at(self.now) for record in records]
+        return [entry for entry in entries if entry.doc is not None and host in (None, entry.host)]
 
     def states(self, document: type[D]) -> list[D]:
         """Every state that a thing is in or may come into, wherever it is."""
-        things = [_thing(document, record) for record in self.db.all(_ALL, kind=document.kind)]
-        return [state for thing in things for state in (thing.doc, thing.becomes) if state is not None]
+        entries = [_entry(document, record) for record in self.db.all(_ALL, kind=document.kind)]
+        return [state for entry in entries for state in (entry.doc, entry.becomes) if state is not None]
 
-    def save(self, document: type[D], changed: Thing[D]) -> None:
+    def save(self, document: type[D], changed: Entry[D]) -> None:
         values = msgspec.structs.asdict(changed)
         number = values.pop("id")
         self.db.run_later(_SAVE, kind=document.kind, id=number, **values)
 
-    def user(self, disk: Thing[Disk]) -> Thing[Domain] | None:
+    def user(self, disk: Entry[Disk]) -> Entry[Domain] | None:
         """The machine that uses a disk now, or is about to."""
         return self._user(disk, lambda state: state.active is not None and disk.id in state.active.disks)
 
-    def volume_user(self, volume: Thing[Volume]) -> Thing[Domain] | None:
+    def volume_user(self, volume: Entry[Volume]) -> Entry[Domain] | None:
         """The machine that a volume is plugged into now, or is about to be."""
         return self._user(volume, lambda state: volume.id in state.plugged)
 
-    def _user(self, used: Thing[Disk] | Thing[Volume], uses: Callable[[Domain], bool]) -> Thing[Domain] | None:
+    def _user(self, used: Entry[Disk] | Entry[Volume], uses: Callable[[Domain], bool]) -> Entry[Domain] | None:
         if used.doc is None or used.doc.user is None:
             return None
         domain = self.find(Domain, used.doc.user)
@@ -226,7 +228,7 @@ class Ledger:
     def begun(self, kind: str, number: int, verb: str, order: Order) -> StepContext | None:
         return self.db.maybe(_BEGUN, **_work_of(kind, number, verb, order))
 
-    def admit(self, document: type[D], known: Thing[D] | None, order: Order) -> None:
+    def admit(self, document: type[D], known: Entry[D] | None, order: Order) -> None:
         """Refuse a worker that has lost its operation, and an operation that another one has followed."""
         if known is None:
             return
@@ -236,7 +238,7 @@ class Ledger:
         elif self.db.value(_SERVED, operation=order.operation, kind=document.kind, id=known.id):
             raise Stale(f"Operation {known.operation} has followed operation {order.operation}.")
 
-    def take(self, document: type[D], known: Thing[D], order: Order, *, anew: bool) -> Thing[D]:
+    def take(self, document: type[D], known: Entry[D], order: Order, *, anew: bool) -> Entry[D]:
         """The thing in the service of this order; what another operation had begun on it is given up."""
         if known.due is not None:
             if known.operation == order.operation and not anew:
@@ -246,7 +248,7 @@ class Ledger:
             known = replace(known, due=None, becomes=None, heading=None)
         return replace(known, operation=order.operation, fence=order.fence)
 
-    def _keep_together(self, domain: Thing[Any]) -> None:
+    def _keep_together(self, domain: Entry[Any]) -> None:
         """The disks that were to move with a machine stay with it, when the move is given up."""
         for disk in self.all(Disk, domain.host):
             if disk.operation == domain.operation and disk.heading == domain.heading:
@@ -280,7 +282,7 @@ class Ledger:
         gone = sum(self.db.run(statement, before=before) for statement in (_OLD_WORK, _OLD_CHANGES, _LONG_GONE))
         return gone + self.db.run(read_counts.FORGET_RELEASED)
 
-    def reach(self, known: Thing[D] | None, hosts: Iterable[int]) -> None:
+    def reach(self, known: Entry[D] | None, hosts: Iterable[int]) -> None:
         """All these hosts answer, and the thing is on one of them."""
         held = set(hosts)
         if known is not None and known.doc is not None and known.host not in held:
@@ -293,6 +295,6 @@ def _work_of(kind: str, number: int, verb: str, order: Order) -> dict[str, Any]:
     return {"kind": kind, "id": number, "verb": verb, "operation": order.operation, "step": order.step}
 
 
-def _thing(document: type[D], record: Record) -> Thing[D]:
+def _entry(document: type[D], record: Record) -> Entry[D]:
     doc, becomes = (msgspec.convert(part, document | None) for part in (record.doc, record.becomes))
-    return Thing(record.id, record.host, doc, record.due, becomes, record.heading, record.operation, record.fence)
+    return Entry(record.id, record.host, doc, record.due, becomes, record.heading, record.operation, record.fence)

@@ -8,8 +8,8 @@ from typing import Literal
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Absent
+from crofter.drivers.hypervisor.ledger.entries import Backup, D, Disk, Domain, Entry, Image, Volume
 from crofter.drivers.hypervisor.ledger.ledger import Ledger, VolumeAt
-from crofter.drivers.hypervisor.ledger.things import Backup, D, Disk, Domain, Image, Thing, Volume
 from crofter.drivers.hypervisor.reports import (
     Inventory,
     ObservedBackup,
@@ -25,10 +25,10 @@ POINTS = 10_000
 """The most points of a history that are given out at once."""
 
 
-def _seen(ledger: Ledger, document: type[D], ref: Ref) -> tuple[Thing[D], D] | Literal["unknown", "absent"]:
+def _seen(ledger: Ledger, document: type[D], ref: Ref) -> tuple[Entry[D], D] | Literal["unknown", "absent"]:
     """The thing as it is, or why nothing can be told of it. A host that is away hides even what is not there."""
-    thing = ledger.find(document, ref.id)
-    there = None if thing is None or thing.doc is None else (thing, thing.doc)
+    entry = ledger.find(document, ref.id)
+    there = None if entry is None or entry.doc is None else (entry, entry.doc)
     host = ref.host if there is None else there[0].host
     if not ledger.fleet.reachable(ledger.conditions, host):
         return "unknown"
@@ -39,17 +39,17 @@ def domain(ledger: Ledger, ref: DomainRef) -> ObservedDomain:
     seen = _seen(ledger, Domain, ref)
     if isinstance(seen, str):
         return ObservedDomain(ref, seen)
-    thing, doc = seen
+    entry, doc = seen
     return ObservedDomain(
-        replace(ref, host=thing.host),
+        replace(ref, host=entry.host),
         "on" if doc.on else "off",
         doc.reason,
         doc.since,
         doc.spec,
         doc.active,
         doc.resumes,
-        thing.host in ledger.conditions.maintenance,
-        thing.due is not None,
+        entry.host in ledger.conditions.maintenance,
+        entry.due is not None,
         doc.plugged,
     )
 
@@ -58,16 +58,16 @@ def disk(ledger: Ledger, ref: DiskRef) -> ObservedDisk:
     seen = _seen(ledger, Disk, ref)
     if isinstance(seen, str):
         return ObservedDisk(ref, seen)
-    thing, doc = seen
+    entry, doc = seen
     return ObservedDisk(
-        replace(ref, host=thing.host),
-        _presence(thing, ready=doc.ready),
+        replace(ref, host=entry.host),
+        _presence(entry, ready=doc.ready),
         doc.size,
         doc.used,
         doc.filesystem,
-        ledger.user(thing) is not None,
+        ledger.user(entry) is not None,
         doc.content if doc.ready else None,
-        thing.due is not None,
+        entry.due is not None,
     )
 
 
@@ -75,23 +75,23 @@ def backup(ledger: Ledger, ref: BackupRef) -> ObservedBackup:
     seen = _seen(ledger, Backup, ref)
     if isinstance(seen, str):
         return ObservedBackup(ref, seen)
-    thing, doc = seen
-    return ObservedBackup(replace(ref, host=thing.host), _presence(thing, ready=doc.ready), doc.disks)
+    entry, doc = seen
+    return ObservedBackup(replace(ref, host=entry.host), _presence(entry, ready=doc.ready), doc.disks)
 
 
 def volume(ledger: Ledger, ref: VolumeRef, at: VolumeAt) -> ObservedVolume:
     seen = _seen(ledger, Volume, at)
     if isinstance(seen, str):
         return ObservedVolume(ref, seen)
-    thing, doc = seen
-    user = ledger.volume_user(thing)
+    entry, doc = seen
+    user = ledger.volume_user(entry)
     return ObservedVolume(
         ref,
-        _presence(thing, ready=doc.ready),
+        _presence(entry, ready=doc.ready),
         doc.size,
         None if user is None else user.id,
         doc.content if doc.ready else None,
-        thing.due is not None,
+        entry.due is not None,
     )
 
 
@@ -99,13 +99,13 @@ def image(ledger: Ledger, ref: ImageRef) -> ObservedImage:
     seen = _seen(ledger, Image, ref)
     if isinstance(seen, str):
         return ObservedImage(ref, seen)
-    thing, doc = seen
+    entry, doc = seen
     content = doc.content if doc.ready else None
-    return ObservedImage(replace(ref, host=thing.host), _presence(thing, ready=doc.ready), doc.size, content)
+    return ObservedImage(replace(ref, host=entry.host), _presence(entry, ready=doc.ready), doc.size, content)
 
 
-def _presence(thing: Thing[D], *, ready: bool) -> Presence:
-    if thing.due is not None and thing.becomes is None:
+def _presence(entry: Entry[D], *, ready: bool) -> Presence:
+    if entry.due is not None and entry.becomes is None:
         return "leaving"
     return "ready" if ready else "making"
 
@@ -115,25 +115,25 @@ def inventory(ledger: Ledger, host: int | None) -> Inventory:
     if host is not None:
         unreachable &= {host}
     return Inventory(
-        tuple(DomainRef(thing.host, thing.id) for thing in ledger.all(Domain, host) if thing.host not in unreachable),
-        tuple(DiskRef(thing.host, thing.id) for thing in ledger.all(Disk, host) if thing.host not in unreachable),
-        tuple(BackupRef(thing.host, thing.id) for thing in ledger.all(Backup, host) if thing.host not in unreachable),
+        tuple(DomainRef(entry.host, entry.id) for entry in ledger.all(Domain, host) if entry.host not in unreachable),
+        tuple(DiskRef(entry.host, entry.id) for entry in ledger.all(Disk, host) if entry.host not in unreachable),
+        tuple(BackupRef(entry.host, entry.id) for entry in ledger.all(Backup, host) if entry.host not in unreachable),
         tuple(sorted(unreachable)),
         () if host is not None else tuple(_volumes(ledger)),
-        tuple(ImageRef(thing.host, thing.id) for thing in ledger.all(Image, host) if thing.host not in unreachable),
+        tuple(ImageRef(entry.host, entry.id) for entry in ledger.all(Image, host) if entry.host not in unreachable),
     )
 
 
 def _volumes(ledger: Ledger) -> Iterator[VolumeRef]:
-    for thing in ledger.all(Volume):
-        region = ledger.fleet.region(thing.host)
-        if region is not None and ledger.fleet.reachable(ledger.conditions, thing.host):
-            yield VolumeRef(region, thing.id)
+    for entry in ledger.all(Volume):
+        region = ledger.fleet.region(entry.host)
+        if region is not None and ledger.fleet.reachable(ledger.conditions, entry.host):
+            yield VolumeRef(region, entry.id)
 
 
 def measured(ledger: Ledger, ref: DomainRef) -> Domain:
-    thing = ledger.find(Domain, ref.id)
-    ledger.fleet.must_reach(ledger.conditions, ref.host if thing is None else thing.host)
-    if thing is None or thing.doc is None:
+    entry = ledger.find(Domain, ref.id)
+    ledger.fleet.must_reach(ledger.conditions, ref.host if entry is None else entry.host)
+    if entry is None or entry.doc is None:
         raise Absent(f"There is no domain {ref.id}.")
-    return thing.doc
+    return entry.doc

@@ -11,10 +11,10 @@ from msgspec.structs import replace
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.errors import Absent
 from crofter.drivers.hypervisor.ledger import tables
+from crofter.drivers.hypervisor.ledger.entries import Entry, Wiring
 from crofter.drivers.hypervisor.ledger.ledger import Ledger, NotYet, StepContext, Timing
 from crofter.drivers.hypervisor.ledger.plans import Plan, Planner
 from crofter.drivers.hypervisor.ledger.read_counts import UNTIL_READ
-from crofter.drivers.hypervisor.ledger.things import Thing, Wiring
 from crofter.drivers.hypervisor.ledger.transactions import Transactions
 from crofter.drivers.hypervisor.reports import Progress
 from crofter.drivers.hypervisor.specs import Ref
@@ -77,23 +77,23 @@ def _begun(ledger: Ledger, task: Task) -> StepContext | None:
     return ledger.begun(task.document.kind, task.ref.id, task.verb, task.order)
 
 
-def _poll(ledger: Ledger, task: Task, known: Thing[Any], work: StepContext) -> Progress:
+def _poll(ledger: Ledger, task: Task, known: Entry[Any], work: StepContext) -> Progress:
     if known.doc is not None:
         ledger.fleet.must_reach(ledger.conditions, whereabouts(task, known))
     return work.progress(ledger.now)
 
 
-def whereabouts(task: Task, known: Thing[Any]) -> int:
+def whereabouts(task: Task, known: Entry[Any]) -> int:
     return task.ref.host if task.document is Wiring else known.host
 
 
-def begin(ledger: Ledger, task: Task, known: Thing[Any] | None, hosts: set[int]) -> tuple[Plan, StepContext]:
+def begin(ledger: Ledger, task: Task, known: Entry[Any] | None, hosts: set[int]) -> tuple[Plan, StepContext]:
     """Plan the work, and write down that it was begun; or raise, with nothing written."""
     ledger.reach(known if task.anywhere else None, hosts)
     ledger.serving = task.order.operation
-    thing = _subject(ledger, task, known)
+    entry = _subject(ledger, task, known)
     timing = ledger.timing(task.order)
-    plan = task.planner(ledger, thing, timing.ends)
+    plan = task.planner(ledger, entry, timing.ends)
     if plan.instant:
         timing = Timing(ledger.now)
     work = StepContext(ledger.now, timing.ends, plan.amount, timing.failure, timing.reached)
@@ -101,33 +101,33 @@ def begin(ledger: Ledger, task: Task, known: Thing[Any] | None, hosts: set[int])
     return plan, work
 
 
-def _subject(ledger: Ledger, task: Task, known: Thing[Any] | None) -> Thing[Any]:
+def _subject(ledger: Ledger, task: Task, known: Entry[Any] | None) -> Entry[Any]:
     """The thing that the verb is about, in the service of the order."""
     ref, order = task.ref, task.order
     if known is None:
         if not task.creates:
             raise Absent(f"There is no {ref.kind} {ref.id} on host {ref.host}.")
-        return Thing(ref.id, ref.host, None, operation=order.operation, fence=order.fence)
+        return Entry(ref.id, ref.host, None, operation=order.operation, fence=order.fence)
     removes = task.verb == "gone"
     if known.doc is None and not removes:
         raise Absent(f"The {ref.kind} {ref.id} was deleted.")
     if known.doc is not None and whereabouts(task, known) != ref.host and not task.anywhere:
         raise Absent(f"The {ref.kind} {ref.id} is not on host {ref.host}.")
-    taken: Thing[Any] = ledger.take(task.document, known, order, anew=removes)
+    taken: Entry[Any] = ledger.take(task.document, known, order, anew=removes)
     return taken
 
 
 def _write_down(ledger: Ledger, task: Task, plan: Plan, work: StepContext) -> None:
     order = task.order
     for effect in plan.effects:
-        thing = replace(effect.thing, operation=order.operation, fence=order.fence)
+        entry = replace(effect.entry, operation=order.operation, fence=order.fence)
         if work.failure is not None:
-            thing = replace(thing, due=work.ends, becomes=thing.doc)
+            entry = replace(entry, due=work.ends, becomes=entry.doc)
         elif not plan.instant:
-            thing = replace(thing, due=work.ends, becomes=effect.becomes, heading=effect.heading)
-        ledger.save(effect.document, thing)
+            entry = replace(entry, due=work.ends, becomes=effect.becomes, heading=effect.heading)
+        ledger.save(effect.document, entry)
     for mark in plan.marks:
-        ledger.save(mark.document, mark.thing)
+        ledger.save(mark.document, mark.entry)
     ledger.db.insert(
         tables.work,
         operation=order.operation,

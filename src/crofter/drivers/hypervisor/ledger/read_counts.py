@@ -11,7 +11,7 @@ from crofter.drivers.hypervisor.ledger import tables
 UNTIL_READ = 253_402_300_799_999
 """The moment at which such work ends as long as nobody has read enough: later than any clock here goes."""
 
-_counts, _work, _things = tables.read_count.c, tables.work.c, tables.thing.c
+_counts, _work, _entries = tables.read_count.c, tables.work.c, tables.thing.c
 
 
 class ReadCount(Row):
@@ -40,9 +40,9 @@ _BEGIN = query(
     )
 )
 _WAITING = query(select(_counts.operation).where(~_counts.released).order_by(_counts.operation), int)
-_THINGS = query(
-    select(_things.kind, _things.id, _things.doc, _things.becomes).where(
-        _things.operation == bindparam("operation"), _things.due == UNTIL_READ
+_ENTRIES = query(
+    select(_entries.kind, _entries.id, _entries.doc, _entries.becomes).where(
+        _entries.operation == bindparam("operation"), _entries.due == UNTIL_READ
     ),
     Held,
 )
@@ -79,9 +79,9 @@ def release(db: Session, operation: int, now: int) -> None:
     """The work ends now, and whatever the operation does next takes no time."""
     db.update(tables.read_count, {"operation": operation}, released=True)
     db.run(_END_WORK, served=operation, now=now)
-    for thing in db.all(_THINGS, operation=operation):
-        values = {"due": now, "doc": _dated(thing.doc, now), "becomes": _dated(thing.becomes, now)}
-        db.update(tables.thing, {"kind": thing.kind, "id": thing.id}, **values)
+    for entry in db.all(_ENTRIES, operation=operation):
+        values = {"due": now, "doc": _dated(entry.doc, now), "becomes": _dated(entry.becomes, now)}
+        db.update(tables.thing, {"kind": entry.kind, "id": entry.id}, **values)
 
 
 def _dated(part: Any, now: int) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Refused
+from crofter.drivers.hypervisor.ledger.entries import Domain, Entry, Volume, digest
 from crofter.drivers.hypervisor.ledger.ledger import Ledger, VolumeAt
 from crofter.drivers.hypervisor.ledger.plans import (
     Effect,
@@ -15,7 +16,6 @@ from crofter.drivers.hypervisor.ledger.plans import (
     plugged_in,
     single_effect,
 )
-from crofter.drivers.hypervisor.ledger.things import Domain, Thing, Volume, digest
 
 MB = 1024
 
@@ -23,15 +23,15 @@ MB = 1024
 def make(size: int, source: VolumeAt | None) -> Planner[Volume]:
     """Empty, unless there is a volume to copy."""
 
-    def plan(ledger: Ledger, thing: Thing[Volume], _ends: int) -> Plan:
-        old = thing.doc
+    def plan(ledger: Ledger, entry: Entry[Volume], _ends: int) -> Plan:
+        old = entry.doc
         if old is not None and old.ready:
             if old.size != size:
-                raise Refused(f"Volume {thing.id} exists already, and is another one.")
-            return already(Volume, thing)
+                raise Refused(f"Volume {entry.id} exists already, and is another one.")
+            return already(Volume, entry)
         new = Volume(size, digest("empty volume")) if source is None else _copied(ledger, size, source)
         amount = 0 if source is None else size * MB
-        return Plan((Effect(Volume, replace(thing, doc=new), replace(new, ready=True)),), amount)
+        return Plan((Effect(Volume, replace(entry, doc=new), replace(new, ready=True)),), amount)
 
     return plan
 
@@ -45,45 +45,45 @@ def _copied(ledger: Ledger, size: int, source: VolumeAt) -> Volume:
 
 
 def grow(size: int) -> Planner[Volume]:
-    def plan(_ledger: Ledger, thing: Thing[Volume], _ends: int) -> Plan:
-        if thing.doc is None or not thing.doc.ready:
-            raise Refused(f"Volume {thing.id} is not ready.")
-        if size == thing.doc.size:
-            return already(Volume, thing)
-        if size < thing.doc.size:
-            raise Refused(f"The volume has {thing.doc.size} GB, and never becomes smaller.")
-        return single_effect(Volume, thing, replace(thing.doc, size=size), amount=(size - thing.doc.size) * MB)
+    def plan(_ledger: Ledger, entry: Entry[Volume], _ends: int) -> Plan:
+        if entry.doc is None or not entry.doc.ready:
+            raise Refused(f"Volume {entry.id} is not ready.")
+        if size == entry.doc.size:
+            return already(Volume, entry)
+        if size < entry.doc.size:
+            raise Refused(f"The volume has {entry.doc.size} GB, and never becomes smaller.")
+        return single_effect(Volume, entry, replace(entry.doc, size=size), amount=(size - entry.doc.size) * MB)
 
     return plan
 
 
 def attach(volume: VolumeAt) -> Planner[Domain]:
-    def plan(ledger: Ledger, thing: Thing[Domain], _ends: int) -> Plan:
-        assert thing.doc is not None
-        attached = idle_volume(ledger, volume, user=thing.id)
-        if not thing.doc.on:
+    def plan(ledger: Ledger, entry: Entry[Domain], _ends: int) -> Plan:
+        assert entry.doc is not None
+        attached = idle_volume(ledger, volume, user=entry.id)
+        if not entry.doc.on:
             # It takes its time all the same: the owner has asked for something.
-            return single_effect(Domain, thing, thing.doc)
-        if volume.id in thing.doc.plugged:
-            return already(Domain, thing)
-        becomes = replace(thing.doc, plugged=(*thing.doc.plugged, volume.id))
-        return Plan((Effect(Domain, thing, becomes),), marks=(plugged_in(attached, thing.id),))
+            return single_effect(Domain, entry, entry.doc)
+        if volume.id in entry.doc.plugged:
+            return already(Domain, entry)
+        becomes = replace(entry.doc, plugged=(*entry.doc.plugged, volume.id))
+        return Plan((Effect(Domain, entry, becomes),), marks=(plugged_in(attached, entry.id),))
 
     return plan
 
 
 def detach(volume: VolumeAt) -> Planner[Domain]:
-    def plan(_ledger: Ledger, thing: Thing[Domain], _ends: int) -> Plan:
-        assert thing.doc is not None
-        left = tuple(number for number in thing.doc.plugged if number != volume.id)
-        return single_effect(Domain, thing, replace(thing.doc, plugged=left))
+    def plan(_ledger: Ledger, entry: Entry[Domain], _ends: int) -> Plan:
+        assert entry.doc is not None
+        left = tuple(number for number in entry.doc.plugged if number != volume.id)
+        return single_effect(Domain, entry, replace(entry.doc, plugged=left))
 
     return plan
 
 
-def remove(ledger: Ledger, thing: Thing[Volume], _ends: int) -> Plan:
-    if thing.doc is None:
-        return already(Volume, thing)
-    if (user := ledger.volume_user(thing)) is not None:
+def remove(ledger: Ledger, entry: Entry[Volume], _ends: int) -> Plan:
+    if entry.doc is None:
+        return already(Volume, entry)
+    if (user := ledger.volume_user(entry)) is not None:
         raise Refused(f"The volume is in use by machine {user.id}.")
-    return single_effect(Volume, thing, None)
+    return single_effect(Volume, entry, None)

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from crofter.drivers.hypervisor.errors import Unreachable
-from crofter.drivers.hypervisor.ledger.things import Disk, Domain, Volume
+from crofter.drivers.hypervisor.ledger.entries import Disk, Domain, Volume
 from crofter.drivers.hypervisor.libvirt import names
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.host import HostClient
@@ -25,8 +25,8 @@ class CopyBroke(Exception):
 def user_of(job: JobContext, disk: int) -> int | None:
     """The machine that has the disk open now."""
     with job.hosts.store.reading() as ledger:
-        thing = ledger.find(Disk, disk)
-        user = None if thing is None else ledger.user(thing)
+        entry = ledger.find(Disk, disk)
+        user = None if entry is None else ledger.user(entry)
     if user is None:
         return None
     domain = job.host(user.host).domain(user.id)

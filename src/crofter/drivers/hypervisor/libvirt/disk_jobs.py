@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import Refused
-from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Image
+from crofter.drivers.hypervisor.ledger.entries import Backup, Disk, Image
 from crofter.drivers.hypervisor.libvirt import blank, helper, names, scripts
 from crofter.drivers.hypervisor.libvirt.binding import virt
 from crofter.drivers.hypervisor.libvirt.copying import copy_disk, push, user_of
@@ -72,7 +72,7 @@ def _from_catalogue(job: JobContext, host: HostClient, name: str, spec: DiskSpec
 
 
 def _from_backup(job: JobContext, host: HostClient, name: str, spec: DiskSpec, source: FromBackup) -> None:
-    backup = job.thing(Backup, source.backup.id).doc
+    backup = job.entry(Backup, source.backup.id).doc
     saved = next((disk for disk in backup.disks if disk.disk == source.disk), None) if backup else None
     if saved is None:
         raise Dropped
@@ -87,7 +87,7 @@ def _from_backup(job: JobContext, host: HostClient, name: str, spec: DiskSpec, s
 
 def resize(ref: DiskRef, size: int) -> Work:
     def work(job: JobContext) -> None:
-        host, doc, before = job.host(ref.host), job.planned(Disk, ref.id), job.thing(Disk, ref.id).doc
+        host, doc, before = job.host(ref.host), job.planned(Disk, ref.id), job.entry(Disk, ref.id).doc
         if before is None:
             raise Dropped
         if doc.filesystem == "swap":
@@ -138,7 +138,7 @@ def seed(ref: DiskRef, written: Seed) -> Work:
 
 def remove(ref: DiskRef) -> Work:
     def work(job: JobContext) -> None:
-        job.host(job.thing(Disk, ref.id).host).drop(names.disk(ref.id))
+        job.host(job.entry(Disk, ref.id).host).drop(names.disk(ref.id))
 
     return work
 
@@ -169,7 +169,7 @@ def _save_all(job: JobContext, host: HostClient, files: dict[int, str]) -> None:
             push(job, host, user, {disk: host.path(name) for disk, name in disks.items()})
             continue
         for disk, name in disks.items():
-            doc = job.thing(Disk, disk).doc
+            doc = job.entry(Disk, disk).doc
             if doc is None:
                 raise Dropped
             host.copy(names.disk(disk), name, doc.size * MB)
@@ -178,7 +178,7 @@ def _save_all(job: JobContext, host: HostClient, files: dict[int, str]) -> None:
 
 def remove_backup(ref: BackupRef) -> Work:
     def work(job: JobContext) -> None:
-        host = job.host(job.thing(Backup, ref.id).host)
+        host = job.host(job.entry(Backup, ref.id).host)
         for name in host.listed():
             if name.startswith(f"bk{ref.id}-d"):
                 host.drop(name)
@@ -225,6 +225,6 @@ def _from_file(job: JobContext, host: HostClient, name: str, source: FromUpload)
 
 def remove_image(ref: ImageRef) -> Work:
     def work(job: JobContext) -> None:
-        job.host(job.thing(Image, ref.id).host).drop(names.image(ref.id))
+        job.host(job.entry(Image, ref.id).host).drop(names.image(ref.id))
 
     return work

@@ -19,8 +19,8 @@ from crofter.db.sql import BigInteger, bindparam, select, text, update
 from crofter.drivers.hypervisor.contract import Order
 from crofter.drivers.hypervisor.ledger import tables as shared
 from crofter.drivers.hypervisor.ledger.conditions import Conditions
+from crofter.drivers.hypervisor.ledger.entries import Backup, D, Disk, Domain, Entry, Image, Volume, Wiring
 from crofter.drivers.hypervisor.ledger.ledger import Ledger, Timing
-from crofter.drivers.hypervisor.ledger.things import Backup, D, Disk, Domain, Image, Thing, Volume, Wiring
 from crofter.drivers.hypervisor.ledger.transactions import store_faults
 from crofter.drivers.hypervisor.libvirt import fleet, tables
 from crofter.drivers.hypervisor.libvirt.fleet import RealFleet
@@ -102,16 +102,16 @@ class HostLedger(Ledger):
     def timing(self, order: Order) -> Timing:
         return Timing(NEVER)
 
-    def find(self, document: type[D], number: int) -> Thing[D] | None:
-        thing = super().find(document, number)
-        if thing is not None and thing.host in self.fleet.lost:
-            return replace(thing, doc=None, due=None, becomes=None, heading=None)
-        return thing
+    def find(self, document: type[D], number: int) -> Entry[D] | None:
+        entry = super().find(document, number)
+        if entry is not None and entry.host in self.fleet.lost:
+            return replace(entry, doc=None, due=None, becomes=None, heading=None)
+        return entry
 
-    def all(self, document: type[D], host: int | None = None) -> list[Thing[D]]:
-        things = super().all(document, host)
+    def all(self, document: type[D], host: int | None = None) -> list[Entry[D]]:
+        entries = super().all(document, host)
         own = {*self.fleet.entries, *(self.fleet.storage(region) for region in self.fleet.regions)}
-        return [thing for thing in things if thing.host in own and thing.host not in self.fleet.lost]
+        return [entry for entry in entries if entry.host in own and entry.host not in self.fleet.lost]
 
     # ---- jobs -------------------------------------------------------------------------------------------------------
 
@@ -131,22 +131,22 @@ class HostLedger(Ledger):
     def job(self, number: int) -> JobRow | None:
         return self.db.maybe(_JOB, id=number)
 
-    def job_of(self, kind: str, thing: int, verb: str, order: Order) -> JobRow | None:
-        return self.db.maybe(_OF_WORK, operation=order.operation, kind=kind, thing=thing, step=order.step, verb=verb)
+    def job_of(self, kind: str, entry: int, verb: str, order: Order) -> JobRow | None:
+        return self.db.maybe(_OF_WORK, operation=order.operation, kind=kind, thing=entry, step=order.step, verb=verb)
 
     def end(self, job: JobRow, failure: str | None, becomes: dict[Key, Any], *, over: bool) -> None:
         """What the work was to change has changed, or has stayed as it was. ``over``: and nothing is left to do."""
         for kind, number in job.changes:
             document = DOCUMENTS[kind]
-            thing = super().find(document, number)  # as it was written down, also on a host that was lost since
-            if thing is None or thing.due != NEVER or thing.operation != job.operation:
+            entry = super().find(document, number)  # as it was written down, also on a host that was lost since
+            if entry is None or entry.due != NEVER or entry.operation != job.operation:
                 continue
             if failure is None:
-                after = becomes.get((kind, number), thing.becomes)
-                thing = replace(thing, due=self.now, becomes=dated(after, self.now)).at(self.now)
+                after = becomes.get((kind, number), entry.becomes)
+                entry = replace(entry, due=self.now, becomes=dated(after, self.now)).at(self.now)
             else:
-                thing = replace(thing, due=None, becomes=None, heading=None)
-            self.save(document, thing)
+                entry = replace(entry, due=None, becomes=None, heading=None)
+            self.save(document, entry)
         if not over:
             return
         key = {"operation": job.operation, "kind": job.kind, "id": job.thing, "step": job.step, "verb": job.verb}

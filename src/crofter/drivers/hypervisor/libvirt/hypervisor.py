@@ -15,10 +15,10 @@ from crofter.drivers.hypervisor.contract import PATIENCE, Order, SerialPort
 from crofter.drivers.hypervisor.errors import DriverError, Refused, Unreachable
 from crofter.drivers.hypervisor.ledger import changes, disk_plans, image_plans, observed, plans, volume_plans
 from crofter.drivers.hypervisor.ledger.conditions import SETTING
+from crofter.drivers.hypervisor.ledger.entries import Backup, Disk, Domain, Image, Volume, Wiring
 from crofter.drivers.hypervisor.ledger.ledger import VolumeAt
 from crofter.drivers.hypervisor.ledger.performing import Task
 from crofter.drivers.hypervisor.ledger.tables import setting
-from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Volume, Wiring
 from crofter.drivers.hypervisor.libvirt import (
     disk_jobs,
     machine_jobs,
@@ -109,7 +109,7 @@ class LibvirtHypervisor:
     def declare_lost(self, host: int) -> None:
         Maintenance(self.hosts_client, self._power_sync).declare_lost(host)
 
-    def tend(self) -> float:
+    def run_periodic_work(self) -> float:
         try:
             return self._periodic_work.run()
         except DriverError:

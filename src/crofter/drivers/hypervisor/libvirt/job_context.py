@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from crofter.drivers.hypervisor.contract import Order
-from crofter.drivers.hypervisor.ledger.things import D, Thing
+from crofter.drivers.hypervisor.ledger.entries import D, Entry
 from crofter.drivers.hypervisor.libvirt import names
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.host_ledger import Key
@@ -54,16 +54,16 @@ class JobContext:
     def host(self, number: int) -> HostClient:
         return self.hosts.client(number)
 
-    def thing(self, document: type[D], number: int) -> Thing[D]:
+    def entry(self, document: type[D], number: int) -> Entry[D]:
         with self.hosts.store.reading() as ledger:
-            thing = ledger.find(document, number)
-        if thing is None:
+            entry = ledger.find(document, number)
+        if entry is None:
             raise Dropped
-        return thing
+        return entry
 
     def planned(self, document: type[D], number: int) -> D:
         """What the thing becomes by this job."""
-        planned = self.thing(document, number).becomes
+        planned = self.entry(document, number).becomes
         if planned is None:
             raise Dropped
         return planned

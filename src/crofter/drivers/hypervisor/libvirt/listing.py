@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, TypeVar
 
 from crofter.drivers.hypervisor.errors import DriverError
-from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Thing, Volume
+from crofter.drivers.hypervisor.ledger.entries import Backup, Disk, Domain, Entry, Image, Volume
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
 from crofter.drivers.hypervisor.libvirt.fleet import RealFleet
 from crofter.drivers.hypervisor.libvirt.host import HostClient
@@ -50,15 +50,15 @@ def inventory(hosts: Hosts, only: int | None) -> Inventory:
     )
 
 
-def _complete(things: Iterable[Thing[Any]], listed: Places, seen: set[int]) -> None:
+def _complete(entries: Iterable[Entry[Any]], listed: Places, seen: set[int]) -> None:
     """Only where no file can tell: the ledger says nothing about what is at rest on a host that was looked at."""
-    places = {thing.id: thing.host for thing in things}
+    places = {entry.id: entry.host for entry in entries}
     # On its way a thing is on two hosts for a while; the ledger says which one counts.
     listed -= {(place, number) for place, number in listed if places.get(number, place) != place}
-    for thing in things:
-        under_way = thing.due is not None
-        if thing.host in seen and (under_way or _has_no_file(thing.doc)):
-            listed.add((thing.host, thing.id))
+    for entry in entries:
+        under_way = entry.due is not None
+        if entry.host in seen and (under_way or _has_no_file(entry.doc)):
+            listed.add((entry.host, entry.id))
 
 
 def _has_no_file(doc: Any) -> bool:

@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 from crofter.drivers.hypervisor.errors import Refused
-from crofter.drivers.hypervisor.ledger.things import Disk, Domain
+from crofter.drivers.hypervisor.ledger.entries import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import domain_xml, names, network_helper, networks
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.domain_xml import Boot, Card, Drive, MachineXml
@@ -69,7 +69,7 @@ def _boot(job: JobContext, host: HostClient, spec: DomainSpec) -> Boot | None:
         return _given(host, system.kernel, system.initrd, "crofter.rescue")
     if not spec.disks or spec.kernel == "compute/direct-disk":
         return None
-    doc = job.thing(Disk, spec.disks[0]).doc
+    doc = job.entry(Disk, spec.disks[0]).doc
     image = None if doc is None or doc.image is None else job.media.image(doc.image)
     if image is not None and image.boot == "firmware":
         return None
@@ -92,7 +92,7 @@ def start(ref: DomainRef) -> Work:
             if not is_unfinished(*domain.state()):
                 return
             domain.destroy()  # of a process that died over this job; it may be of an older definition
-        doc = job.thing(Domain, ref.id).doc
+        doc = job.entry(Domain, ref.id).doc
         if doc is None:
             raise Dropped
         cards = networks.cards(job, host, ref.id, doc.spec, boots=True)
@@ -167,7 +167,7 @@ def stop(ref: DomainRef, grace: float, sampling: Sampling) -> Work:
 
 def remove(ref: DomainRef) -> Work:
     def work(job: JobContext) -> None:
-        host = job.host(job.thing(Domain, ref.id).host)
+        host = job.host(job.entry(Domain, ref.id).host)
         host.undefine(ref.id)
         networks.drop_filter(host, ref.id)
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import DriverError, Refused
 from crofter.drivers.hypervisor.ledger import changes
-from crofter.drivers.hypervisor.ledger.things import Domain, Thing
+from crofter.drivers.hypervisor.ledger.entries import Domain, Entry
 from crofter.drivers.hypervisor.libvirt import tables, vlans
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
 from crofter.drivers.hypervisor.libvirt.fleet import State
@@ -56,7 +56,7 @@ class Maintenance:
 
     def _machines(self, number: int) -> list[int]:
         with self._store.reading() as ledger:
-            return [thing.id for thing in ledger.all(Domain, number)]
+            return [entry.id for entry in ledger.all(Domain, number)]
 
     # ---- out of service ---------------------------------------------------------------------------------------------
 
@@ -65,14 +65,14 @@ class Maintenance:
         with self._store.writing() as ledger:
             if not _marked(ledger, number, "maintenance"):
                 return
-            for thing in ledger.all(Domain, number):
-                assert thing.doc is not None
-                if thing.doc.on:
-                    ledger.save(Domain, replace(thing, doc=replace(thing.doc, resumes=not _asked_off(thing))))
-                elif _comes_on(thing):
-                    ledger.save(Domain, replace(thing, doc=replace(thing.doc, reason="host", resumes=True)))
+            for entry in ledger.all(Domain, number):
+                assert entry.doc is not None
+                if entry.doc.on:
+                    ledger.save(Domain, replace(entry, doc=replace(entry.doc, resumes=not _asked_off(entry))))
+                elif _comes_on(entry):
+                    ledger.save(Domain, replace(entry, doc=replace(entry.doc, reason="host", resumes=True)))
                 else:
-                    changes.tell(ledger, thing, thing.doc)
+                    changes.tell(ledger, entry, entry.doc)
 
     def _shut_down_all(self, host: HostClient, grace: float) -> None:
         guests: dict[int, ShuttingDown] = {}
@@ -91,22 +91,22 @@ class Maintenance:
             living = ledger.living(jobs)
             busy = {(kind, key) for job in jobs if job.id in living for kind, key in job.changes}
             return [
-                thing.id
-                for thing in ledger.all(Domain, number)
-                if thing.doc is not None and (thing.doc.on or (_comes_on(thing) and (Domain.kind, thing.id) in busy))
+                entry.id
+                for entry in ledger.all(Domain, number)
+                if entry.doc is not None and (entry.doc.on or (_comes_on(entry) and (Domain.kind, entry.id) in busy))
             ]
 
     def _note_off(self, number: int, machine: int) -> None:
         with self._store.writing() as ledger:
             ledger.lock_hosts((number,))
-            thing = ledger.find(Domain, machine)
-            if thing is None or thing.doc is None or not thing.doc.on:
+            entry = ledger.find(Domain, machine)
+            if entry is None or entry.doc is None or not entry.doc.on:
                 return
-            doc, becomes = thing.doc.stopped(ledger.now, "host", resumes=not _asked_off(thing)), thing.becomes
+            doc, becomes = entry.doc.stopped(ledger.now, "host", resumes=not _asked_off(entry)), entry.becomes
             if becomes is not None and becomes.on:
                 becomes = replace(doc, spec=becomes.spec)
-            ledger.save(Domain, replace(thing, doc=doc, becomes=becomes))
-            changes.tell(ledger, thing, doc)
+            ledger.save(Domain, replace(entry, doc=doc, becomes=becomes))
+            changes.tell(ledger, entry, doc)
 
     # ---- back -------------------------------------------------------------------------------------------------------
 
@@ -114,13 +114,13 @@ class Maintenance:
         with self._store.writing() as ledger:
             if not _marked(ledger, number, "up"):
                 return
-            for thing in ledger.all(Domain, number):
-                if thing.doc is not None and not thing.doc.resumes:
-                    changes.tell(ledger, thing, thing.doc)
+            for entry in ledger.all(Domain, number):
+                if entry.doc is not None and not entry.doc.resumes:
+                    changes.tell(ledger, entry, entry.doc)
 
     def _resume_all(self, host: HostClient) -> None:
         with self._store.reading() as ledger:
-            resuming = [thing.id for thing in ledger.all(Domain, host.entry.id) if thing.doc and thing.doc.resumes]
+            resuming = [entry.id for entry in ledger.all(Domain, host.entry.id) if entry.doc and entry.doc.resumes]
         failed = []
         if host.entry.tags:
             vlans.put_network(host)
@@ -140,13 +140,13 @@ class Maintenance:
             domain.create()
         with self._store.writing() as ledger:
             ledger.lock_hosts((host.entry.id,))
-            thing = ledger.find(Domain, machine)
-            if thing is None or thing.doc is None or not thing.doc.resumes:
+            entry = ledger.find(Domain, machine)
+            if entry is None or entry.doc is None or not entry.doc.resumes:
                 return
-            on = thing.doc.on  # it was asked to shut down, and has not been seen to do so
-            doc = replace(thing.doc, resumes=False) if on else thing.doc.started(ledger.now)
-            ledger.save(Domain, replace(thing, doc=doc))
-            changes.tell(ledger, thing, doc)
+            on = entry.doc.on  # it was asked to shut down, and has not been seen to do so
+            doc = replace(entry.doc, resumes=False) if on else entry.doc.started(ledger.now)
+            ledger.save(Domain, replace(entry, doc=doc))
+            changes.tell(ledger, entry, doc)
 
     def declare_lost(self, number: int) -> None:
         """A person says that the host is dead and stays so: whatever was there is gone, and may be made elsewhere."""
@@ -167,10 +167,10 @@ def _marked(ledger: HostLedger, number: int, state: State) -> bool:
     return before != state
 
 
-def _asked_off(thing: Thing[Domain]) -> bool:
+def _asked_off(entry: Entry[Domain]) -> bool:
     """Whether somebody has ordered it off, or away altogether."""
-    return thing.due is not None and (thing.becomes is None or not thing.becomes.on)
+    return entry.due is not None and (entry.becomes is None or not entry.becomes.on)
 
 
-def _comes_on(thing: Thing[Domain]) -> bool:
-    return thing.becomes is not None and thing.becomes.on and thing.doc is not None and not thing.doc.on
+def _comes_on(entry: Entry[Domain]) -> bool:
+    return entry.becomes is not None and entry.becomes.on and entry.doc is not None and not entry.doc.on

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from functools import partial
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
-from crofter.drivers.hypervisor.ledger.things import Disk, Domain
+from crofter.drivers.hypervisor.ledger.entries import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import migration, names
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, is_broken_connection, is_passing
 from crofter.drivers.hypervisor.libvirt.host import HostClient
@@ -29,12 +29,12 @@ GIVES_UP = (Dropped, Refused, LibvirtError, migration.MigrationFailed)
 
 def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...], sampling: Sampling) -> Work:
     def work(job: JobContext) -> None:
-        target, thing = job.host(to), job.thing(Domain, ref.id)
-        if thing.host != to:
+        target, entry = job.host(to), job.entry(Domain, ref.id)
+        if entry.host != to:
             source = job.host(ref.host)
             if source.platform.architecture != target.platform.architecture:
                 raise Refused("The two hosts have different processors.")
-            if thing.doc is not None and thing.doc.on:
+            if entry.doc is not None and entry.doc.on:
                 _move_running(job, Route(source, target, ref.id), disks, sampling)
             else:
                 _move_idle(job, source, target, ref, disks)
@@ -49,7 +49,7 @@ def move(ref: DomainRef, to: int, disks: tuple[DiskRef, ...], sampling: Sampling
 
 def _define_there(job: JobContext, target: HostClient, ref: DomainRef) -> None:
     """What a machine that runs boots with next, if it is not told otherwise. It has arrived, whatever comes of this."""
-    doc = job.thing(Domain, ref.id).doc
+    doc = job.entry(Domain, ref.id).doc
     if doc is None or not doc.on:
         return
     try:
@@ -90,7 +90,7 @@ def _goes_on(job: JobContext, error: Exception) -> bool:
 
 
 def _transfer_disk(job: JobContext, source: HostClient, target: HostClient, disk: int) -> None:
-    doc = job.thing(Disk, disk).doc
+    doc = job.entry(Disk, disk).doc
     if doc is None:
         raise Dropped
     transfer(source, target, names.disk(disk), names.disk(disk), doc.size * MB, job.check)

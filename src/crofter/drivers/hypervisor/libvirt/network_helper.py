@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
-from crofter.drivers.hypervisor.ledger.things import Domain, digest
+from crofter.drivers.hypervisor.ledger.entries import Domain, digest
 from crofter.drivers.hypervisor.libvirt import helper, names, networks, scripts
 from crofter.drivers.hypervisor.libvirt.domain_xml import Card
 from crofter.drivers.hypervisor.libvirt.host import HostClient

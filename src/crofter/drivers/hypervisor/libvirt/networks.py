@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crofter.drivers.hypervisor.errors import Refused
-from crofter.drivers.hypervisor.ledger.things import Wiring
+from crofter.drivers.hypervisor.ledger.entries import Wiring
 from crofter.drivers.hypervisor.libvirt import domain_xml, filters, vlans
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.domain_xml import Card

@@ -10,7 +10,7 @@ import re
 from typing import Any
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
-from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Volume
+from crofter.drivers.hypervisor.ledger.entries import Backup, Disk, Domain, Image, Volume
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
 from crofter.drivers.hypervisor.specs import Ref

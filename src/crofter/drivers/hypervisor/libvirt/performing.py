@@ -87,7 +87,7 @@ class Performer:
                 row, starts = self._taken_over(ledger, task, begun)
             else:
                 plan, begun = begin(ledger, task, known, hosts)
-                changes = {(effect.document.kind, effect.thing.id) for effect in plan.effects}
+                changes = {(effect.document.kind, effect.entry.id) for effect in plan.effects}
                 row, starts = self._written_down(ledger, task, begun, changes, set(reads), expected), True
         if row is None:
             return _ended(begun)

@@ -12,8 +12,8 @@ from msgspec import Struct
 
 from crofter.clock import HOUR, machine_now
 from crofter.drivers.hypervisor.ledger.conditions import SETTING
+from crofter.drivers.hypervisor.ledger.entries import Backup, Disk, Domain, Image
 from crofter.drivers.hypervisor.ledger.tables import setting
-from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image
 from crofter.drivers.hypervisor.libvirt.connections import PATIENCE
 from crofter.drivers.hypervisor.libvirt.host import HostClient
 from crofter.drivers.hypervisor.libvirt.hosts import Hosts
@@ -67,7 +67,7 @@ class PeriodicWork:
 
     def sync_power(self, patience: float = PATIENCE) -> None:
         with self._store.reading() as ledger:
-            hosts = {thing.host for thing in ledger.all(Domain)} - ledger.fleet.closed
+            hosts = {entry.host for entry in ledger.all(Domain)} - ledger.fleet.closed
         self._sync_rounds.visit({host: partial(self._power_sync.sync_host, host) for host in hosts}, patience)
 
     def _has_lease(self) -> bool:
@@ -97,7 +97,7 @@ class PeriodicWork:
         with self._store.reading() as ledger:
             jobs = {job.id for job in ledger.jobs()}
             busy = {(kind, number) for job in ledger.jobs() for kind, number in (*job.changes, *job.reads)}
-            places = {kind.kind: {thing.id: thing.host for thing in ledger.all(kind)} for _, kind in KEPT}
+            places = {kind.kind: {entry.id: entry.host for entry in ledger.all(kind)} for _, kind in KEPT}
         kinds = {prefix: kind.kind for prefix, kind in KEPT}
         for name in listed:
             scratch, part, numbered = (pattern.fullmatch(name) for pattern in (_SCRATCH, _PART, _NUMBERED))
@@ -123,7 +123,7 @@ class PeriodicWork:
         seen = host.seen_all()
         with self._store.reading() as ledger:
             busy = {number for job in ledger.jobs() for kind, number in job.changes if kind == Domain.kind}
-            places = {thing.id: thing.host for thing in ledger.all(Domain)}
+            places = {entry.id: entry.host for entry in ledger.all(Domain)}
         for number, state in seen.items():
             moved = places.get(number, host.entry.id) != host.entry.id and number not in busy
             if moved and state.power == "off" and not state.unfinished:

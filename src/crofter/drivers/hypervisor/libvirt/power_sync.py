@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from crofter.drivers.hypervisor.errors import DriverError
 from crofter.drivers.hypervisor.ledger import changes
-from crofter.drivers.hypervisor.ledger.things import Disk, Domain, Thing, Volume
+from crofter.drivers.hypervisor.ledger.entries import Disk, Domain, Entry, Volume
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError
 from crofter.drivers.hypervisor.libvirt.host import Seen
 from crofter.drivers.hypervisor.libvirt.host_ledger import HostLedger, Key
@@ -47,7 +47,7 @@ class PowerSync:
         for known in machines:
             self._compare(known, seen.get(known.id, Seen("absent")))
 
-    def _compare(self, known: Thing[Domain], seen: Seen) -> None:
+    def _compare(self, known: Entry[Domain], seen: Seen) -> None:
         if known.doc is None or known.due is not None:
             return  # of a machine that is worked on, the work tells
         if seen.unfinished:
@@ -56,7 +56,7 @@ class PowerSync:
         elif (seen.power == "on") != known.doc.on:
             self._note(known, seen)
 
-    def _note(self, known: Thing[Domain], seen: Seen) -> None:
+    def _note(self, known: Entry[Domain], seen: Seen) -> None:
         with self._store.writing() as ledger:
             ledger.lock_hosts((known.host,))
             again = ledger.find(Domain, known.id)
@@ -69,7 +69,7 @@ class PowerSync:
             ledger.save(Domain, replace(again, doc=doc))
             changes.tell(ledger, again, doc)
 
-    def _stop_unfinished(self, known: Thing[Domain]) -> None:
+    def _stop_unfinished(self, known: Entry[Domain]) -> None:
         """A process died, or was overtaken, between starting a machine and letting it run."""
         with self._store.reading() as ledger:
             again = ledger.find(Domain, known.id)
@@ -94,10 +94,10 @@ def _machines(ledger: HostLedger, key: Key) -> list[int]:
             return [number]
         needed = [(Disk.kind, disk) for disk in spec.disks] + [(Volume.kind, volume) for volume in spec.volumes]
         return [number, *(user for part in needed for user in _machines(ledger, part))]
-    thing: Any = None
+    entry: Any = None
     if kind == Disk.kind:
-        thing = ledger.find(Disk, number)
+        entry = ledger.find(Disk, number)
     elif kind == Volume.kind:
-        thing = ledger.find(Volume, number)
-    user = None if thing is None or thing.doc is None else thing.doc.user
+        entry = ledger.find(Volume, number)
+    user = None if entry is None or entry.doc is None else entry.doc.user
     return [] if user is None else [user]

@@ -7,8 +7,8 @@ from functools import partial
 from typing import Any
 
 from crofter.drivers.hypervisor.errors import Absent, Refused, Unreachable
+from crofter.drivers.hypervisor.ledger.entries import Disk, Domain
 from crofter.drivers.hypervisor.ledger.observed import POINTS
-from crofter.drivers.hypervisor.ledger.things import Disk, Domain
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
 from crofter.drivers.hypervisor.libvirt.host import HostClient
@@ -40,22 +40,22 @@ class Sampling:
     def begin_anew(self, number: int) -> None:
         """The machine has gone to another host as it runs, where its counters begin with nothing."""
         with self._store.writing() as ledger:
-            thing, last = ledger.find(Domain, number), ledger.db.maybe(LAST, domain=number)
-            if thing is None or thing.doc is None or last is None:
+            entry, last = ledger.find(Domain, number), ledger.db.maybe(LAST, domain=number)
+            if entry is None or entry.doc is None or last is None:
                 return
             nothing = dict.fromkeys(MEASURES, 0)
             at = max(ledger.now, last.at + 1)
             ledger.db.insert(
-                tables.sample, domain=number, at=at, since=thing.doc.since, counters=nothing, grown=nothing
+                tables.sample, domain=number, at=at, since=entry.doc.since, counters=nothing, grown=nothing
             )
 
     def take_all(self) -> None:
         """One sample of each machine that is on. A host that is away is passed over, and keeps nobody waiting."""
         with self._store.reading() as ledger:
             running: dict[int, list[int]] = {}
-            for thing in ledger.all(Domain):
-                if thing.doc is not None and thing.doc.on:
-                    running.setdefault(thing.host, []).append(thing.id)
+            for entry in ledger.all(Domain):
+                if entry.doc is not None and entry.doc.on:
+                    running.setdefault(entry.host, []).append(entry.id)
         self._rounds.visit({host: partial(self._take, host, machines) for host, machines in running.items()})
 
     def _take(self, host: int, machines: list[int]) -> None:
@@ -93,8 +93,8 @@ class Sampling:
     def _inside(self, number: int) -> tuple[set[str], set[int]]:
         """What the guest calls its swap disks, and which of its cards are on VLANs, where nobody pays for bytes."""
         with self._store.reading() as ledger:
-            thing = ledger.find(Domain, number)
-            spec = None if thing is None or thing.doc is None else thing.doc.active
+            entry = ledger.find(Domain, number)
+            spec = None if entry is None or entry.doc is None else entry.doc.active
             if spec is None:
                 return set(), set()
             swaps = set()
@@ -106,20 +106,20 @@ class Sampling:
 
     def _keep(self, number: int, counters: Counters) -> None:
         with self._store.writing() as ledger:
-            thing = ledger.find(Domain, number)
-            if thing is None or thing.doc is None:
+            entry = ledger.find(Domain, number)
+            if entry is None or entry.doc is None:
                 return
             last = ledger.db.maybe(LAST, domain=number)
             if last is not None and last.at >= ledger.now:
                 return
-            same = last is not None and last.since == thing.doc.since and last.counters["cpu"] <= counters["cpu"]
+            same = last is not None and last.since == entry.doc.since and last.counters["cpu"] <= counters["cpu"]
             before = last.counters if last is not None and same else {}
             grown = {name: max(0, counters[name] - before.get(name, 0)) for name in MEASURES}
             ledger.db.insert(
                 tables.sample,
                 domain=number,
                 at=ledger.now,
-                since=thing.doc.since,
+                since=entry.doc.since,
                 counters=counters,
                 grown=grown,
             )

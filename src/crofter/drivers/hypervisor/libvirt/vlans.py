@@ -13,7 +13,7 @@ from typing import Any
 from xml.sax.saxutils import quoteattr
 
 from crofter.drivers.hypervisor.errors import Refused
-from crofter.drivers.hypervisor.ledger.things import Domain
+from crofter.drivers.hypervisor.ledger.entries import Domain
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, code, virt
 from crofter.drivers.hypervisor.libvirt.fleet import VLAN_TAGS

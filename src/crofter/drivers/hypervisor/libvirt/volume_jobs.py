@@ -6,8 +6,8 @@ import time
 from typing import Any
 
 from crofter.drivers.hypervisor.errors import Refused, Unreachable
+from crofter.drivers.hypervisor.ledger.entries import Domain, Entry, Volume
 from crofter.drivers.hypervisor.ledger.ledger import VolumeAt
-from crofter.drivers.hypervisor.ledger.things import Domain, Thing, Volume
 from crofter.drivers.hypervisor.libvirt import domain_xml, names
 from crofter.drivers.hypervisor.libvirt.binding import LibvirtError, virt
 from crofter.drivers.hypervisor.libvirt.copying import drives_of, push
@@ -51,10 +51,10 @@ def _copy(job: JobContext, host: HostClient, source: VolumeAt, number: int, size
         made.resize(size * GB)
 
 
-def _user(job: JobContext, volume: int) -> Thing[Domain] | None:
+def _user(job: JobContext, volume: int) -> Entry[Domain] | None:
     with job.hosts.store.reading() as ledger:
-        thing = ledger.find(Volume, volume)
-        user = None if thing is None else ledger.volume_user(thing)
+        entry = ledger.find(Volume, volume)
+        user = None if entry is None else ledger.volume_user(entry)
     if user is None:
         return None
     domain = job.host(user.host).domain(user.id)

@@ -9,8 +9,8 @@ from crofter.db.sql import bindparam, update
 from crofter.drivers.hypervisor.errors import Absent, Refused
 from crofter.drivers.hypervisor.ledger import changes, conditions, tables
 from crofter.drivers.hypervisor.ledger.conditions import Conditions
+from crofter.drivers.hypervisor.ledger.entries import Domain, Entry
 from crofter.drivers.hypervisor.ledger.ledger import FAULTS, Ledger
-from crofter.drivers.hypervisor.ledger.things import Domain, Thing
 from crofter.drivers.hypervisor.ledger.transactions import Transactions
 from crofter.drivers.hypervisor.reports import Reason
 
@@ -46,10 +46,10 @@ class Faults:
         host = self.host_of(domain)
         with self._transactions.writing() as ledger:
             ledger.lock_hosts((FAULTS, host))
-            thing = _there(ledger, domain)
-            if thing.doc is None or not thing.doc.on:
+            entry = _there(ledger, domain)
+            if entry.doc is None or not entry.doc.on:
                 raise Refused("The machine is not on.")
-            _switch(ledger, thing, thing.doc.stopped(ledger.now, reason))
+            _switch(ledger, entry, entry.doc.stopped(ledger.now, reason))
 
     def maintenance(self, host: int, *, begins: bool) -> None:
         """All machines of the host go off with it, and those that were on come on with it."""
@@ -60,11 +60,11 @@ class Faults:
                 return
             changed = ledger.conditions.maintenance ^ {host}
             conditions.save(ledger.db, replace(ledger.conditions, maintenance=changed))
-            for thing in ledger.all(Domain, host):
+            for entry in ledger.all(Domain, host):
                 if begins:
-                    _host_leaves(ledger, thing)
+                    _host_leaves(ledger, entry)
                 else:
-                    _host_returns(ledger, thing)
+                    _host_returns(ledger, entry)
 
     def unreachable(self, host: int, *, begins: bool) -> None:
         """The host does not answer, while its machines run on."""
@@ -83,7 +83,7 @@ class Faults:
             regions = ledger.conditions.outages | {region} if begins else ledger.conditions.outages - {region}
             conditions.save(ledger.db, replace(ledger.conditions, outages=regions))
 
-    def mend(self) -> None:
+    def clear(self) -> None:
         """Every host and region is well again."""
         for host in sorted(self.conditions().maintenance):
             self.maintenance(host, begins=False)
@@ -96,39 +96,39 @@ class Faults:
             raise Absent(f"There is no host {host}.")
 
 
-def _there(ledger: Ledger, domain: int) -> Thing[Domain]:
-    thing = ledger.find(Domain, domain)
-    if thing is None or thing.doc is None:
+def _there(ledger: Ledger, domain: int) -> Entry[Domain]:
+    entry = ledger.find(Domain, domain)
+    if entry is None or entry.doc is None:
         raise Absent(f"There is no domain {domain}.")
-    return thing
+    return entry
 
 
-def _host_leaves(ledger: Ledger, thing: Thing[Domain]) -> None:
-    doc, becomes = thing.doc, thing.becomes
+def _host_leaves(ledger: Ledger, entry: Entry[Domain]) -> None:
+    doc, becomes = entry.doc, entry.becomes
     assert doc is not None
     booting = becomes is not None and becomes.on and not doc.on
     if booting:
-        values = {"served": thing.operation, "number": thing.id, "now": ledger.now}
+        values = {"served": entry.operation, "number": entry.id, "now": ledger.now}
         ledger.db.run(_FAIL_OPEN, **values, why="The host went into maintenance.")
-        idle = replace(thing, due=None, becomes=None)
+        idle = replace(entry, due=None, becomes=None)
         _switch(ledger, idle, replace(doc, reason="host", resumes=True))
     elif doc.on:
-        asked_off = thing.due is not None and (becomes is None or not becomes.on)
-        _switch(ledger, thing, doc.stopped(ledger.now, "host", resumes=not asked_off))
+        asked_off = entry.due is not None and (becomes is None or not becomes.on)
+        _switch(ledger, entry, doc.stopped(ledger.now, "host", resumes=not asked_off))
     else:
-        changes.tell(ledger, thing, doc)
+        changes.tell(ledger, entry, doc)
 
 
-def _host_returns(ledger: Ledger, thing: Thing[Domain]) -> None:
-    assert thing.doc is not None
-    if thing.doc.resumes:
-        _switch(ledger, thing, thing.doc.started(ledger.now))
+def _host_returns(ledger: Ledger, entry: Entry[Domain]) -> None:
+    assert entry.doc is not None
+    if entry.doc.resumes:
+        _switch(ledger, entry, entry.doc.started(ledger.now))
     else:
-        changes.tell(ledger, thing, thing.doc)
+        changes.tell(ledger, entry, entry.doc)
 
 
-def _switch(ledger: Ledger, thing: Thing[Domain], doc: Domain) -> None:
+def _switch(ledger: Ledger, entry: Entry[Domain], doc: Domain) -> None:
     """A machine changes by itself; of the work under way only the definition and the deletion are left."""
-    becomes = thing.becomes if thing.becomes is None else replace(doc, spec=thing.becomes.spec)
-    ledger.save(Domain, replace(thing, doc=doc, becomes=becomes))
-    changes.tell(ledger, thing, doc)
+    becomes = entry.becomes if entry.becomes is None else replace(doc, spec=entry.becomes.spec)
+    ledger.save(Domain, replace(entry, doc=doc, becomes=becomes))
+    changes.tell(ledger, entry, doc)

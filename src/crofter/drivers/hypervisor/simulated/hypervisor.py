@@ -23,10 +23,10 @@ from crofter.drivers.hypervisor.ledger import (
     volume_plans,
 )
 from crofter.drivers.hypervisor.ledger.conditions import Transition, Transitions
+from crofter.drivers.hypervisor.ledger.entries import Backup, Disk, Domain, Image, Volume, Wiring
 from crofter.drivers.hypervisor.ledger.fleet import Fleet
 from crofter.drivers.hypervisor.ledger.ledger import FAULTS, Ledger, VolumeAt
 from crofter.drivers.hypervisor.ledger.performing import Task, perform
-from crofter.drivers.hypervisor.ledger.things import Backup, Disk, Domain, Image, Volume, Wiring
 from crofter.drivers.hypervisor.ledger.transactions import Transactions
 from crofter.drivers.hypervisor.reports import (
     Change,
@@ -78,7 +78,7 @@ class SimulatedHypervisor:
         self._transactions = Transactions(database, clock, Fleet(regions, hosts_per_region), self.ledger_class)
         self.faults = Faults(self._transactions)
 
-    def tend(self) -> float:
+    def run_periodic_work(self) -> float:
         return inf  # it tells of changes at once, and computes what it would have sampled
 
     def close(self) -> None:

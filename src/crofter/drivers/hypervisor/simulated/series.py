@@ -11,8 +11,8 @@ from msgspec import Struct
 from crofter.clock import DAY, HOUR, MINUTE, SECOND
 from crofter.drivers.hypervisor.errors import Refused
 from crofter.drivers.hypervisor.ledger import observed
+from crofter.drivers.hypervisor.ledger.entries import digest
 from crofter.drivers.hypervisor.ledger.ledger import Ledger
-from crofter.drivers.hypervisor.ledger.things import digest
 from crofter.drivers.hypervisor.reports import Usage
 from crofter.drivers.hypervisor.specs import DomainRef
 

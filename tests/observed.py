@@ -1,4 +1,4 @@
-"""What a cloud tells: the reasons of a refusal, the actions of an account, the mails of its outbox."""
+"""What is observed of a cloud: the reasons of a refusal, the actions of an account, the mails of its outbox."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ LONGEST = float(os.environ.get("CROFTER_TEST_LONGEST_WAIT", "6"))
 helper system is foreseen to take: some checks look at work when it should be half done."""
 
 
-class LibvirtBench:
+class LibvirtHarness:
     regions = ("us-east", "eu-west")
     counts_traffic = False
     is_exact = False

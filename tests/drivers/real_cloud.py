@@ -39,7 +39,7 @@ def answers(port: int, patience: float = 5) -> bool:
         return False
 
 
-class World:
+class RealCloud:
     """Two hosts, a server that may be killed, and a key to sign in with."""
 
     def __init__(self, folder: Path, regions: tuple[str, ...] = ("us-east", "eu-west"), each: int = 1) -> None:

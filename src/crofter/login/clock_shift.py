@@ -12,7 +12,7 @@ from crofter.resources.oauth.store import authorization
 from crofter.resources.users.store import token
 
 
-class _Family(Row):
+class _Authorization(Row):
     id: int
     expiry: str
     session_id: int
@@ -20,12 +20,12 @@ class _Family(Row):
     last_seen: str
 
 
-class _Lent(Row):
+class _IssuedToken(Row):
     id: int
     expiry: str
 
 
-_FAMILIES = query(
+_AUTHORIZATIONS = query(
     select(
         authorization.c.id,
         authorization.c.expiry,
@@ -33,28 +33,28 @@ _FAMILIES = query(
         session.c.created,
         session.c.last_seen,
     ).join_from(authorization, session, session.c.id == authorization.c.session_id),
-    _Family,
+    _Authorization,
 )
 
 
-def _lent(source: Table) -> Query[_Lent]:
+def _issued_tokens(source: Table) -> Query[_IssuedToken]:
     statement = select(source.c.id, source.c.expiry)
-    return query(statement.where(source.c.authorization_id == bindparam("family_id")), _Lent)
+    return query(statement.where(source.c.authorization_id == bindparam("authorization_id")), _IssuedToken)
 
 
-_LENT = ((token, _lent(token)), (refresh, _lent(refresh)))
+_ISSUED_TOKENS = ((token, _issued_tokens(token)), (refresh, _issued_tokens(refresh)))
 
 
-def carry(db: Session, milliseconds: int) -> None:
+def shift_expiries(db: Session, milliseconds: int) -> None:
     """Let every session of the console, and what came from it, end so much later."""
 
     def later(moment: str) -> str:
         return clock.text(clock.parse(moment) + milliseconds)
 
-    for family in db.all(_FAMILIES):
-        seen: dict[str, Any] = {"created": later(family.created), "last_seen": later(family.last_seen)}
-        db.update(session, {"id": family.session_id}, **seen)
-        db.update(authorization, {"id": family.id}, expiry=later(family.expiry))
-        for source, statement in _LENT:
-            for lent in db.all(statement, family_id=family.id):
-                db.update(source, {"id": lent.id}, expiry=later(lent.expiry))
+    for granted in db.all(_AUTHORIZATIONS):
+        seen: dict[str, Any] = {"created": later(granted.created), "last_seen": later(granted.last_seen)}
+        db.update(session, {"id": granted.session_id}, **seen)
+        db.update(authorization, {"id": granted.id}, expiry=later(granted.expiry))
+        for source, statement in _ISSUED_TOKENS:
+            for issued in db.all(statement, authorization_id=granted.id):
+                db.update(source, {"id": issued.id}, expiry=later(issued.expiry))

@@ -1,4 +1,4 @@
-"""Things of hypervisors, and how they change by themselves when time has come."""
+"""Entries of the ledger of a hypervisor, and how they change by themselves when time has come."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ class Wiring(Struct, frozen=True):
 D = TypeVar("D", Domain, Disk, Backup, Image, Wiring, Volume)
 
 
-class Thing(Struct, Generic[D], frozen=True):
+class Entry(Struct, Generic[D], frozen=True):
     """A thing as it is, and as it will be when ``due`` has come. Without a document it is gone for good.
 
     Nothing has to happen at ``due``: whoever looks later sees the later state. So neither a restart nor a
@@ -111,7 +111,7 @@ class Thing(Struct, Generic[D], frozen=True):
     operation: int = 0
     fence: int = 0
 
-    def at(self, now: int) -> Thing[D]:
+    def at(self, now: int) -> Entry[D]:
         if self.due is None or now < self.due:
             return self
         host = self.host if self.heading is None else self.heading

@@ -18,7 +18,7 @@ from crofter.drivers.hypervisor import DiskRef, DomainRef, VolumeRef
 from crofter.drivers.hypervisor.ledger.fleet import BLOCK, code_of
 from crofter.drivers.hypervisor.libvirt import tables
 from crofter.drivers.hypervisor.libvirt.media import ImageFile
-from tests.drivers.fake_libvirt.host import ARCHITECTURE, FakeHost, World
+from tests.drivers.fake_libvirt.host import ARCHITECTURE, FakeFleet, FakeHost
 from tests.drivers.fake_libvirt.machines import FakeDomain
 from tests.drivers.fake_libvirt.module import virt
 from tests.drivers.fake_libvirt.storage import File
@@ -33,7 +33,7 @@ PATIENCE = 20.0
 """Real seconds within which any job ends here, on however busy a machine."""
 
 
-class FakeBench:
+class FakeHarness:
     regions = ("us-east", "eu-west")
     counts_traffic = False
     is_exact = False
@@ -41,15 +41,15 @@ class FakeBench:
     def __init__(self, database: Database, media: Path, patch: pytest.MonkeyPatch) -> None:
         self.database = database
         self.clock = Clock()
-        self.world = World()
+        self.fleet = FakeFleet()
         self._media = filled(media)
         self._drivers: list[LibvirtHypervisor] = []
         self._time_passes, self._held = threading.Event(), False
         self._time_passes.set()
-        patch.setattr(virt, "open", self.world.open)
+        patch.setattr(virt, "open", self.fleet.open)
         patch.setattr(performing, "QUICK", 0.01)
         patch.setattr(blank, "TOOLS", ("no-such-tool",))  # file systems are made by the helper system, everywhere
-        write_down(self.world, database, self.regions)
+        write_down(self.fleet, database, self.regions)
         self.hand = self.start()
 
     def start(self) -> LibvirtHypervisor:
@@ -87,7 +87,7 @@ class FakeBench:
 
     def close(self) -> None:
         """No job is left that would look for its database."""
-        for host in self.world.hosts.values():
+        for host in self.fleet.hosts.values():
             host.hooks.clear()
             host.plugged = True
         self._held = False
@@ -106,14 +106,14 @@ class FakeBench:
     def file(self, ref: DiskRef | VolumeRef) -> File:
         installation = self.hand.hosts_client.names.installation
         if isinstance(ref, VolumeRef):
-            return self.world.file(f"/volumes/{ref.region}/{installation}/{volume(ref.id)}")
-        return self.world.file(f"/pool/{ref.host}/{installation}/{disk(ref.id)}")
+            return self.fleet.file(f"/volumes/{ref.region}/{installation}/{volume(ref.id)}")
+        return self.fleet.file(f"/pool/{ref.host}/{installation}/{disk(ref.id)}")
 
     def content(self, disk: DiskRef | VolumeRef) -> str:
         return hashlib.sha256(self.file(disk).content).hexdigest()
 
     def host(self, number: int) -> FakeHost:
-        return self.world.host(number)
+        return self.fleet.host(number)
 
     def domain(self, ref: DomainRef) -> FakeDomain:
         return self.host(ref.host).domains[self.hand.hosts_client.names.domain(ref.id)]
@@ -138,17 +138,17 @@ class FakeBench:
         del hooks["after shutdown"]
 
 
-def write_down(world: World, database: Database, regions: Iterable[str]) -> None:
-    """Two hosts in each region, in the world and in the table of hosts."""
+def write_down(fleet: FakeFleet, database: Database, regions: Iterable[str]) -> None:
+    """Two hosts in each region, in the fleet and in the table of hosts."""
     for region in regions:
         for number in (code_of(region) * BLOCK + 1, code_of(region) * BLOCK + 2):
-            world.add(number)
+            fleet.add(number)
             with database.write() as db:
                 db.insert(
                     tables.host,
                     id=number,
                     region=region,
-                    uri=world.uri(number),
+                    uri=fleet.uri(number),
                     pool=f"/pool/{number}",
                     volumes=f"/volumes/{region}",
                     network="user",

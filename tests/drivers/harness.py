@@ -40,7 +40,7 @@ PATIENCE = 600.0
 Seen = ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume | ObservedImage
 
 
-class Bench(Protocol):
+class Harness(Protocol):
     """A driver with a fleet of at least two regions of two hosts, and the means to meddle with it."""
 
     regions: tuple[str, str]
@@ -79,13 +79,13 @@ class Machine(Struct, frozen=True):
         return self.root, self.swap
 
 
-class Yard:
+class DriverCase:
     """One check's corner of the world: numbers nobody else uses, and orders for them."""
 
-    def __init__(self, bench: Bench) -> None:
-        self.bench = bench
-        self.driver = bench.start()
-        self.region, self.other_region = bench.regions
+    def __init__(self, harness: Harness) -> None:
+        self.harness = harness
+        self.driver = harness.start()
+        self.region, self.other_region = harness.regions
         self._number = 0
         self._operation = 0
 
@@ -107,7 +107,7 @@ class Yard:
         while not (progress := call()).done and progress.failure is None:
             assert waited < PATIENCE, "the work never ends"
             pause = max(progress.remaining, 0.001)
-            self.bench.wait(pause)
+            self.harness.wait(pause)
             waited += pause
         return progress
 

@@ -14,7 +14,7 @@ NOON = 1_772_366_400_000
 """2026-03-01T12:00:00."""
 
 
-class SimulatedBench:
+class SimulatedHarness:
     regions = ("us-east", "eu-west")
     counts_traffic = True
     is_exact = True
