@@ -40,7 +40,7 @@ PATIENCE = 600.0
 Seen = ObservedDomain | ObservedDisk | ObservedBackup | ObservedVolume | ObservedImage
 
 
-class Harness(Protocol):
+class DriverHarness(Protocol):
     """A driver with a fleet of at least two regions of two hosts, and the means to meddle with it."""
 
     regions: tuple[str, str]
@@ -82,7 +82,7 @@ class Machine(Struct, frozen=True):
 class DriverCase:
     """One check's corner of the world: numbers nobody else uses, and orders for them."""
 
-    def __init__(self, harness: Harness) -> None:
+    def __init__(self, harness: DriverHarness) -> None:
         self.harness = harness
         self.driver = harness.start()
         self.region, self.other_region = harness.regions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import pytest
 
 from crofter.clock import HOUR, machine_now
+from crofter.db import query
+from crofter.db.sql import bindparam, select
 from crofter.drivers.hypervisor import (
     BackupRef,
     DiskRef,
@@ -28,9 +31,10 @@ from tests.drivers.fake_libvirt.harness import PATIENCE, FakeHarness
 from tests.drivers.fake_libvirt.module import Fault, virt
 from tests.drivers.harness import DriverCase
 
-from crofter.drivers.hypervisor.libvirt import connections, host, sampling  # isort: skip - once the binding is there
+from crofter.drivers.hypervisor.libvirt import connections, host, periodic_work, sampling  # isort: skip - once the binding is there
 
 MINUTE = 60_000
+SAMPLED = query(select(tables.sample.c.at).where(tables.sample.c.domain == bindparam("domain")))
 
 
 # ---- silent hosts ---------------------------------------------------------------------------------------------------
@@ -204,6 +208,20 @@ def test_parts_of_uploads_stay_while_a_job_may_be_at_them_and_not_for_ever(
         db.delete(tables.job, operation=1)
     fake_harness.hand._periodic_work.tidy()
     assert client.listed() == []
+
+
+def test_the_first_round_does_all_periodic_work_however_young_the_machine_is(
+    fake_case: DriverCase, fake_harness: FakeHarness, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = fake_case.machine(on=True)
+    client = fake_harness.hand.hosts_client.client(machine.domain.host)
+    client.send_bytes("tmp4711-abc-script", b"in part")
+    monkeypatch.setattr(periodic_work, "SAMPLE_EVERY", math.inf)
+    monkeypatch.setattr(periodic_work, "TIDY_EVERY", math.inf)
+    fake_harness.start().run_periodic_work()
+    assert "tmp4711-abc-script" not in client.listed()
+    with fake_harness.database.read() as db:
+        assert db.value(SAMPLED, domain=machine.domain.id) is not None
 
 
 @pytest.mark.parametrize("moment", ["storagePoolDefineXML", "create pool"])
