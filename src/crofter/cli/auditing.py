@@ -46,8 +46,8 @@ def _checkpoint_audit(runtime: Runtime, arguments: Arguments) -> Rows:
         audit.write_file(runtime.keyring, taken, Path(arguments["file"]))
     except OSError as error:
         raise ValueError(f"{arguments['file']} cannot be written: {error.strerror}") from None
-    told = {"number": taken.number, "at": taken.at, "accounts": len(taken.heads), "file": arguments["file"]}
-    return [told]
+    row = {"number": taken.number, "at": taken.at, "accounts": len(taken.heads), "file": arguments["file"]}
+    return [row]
 
 
 def _show_audit(runtime: Runtime, arguments: Arguments) -> Rows:

@@ -84,15 +84,15 @@ def _digest(path: Path, algorithm: str) -> str:
 def _examine(path: Path, format: str) -> int:
     """MB that the image needs. Refuses what would have a host read other files, and what is damaged or too large."""
     # The format is said and never guessed: a file that looks like a third one could name any file of this machine.
-    told = json.loads(_run("info", "--output=json", "-f", format, str(path)))
-    details = (told.get("format-specific") or {}).get("data") or {}
-    if told.get("backing-filename") or told.get("full-backing-filename"):
+    info = json.loads(_run("info", "--output=json", "-f", format, str(path)))
+    details = (info.get("format-specific") or {}).get("data") or {}
+    if info.get("backing-filename") or info.get("full-backing-filename"):
         raise ValueError("the image is based on another file")
     if details.get("data-file"):
         raise ValueError("the image keeps its bytes in another file")
-    if told.get("encrypted") or details.get("encrypt"):
+    if info.get("encrypted") or details.get("encrypt"):
         raise ValueError("the image is encrypted")
-    size = -(-int(told["virtual-size"]) // MB)
+    size = -(-int(info["virtual-size"]) // MB)
     if size > LARGEST:
         raise ValueError(f"the image needs {size} MB, which is more than {LARGEST}")
     if format == "qcow2":

@@ -138,8 +138,8 @@ def _call(url: str, token: str | None = None, fields: dict[str, str] | None = No
     data = urlencode(fields).encode() if fields is not None else None
     try:
         with urlopen(Request(url, data, headers), timeout=30) as answer:
-            told: dict[str, Any] = json.load(answer)
-            return told
+            body: dict[str, Any] = json.load(answer)
+            return body
     except HTTPError as error:
         raise Failed(_reason(error)) from error
     except (URLError, OSError) as error:

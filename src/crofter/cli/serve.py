@@ -140,8 +140,8 @@ def migrate(settings: Settings) -> int:
 def _refused(error: Exception) -> int:
     """One line, with what the database itself has said if there is nothing else to tell."""
     cause = error.__cause__
-    told = f"{error} ({cause})" if cause is not None and str(cause) not in str(error) else f"{error}"
-    print(f"crofter: {' '.join(told.split())}", file=sys.stderr)
+    message = f"{error} ({cause})" if cause is not None and str(cause) not in str(error) else f"{error}"
+    print(f"crofter: {' '.join(message.split())}", file=sys.stderr)
     return 1
 
 

@@ -97,11 +97,11 @@ class Workers:
         """Wait for a signal, or for the time of the next start."""
         waiting = [place.start_at for place in self._places if place.process is None and not self._stopping]
         seconds = max(min(waiting) - time.monotonic(), 0.0) if waiting else STEADY_SECONDS
-        told = signal.sigtimedwait(_HANDLED_SIGNALS, seconds)
-        if told is not None and told.si_signo in self._stops:
+        info = signal.sigtimedwait(_HANDLED_SIGNALS, seconds)
+        if info is not None and info.si_signo in self._stops:
             self._stopping = True
             self._pass_on(signal.SIGTERM)
-        elif told is not None and told.si_signo == signal.SIGHUP:
+        elif info is not None and info.si_signo == signal.SIGHUP:
             logs.FILE.reopen()  # for what this process says, and for those that it starts
             self._pass_on(signal.SIGHUP)
         self._reap()

@@ -23,7 +23,7 @@ class Stop(Exception):
         super().__init__(words)
         self.code = code
 
-    def told(self, *, as_json: bool) -> str:
+    def rendered(self, *, as_json: bool) -> str:
         """What standard error shows."""
         return f"crofter: {self}"
 
@@ -36,7 +36,7 @@ def guarded(work: Callable[[], int], *, as_json: bool = False) -> int:
         return code
     except Stop as stop:
         sys.stdout.flush()
-        print(stop.told(as_json=as_json), file=sys.stderr)
+        print(stop.rendered(as_json=as_json), file=sys.stderr)
         return stop.code
     except KeyboardInterrupt:
         return INTERRUPTED

@@ -162,8 +162,8 @@ class Run:
             for line in lines:
                 if line.startswith("data:"):
                     event = json.loads(line[5:])
-                    told = line[5:].strip() if self.form == "json" else self._event_line(event)
-                    print(told, flush=True)
+                    shown = line[5:].strip() if self.form == "json" else self._event_line(event)
+                    print(shown, flush=True)
         return OK
 
     def _event_line(self, event: dict[str, Any]) -> str:

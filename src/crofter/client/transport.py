@@ -48,7 +48,7 @@ class Refused(Stop):
         super().__init__(UNAUTHORISED if answer.status in (401, 403) else REFUSED, f"the answer is {answer.status}")
         self.answer = answer
 
-    def told(self, *, as_json: bool) -> str:
+    def rendered(self, *, as_json: bool) -> str:
         return self.answer.body.decode("utf-8", "replace") if as_json else "\n".join(self._lines())
 
     def _lines(self) -> list[str]:

@@ -114,12 +114,12 @@ def refusal(body: bytes, words: Words) -> bytes:
     """The body of a failure: its fields and reasons are the interface's, whatever they are about."""
     if not (b"ompute" in body or HELD.encode() in body):
         return body
-    told = msgspec.json.decode(body)
-    for error in told.get("errors", ()):
+    answer = msgspec.json.decode(body)
+    for error in answer.get("errors", ()):
         for name in ("field", "reason"):
             if isinstance(error.get(name), str):
                 error[name] = words.outward(error[name])
-    return msgspec.json.encode(told)
+    return msgspec.json.encode(answer)
 
 
 def headers(words: Words) -> Callable[..., list[Header]]:

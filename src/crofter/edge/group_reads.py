@@ -100,7 +100,7 @@ class GroupReads:
             self._tell(late, [refused(Unavailable(), None) for _ in late])
             jobs = [job for job in jobs if job.since >= earliest]
         try:
-            told = self._answer(jobs) if jobs else 0
+            sent = self._answer(jobs) if jobs else 0
         except Problem as problem:  # no connection: the same for all of them
             self._tell(jobs, [refused(problem, None) for _ in jobs])
             return
@@ -108,14 +108,14 @@ class GroupReads:
             log.exception("%d reads failed together", len(jobs))
             self._tell(jobs, [refused(Fault(), None) for _ in jobs])
             return
-        for job in jobs[told:]:
+        for job in jobs[sent:]:
             self._pool.submit(self._alone, job)
 
     def _answer(self, jobs: list[Job]) -> int:
         """Answer them in their order; how many were answered before the connection failed, if it did."""
         performer = self._performer
         answers: list[Answer] = []
-        told, since = 0, time.monotonic()
+        sent, since = 0, time.monotonic()
         with performer.runtime.database.reading_together() as batch:
             with performer.runtime.database.read() as db:
                 actors = _Actors(performer, db, jobs)
@@ -124,9 +124,9 @@ class GroupReads:
                 if batch.aborted:
                     break
                 if time.monotonic() - since > TOLD_SECONDS:
-                    self._tell(jobs[told : len(answers)], answers[told:])
-                    told, since = len(answers), time.monotonic()
-        self._tell(jobs[told : len(answers)], answers[told:])
+                    self._tell(jobs[sent : len(answers)], answers[sent:])
+                    sent, since = len(answers), time.monotonic()
+        self._tell(jobs[sent : len(answers)], answers[sent:])
         return len(answers)
 
     def _alone(self, job: Job) -> None:

@@ -55,9 +55,9 @@ class RateLimits:
 
                 self._counting = self._shared = SharedCounting(clock, RateWindows(database))
             self._limits = {name: self._counting.limit(text) for name, text in configured.items()}
-        told = _SHOWN.fullmatch(shown)
-        assert told is not None
-        self._amount, self._window = int(told[1]), int(told[2]) * _SECONDS[told[3]]
+        match = _SHOWN.fullmatch(shown)
+        assert match is not None
+        self._amount, self._window = int(match[1]), int(match[2]) * _SECONDS[match[3]]
         self._idle: tuple[int, RateLimitStatus] = (-1, RateLimitStatus(0, 0, 0, 0))
 
     def clear(self) -> None:

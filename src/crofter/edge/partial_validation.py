@@ -46,8 +46,8 @@ def all_reasons(read: bodies.Read[Body], problem: Invalid, attempt: Callable[[Bo
             return problem
         attempt(rest)
     except Problem as more:
-        told = [reason for reason in more.reasons if reason.field is not None and reason.head not in wrong]
-        further = [_as_sent(reason, parts) for reason in told]
+        unreported = [reason for reason in more.reasons if reason.field is not None and reason.head not in wrong]
+        further = [_as_sent(reason, parts) for reason in unreported]
         if isinstance(more, Invalid) and further:
             return Invalid.all(read.in_order([*problem.reasons, *further]))
     except Exception:

@@ -61,7 +61,7 @@ class PlanView(View):
     plan: Plan
 
 
-class _Told(Row):
+class _EventRow(Row):
     action: str
     entity_id: str | None
     entity_label: str | None
@@ -70,10 +70,10 @@ class _Told(Row):
 
 
 _EVENTS = query(
-    select(*(events.event.c[name] for name in _Told.__struct_fields__))
+    select(*(events.event.c[name] for name in _EventRow.__struct_fields__))
     .where(among(events.event.c.id, "ids"))
     .order_by(events.event.c.id),
-    _Told,
+    _EventRow,
 )
 _encode = msgspec.json.Encoder().encode
 
@@ -95,18 +95,18 @@ def plan(
     costs += [operation.cost(ctx, args) for operation, args in ctx.db.operations if operation.cost is not None]
     if two_phase is not None:
         costs.append(two_phase.cost(ctx))
-    told = ctx.db.all(_EVENTS, ids=ctx.db.events)
+    rows = ctx.db.all(_EVENTS, ids=ctx.db.events)
     changed = (sum(cost[place] for cost in costs) for place in (0, 1))
     planned = Plan(
-        events=list(endpoint.events) if two_phase is not None else [event.action for event in told],
-        objects=_objects(told),
+        events=list(endpoint.events) if two_phase is not None else [event.action for event in rows],
+        objects=_objects(rows),
         price=PriceChange(*(dollars(amount) for amount in changed)),
         valid=True,
     )
     return _encode(PlanView(planned))
 
 
-def _objects(told: list[_Told]) -> list[PlannedObject]:
+def _objects(rows: list[_EventRow]) -> list[PlannedObject]:
     """Each once, in the order of the events."""
     named = {
         (event.entity_type, event.entity_id): PlannedObject(
@@ -115,7 +115,7 @@ def _objects(told: list[_Told]) -> list[PlannedObject]:
             event.entity_type,
             event.entity_url,
         )
-        for event in told
+        for event in rows
         if event.entity_type is not None
     }
     return list(named.values())

@@ -235,10 +235,10 @@ class Runner(Claim):
         if what in LEVELS:
             since = self.row.started
             seconds = 0.0 if since is None else (self.runtime.clock.now() - since) / clock.SECOND
-            told = {"operation": self.row.id, "kind": self.row.kind, "state": what, "seconds": round(seconds, 3)}
-            told |= {"account": self.row.account_id, "event": self.row.event_id, "error": error}
+            fields = {"operation": self.row.id, "kind": self.row.kind, "state": what, "seconds": round(seconds, 3)}
+            fields |= {"account": self.row.account_id, "event": self.row.event_id, "error": error}
             words = f"operation {self.row.id} ({self.row.kind}) {what} after {seconds:.1f} s"
-            log.log(LEVELS[what], "%s", words + (f": {error}" if error else ""), extra={"fields": told})
+            log.log(LEVELS[what], "%s", words + (f": {error}" if error else ""), extra={"fields": fields})
 
 
 def may_begin(kind: Operation | None, row: Claimed) -> bool:

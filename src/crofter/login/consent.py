@@ -17,7 +17,7 @@ def show(request: BrowserRequest) -> Response:
     try:
         authorization = authorization_request.read(request)
     except Unanswerable as problem:
-        return _told(request, problem)
+        return _error_page(request, problem)
     except SentBack as back:
         return pages.redirect(request, back.location, 302)
     first_party = clients.is_console(authorization.client)
@@ -49,7 +49,7 @@ def decide(request: BrowserRequest) -> Response:
     try:
         authorization = authorization_request.read(request)
     except Unanswerable as problem:
-        return _told(request, problem)
+        return _error_page(request, problem)
     except SentBack as back:
         return pages.redirect(request, back.location, 302)
     if request.field("decision") != "allow":
@@ -87,7 +87,7 @@ def _here(request: BrowserRequest) -> str:
     return f"/oauth/authorize?{request.query_string}"
 
 
-def _told(request: BrowserRequest, problem: Unanswerable) -> Response:
+def _error_page(request: BrowserRequest, problem: Unanswerable) -> Response:
     """A page for a person; the same as JSON for a program that tries this out."""
     if "text/html" not in request.headers.get("accept", ""):
         return refuse(request, Refusal(problem.error, problem.text))

@@ -207,12 +207,12 @@ def _transition(action: str, rule: Any) -> Transition:
     if not isinstance(rule, dict) or not rule or set(rule) - set(Transition.__struct_fields__):
         raise Invalid("Must have seconds or reads, fail, or both; fail_at where it fails on the way", field=action)
     try:
-        told = msgspec.convert(rule, Transition)
+        transition = msgspec.convert(rule, Transition)
     except msgspec.ValidationError:
         words = f"seconds must be 0-{YEAR}, reads 1-{MOST_READS}, fail_at 0-100, fail a text of 1-{LONGEST_REASON}"
         raise Invalid(f"{words} characters", field=action) from None
-    if told.reads is not None and told.seconds is not None:
+    if transition.reads is not None and transition.seconds is not None:
         raise Invalid("Must have seconds or reads, not both", field=action)
-    if told.fail_at is not None and (told.fail is None or told.seconds is None):
+    if transition.fail_at is not None and (transition.fail is None or transition.seconds is None):
         raise Invalid("fail_at needs fail and seconds", field=action)
-    return told
+    return transition

@@ -56,7 +56,7 @@ def play(control: SandboxControl, performer: Performer, file: str) -> None:
         try:
             opened = control.open_account(bodies.decode(msgspec.json.encode(account.fields), NewAccount))
         except Problem as problem:
-            raise SeedError(file, account.line, _told(problem)) from problem
+            raise SeedError(file, account.line, _described(problem)) from problem
         for planned in account.bodies:
             _create(performer, known[planned.resource], opened.token, planned, file)
             control.time_travel.settle()
@@ -80,7 +80,7 @@ def _create(performer: Performer, endpoint: Endpoint, token: str, planned: SeedB
         raise SeedError(file, planned.line, f"{planned.resource}: {reason}")
 
 
-def _told(problem: Problem) -> str:
+def _described(problem: Problem) -> str:
     return "; ".join(f"{field}: {reason}" if field else reason for reason, field in problem.reasons)
 
 

@@ -88,8 +88,8 @@ def tell(work: StepContext) -> Sleep | None:
         log.warning("the zone %s could not be published: %s", name, error)
         return Sleep(min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(tries, 20)))
     if domain is not None:
-        told = {"id": domain.id, "serial": domain.serial}
-        work.then(lambda ctx: _published(ctx, **told))
+        published = {"id": domain.id, "serial": domain.serial}
+        work.then(lambda ctx: _published(ctx, **published))
     return None
 
 

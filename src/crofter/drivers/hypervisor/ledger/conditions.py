@@ -67,9 +67,9 @@ class Conditions(Struct, frozen=True):
     def transition(self, action: str) -> Transition:
         """How an action goes. One of which only the failure is told takes as long as any other."""
         every = self.transitions.get("*", DEFAULT)
-        told = self.transitions.get(action, every)
+        chosen = self.transitions.get(action, every)
         usual = DEFAULT.seconds if every.seconds is None else every.seconds
-        return replace(told, seconds=usual if told.seconds is None else told.seconds)
+        return replace(chosen, seconds=usual if chosen.seconds is None else chosen.seconds)
 
     def ends(self, action: str, until: int, begun: int) -> int:
         """When the part of an operation up to ``until`` percent is over, if the operation began at ``begun``.

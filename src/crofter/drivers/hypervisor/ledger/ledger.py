@@ -256,22 +256,22 @@ class Ledger:
 
     def timing(self, order: Order) -> Timing:
         """When work that begins now ends, and why it will have failed then."""
-        told = self.conditions.transition(order.action)
-        failure = told.fail
+        transition = self.conditions.transition(order.action)
+        failure = transition.fail
         if failure is not None and self.db.value(_FAILURES, operation=order.operation):
             failure = None  # an operation fails once, so that it can tidy up after itself
-        if told.reads is not None:
-            released = read_counts.begun(self.db, order.operation, told.reads).released
+        if transition.reads is not None:
+            released = read_counts.begun(self.db, order.operation, transition.reads).released
             return Timing(self.now if released else UNTIL_READ, failure)
         until = order.until
-        if failure is not None and told.fail_at is not None:
-            if told.fail_at < until or until == 100:
-                until = told.fail_at
+        if failure is not None and transition.fail_at is not None:
+            if transition.fail_at < until or until == 100:
+                until = transition.fail_at
             else:
                 failure = None  # a later part of the operation fails
         first = self.db.value(_FIRST, operation=order.operation)
         ends = self.conditions.ends(order.action, until, self.now if first is None else first)
-        return Timing(max(self.now, ends), failure, None if failure is None else told.fail_at)
+        return Timing(max(self.now, ends), failure, None if failure is None else transition.fail_at)
 
     def clear(self) -> None:
         for statement in _EVERYTHING:

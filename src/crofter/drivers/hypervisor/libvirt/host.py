@@ -264,8 +264,8 @@ class HostClient:
     def seen_all(self) -> dict[int, Seen]:
         """Every machine of this installation, by one call."""
         own = re.compile(re.escape(self.names.domain(0))[:-1] + r"(\d+)")
-        told = self.read_connection.getAllDomainStats(virt.VIR_DOMAIN_STATS_STATE, 0)
-        states = [(own.fullmatch(domain.name()), stats) for domain, stats in told]
+        all_stats = self.read_connection.getAllDomainStats(virt.VIR_DOMAIN_STATS_STATE, 0)
+        states = [(own.fullmatch(domain.name()), stats) for domain, stats in all_stats]
         return {int(name[1]): _seen(stats["state.state"], stats["state.reason"]) for name, stats in states if name}
 
     def open_serial_port(self, number: int, notify: Callable[[], None]) -> SerialPort:

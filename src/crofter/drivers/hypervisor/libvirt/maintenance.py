@@ -131,8 +131,8 @@ class Maintenance:
                 log.exception("machine %s did not come on again with its host", machine)
                 failed.append(machine)
         if failed:
-            told = ", ".join(str(machine) for machine in failed)
-            raise DriverError(f"These machines did not come on again; the same command tries it once more: {told}")
+            numbers = ", ".join(str(machine) for machine in failed)
+            raise DriverError(f"These machines did not come on again; the same command tries it once more: {numbers}")
 
     def _resume(self, host: HostClient, machine: int) -> None:
         domain = host.domain(machine)

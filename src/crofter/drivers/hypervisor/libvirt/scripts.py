@@ -30,10 +30,10 @@ def resize_script(megabytes: int, *, grows: bool) -> str:
     A disk with partitions only becomes larger as a disk, and its system takes the space itself; it never shrinks.
     Before a file system grows, it is looked through, and then the script says that it begins: see ``left_alone``.
     """
-    told = 'resize2fs -P "$D_sda"\ndumpe2fs -h "$D_sda" | grep \'^Block size\'\n'
+    measure = 'resize2fs -P "$D_sda"\ndumpe2fs -h "$D_sda" | grep \'^Block size\'\n'
     if grows:
-        return f'if is_flat "$D_sda"; then\n{CHECK}\necho {BEGINS}\ngrow_flat checked\n{told}fi\n'
-    return f'{CHECK}\nresize2fs "$D_sda" {megabytes}M\n{told}'
+        return f'if is_flat "$D_sda"; then\n{CHECK}\necho {BEGINS}\ngrow_flat checked\n{measure}fi\n'
+    return f'{CHECK}\nresize2fs "$D_sda" {megabytes}M\n{measure}'
 
 
 def left_alone(answer: str) -> bool:

@@ -257,12 +257,12 @@ class SimulatedHypervisor:
     def count_read(self, operation: int, action: str) -> bool | None:
         """The object of an operation was read: whether it was read often enough; None if that is nothing to it."""
         with self._transactions.writing() as ledger:
-            told = ledger.conditions.transition(action).reads
+            reads = ledger.conditions.transition(action).reads
             count = read_counts.known(ledger.db, operation)
             if count is None:
-                if told is None:
+                if reads is None:
                     return None
-                count = read_counts.begun(ledger.db, operation, told)
+                count = read_counts.begun(ledger.db, operation, reads)
             if not count.released and count.reads_left > 0:
                 read_counts.count_one(ledger.db, operation, count)
                 return False
