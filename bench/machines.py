@@ -61,7 +61,7 @@ class Plain:
     """What the interface does for an instance, by calls of libvirt alone and by QEMU alone."""
 
     def __init__(self, real_cloud: RealCloud) -> None:
-        self._world = real_cloud
+        self._cloud = real_cloud
         host = next(iter(real_cloud.daemons.regions))
         self._connection = virt.open(real_cloud.daemons.uri(host))
         name = next(pool.name() for pool in self._connection.listAllStoragePools() if "volumes" not in pool.name())
@@ -118,7 +118,7 @@ class Plain:
         self._pool.createXML(domain_xml.volume("bench-swap", SWAP * MB))
 
     def _work_on_disk(self) -> None:
-        key = Path(f"{self._world.key}.pub").read_text().strip()
+        key = Path(f"{self._cloud.key}.pub").read_text().strip()
         script = scripts.seed_script(Seed(password=PASSWORD, keys=(key,), hostname="plain")).encode()
         self._send("bench-script", script.ljust(1 << 16, b"\0"))
         self._send("bench-answer", bytes(1 << 16))
@@ -172,37 +172,37 @@ class Interface:
     """An instance as anybody makes one."""
 
     def __init__(self, real_cloud: RealCloud) -> None:
-        self._world = real_cloud
+        self._cloud = real_cloud
         self._count = 0
 
     @property
     def port(self) -> int:
         """Of the next instance."""
-        return self._world.forward(next(iter(self._world.daemons.regions))) + self._count + 1
+        return self._cloud.forward(next(iter(self._cloud.daemons.regions))) + self._count + 1
 
     def create(self) -> None:
-        key = Path(f"{self._world.key}.pub").read_text().strip()
+        key = Path(f"{self._cloud.key}.pub").read_text().strip()
         wanted = {
             "region": "us-east",
             "type": "g6-nanode-1",
             "image": "compute/debian12",
             "label": f"b{time.time_ns()}",
         }
-        self._number = self._world.call("POST", "", **wanted, root_pass=PASSWORD, authorized_keys=[key])["id"]
+        self._number = self._cloud.call("POST", "", **wanted, root_pass=PASSWORD, authorized_keys=[key])["id"]
 
     def off(self) -> None:
-        self._world.settled(self._number)
-        self._world.call("POST", f"/{self._number}/shutdown")
-        self._world.settled(self._number, "offline")
+        self._cloud.settled(self._number)
+        self._cloud.call("POST", f"/{self._number}/shutdown")
+        self._cloud.settled(self._number, "offline")
 
     def boot(self) -> None:
-        self._world.call("POST", f"/{self._number}/boot")
+        self._cloud.call("POST", f"/{self._number}/boot")
 
     def remove(self) -> None:
-        self._world.settled(self._number)
-        self._world.call("DELETE", f"/{self._number}")
+        self._cloud.settled(self._number)
+        self._cloud.call("DELETE", f"/{self._number}")
         self._count += 1
-        self._world.until(lambda: self._world.call("GET", "")["data"] == [])
+        self._cloud.until(lambda: self._cloud.call("GET", "")["data"] == [])
 
 
 def measure(rounds: int) -> dict[str, list[float]]:

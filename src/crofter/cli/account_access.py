@@ -1,4 +1,4 @@
-"""What ``crofter admin`` does to the standing of accounts and users: suspend, resume, remove."""
+"""What ``crofter admin`` does about who gets into an account: suspend, resume, remove."""
 
 from __future__ import annotations
 

@@ -61,9 +61,7 @@ class Workers:
 
     def run(self) -> int:
         """Until a signal has stopped them all."""
-        signal.pthread_sigmask(
-            signal.SIG_BLOCK, _HANDLED_SIGNALS
-        )  # they are asked for, in one place, and none gets lost
+        signal.pthread_sigmask(signal.SIG_BLOCK, _HANDLED_SIGNALS)  # asked for in one place, so that none gets lost
         signal.signal(signal.SIGHUP, signal.SIG_DFL)  # one that is ignored is not waited for either
         while True:
             self._start_due()
