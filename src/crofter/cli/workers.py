@@ -25,7 +25,7 @@ class Place:
 
     def __init__(self) -> None:
         self.process: int | None = None
-        self.since = 0.0
+        self.since = time.monotonic()
         self.start_at = 0.0
         self._wait = SHORTEST
 
