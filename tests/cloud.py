@@ -39,7 +39,7 @@ pool.WAIT_SECONDS = 20.0
 probe_client.SLOW = 2.9
 # Every reset reads the catalogue, and most of the time it takes goes into its TOML, which is the same each time.
 files.parsed = lru_cache(files.parsed)
-# So does the description of all commands, for those that tests run in their own process.
+# So is the description of all commands, which commands that tests run in their own process ask for each time.
 cli.parser = lru_cache(cli.parser)
 
 

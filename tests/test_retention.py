@@ -20,7 +20,7 @@ from tests.sweep import Machine, fault
 
 _ORDERS = query(select(func.count()).select_from(tables.work))
 _CHANGES = query(select(func.count()).select_from(tables.change))
-_THINGS = query(select(func.count()).select_from(tables.thing))
+_ENTRIES = query(select(func.count()).select_from(tables.thing))
 
 
 @pytest.mark.both
@@ -32,7 +32,7 @@ def test_hypervisors_forget_orders_of_operations_that_are_forgotten(cloud: Cloud
 
     def remembered() -> list[int]:
         with cloud.runtime.database.read() as db:
-            return [db.value(counted) for counted in (_THINGS, _ORDERS, _CHANGES)]
+            return [db.value(counted) for counted in (_ENTRIES, _ORDERS, _CHANGES)]
 
     things, *before = remembered()
     assert min(before) > 0

@@ -276,25 +276,23 @@ def since_the_machine_started(text: str) -> list[str]:
     if "monotonic()" not in text:
         return []
     tree = nodes(text)
-    assigned = [node for node in tree if isinstance(node, ast.Assign)]
-    at_zero = {ast.unparse(target) for node in assigned if _is_zero(node.value) for target in node.targets}
-    clock = {"time.monotonic()", *(ast.unparse(node.targets[0]) for node in assigned if _is_clock(node.value))}
+    assigned = [node for node in tree if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None]
+    at_zero, clock = set(), {"time.monotonic()"}
+    for node in assigned:
+        names = {ast.unparse(target) for target in (node.targets if isinstance(node, ast.Assign) else [node.target])}
+        value = ast.unparse(node.value or node)
+        at_zero |= names if value in ("0", "0.0") else set()
+        clock |= names if value in clock else set()
     passed = [node for node in tree if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Sub)]
     return [
         ast.unparse(node) for node in passed if ast.unparse(node.left) in clock and ast.unparse(node.right) in at_zero
     ]
 
 
-def _is_zero(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and type(node.value) in (int, float) and node.value == 0
-
-
-def _is_clock(node: ast.expr) -> bool:
-    return ast.unparse(node) == "time.monotonic()"
-
-
 def test_nothing_takes_the_start_of_the_machine_for_a_time_when_it_was_done() -> None:
-    planted = "self.a = self.b = 0.0\nnow = time.monotonic()\nnow - self.a > 60\ntime.monotonic() - self.b < EVERY"
+    planted = (
+        "self.a = 0.0\nself.b: float = 0\nnow = time.monotonic()\nnow - self.a > 60\ntime.monotonic() - self.b < EVERY"
+    )
     assert since_the_machine_started(planted) == ["now - self.a", "time.monotonic() - self.b"]
     assert since_the_machine_started("self.due_at = 0.0\nnow = time.monotonic()\nnow >= self.due_at") == []
     used = {name_of(file): since_the_machine_started(file.read_text()) for file in files()}

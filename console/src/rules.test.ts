@@ -21,7 +21,7 @@ const BELOW: Record<string, string[]> = {
   shell: ["ui", "live", "session", "facts", "features"],
   features: ["shell", "ui", "live", "api", "session", "facts", "root", "features"],
 };
-/** A feature knows of another what it asks the server, and what its user is permitted; of what is drawn, these few only. */
+/** A feature knows of another what it asks the server, and what its user is permitted to do; of what is drawn, these few only. */
 const OPEN = /^features\/([^/]+\/(queries|permissions)|instances\/Choose|events\/(sentence|Drawer))$/;
 
 function wrong(file: string, imported: string): boolean {

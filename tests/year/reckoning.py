@@ -70,7 +70,7 @@ def line_of(what: str, label: str, unit_price: int, quantity: int, amount: int, 
 
 def bills(told: Story, log: Log, account: int, until: int) -> list[Bill]:
     """Every invoice of an account: on the first of a month, and at three in the morning when much has come together."""
-    hours = sorted(_hours([stretch for stretch in told.every if stretch.account == account], until))
+    hours = sorted(_hours([period for period in told.every if period.account == account], until))
     credit = PromotionCredit(log.redeemed.get(account))
     open_: dict[tuple[int, str], list[int]] = {}
     done, made = 0, []
@@ -104,18 +104,18 @@ def _dates(until: int) -> Iterator[tuple[int, bool]]:
         day += DAY
 
 
-def _hours(stretches: list[PricedPeriod], until: int) -> Iterator[tuple[int, int, int]]:
-    """Each hour that has begun: when, of which stretch, and what it adds before the month is paid for."""
+def _hours(periods: list[PricedPeriod], until: int) -> Iterator[tuple[int, int, int]]:
+    """Each hour that has begun: when, of which period, and what it adds before the month is paid for."""
     spent: Counter[tuple[int, str]] = Counter()
     caps: dict[tuple[int, str], int] = {}
-    for stretch in stretches:
-        hourly, monthly = stretch.price
-        for at in range(stretch.began, min(until if stretch.ended is None else stretch.ended, until), HOUR):
-            key = (stretch.chain, month(at))
+    for period in periods:
+        hourly, monthly = period.price
+        for at in range(period.began, min(until if period.ended is None else period.ended, until), HOUR):
+            key = (period.chain, month(at))
             caps[key] = max(caps.get(key, 0), monthly)
             adds = min(hourly, caps[key] - spent[key])
             spent[key] += adds
-            yield at, id(stretch), adds
+            yield at, id(period), adds
 
 
 def _overage(told: Story, account: int, date: int) -> int:
@@ -124,14 +124,14 @@ def _overage(told: Story, account: int, date: int) -> int:
     first, edge = first_of(of), first_of(after(of))
     given, used = 0, told.left[account, of]
     stays: dict[int, int] = {}
-    for stretch in (other for other in told.every if other.what == "compute" and other.made < date):
-        if stretch.account != account:
-            stays.pop(stretch.number, None)
+    for period in (other for other in told.every if other.what == "compute" and other.made < date):
+        if period.account != account:
+            stays.pop(period.number, None)
             continue
-        given += stretch.gives * max(0, min(edge, stretch.ended or edge) - max(first, stretch.began))
-        stays.setdefault(stretch.number, stretch.began)
-        if stretch.ended is None or stretch.ended >= date:
-            used += told.sent(stretch.number, max(stays[stretch.number], first), edge)
+        given += period.gives * max(0, min(edge, period.ended or edge) - max(first, period.began))
+        stays.setdefault(period.number, period.began)
+        if period.ended is None or period.ended >= date:
+            used += told.sent(period.number, max(stays[period.number], first), edge)
     return max(0, used // GIGABYTE - given // (edge - first))
 
 
@@ -162,12 +162,12 @@ def _bill(
     rate: Decimal,
     credit: PromotionCredit,
 ) -> Bill:
-    stretches = {id(stretch): stretch for stretch in told.every}
+    periods = {id(period): period for period in told.every}
     lines = []
     for (place, _), (quantity, amount) in open_.items():
-        stretch = stretches[place]
+        period = periods[place]
         lines.append(
-            Line(stretch.what, stretch.number, stretch.price[0], quantity, cents(amount), cents(cents(amount) * rate))
+            Line(period.what, period.number, period.price[0], quantity, cents(amount), cents(cents(amount) * rate))
         )
     if gigabytes:
         amount = gigabytes * GIGABYTE_OF_TRAFFIC

@@ -125,7 +125,7 @@ class PricedPeriod:
 
 @dataclass
 class Story:
-    """All stretches of a year, and the traffic of instances when they left somebody."""
+    """All periods of a year, and the traffic of instances when they left somebody."""
 
     every: list[PricedPeriod] = field(default_factory=list)
     managed: set[int] = field(default_factory=set)
@@ -135,9 +135,9 @@ class Story:
 
     def running(self, what: str | None, number: int) -> list[PricedPeriod]:
         return [
-            stretch
-            for stretch in self.every
-            if stretch.ended is None and stretch.number == number and what in (None, stretch.what)
+            period
+            for period in self.every
+            if period.ended is None and period.number == number and what in (None, period.what)
         ]
 
     def start(self, account: int, what: str, number: int, price: tuple[int, int], at: int, gives: int = 0) -> None:
@@ -150,12 +150,12 @@ class Story:
 
     def leave(self, number: int, at: int) -> None:
         machine = self.running("compute", number)[0]
-        own = [stretch for stretch in self.every if (stretch.what, stretch.number) == ("compute", number)]
+        own = [period for period in self.every if (period.what, period.number) == ("compute", number)]
         stay = own[-1]
-        for stretch in reversed(own):
-            if stretch.account != machine.account:
+        for period in reversed(own):
+            if period.account != machine.account:
                 break
-            stay = stretch
+            stay = period
         self.left[machine.account, month(at)] += self.sent(number, max(stay.began, first_of(month(at))), at)
 
     def sent(self, number: int, start: int, stop: int) -> int:
@@ -190,10 +190,10 @@ def _created(told: Story, log: Log, fact: Fact) -> None:
 
 def _resized(told: Story, _log: Log, fact: Fact) -> None:
     name = told.plan[fact.number] = fact.detail
-    for stretch in told.running("compute", fact.number):
-        told.follow(stretch, fact.at, price=_plan(name), gives=TYPES[name]["transfer"])
-    for stretch in told.running("backup", fact.number):
-        told.follow(stretch, fact.at, price=_saving(name))
+    for period in told.running("compute", fact.number):
+        told.follow(period, fact.at, price=_plan(name), gives=TYPES[name]["transfer"])
+    for period in told.running("backup", fact.number):
+        told.follow(period, fact.at, price=_saving(name))
 
 
 def _backed_up(told: Story, _log: Log, fact: Fact) -> None:
@@ -213,27 +213,27 @@ def _address(told: Story, _log: Log, fact: Fact) -> None:
 
 def _managed(told: Story, _log: Log, fact: Fact) -> None:
     told.managed.add(fact.account)
-    for stretch in [other for other in told.every if other.what == "compute" and other.ended is None]:
-        if stretch.account == fact.account:
-            told.start(fact.account, "managed", stretch.number, MANAGED, fact.at)
+    for period in [other for other in told.every if other.what == "compute" and other.ended is None]:
+        if period.account == fact.account:
+            told.start(fact.account, "managed", period.number, MANAGED, fact.at)
 
 
 def _moved(told: Story, _log: Log, fact: Fact) -> None:
     told.leave(fact.number, fact.at)
-    for stretch in told.running("managed", fact.number):
-        stretch.ended = fact.at
-    for stretch in told.running(None, fact.number):
-        if stretch.what in ("compute", "backup", "ip"):
-            told.follow(stretch, fact.at, account=fact.account)
+    for period in told.running("managed", fact.number):
+        period.ended = fact.at
+    for period in told.running(None, fact.number):
+        if period.what in ("compute", "backup", "ip"):
+            told.follow(period, fact.at, account=fact.account)
     if fact.account in told.managed:
         told.start(fact.account, "managed", fact.number, MANAGED, fact.at)
 
 
 def _deleted(told: Story, _log: Log, fact: Fact) -> None:
     told.leave(fact.number, fact.at)
-    for stretch in told.running(None, fact.number):
-        if stretch.what in ("compute", "backup", "ip", "managed"):
-            stretch.ended = fact.at
+    for period in told.running(None, fact.number):
+        if period.what in ("compute", "backup", "ip", "managed"):
+            period.ended = fact.at
 
 
 def _volume(told: Story, _log: Log, fact: Fact) -> None:

@@ -12,10 +12,10 @@ export function SignInAgain() {
   const [tried, setTried] = useState(false);
   useEffect(
     () =>
-      session.onChange((standing) => {
-        setLost(standing === "lost");
+      session.onChange((state) => {
+        setLost(state === "lost");
         setTried(false);
-        if (standing === "lost") return;
+        if (state === "lost") return;
         const before = cache.getQueryData(profile.queryKey)?.username;
         void cache.fetchQuery({ ...profile, staleTime: 0 }).then((now) => {
           if (before && now.username !== before) location.reload(); // what is shown belongs to somebody else

@@ -84,7 +84,7 @@ export function FormCard(props: { title: string; lead?: ReactNode; sending: Send
   );
 }
 
-/** Fields below each other, or beside each other where there is room. */
+/** Fields below each other, or beside each other where there is space. */
 export function Fields({ children, beside = false }: { children: ReactNode; beside?: boolean }) {
   return <div className={beside ? css.beside : css.fields}>{children}</div>;
 }

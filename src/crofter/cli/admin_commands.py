@@ -27,8 +27,8 @@ MODULES = {
     "accounts close": "closing",
     "accounts credit": "money",
     "accounts refund": "money",
-    "accounts resume": "account_access",
-    "accounts suspend": "account_access",
+    "accounts resume": "suspending",
+    "accounts suspend": "suspending",
     "addresses": "addresses",
     "audit": "auditing",
     "backup": "backups",
@@ -41,8 +41,8 @@ MODULES = {
     "tickets": "tickets",
     "tokens": "accounts",
     "users": "accounts",
-    "users delete": "account_access",
-    "users reset-two-factor": "account_access",
+    "users delete": "suspending",
+    "users reset-two-factor": "suspending",
 }
 """Where a command is, or else its group."""
 WHOLE_SERVER = ("init", "move", "restore", "rotate-key")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from crofter.bootstrap import hypervisor
-from crofter.cli.account_access import account_of
 from crofter.cli.operators import Arguments, Rows, on_record
+from crofter.cli.suspending import account_of
 from crofter.context import Context, Runtime
 from crofter.errors import Invalid
 from crofter.money import to_the_cent

@@ -26,7 +26,7 @@ MOST = 8
 """Reads at one moment. The last of them waits for all others."""
 MAX_QUEUE_SECONDS = 1.0
 """Seconds that a request waits for a thread before its caller is told to come back later."""
-TOLD_SECONDS = 0.01
+SEND_SECONDS = 0.01
 """After so long answers that are there are sent, even if others are still to come."""
 
 
@@ -123,7 +123,7 @@ class GroupReads:
                 answers.append(performer.perform(job.endpoint, job.values, job.request, actors.of))
                 if batch.aborted:
                     break
-                if time.monotonic() - since > TOLD_SECONDS:
+                if time.monotonic() - since > SEND_SECONDS:
                     self._tell(jobs[sent : len(answers)], answers[sent:])
                     sent, since = len(answers), time.monotonic()
         self._tell(jobs[sent : len(answers)], answers[sent:])

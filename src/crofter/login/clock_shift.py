@@ -45,7 +45,7 @@ def _issued_tokens(source: Table) -> Query[_IssuedToken]:
 _ISSUED_TOKENS = ((token, _issued_tokens(token)), (refresh, _issued_tokens(refresh)))
 
 
-def shift_expiries(db: Session, milliseconds: int) -> None:
+def shift_sessions(db: Session, milliseconds: int) -> None:
     """Let every session of the console, and what came from it, end so much later."""
 
     def later(moment: str) -> str:

@@ -18,7 +18,7 @@ from crofter.engine.tables import operation
 from crofter.engine.time_travel import TimeTravel
 from crofter.errors import Invalid
 from crofter.events import event
-from crofter.login.clock_shift import shift_expiries
+from crofter.login.clock_shift import shift_sessions
 from crofter.resources.account.store import account
 from crofter.resources.billing import cards
 from crofter.resources.tags.store import tag
@@ -129,25 +129,25 @@ class SandboxControl:
 
     def advance(self, body: Advance) -> Moved:
         # Before the clock moves: on the way old sessions are swept.
-        self._shift_expiries(int(body.seconds * clock.SECOND))
+        self._shift_sessions(int(body.seconds * clock.SECOND))
         return self._moved(self.time_travel.advance(body.seconds))
 
     def tick(self) -> TickView:
         before = self.runtime.clock.now()
         ticked = self.time_travel.tick()
-        self._shift_expiries(self.runtime.clock.now() - before)
+        self._shift_sessions(self.runtime.clock.now() - before)
         return TickView(clock.text(self.runtime.clock.now()), ticked)
 
     def settle(self, body: Settle) -> Moved:
         before = self.runtime.clock.now()
         moved = self.time_travel.settle(body.limit)
-        self._shift_expiries(moved[0] - before)
+        self._shift_sessions(moved[0] - before)
         return self._moved(moved)
 
-    def _shift_expiries(self, milliseconds: int) -> None:
+    def _shift_sessions(self, milliseconds: int) -> None:
         if milliseconds >= clock.SECOND:  # what a sandbox without a console never has to write
             with self.runtime.database.write() as db:
-                shift_expiries(db, milliseconds)
+                shift_sessions(db, milliseconds)
 
     def _moved(self, result: tuple[int, int]) -> Moved:
         return Moved(clock.text(result[0]), result[1])

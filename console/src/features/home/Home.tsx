@@ -64,7 +64,7 @@ function Tile(props: { title: string; to: string; link: string; query: { isPendi
           </Link>
         }
       >
-        {query.isPending ? <Skeleton height={84} radius={8} /> : denied ? <p className={css.denied}>{query.error instanceof Error ? query.error.message : ""} Your grants do not include this.</p> : query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : props.children}
+        {query.isPending ? <Skeleton height={84} radius={8} /> : denied ? <p className={css.note}>{query.error instanceof Error ? query.error.message : ""} Your grants do not include this.</p> : query.isError ? <ErrorMessage error={query.error} again={() => void query.refetch()} /> : props.children}
       </Card>
     </div>
   );
@@ -80,7 +80,7 @@ function Machines() {
         <strong className="figures">{results}</strong> <span className="quiet">{results === 1 ? "instance" : "instances"}{results > all.length && `, states of the first ${all.length}`}</span>
       </p>
       {all.length > 0 && <States all={all} />}
-      {results === 0 && <p className={css.denied}>The first is ready within a minute, and is paid for by the hour.</p>}
+      {results === 0 && <p className={css.note}>The first is ready within a minute, and is paid for by the hour.</p>}
     </Tile>
   );
 }
@@ -145,7 +145,7 @@ function Tickets() {
           </li>
         ))}
       </ul>
-      {open.length > 4 && <p className={css.denied}>and {open.length - 4} more</p>}
+      {open.length > 4 && <p className={css.note}>and {open.length - 4} more</p>}
     </Tile>
   );
 }
@@ -158,7 +158,7 @@ function Checks() {
   const failing = all.filter((one) => one.status === "problem");
   return (
     <Tile title="Checks" to="/managed" link="Managed" query={on ? query : managed}>
-      {!on && <p className={css.denied}>Your account does not have the managed service: nothing is watched for you.</p>}
+      {!on && <p className={css.note}>Your account does not have the managed service: nothing is watched for you.</p>}
       {on && failing.length === 0 && <p className={css.fine}><Icon name="check" size={16} /> {all.length === 0 ? "Nothing is watched." : `${count(all.length, "service")}, none is failing.`}</p>}
       {failing.length > 0 && <p className={css.failing}><Icon name="warn" size={16} /> {failing.length} of {all.length} failing</p>}
       <ul className={css.list}>

@@ -95,10 +95,10 @@ D = TypeVar("D", Domain, Disk, Backup, Image, Wiring, Volume)
 
 
 class Entry(Struct, Generic[D], frozen=True):
-    """A thing as it is, and as it will be when ``due`` has come. Without a document it is gone for good.
+    """What the ledger knows of a thing: as it is, and as it will be when ``due`` has come.
 
-    Nothing has to happen at ``due``: whoever looks later sees the later state. So neither a restart nor a
-    frozen clock needs care, and a poll writes nothing.
+    Without a document it is gone for good. Nothing has to happen at ``due``: whoever looks later sees the later
+    state. So neither a restart nor a frozen clock needs care, and a poll writes nothing.
     """
 
     id: int

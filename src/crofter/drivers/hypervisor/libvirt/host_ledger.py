@@ -131,8 +131,8 @@ class HostLedger(Ledger):
     def job(self, number: int) -> JobRow | None:
         return self.db.maybe(_JOB, id=number)
 
-    def job_of(self, kind: str, entry: int, verb: str, order: Order) -> JobRow | None:
-        return self.db.maybe(_OF_WORK, operation=order.operation, kind=kind, thing=entry, step=order.step, verb=verb)
+    def job_of(self, kind: str, number: int, verb: str, order: Order) -> JobRow | None:
+        return self.db.maybe(_OF_WORK, operation=order.operation, kind=kind, thing=number, step=order.step, verb=verb)
 
     def end(self, job: JobRow, failure: str | None, becomes: dict[Key, Any], *, over: bool) -> None:
         """What the work was to change has changed, or has stayed as it was. ``over``: and nothing is left to do."""
