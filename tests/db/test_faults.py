@@ -11,6 +11,7 @@ import httpx2
 import pytest
 
 from crofter.db import sqlite
+from crofter.errors import Unavailable
 from tests.cloud import ADMIN, Cloud
 from tests.databases import PostgresServer
 from tests.db.test_transactions import limit_pages
@@ -182,3 +183,31 @@ def test_a_store_that_was_moved_away_is_no_fault_of_ours(own_cloud: Cloud) -> No
         elsewhere.rename(folder)
     assert create(own_cloud.admin, "found").status_code == 200
     assert labels(own_cloud.admin) == {"found"}
+
+
+@pytest.mark.parametrize("another", [False, True], ids=["none", "another"])
+def test_a_thread_that_opens_a_file_which_was_moved_away_neither_makes_nor_takes_another(
+    own_cloud: Cloud, another: bool
+) -> None:
+    """The first read of a thread opens the file; what it opens it keeps for as long as it lives."""
+    own_cloud.freeze()
+    database = own_cloud.runtime.database
+    assert isinstance(database, sqlite.SqliteDatabase)
+    assert create(own_cloud.admin, "kept").status_code == 200
+
+    def count() -> int:
+        with database.read() as db:
+            return int(db.raw("SELECT count(*) FROM tag").fetchone()[0])
+
+    with ThreadPoolExecutor(1) as new_thread:
+        database.path.rename(elsewhere := database.path.with_name("elsewhere.db"))
+        try:
+            if another:
+                database.path.touch()
+            with pytest.raises(Unavailable):
+                new_thread.submit(count).result()
+            assert database.path.exists() == another
+        finally:
+            elsewhere.rename(database.path)
+        assert new_thread.submit(count).result() == 1
+    assert labels(own_cloud.admin) == {"kept"}

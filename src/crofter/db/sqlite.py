@@ -40,8 +40,9 @@ _STORAGE_FAULTS = (
     apsw.ProtocolError,
 )
 """What SQLite complains of when the disk is full or gone, or a lock is not ours."""
-_FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE | apsw.SQLITE_OPEN_NOMUTEX
-"""No lock inside SQLite around each of its calls: a connection here is only ever used by one thread at a time."""
+_FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_NOMUTEX
+"""No file is made: in the place of one that was moved away it would be empty, and take the log of the other for its
+own. And no lock inside SQLite around each of its calls: only one thread at a time ever uses a connection."""
 _DRIVER = Driver(
     dialect="sqlite",
     clashes=apsw.ConstraintError,
@@ -99,13 +100,19 @@ class SqliteDatabase:
 
     def _reader(self) -> apsw.Connection:
         try:
+            self._refuse_another_file()
             connection = self._connect()
             connection.execute("PRAGMA query_only=ON")
             if threading.current_thread() is not threading.main_thread():
                 connection.execute(f"PRAGMA cache_size=-{CACHE_OF_A_THREAD}")
-        except _STORAGE_FAULTS as error:  # the file is gone, or there are too many open ones
+        except (*_STORAGE_FAULTS, OSError) as error:  # the file is gone, or there are too many open ones
             raise Unavailable from error
         return connection
+
+    def _refuse_another_file(self) -> None:
+        """SQLite would write to one that nobody will find again, or read one that the writer does not write to."""
+        if _file_id(self.path) != self._file_id:
+            raise FileNotFoundError(self.path)
 
     def read(self) -> AbstractContextManager[Session]:
         if self.holds_writer_lock:
@@ -156,8 +163,7 @@ class SqliteDatabase:
         if self._closed or not self._writer_lock.acquire(timeout=WRITE_WAIT):
             raise Unavailable
         try:
-            if _file_id(self.path) != self._file_id:
-                raise FileNotFoundError(self.path)  # SQLite would write to a file that nobody will find again
+            self._refuse_another_file()
             self._set_durability()
             self._writer.execute("BEGIN IMMEDIATE")
         except BaseException as error:
